@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The only C of the project: thin shims over liburcu's "bulletproof" flavour and the two Linux system calls
+// that Swift cannot call (they are variadic). Everything above Reclamation speaks Swift.
+
+#ifndef CURCU_H
+#define CURCU_H
+
+#if !defined(__linux__)
+#error "ConcurrentObserve runs on Linux: it needs futex and membarrier"
+#endif
+
+#if !__has_include(<urcu/urcu-bp.h>)
+#error "ConcurrentObserve needs liburcu (userspace RCU): install liburcu-dev (Debian, Ubuntu) or userspace-rcu-devel (Fedora)"
+#endif
+
+// Pass -Xcc -DCURCU_OUT_OF_LINE to call liburcu through its functions. Sanitizer builds need it: an inlined read
+// lock is not instrumented, and ThreadSanitizer would report liburcu's own counters.
+#if defined(CURCU_OUT_OF_LINE)
+#include <urcu/urcu-bp.h>
+#else
+#include <urcu/urcu-bp.h>
+#include <urcu/static/urcu-bp.h>
+#endif
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// MARK: Read sections
+
+/// Enters a read section. The functions behind it have fewer than ten lines, which liburcu's headers allow any
+/// program to inline.
+static inline void curcu_read_lock(void) {
+#if defined(CURCU_OUT_OF_LINE)
+    urcu_bp_read_lock();
+#else
+    _urcu_bp_read_lock();
+#endif
+}
+
+/// Leaves a read section.
+static inline void curcu_read_unlock(void) {
+#if defined(CURCU_OUT_OF_LINE)
+    urcu_bp_read_unlock();
+#else
+    _urcu_bp_read_unlock();
+#endif
+}
+
+/// Waits until every read section that was open at the call has been left, and is a full barrier on every thread.
+static inline void curcu_synchronize(void) { urcu_bp_synchronize_rcu(); }
+
+// MARK: Barriers
+
+extern int urcu_bp_has_sys_membarrier;
+
+/// Whether liburcu uses membarrier. When it does not, readers execute fences, and so must whoever pairs with them.
+static inline bool curcu_has_membarrier(void) { return urcu_bp_has_sys_membarrier != 0; }
+
+/// Keeps the compiler, not the processor, from moving memory accesses across it.
+static inline void curcu_compiler_barrier(void) { __asm__ __volatile__("" ::: "memory"); }
+
+/// A full barrier on every running thread of the process. Returns 0, or the error number.
+int curcu_membarrier(void);
+
+// MARK: The calling thread's record
+
+extern _Thread_local void *_Nullable curcu_thread_record __attribute__((tls_model("initial-exec")));
+
+static inline void *_Nullable curcu_get_thread_record(void) { return curcu_thread_record; }
+static inline void curcu_set_thread_record(void *_Nullable record) { curcu_thread_record = record; }
+
+// MARK: Waiting
+
+/// Sleeps while `*word == expected`, at most `nanoseconds` (negative: for ever). May wake for no reason.
+void curcu_futex_wait(const void *_Nonnull word, uint32_t expected, int64_t nanoseconds);
+
+/// Wakes up to `count` threads that sleep on `word`.
+void curcu_futex_wake(const void *_Nonnull word, int32_t count);
+
+/// Eases a spinning processor.
+static inline void curcu_spin_hint(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("isb" ::: "memory");
+#endif
+}
+
+// MARK: Threads
+
+/// Names the calling thread for debuggers; 15 bytes at most.
+void curcu_name_thread(const char *_Nonnull name);
+
+// MARK: ThreadSanitizer
+
+// Pass -Xcc -DCURCU_THREAD_SANITIZER in a ThreadSanitizer build: it does not see the locks inside the standard library.
+#if defined(CURCU_THREAD_SANITIZER)
+void __tsan_acquire(void *_Nonnull address);
+void __tsan_release(void *_Nonnull address);
+static inline void curcu_tsan_acquire(const void *_Nonnull address) { __tsan_acquire((void *)address); }
+static inline void curcu_tsan_release(const void *_Nonnull address) { __tsan_release((void *)address); }
+#else
+static inline void curcu_tsan_acquire(const void *_Nonnull address) { (void)address; }
+static inline void curcu_tsan_release(const void *_Nonnull address) { (void)address; }
+#endif
+
+// MARK: Fork
+
+static inline void curcu_before_fork(void) { urcu_bp_before_fork(); }
+static inline void curcu_after_fork_parent(void) { urcu_bp_after_fork_parent(); }
+static inline void curcu_after_fork_child(void) { urcu_bp_after_fork_child(); }
+
+#endif

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The threads that run user code on the library's behalf: deinitialisers of captures, and `onEnd`. (P5, P14)
+///
+/// One thread serves as long as it gets on. When items wait and none was begun for a while, whoever serves is blocked in user
+/// code: then the reclaimer, which looks after every pass, starts more. (A system queue would notice only after a second.)
+/// Idle threads exit.
+internal final class Destroyers: @unchecked Sendable {
+    // Unchecked: everything mutable is guarded by `lock`.
+    static let shared = Destroyers()
+
+    private let lock = ForkAwareLock()
+    private let arrival = EventCount()
+    private let relief = EventCount()
+
+    private var waiting = Queue()
+    private var running: [ObjectIdentifier: Batch] = [:]
+    private var threads = 0
+    private var idle = 0
+    private var lastBegun = ContinuousClock.now
+    private var stalls = 0
+
+    /// More threads than this would not help: so many deinitialisers are blocked already.
+    private static let mostThreads = 256
+    /// The reclaimer takes its time while more items than this wait. (P16)
+    private static let comfortableLength = 65_536
+    /// So long after the last item was begun, whoever serves counts as blocked.
+    private static let patience = Duration.milliseconds(4)
+    private static let idleTime = Duration.seconds(2)
+
+    private init() {}
+
+    // MARK: The reclaimer's side
+
+    func enqueue(_ item: Retirable, of batch: Batch) {
+        let shouldSignal = lock.withLock {
+            waiting.append(item, of: batch)
+            return idle > 0 && waiting.count == 1
+        }
+        if shouldSignal { arrival.signal() }
+    }
+
+    /// Sees to it that waiting items are served; then, while very many wait, gives the destroyers a moment.
+    ///
+    /// - Returns: Whether items wait, so that it should be called again soon.
+    func relieve() -> Bool {
+        let (missing, waits, isCrowded) = lock.withLock { () -> (Int, Bool, Bool) in
+            (missingThreads(), waiting.count > 0, waiting.count > Self.comfortableLength)
+        }
+        for _ in 0..<missing { startThread() }
+        if isCrowded {
+            let ticket = relief.ticket()
+            if lock.withLock({ waiting.count > Self.comfortableLength }) {
+                relief.wait(ticket, atMost: .milliseconds(20))
+            }
+        }
+        return waits
+    }
+
+    /// How many threads to start now. Under the lock.
+    private func missingThreads() -> Int {
+        guard waiting.count > 0, idle == 0 else { return 0 }
+        if threads == 0 { return 1 }
+        guard lastBegun.duration(to: .now) >= Self.patience else {
+            stalls = 0
+            return 0
+        }
+        // Everybody is blocked. More threads each time, so that many blockers do not add up.
+        stalls += 1
+        return max(0, min(1 << min(stalls - 1, 5), Self.mostThreads - threads))
+    }
+
+    private func startThread() {
+        lock.withLock { threads += 1 }
+        if !LibraryThread.start(named: "observe-destroy", { Destroyers.shared.run() }) {
+            // No thread to be had: the reclaimer asks again after its next pass.
+            lock.withLock { threads -= 1 }
+        }
+    }
+
+    // MARK: The threads
+
+    private func run() {
+        while let (item, batch) = next() {
+            inject("destroy.item")
+            ThreadRecord.withUserCode { item.reclaim() }
+            finish(item, of: batch)
+        }
+    }
+
+    private func next() -> (Retirable, Batch)? {
+        while true {
+            let ticket = arrival.ticket()
+            if let work = take() { return work }
+            arrival.wait(ticket, atMost: Self.idleTime)
+            if let work = take(leavingIdle: true) { return work }
+            if leaveIfIdle() { return nil }
+        }
+    }
+
+    private func take(leavingIdle: Bool = false) -> (Retirable, Batch)? {
+        var runsLow = false
+        let work = lock.withLock { () -> (Retirable, Batch)? in
+            if leavingIdle { idle -= 1 }
+            guard let work = waiting.popFirst() else {
+                idle += 1
+                return nil
+            }
+            lastBegun = .now
+            running[ObjectIdentifier(work.0)] = work.1
+            runsLow = waiting.count == Self.comfortableLength
+            return work
+        }
+        if runsLow { relief.signal() }
+        return work
+    }
+
+    private func finish(_ item: Retirable, of batch: Batch) {
+        lock.withLock { running[ObjectIdentifier(item)] = nil }
+        Reclaimer.shared.batches.finished(batch)
+    }
+
+    /// After a wait in vain: takes the thread off the books, unless work came in that moment.
+    private func leaveIfIdle() -> Bool {
+        lock.withLock {
+            idle -= 1
+            guard waiting.count == 0 else { return false }
+            threads -= 1
+            return true
+        }
+    }
+
+    // MARK: Fork
+
+    func lockForFork() { lock.lockForFork() }
+    func unlockInParent() { lock.unlockInParent() }
+
+    /// In the child: no thread exists, and what they were destroying stays as it is. (P18)
+    func restartInChild() {
+        lock.resetInChild()
+        threads = 0
+        idle = 0
+        for batch in running.values { Reclaimer.shared.batches.forget(batch) }
+        running.removeAll()
+    }
+
+    /// First in, first out; amortised O(1) at both ends.
+    private struct Queue {
+        private var items: [(item: Retirable, batch: Batch)?] = []
+        private var head = 0
+
+        var count: Int { items.count - head }
+
+        mutating func append(_ item: Retirable, of batch: Batch) { items.append((item, batch)) }
+
+        mutating func popFirst() -> (Retirable, Batch)? {
+            guard head < items.count, let work = items[head] else { return nil }
+            items[head] = nil
+            head += 1
+            if head == items.count {
+                items.removeAll(keepingCapacity: items.capacity <= 1024)
+                head = 0
+            } else if head > 1024, head > items.count / 2 {
+                items.removeFirst(head)
+                head = 0
+            }
+            return work
+        }
+    }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// How the library is doing, process-wide, at one moment. For metrics and for finding a stuck callback.
+///
+/// Reading it takes no lock that a notification, a registration or a cancellation needs. The figures are counted per thread and
+/// added up, so that under load they may be off against each other by what happened meanwhile; at rest they are exact.
+public struct ConcurrentObserveDiagnostics: Sendable {
+    /// Observations that have begun and not ended.
+    public let liveObservers: Int
+
+    /// Ended observations and replaced tables handed over for reclamation since the process began.
+    public let retired: Int
+
+    /// Those of them that are reclaimed: their closures destroyed, their memory released.
+    public let reclaimed: Int
+
+    /// Those of them that are not reclaimed yet.
+    public var backlog: Int { retired - reclaimed }
+
+    /// Grace periods the library has waited for since the process began.
+    public let gracePeriods: Int
+
+    /// How long the oldest callback that is running now has been seen running; nil when none is. A lower bound: it counts from
+    /// the first look, and looks happen when these diagnostics are read and while something waits to be reclaimed.
+    public let oldestCallbackAge: Duration?
+
+    /// Threads that have used the library and not exited, and those of exited threads that wait for a new one.
+    public let threadRecords: Int
+
+    /// Whether the kernel's membarrier is in use. Without it every observer costs its notification a full fence.
+    public let usesMembarrier: Bool
+
+    /// Reads the figures. Any thread, also inside a callback; never waits for user code.
+    ///
+    /// - Complexity: O(threads).
+    public static func current() -> ConcurrentObserveDiagnostics {
+        let since = CallbackAges.shared.observe()
+        // The reclaimed first: counted later than retired, it could only be too high.
+        let reclaimed = Reclaimer.shared.batches.reclaimedCount
+        var retired: UInt = 0
+        var live = 0
+        unsafe ThreadRecords.shared.forEach { record in
+            // Relaxed: statistics.
+            unsafe retired &+= record.pointee.retiredCount.load(ordering: .relaxed)
+            unsafe live &+= record.pointee.liveObservers.load(ordering: .relaxed)
+        }
+        return ConcurrentObserveDiagnostics(
+            liveObservers: live,
+            retired: Int(bitPattern: retired),
+            reclaimed: Int(bitPattern: reclaimed),
+            gracePeriods: Int(bitPattern: Reclaimer.shared.gracePeriodCount),
+            oldestCallbackAge: since.map { $0.duration(to: .now) },
+            threadRecords: ThreadRecords.shared.count,
+            usesMembarrier: AsymmetricBarrier.usesMembarrier
+        )
+    }
+}

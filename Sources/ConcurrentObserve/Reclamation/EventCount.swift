@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CURCU
+import Synchronization
+
+/// Lets threads sleep until something has happened that they look for themselves.
+///
+/// A waiter takes a ticket, looks, and sleeps only if nothing was signalled since the ticket: no wake-up is lost.
+/// (The "eventcount" of Reed and Kanodia, 1979.)
+@safe internal final class EventCount: @unchecked Sendable {
+    // Unchecked: the pointer is constant, the word atomic.
+
+    /// Counts the signals. On the heap by itself, so that its address, which the kernel waits on, never moves.
+    private let signals: UnsafeMutablePointer<Atomic<UInt32>>
+    private let sleepers = Atomic<UInt32>(0)
+
+    struct Ticket { fileprivate let signals: UInt32 }
+
+    init() {
+        // Safe: never freed; every event count lives as long as the process.
+        unsafe signals = UnsafeMutablePointer.allocate(capacity: 1)
+        unsafe signals.initialize(to: Atomic(0))
+    }
+
+    /// Take it before looking at what is awaited.
+    func ticket() -> Ticket {
+        // Sequentially consistent: ordered before the waiter's look; pairs with signal().
+        unsafe Ticket(signals: signals.pointee.load(ordering: .sequentiallyConsistent))
+    }
+
+    /// Sleeps until a signal that came after `ticket`, or until `limit` has passed.
+    func wait(_ ticket: Ticket, atMost limit: Duration?) {
+        // Sequentially consistent: pairs with the load in signal(); one of the two sees the other.
+        sleepers.add(1, ordering: .sequentiallyConsistent)
+        unsafe curcu_futex_wait(signals, ticket.signals, limit?.nanoseconds ?? -1)
+        sleepers.subtract(1, ordering: .relaxed)  // Relaxed: too high a count costs a wake-up, nothing else.
+    }
+
+    /// Wakes everybody who took a ticket before.
+    func signal() {
+        // Sequentially consistent: what happened is ordered before the count, the count before the look for sleepers.
+        unsafe signals.pointee.add(1, ordering: .sequentiallyConsistent)
+        if sleepers.load(ordering: .sequentiallyConsistent) > 0 {
+            unsafe curcu_futex_wake(signals, Int32.max)
+        }
+    }
+}
+
+extension Duration {
+    /// The whole duration in nanoseconds, at most the largest `Int64`, at least 0.
+    internal var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        guard seconds < Int64.max / 1_000_000_000 else { return .max }
+        return max(0, seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+    }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// What all frames of all threads hold at the moment of the scan.
+internal struct FrameScan {
+    private var pins: [UInt] = []
+    private var currents: [UInt] = []
+
+    /// Looks at every frame. Call it after the barrier that belongs to the items in question, which makes every store
+    /// visible that could matter: a grace period for pins, `AsymmetricBarrier.heavy()` for current observers.
+    init() {
+        unsafe ThreadRecords.shared.forEach { record in
+            unsafe record.forEachFrame { frame in
+                // Acquire, both: pair with the releases at the end of a pass; what the pass did happens before the reclaiming.
+                let pin = unsafe frame.pointee.pin.load(ordering: .acquiring)
+                let current = unsafe frame.pointee.current.load(ordering: .acquiring)
+                if pin != 0 { pins.append(pin) }
+                if current != 0 { currents.append(current) }
+            }
+        }
+        pins.sort()
+        currents.sort()
+    }
+
+    func holds(_ item: Retirable) -> Bool {
+        switch item.hold {
+        case .pin(let address): !mutant("pins are not scanned") && pins.containsSorted(address)
+        case .current(let address): !mutant("current observers are not scanned") && currents.containsSorted(address)
+        }
+    }
+
+    /// Whether any frame has `address` as its current observer. Allocates nothing.
+    static func hasCurrent(_ address: UInt) -> Bool {
+        var found = false
+        unsafe ThreadRecords.shared.forEach { record in
+            unsafe record.forEachFrame { frame in
+                // Acquire: pairs with the release that ends the callback.
+                if unsafe frame.pointee.current.load(ordering: .acquiring) == address { found = true }
+            }
+        }
+        return found
+    }
+}
+
+extension [UInt] {
+    /// Binary search. - Complexity: O(log *n*).
+    fileprivate func containsSorted(_ element: UInt) -> Bool {
+        var range = startIndex..<endIndex
+        while !range.isEmpty {
+            let middle = range.lowerBound + range.count / 2
+            if self[middle] == element { return true }
+            range = self[middle] < element ? middle + 1..<range.upperBound : range.lowerBound..<middle
+        }
+        return false
+    }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CURCU
+import Glibc
+
+/// A thread of the library's own: named, detached, deaf to signals, which belong to the program.
+internal enum LibraryThread {
+    /// Starts a thread that runs `body`. False when the system has no thread to give.
+    static func start(named name: StaticString, _ body: @escaping @Sendable () -> Void) -> Bool {
+        var attributes = pthread_attr_t()
+        unsafe pthread_attr_init(&attributes)
+        defer { unsafe pthread_attr_destroy(&attributes) }
+        unsafe pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+
+        // The new thread inherits the mask: block everything, start it, restore.
+        var all = sigset_t()
+        var previous = sigset_t()
+        unsafe sigfillset(&all)
+        unsafe pthread_sigmask(SIG_SETMASK, &all, &previous)
+        defer { unsafe pthread_sigmask(SIG_SETMASK, &previous, nil) }
+
+        let start = unsafe Unmanaged.passRetained(Start(name: name, body: body))
+        var thread = pthread_t()
+        let error = unsafe pthread_create(
+            &thread,
+            &attributes,
+            { context in
+                // Safe: the reference that was passed to this thread.
+                let start = unsafe Unmanaged<Start>.fromOpaque(context!).takeRetainedValue()
+                unsafe curcu_name_thread(start.name.description)
+                start.body()
+                return nil
+            },
+            start.toOpaque()
+        )
+        if error != 0 { unsafe start.release() }
+        return error == 0
+    }
+
+    private final class Start: Sendable {
+        let name: StaticString
+        let body: @Sendable () -> Void
+
+        init(name: StaticString, body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.body = body
+        }
+    }
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// Waits for grace periods, scans the frames and reclaims what nobody can be using. One for the process.
+///
+/// Its thread starts with the first retirement and runs no user code: what does is handed to the `Destroyers`. (P5)
+/// It works batch by batch: take everything that is retired, one barrier for all of it, then the list of threads and one scan.
+/// An item that some frame holds is put aside and looked at again; it never delays another.
+internal final class Reclaimer: @unchecked Sendable {
+    // Unchecked: `held` and `ages` are guarded by `passLock`; the rest is constant, atomic or locks by itself.
+    static let shared = Reclaimer()
+
+    private let passLock = ForkAwareLock()
+    private var held: [(item: Retirable, batch: Batch)] = []
+
+    let batches = Batches()
+    private let wakeUp = EventCount()
+    private let taken = EventCount()
+
+    /// Whether a retiring thread must signal for its item to be noticed.
+    private let isParked = Atomic<Bool>(true)
+    private let isStarted = Atomic<Bool>(false)
+    private let gracePeriods = Atomic<UInt>(0)
+
+    /// The pause between passes while there is work; longer ones follow while only held items are left.
+    private static let shortestPause = Duration.milliseconds(1)
+    private static let longestPause = Duration.milliseconds(20)
+
+    private init() {}
+
+    var gracePeriodCount: UInt { gracePeriods.load(ordering: .relaxed) }  // Relaxed: a statistic.
+
+    // MARK: The retiring thread's side
+
+    /// Makes sure that a retired item is noticed: at once if the reclaimer sleeps or `urgently`, else within its pause.
+    func wake(urgently: Bool) {
+        // Sequentially consistent: the item is on its stack before the look at `isParked`; pairs with the fence in park().
+        atomicMemoryFence(ordering: .sequentiallyConsistent)
+        // Relaxed: ordered by the fence.
+        if urgently || isParked.load(ordering: .relaxed) {
+            if mutant("reclaimer's wake-up is lost") { return }
+            startIfNeeded()
+            wakeUp.signal()
+        }
+    }
+
+    /// Waits, ten milliseconds at most, until the reclaimer has taken what is retired.
+    func waitUntilTaken() {
+        let ticket = taken.ticket()
+        wake(urgently: true)
+        taken.wait(ticket, atMost: .milliseconds(10))
+    }
+
+    private func startIfNeeded() {
+        // Acquire and release: whoever wins starts the thread; the others need nothing from it.
+        guard
+            !isStarted.load(ordering: .acquiring),
+            isStarted.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
+        else { return }
+        if !LibraryThread.start(named: "observe-reclaim", { Reclaimer.shared.run() }) {
+            // No thread to be had: the next retirement tries again, and nothing is lost meanwhile.
+            isStarted.store(false, ordering: .releasing)
+        }
+    }
+
+    // MARK: The thread
+
+    private func run() {
+        var pause = Self.shortestPause
+        var quietPasses = 0
+        while true {
+            let ticket = wakeUp.ticket()
+            let result = pass()
+            let destroyersAreBehind = Destroyers.shared.relieve()
+            if result.took > 0 || destroyersAreBehind {
+                pause = Self.shortestPause
+                quietPasses = 0
+            } else if result.stillHeld > 0 {
+                pause = min(pause * 2, Self.longestPause)
+                quietPasses = 0
+            } else {
+                quietPasses += 1
+            }
+            if quietPasses > 2 {
+                park(ticket)
+            } else {
+                wakeUp.wait(ticket, atMost: pause)
+            }
+        }
+    }
+
+    private func park(_ ticket: EventCount.Ticket) {
+        isParked.store(true, ordering: .relaxed)  // Relaxed: ordered by the fence.
+        // Sequentially consistent: `isParked` is set before the last look at the stacks; pairs with the fence in wake(urgently:).
+        atomicMemoryFence(ordering: .sequentiallyConsistent)
+        if !hasRetired { wakeUp.wait(ticket, atMost: nil) }
+        isParked.store(false, ordering: .relaxed)  // Relaxed: a stale true costs a needless signal.
+    }
+
+    private var hasRetired: Bool {
+        var found = false
+        unsafe ThreadRecords.shared.forEach { record in
+            // Relaxed: ordered by the fence in park().
+            if unsafe record.pointee.retired.load(ordering: .relaxed) != 0 { found = true }
+        }
+        return found
+    }
+
+    // MARK: A pass
+
+    /// Reclaims what can be reclaimed. Returns how many items it took and how many are still held.
+    @discardableResult
+    private func pass() -> (took: Int, stillHeld: Int) {
+        var settling: [Retirable] = []
+        let result = passLock.withLock {
+            let batch = batches.begin()
+            var items: [Retirable] = []
+            var needsGracePeriod = false
+            unsafe ThreadRecords.shared.forEach { record in
+                var list = unsafe record.takeRetired()
+                while let item = list.pop() {
+                    if case .pin = item.hold { needsGracePeriod = true }
+                    items.append(item)
+                }
+            }
+            taken.signal()
+            batches.taken(batch, count: items.count)
+            settling = items
+            guard !items.isEmpty || !held.isEmpty else { return (took: 0, stillHeld: 0) }
+            inject("reclaim.taken")
+
+            // Everything in the batch was out of reach before it was taken: the barrier comes after, the scan after that.
+            if needsGracePeriod {
+                waitForGracePeriod()
+                gracePeriods.add(1, ordering: .relaxed)  // Relaxed: a statistic.
+            }
+            if !items.isEmpty, !mutant("no barrier before the scan") { AsymmetricBarrier.heavy() }
+            inject("reclaim.barrier")
+            let scan = FrameScan()
+            inject("reclaim.scan")
+
+            var candidates = items.map { (item: $0, batch: batch) }
+            candidates.append(contentsOf: held)
+            held.removeAll()
+            for (item, batch) in candidates {
+                if scan.holds(item), !mutant("reclaim at once") {
+                    held.append((item, batch))
+                } else {
+                    reclaim(item, of: batch)
+                }
+            }
+            CallbackAges.shared.observe()
+            return (took: items.count, stillHeld: held.count)
+        }
+        for item in settling { item.settle() }
+        return result
+    }
+
+    private func reclaim(_ item: Retirable, of batch: Batch) {
+        inject("reclaim.free")
+        switch item.hold {
+        case .current:
+            Destroyers.shared.enqueue(item, of: batch)
+        case .pin:
+            item.reclaim()
+            batches.finished(batch)
+        }
+    }
+
+    // MARK: Draining
+
+    /// Waits until everything that was retired before the call is reclaimed.
+    func drain(until deadline: ContinuousClock.Instant?) -> DrainOutcome {
+        if ThreadRecord.isInsideCallback { return .deferred }
+        let target = batches.nextToBegin
+        while true {
+            let ticket = batches.completion.ticket()
+            if batches.isComplete(through: target) { return .finished }
+            var limit: Duration?
+            if let deadline {
+                let remaining = ContinuousClock.now.duration(to: deadline)
+                guard remaining > .zero else { return .timedOut }
+                limit = remaining
+            }
+            wake(urgently: true)
+            if !isStarted.load(ordering: .acquiring) {
+                // No thread to be had: this one does the reclaimer's part.
+                pass()
+                limit = min(limit ?? Self.longestPause, Self.longestPause)
+            }
+            batches.completion.wait(ticket, atMost: limit)
+        }
+    }
+
+    // MARK: Fork
+
+    func lockForFork() {
+        passLock.lockForFork()
+        batches.lockForFork()
+    }
+
+    func unlockInParent() {
+        batches.unlockInParent()
+        passLock.unlockInParent()
+    }
+
+    /// In the child: the thread does not exist here; the next retirement starts one. (P18)
+    func restartInChild() {
+        passLock.resetInChild()
+        batches.restartInChild()
+        isStarted.store(false, ordering: .relaxed)  // Relaxed: the child has one thread.
+        isParked.store(true, ordering: .relaxed)
+    }
+}
+
+/// How a `drain` ended.
+public enum DrainOutcome: Sendable, Equatable {
+    /// Everything that was retired before the call is reclaimed.
+    case finished
+    /// The deadline came first. What is left is reclaimed later, by itself.
+    case timedOut
+    /// The call came from inside a callback, where waiting can deadlock. What is left is reclaimed later, by itself.
+    case deferred
+}

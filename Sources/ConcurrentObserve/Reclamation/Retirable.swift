@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Something that passes may still be using when it is replaced or ended: retired first, reclaimed when nobody can be using it.
+///
+/// The link is part of the object, so that retiring, and with it cancelling, needs no memory.
+@usableFromInline
+internal class Retirable: @unchecked Sendable {
+    // Unchecked: `link` belongs to whoever holds the item: the retiring thread, then a list, then the reclaimer.
+
+    /// The address of the next item in the list that this one is on, or 0.
+    final var link: UInt = 0
+
+    /// What keeps it from being reclaimed.
+    var hold: Hold { preconditionFailure("a retired item says what holds it") }
+
+    /// Called once, when nothing holds it any more.
+    ///
+    /// On a thread that may run user code if `hold` is `.current`, on the reclaimer's otherwise.
+    func reclaim() { preconditionFailure("a retired item can be reclaimed") }
+
+    /// Called on the reclaimer's thread soon after retirement, to put the surroundings in order. Runs no user code.
+    func settle() {}
+
+    @usableFromInline
+    init() {}
+
+    /// What a retired item waits for.
+    enum Hold {
+        /// Held by the frames that have it as their current observer. Reclaiming it runs user code.
+        case current(UInt)
+        /// Held by open read sections, then by the frames that pin it. Reclaiming it runs none.
+        case pin(UInt)
+    }
+}
+
+/// A list of retired items, linked through the items; it owns a reference to each.
+internal struct RetiredList {
+    private(set) var first: UInt
+    private(set) var count: Int
+
+    init() { (first, count) = (0, 0) }
+
+    /// Takes over a chain of items.
+    init(chain first: UInt) {
+        self.init()
+        self.first = first
+        var address = first
+        while address != 0 {
+            count += 1
+            // Safe: the list owns a reference to the item.
+            address = unsafe Unmanaged<Retirable>.fromOpaque(UnsafeRawPointer(bitPattern: address)!)
+                ._withUnsafeGuaranteedRef { $0.link }
+        }
+    }
+
+    mutating func push(_ item: consuming Retirable) {
+        item.link = first
+        first = unsafe UInt(bitPattern: Unmanaged.passRetained(item).toOpaque())
+        count += 1
+    }
+
+    mutating func pop() -> Retirable? {
+        guard first != 0 else { return nil }
+        // Safe: the list owns a reference to the item and hands it over.
+        let item = unsafe Unmanaged<Retirable>.fromOpaque(UnsafeRawPointer(bitPattern: first)!).takeRetainedValue()
+        first = item.link
+        item.link = 0
+        count -= 1
+        return item
+    }
+}

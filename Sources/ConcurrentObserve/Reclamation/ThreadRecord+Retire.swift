@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+extension ThreadRecord {
+    /// Items of one thread that may wait to be taken before the thread itself waits for the reclaimer. (P16)
+    static var backlogLimit: UInt { 4096 }
+
+    /// Hands an item over for reclamation. Runs no user code and needs no memory. (P5, P8)
+    ///
+    /// The item must be out of reach of passes that start from now on. Call it under no lock: with a full backlog it waits up
+    /// to ten milliseconds for the reclaimer to catch up, at most once a call.
+    static func retire(_ item: Retirable) {
+        inject("end.retire")
+        let record = unsafe current
+        // Safe: records are never freed.
+        let backlog = unsafe record.push(item)
+        Reclaimer.shared.wake(urgently: backlog == backlogLimit / 2)
+        if backlog > backlogLimit, !mutant("backlog is unbounded") { Reclaimer.shared.waitUntilTaken() }
+    }
+}
+
+extension UnsafeMutablePointer<ThreadRecord> {
+    /// Puts an item on the record's stack and returns how many are on it.
+    fileprivate func push(_ item: Retirable) -> UInt {
+        // Safe: records are never freed; the stack owns the reference that is passed to it.
+        let address = unsafe UInt(bitPattern: Unmanaged.passRetained(item).toOpaque())
+        var top = unsafe pointee.retired.load(ordering: .relaxed)  // Relaxed: the exchange below checks it.
+        while true {
+            item.link = top
+            // Release: pairs with the acquire in takeRetired().
+            let (exchanged, original) = unsafe pointee.retired.weakCompareExchange(
+                expected: top,
+                desired: address,
+                ordering: .releasing
+            )
+            if exchanged { break }
+            top = original
+        }
+        // Relaxed: statistics, and a limit that need not be exact. The owner alone writes the first count.
+        let count = unsafe pointee.retiredCount.load(ordering: .relaxed) &+ 1
+        unsafe pointee.retiredCount.store(count, ordering: .relaxed)
+        return unsafe count &- pointee.takenCount.load(ordering: .relaxed)
+    }
+
+    /// Takes everything the record's threads have retired. The reclaimer alone.
+    func takeRetired() -> RetiredList {
+        // Acquire: pairs with the release in push(_:).
+        let list = unsafe RetiredList(chain: pointee.retired.exchange(0, ordering: .acquiring))
+        // Relaxed: see push(_:); the reclaimer alone writes it.
+        let taken = unsafe pointee.takenCount.load(ordering: .relaxed) &+ UInt(list.count)
+        unsafe pointee.takenCount.store(taken, ordering: .relaxed)
+        return list
+    }
+}

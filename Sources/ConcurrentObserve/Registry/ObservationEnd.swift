@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Why an observation ended.
+public enum ObservationEnd: UInt32, Sendable, Equatable {
+    /// By `cancel()`, by the release of its token, or with all others of its source.
+    case cancelled = 0
+    /// Its source was deinitialised.
+    case sourceDeleted = 1
+    /// Its owner was deinitialised.
+    case ownerDeleted = 2
+}

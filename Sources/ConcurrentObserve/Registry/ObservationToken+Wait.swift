@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CURCU
+import Synchronization
+
+/// What `cancelAndWait()` has achieved when it returns.
+public enum CancellationOutcome: Sendable, Equatable {
+    /// No callback of the observation is running, none will ever begin, and its closure is destroyed.
+    case finished
+    /// The call came from inside a callback, where waiting can deadlock: the same is reached when the callbacks that are running
+    /// have returned. `onEnd` tells.
+    case deferred
+}
+
+extension ObservationToken {
+    /// Ends the observation and waits until its callbacks have returned and its closure is destroyed. (P9)
+    ///
+    /// It waits for this observation alone: callbacks of others, however long they block, do not delay it. The closure, and
+    /// what it alone keeps alive, is destroyed on the calling thread, or, if another thread has ended the observation
+    /// before, by then elsewhere. Do not call it while holding a lock that the callback takes.
+    ///
+    /// - Returns: `.finished`; inside a callback `.deferred`, at once.
+    /// - Complexity: O(threads), plus the wait.
+    @available(*, noasync, message: "await the asynchronous form instead")
+    @discardableResult
+    public func cancelAndWait() -> CancellationOutcome {
+        if ThreadRecord.isInsideCallback, !mutant("cancelAndWait in a callback waits") {
+            observer.end(.cancelled)
+            return .deferred
+        }
+        if observer.core.unlink(observer, .cancelled) {
+            observer.finishAfterCallbacks()
+        } else {
+            var wait = Backoff()
+            while !observer.isFinished { wait.pause() }
+        }
+        return .finished
+    }
+
+    /// Ends the observation and suspends until its callbacks have returned and its closure is destroyed. (P9)
+    ///
+    /// As the blocking form, but the waiting thread is free meanwhile, and inside a callback too it suspends until the end.
+    /// Cancelling the waiting task does not cut it short.
+    ///
+    /// - Returns: `.finished`.
+    @discardableResult
+    public func cancelAndWait() async -> CancellationOutcome {
+        if beginWaiting() { return .finished }
+        await withCheckedContinuation { continuation in
+            if observer.whenFinished({ _ in continuation.resume() }) != nil { continuation.resume() }
+            Reclaimer.shared.wake(urgently: true)
+        }
+        return .finished
+    }
+
+    /// Ends the observation. True if that was all: no callback was running, and the closure is destroyed.
+    private func beginWaiting() -> Bool {
+        guard observer.core.unlink(observer, .cancelled) else { return observer.isFinished }
+        if !ThreadRecord.isInsideCallback, observer.finishUnlessRunning() { return true }
+        ThreadRecord.retire(observer)
+        return false
+    }
+}
+
+extension Observer {
+    /// Waits until no frame has the observer as current, then destroys the closure. Outside callbacks, by whoever ended it.
+    fileprivate func finishAfterCallbacks() {
+        inject("wait.barrier")
+        // The mark was cleared before: a walker whose `current` the loop does not see will see the mark.
+        if !mutant("no barrier before the scan") { AsymmetricBarrier.heavy() }
+        inject("wait.scan")
+        var wait = Backoff()
+        if !mutant("cancelAndWait does not wait") {
+            while FrameScan.hasCurrent(address) { wait.pause() }
+        }
+        inject("wait.destroy")
+        finishOnThisThread()
+    }
+
+    /// The same without the wait: false, and nothing done, if a callback may be running.
+    fileprivate func finishUnlessRunning() -> Bool {
+        AsymmetricBarrier.heavy()
+        if FrameScan.hasCurrent(address) { return false }
+        finishOnThisThread()
+        return true
+    }
+
+    private func finishOnThisThread() {
+        ThreadRecord.withUserCode { finish() }
+        core.tidy()
+    }
+}
+
+/// Waiting for something short that nobody signals: spins, then yields, then sleeps for longer and longer.
+private struct Backoff {
+    private var round = 0
+
+    mutating func pause() {
+        round += 1
+        switch round {
+        case ...64:
+            for _ in 0..<16 { curcu_spin_hint() }
+        case ...80:
+            sched_yield()
+        default:
+            // Doubles from 50 µs to 3.2 ms, then stays.
+            usleep(50 << UInt32(min(round - 81, 6)))
+        }
+    }
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// One observation, as tables and frames know it: its mark, its closure, its end.
+///
+/// Two lifetimes meet here. The closure is destroyed when the observation has ended and no frame has it as `current`. The
+/// object around it, a few words, lives until every table that held it is freed, and tokens and handles have let go: each
+/// of them owns a reference.
+@usableFromInline
+internal final class Observer: Retirable, @unchecked Sendable {
+    // Unchecked: `index`, `extras` and the transitions of `state` are guarded by the core's lock; `callback` is written before
+    // publication and destroyed by whoever `finish` belongs to, once.
+
+    /// `ObserverState` bits. Loaded by walkers without the lock.
+    @usableFromInline let state: Atomic<UInt32>
+
+    /// The entry in the registry's current table. Guarded by the core's lock.
+    var index: UInt32 = 0
+
+    /// The closure: a `Callback<Event>`.
+    private var callback = CallbackStorage()
+
+    let core: RegistryCore
+
+    /// What few observations have. Guarded by the core's lock.
+    private var extras: Extras?
+
+    @usableFromInline
+    init(core: RegistryCore, owner: WeakReference? = nil) {
+        state = Atomic(ObserverState.active | (owner == nil ? 0 : ObserverState.ownerBound))
+        self.core = core
+        if let owner { extras = Extras(owner: owner) }
+    }
+
+    /// The observer's address, as tables and frames hold it.
+    @usableFromInline var address: UInt {
+        // Safe: an address only; whoever follows it holds the observer through a pin or a reference.
+        unsafe UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    // MARK: Retirable
+
+    override var hold: Hold { .current(address) }
+    override func reclaim() { finish() }
+    override func settle() { core.tidy() }
+}
+
+/// The bits of an observer's mark.
+@usableFromInline
+internal enum ObserverState {
+    /// The observation has not ended.
+    @usableFromInline static var active: UInt32 { 1 }
+    /// The closure is destroyed.
+    @usableFromInline static var finished: UInt32 { 2 }
+    /// The observation ends with its owner.
+    @usableFromInline static var ownerBound: UInt32 { 4 }
+    /// Where the `ObservationEnd` stands.
+    static var endShift: UInt32 { 8 }
+}
+
+// MARK: - The closure
+
+extension Observer {
+    /// Bytes from an observer's address to its closure: object header, `link`, `state`, `index`.
+    ///
+    /// The walk adds it to an address and borrows what is there; `initialize` checks it.
+    @usableFromInline static var callbackOffset: Int { 32 }
+
+    /// Bytes from an observer's address to its mark.
+    @usableFromInline static var stateOffset: Int { 24 }
+
+    /// Stores the closure. Once, before the observer is published.
+    @inlinable
+    func setCallback<Event>(_ callback: consuming Callback<Event>) {
+        checkLayout()
+        // Safe: the storage is this object's, holds nothing yet and has room for any closure.
+        let storage = unsafe UnsafeMutableRawPointer(bitPattern: address + UInt(Self.callbackOffset))!
+        unsafe storage.initializeMemory(as: Callback<Event>.self, to: callback)
+    }
+
+    @usableFromInline
+    func checkLayout() {
+        // Safe: addresses are compared, not followed.
+        unsafe assert(
+            withUnsafePointer(to: &callback) { UInt(bitPattern: $0) } == address + UInt(Self.callbackOffset)
+                && withUnsafePointer(to: state) { UInt(bitPattern: $0) } == address + UInt(Self.stateOffset),
+            "an observer's layout is not the one that the walk reads"
+        )
+    }
+
+    /// Destroys the closure and whatever it alone keeps alive: user code may run. Once, when nobody can call it any more.
+    private func destroyCallback() {
+        // Safe: nobody calls it any more; every closure is destroyed alike, by releasing its context.
+        let storage = unsafe UnsafeMutableRawPointer(bitPattern: address + UInt(Self.callbackOffset))!
+        unsafe storage.assumingMemoryBound(to: Callback<Void>.self).deinitialize(count: 1)
+    }
+
+    /// Calls the closure of the observer at `address`.
+    @inlinable @inline(__always)
+    static func call<Event>(at address: UInt, with event: Event) {
+        // Safe: the frame that has it as current keeps the closure alive, the pin the observer.
+        unsafe UnsafePointer<Callback<Event>>(bitPattern: address &+ UInt(callbackOffset))
+            .unsafelyUnwrapped.pointee(event)
+    }
+
+    /// Whether the observer at `address` has not ended.
+    @inlinable @inline(__always)
+    static func isActive(at address: UInt) -> Bool {
+        // Safe: the pinned table keeps every observer that it holds.
+        let state = unsafe UnsafePointer<Atomic<UInt32>>(bitPattern: address &+ UInt(stateOffset)).unsafelyUnwrapped
+        // Relaxed: the asymmetric barrier orders it after the store of `current`; publication made the closure visible.
+        return unsafe state.pointee.load(ordering: .relaxed) & ObserverState.active != 0
+    }
+}
+
+// MARK: - The end
+
+extension Observer {
+    /// Whether the mark is set: no look at the owner.
+    var isMarkedActive: Bool {
+        // Acquire: whoever sees the end sees what came before it.
+        state.load(ordering: .acquiring) & ObserverState.active != 0
+    }
+
+    /// Whether the observation goes on. Notices a dead owner. (P13)
+    var isActive: Bool {
+        let state = state.load(ordering: .acquiring)
+        guard state & ObserverState.active != 0 else { return false }
+        guard state & ObserverState.ownerBound != 0, hasLostOwner else { return true }
+        end(.ownerDeleted)
+        return false
+    }
+
+    /// Whether the closure is destroyed.
+    var isFinished: Bool {
+        // Acquire: pairs with the release in finish(); the destruction happens before.
+        state.load(ordering: .acquiring) & ObserverState.finished != 0
+    }
+
+    /// Ends the observation and hands its closure over for destruction. True if this call ended it. (P8)
+    @discardableResult @usableFromInline
+    func end(_ reason: ObservationEnd) -> Bool {
+        // Decide under the lock …
+        guard core.unlink(self, reason) else { return false }
+        // … act outside it: the closure is destroyed elsewhere, the caller may hold a lock that a capture's deinit takes. (P5)
+        ThreadRecord.retire(self)
+        return true
+    }
+
+    /// Marks the end. Under the core's lock.
+    func markEnded(_ reason: ObservationEnd) {
+        // Relaxed: whoever destroys the closure executes the heavy barrier between this and its look at the frames.
+        state.store(
+            state.load(ordering: .relaxed) & ~ObserverState.active | reason.rawValue << ObserverState.endShift,
+            ordering: .relaxed
+        )
+        ThreadRecord.countLiveObserver(-1)
+    }
+
+    /// Destroys the closure, then tells whoever waits for the end. Once, when no frame has the observer as current, and
+    /// marked as inside a callback, since both run user code.
+    func finish() {
+        destroyCallback()
+        if mutant("closure is destroyed twice") { destroyCallback() }
+        let (end, listeners) = core.lock.withLock { () -> (ObservationEnd, [OnEnd]) in
+            let before = state.load(ordering: .relaxed)  // Relaxed: under the lock.
+            // Release: pairs with the acquire in isFinished.
+            state.store(before | ObserverState.finished, ordering: .releasing)
+            let listeners = extras?.onEnd ?? []
+            extras?.onEnd = []
+            return (ObservationEnd(rawValue: before >> ObserverState.endShift)!, listeners)
+        }
+        for listener in listeners { listener(end) }
+    }
+
+    typealias OnEnd = @Sendable (ObservationEnd) -> Void
+
+    /// Calls `body` once the closure is destroyed: later, or, if it is, never, returning the reason.
+    func whenFinished(_ body: @escaping OnEnd) -> ObservationEnd? {
+        core.lock.withLock {
+            let state = state.load(ordering: .relaxed)  // Relaxed: under the lock.
+            if state & ObserverState.finished != 0 { return ObservationEnd(rawValue: state >> ObserverState.endShift) }
+            if extras == nil { extras = Extras(owner: nil) }
+            extras!.onEnd.append(body)
+            return nil
+        }
+    }
+}
+
+// MARK: - Extras
+
+extension Observer {
+    /// What few observations have: an owner, listeners for the end.
+    private final class Extras {
+        let owner: WeakReference?
+        var onEnd: [OnEnd] = []
+
+        init(owner: WeakReference?) { self.owner = owner }
+    }
+
+    /// Whether the owner, if there is one, is gone. Under no lock: looking may drop the owner's last reference.
+    var hasLostOwner: Bool {
+        let owner = core.lock.withLock { extras?.owner }
+        return owner.map { $0.isDead } ?? false
+    }
+}
+
+/// An object that is watched, not kept.
+@usableFromInline
+internal final class WeakReference: Sendable {
+    @usableFromInline weak let object: (any AnyObject & Sendable)?
+
+    @usableFromInline
+    init(_ object: any AnyObject & Sendable) { self.object = object }
+
+    var isDead: Bool {
+        // The load may keep the object for a moment, and then drop its last reference: user code.
+        ThreadRecord.withUserCode { object == nil }
+    }
+}
+
+extension ThreadRecord {
+    /// Counts an observation that began or ended, for the diagnostics.
+    @usableFromInline
+    static func countLiveObserver(_ step: Int) {
+        // Safe: records are never freed. Relaxed: a statistic with one writer.
+        let counter = unsafe current
+        unsafe counter.pointee.liveObservers.store(
+            counter.pointee.liveObservers.load(ordering: .relaxed) &+ step,
+            ordering: .relaxed
+        )
+    }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// The observers of one source: what `ObserverRegistry` and properties embed.
+///
+/// Two words while nobody observes. The notification path reads `head` and what hangs below it; everything else goes through the
+/// core, which exists from the first observer on.
+@usableFromInline
+internal struct ObserverList: ~Copyable, Sendable {
+    /// The address of the current table's contents, or 0 without observers.
+    @usableFromInline let head = Atomic<UInt>(0)
+
+    /// The address of the core, to which this list owns a reference, or 0.
+    private let coreAddress = Atomic<UInt>(0)
+
+    @usableFromInline
+    init() {}
+
+    deinit {
+        // Acquire: pairs with the release in makeCore(label:); the last reference to the source has been dropped.
+        let address = coreAddress.load(ordering: .acquiring)
+        guard address != 0 else { return }
+        // Safe: the reference that makeCore(label:) has kept.
+        unsafe Unmanaged<RegistryCore>.fromOpaque(UnsafeRawPointer(bitPattern: address)!).release()
+    }
+
+    /// The core, if there has been an observer.
+    var existingCore: RegistryCore? {
+        // Acquire: pairs with the release in makeCore(label:).
+        let address = coreAddress.load(ordering: .acquiring)
+        guard address != 0 else { return nil }
+        // Safe: this list owns a reference.
+        return unsafe Unmanaged<RegistryCore>.fromOpaque(UnsafeRawPointer(bitPattern: address)!).takeUnretainedValue()
+    }
+
+    /// The core; made on first use. The list must be stored in an object, where its address does not change.
+    @usableFromInline
+    borrowing func core(label: String = "") -> RegistryCore { existingCore ?? makeCore(label: label) }
+
+    private borrowing func makeCore(label: String) -> RegistryCore {
+        // Safe: an atomic is lent in place. The source outlives the address: its deinit calls `endAll`, which forgets it.
+        let core = unsafe withUnsafePointer(to: head) { unsafe RegistryCore(head: $0, label: label) }
+        let unmanaged = unsafe Unmanaged.passRetained(core)
+        // Release and acquire: pairs with the loads above. Two threads may get here: one core stays.
+        let (exchanged, original) = unsafe coreAddress.compareExchange(
+            expected: 0,
+            desired: UInt(bitPattern: unmanaged.toOpaque()),
+            ordering: .acquiringAndReleasing
+        )
+        if exchanged { return core }
+        unsafe unmanaged.release()
+        // Safe: this list owns a reference.
+        return unsafe Unmanaged<RegistryCore>.fromOpaque(UnsafeRawPointer(bitPattern: original)!).takeUnretainedValue()
+    }
+
+    /// Ends every observation. With `isSourceGone`, as the last thing in the source's life.
+    borrowing func endAll(_ reason: ObservationEnd, isSourceGone: Bool) {
+        guard let core = existingCore else { return }
+        for observer in core.unlinkAll(reason, isSourceGone: isSourceGone) {
+            if mutant("source death leaks the closures") { continue }
+            ThreadRecord.retire(observer)
+        }
+    }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Observers of one kind of event: whoever is notified of an event calls every one of them.
+///
+/// The building block below properties. Use it for events that have no current value; use a property for state. Every member
+/// may be used from any thread, also inside a callback.
+///
+/// ```swift
+/// let logins = ObserverRegistry<String>()
+/// let token = logins.observe { name in print("hello", name) }
+/// logins.notify("Ada")
+/// ```
+public final class ObserverRegistry<Event>: Sendable {
+    @usableFromInline internal let observers = ObserverList()
+
+    /// Makes a registry without observers.
+    ///
+    /// - Parameter label: Names it in diagnostics.
+    public init(label: String = "") {
+        if !label.isEmpty { _ = observers.core(label: label) }
+    }
+
+    /// Ends every observation; `onEnd` hears `.sourceDeleted`. (P12)
+    deinit { observers.endAll(.sourceDeleted, isSourceGone: true) }
+
+    /// The name given to the registry, or an empty string.
+    public var label: String { observers.existingCore?.label ?? "" }
+}
+
+// MARK: - Notifying
+
+extension ObserverRegistry {
+    /// Calls every observer with `event`, on this thread, in the order of registration. (P1, P6, P15)
+    ///
+    /// Any thread, also inside a callback; notifications of several threads run at once, and so do the callbacks of one observer.
+    /// It takes no lock, executes no atomic read-modify-write, counts no reference and allocates nothing, after the thread's first
+    /// use and up to eight nested notifications. A callback that registers an observer does not have it called for this
+    /// event; one that cancels an observer has it not called any more.
+    ///
+    /// - Complexity: O(*n*) in the observers.
+    @inlinable
+    public func notify(_ event: Event) {
+        guard observers.isPossiblyObserved else { return }
+        deliver(event)
+    }
+
+    /// Out of line, so that a caller that is asynchronous never keeps a thread's address across a suspension.
+    @inlinable @inline(never)
+    internal func deliver(_ event: Event) {
+        observers.walk { observer in Observer.call(at: observer, with: event) }
+    }
+}
+
+// MARK: - Observing
+
+extension ObserverRegistry {
+    /// Calls `body` with every event whose notification begins after this call returned. (P1)
+    ///
+    /// Any thread, also inside a callback. Registering the same closure twice calls it twice.
+    ///
+    /// - Parameter body: Called on the notifying threads, possibly on several at once, under no lock. It may do anything,
+    ///   block included: it then delays its own thread only.
+    /// - Returns: The token that keeps the observation going.
+    /// - Complexity: O(1) amortised.
+    @inlinable
+    public func observe(_ body: @escaping @Sendable (Event) -> Void) -> ObservationToken {
+        let observer = Observer(core: observers.core())
+        observer.setCallback(Callback(body))
+        return start(observer)
+    }
+
+    /// The same, with a closure that also receives its observation, to end it from within.
+    @inlinable
+    public func observe(_ body: @escaping @Sendable (Event, ObservationHandle) -> Void) -> ObservationToken {
+        let observer = Observer(core: observers.core())
+        let handle = ObservationHandle(observer)
+        observer.setCallback(Callback<Event> { event in body(event, handle) })
+        return start(observer)
+    }
+
+    /// The same for as long as `owner` lives; `body` receives it. (P13)
+    ///
+    /// The owner is not retained. Once its `deinit` has begun, `body` is not called any more, and the observation ends with
+    /// `.ownerDeleted` at the next event, `count`, `isActive` or `drain`, or when enough others were registered.
+    @inlinable
+    public func observe<Owner: AnyObject & Sendable>(
+        owner: Owner,
+        _ body: @escaping @Sendable (Owner, Event) -> Void
+    ) -> ObservationToken {
+        let reference = WeakReference(owner)
+        let observer = Observer(core: observers.core(), owner: reference)
+        let handle = ObservationHandle(observer)
+        observer.setCallback(
+            Callback<Event> { event in
+                guard let owner = reference.object else { return handle.endWithOwner() }
+                // Safe: the reference was made from an `Owner`.
+                unsafe body(unsafeDowncast(owner, to: Owner.self), event)
+            }
+        )
+        return start(observer)
+    }
+
+    @usableFromInline
+    internal func start(_ observer: Observer) -> ObservationToken {
+        if mutant("observe returns before publishing") {
+            let registry = self
+            _ = LibraryThread.start(named: "mutant") { registry.observers.core().append(observer) }
+            return ObservationToken(observer)
+        }
+        observers.core().append(observer)
+        return ObservationToken(observer)
+    }
+}
+
+extension ObservationHandle {
+    /// Ends the observation because its owner is gone.
+    @usableFromInline
+    internal func endWithOwner() { observer.end(.ownerDeleted) }
+}
+
+// MARK: - All observers
+
+extension ObserverRegistry {
+    /// How many observations are going on. Notices owners that have died. (P13)
+    ///
+    /// - Complexity: O(1); O(*n*) with owner-bound observers.
+    public var count: Int { observers.existingCore?.count ?? 0 }
+
+    /// Whether nobody observes. As `count == 0`.
+    public var isEmpty: Bool { count == 0 }
+
+    /// Ends every observation, as if each was cancelled. (P8)
+    ///
+    /// - Complexity: O(*n*).
+    public func removeAll() { observers.endAll(.cancelled, isSourceGone: false) }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The registries that have owner-bound observers, so that `drain` can notice dead owners everywhere. (P13)
+internal final class OwnerWatch: @unchecked Sendable {
+    // Unchecked: `cores` is guarded by `lock`.
+    static let shared = OwnerWatch()
+
+    private struct WeakCore { weak let core: RegistryCore? }
+
+    private let lock = ForkAwareLock()
+    private var cores: [ObjectIdentifier: WeakCore] = [:]
+
+    /// Called under the core's lock: this lock is taken inside it, never the other way round.
+    func add(_ core: RegistryCore) { lock.withLock { cores[ObjectIdentifier(core)] = WeakCore(core: core) } }
+    func remove(_ core: RegistryCore) { _ = lock.withLock { cores.removeValue(forKey: ObjectIdentifier(core)) } }
+
+    /// Ends every observation whose owner has died.
+    ///
+    /// - Complexity: O(owner-bound registries and their observers).
+    func sweep() {
+        let watched = lock.withLock { cores.values.compactMap(\.core) }
+        for core in watched { core.sweepOwners() }
+    }
+
+    func lockForFork() { lock.lockForFork() }
+    func unlockInParent() { lock.unlockInParent() }
+    func resetInChild() { lock.resetInChild() }
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// What a source of notifications shares with its observations: the lock for mutation, and the current table.
+///
+/// The source holds it, and so do the observations, which may outlive the source. It keeps the source alive for nobody. (P11)
+@usableFromInline
+@safe internal final class RegistryCore: @unchecked Sendable {
+    // Unchecked: everything mutable is guarded by `lock`, or atomic.
+
+    let lock = Lock()
+    let label: String
+
+    /// Where the source keeps the address of the current table; nil once the source is gone. Guarded.
+    private var head: UnsafePointer<Atomic<UInt>>?
+    private var table: ObserverTable?
+    private var live = 0
+    private var ownerBound = 0
+    private var registrationsSinceSweep = 0
+
+    /// Whether so many entries are dead that the reclaimer should look after the table.
+    private let isUntidy = Atomic<Bool>(false)
+
+    private static let smallestCapacity = 8
+
+    init(head: UnsafePointer<Atomic<UInt>>, label: String) {
+        unsafe self.head = unsafe head
+        self.label = label
+    }
+
+    // MARK: Registration
+
+    /// Adds an observer: it hears every notification that begins after the return. (P1)
+    ///
+    /// - Complexity: O(1) amortised.
+    @usableFromInline
+    func append(_ observer: Observer) {
+        ThreadRecord.countLiveObserver(1)
+        // Decide under the lock …
+        let (replaced, shouldSweep) = lock.withLock { () -> (ObserverTable?, Bool) in
+            let replaced = makeRoom()
+            table!.append(observer)
+            inject("append.entry")
+            // Release: pairs with the walker's acquire of the head.
+            unsafe head!.pointee.store(table!.address, ordering: .releasing)
+            inject("grow.published")
+            live += 1
+            registrationsSinceSweep += 1
+            if observer.isOwnerBound {
+                ownerBound += 1
+                if ownerBound == 1 { OwnerWatch.shared.add(self) }
+            }
+            return (replaced, ownerBound > 0 && registrationsSinceSweep >= max(live, 32))
+        }
+        // … act outside it.
+        if let replaced { ThreadRecord.retire(replaced) }
+        if shouldSweep { sweepOwners() }
+    }
+
+    /// Makes sure that the table has room. Returns the table that was replaced. Under the lock.
+    private func makeRoom() -> ObserverTable? {
+        guard let full = table, full.isFull else {
+            if table == nil { table = ObserverTable(capacity: Self.smallestCapacity, survivors: nil) }
+            return nil
+        }
+        precondition(
+            live < Int(UInt32.max) / 2,
+            "ConcurrentObserve: a registry holds at most \(UInt32.max / 2) observers. Cancel observations that are no longer needed."
+        )
+        table = ObserverTable(capacity: capacity(for: live + 1), survivors: full)
+        inject("grow.copied")
+        return full
+    }
+
+    /// Room for `count` observers and as many again.
+    private func capacity(for count: Int) -> Int {
+        max(Self.smallestCapacity, count * 2)
+    }
+
+    // MARK: The end of one
+
+    /// Takes an observer out of the table and marks it as ended. False if it had ended. (P8)
+    ///
+    /// - Complexity: O(1). Needs no memory.
+    func unlink(_ observer: Observer, _ reason: ObservationEnd) -> Bool {
+        lock.withLock {
+            inject("end.locked")
+            guard observer.isMarkedActive else { return false }
+            observer.markEnded(reason)
+            table!.bury(observer)
+            forget(observer)
+            inject("end.unlinked")
+            return true
+        }
+    }
+
+    /// Keeps the counts. Under the lock.
+    private func forget(_ observer: Observer) {
+        live -= 1
+        if observer.isOwnerBound {
+            ownerBound -= 1
+            if ownerBound == 0 { OwnerWatch.shared.remove(self) }
+        }
+        let dead = table!.count - live
+        if dead >= live, live == 0 || dead >= Self.smallestCapacity {
+            isUntidy.store(true, ordering: .relaxed)  // Relaxed: a hint; tidy() looks under the lock.
+        }
+    }
+
+    /// Replaces a table of which half is dead by a smaller one, or by none. On the reclaimer's thread.
+    ///
+    /// Not where observations end: that needs no memory, and churn should not replace a table each time.
+    func tidy() {
+        guard isUntidy.exchange(false, ordering: .relaxed) else { return }  // Relaxed: a hint.
+        let replaced = lock.withLock { () -> ObserverTable? in
+            guard let table, table.count - live >= live, let head = unsafe head else { return nil }
+            if live == 0 {
+                self.table = nil
+            } else {
+                self.table = ObserverTable(capacity: capacity(for: live), survivors: table)
+            }
+            // Release: pairs with the walker's acquire of the head.
+            unsafe head.pointee.store(self.table?.address ?? 0, ordering: .releasing)
+            return table
+        }
+        if let replaced { ThreadRecord.retire(replaced) }
+    }
+
+    // MARK: The end of all
+
+    /// Ends every observation; with `isSourceGone` there will be no others.
+    ///
+    /// - Returns: The observations this call has ended, in the order of their registration. The caller retires them.
+    func unlinkAll(_ reason: ObservationEnd, isSourceGone: Bool) -> [Observer] {
+        var ended: [Observer] = []
+        let replaced = lock.withLock { () -> ObserverTable? in
+            let replaced = table
+            replaced?.forEachEntry { entry in
+                guard let observer = entry.liveObserver else { return }
+                observer.markEnded(reason)
+                ended.append(observer)
+            }
+            // Release: pairs with the walker's acquire of the head.
+            unsafe head?.pointee.store(0, ordering: .releasing)
+            table = nil
+            if ownerBound > 0 { OwnerWatch.shared.remove(self) }
+            (live, ownerBound) = (0, 0)
+            if isSourceGone { unsafe head = nil }
+            return replaced
+        }
+        if let replaced { ThreadRecord.retire(replaced) }
+        return ended
+    }
+
+    // MARK: Owners
+
+    /// The number of live observations. Notices dead owners. (P13)
+    var count: Int {
+        sweepOwners()
+        return lock.withLock { live }
+    }
+
+    /// Ends the observations whose owner has died. (P13)
+    ///
+    /// - Complexity: O(1) without owner-bound observers, else O(*n*).
+    func sweepOwners() {
+        let bound = lock.withLock { () -> [Observer] in
+            registrationsSinceSweep = 0
+            guard ownerBound > 0 else { return [] }
+            var bound: [Observer] = []
+            bound.reserveCapacity(ownerBound)
+            table!.forEachEntry { entry in
+                if let observer = entry.liveObserver, observer.isOwnerBound { bound.append(observer) }
+            }
+            return bound
+        }
+        if mutant("owner's death goes unnoticed") { return }
+        for observer in bound where observer.hasLostOwner { observer.end(.ownerDeleted) }
+    }
+}
+
+extension Observer {
+    fileprivate var isOwnerBound: Bool {
+        // Relaxed: the bit never changes.
+        state.load(ordering: .relaxed) & ObserverState.ownerBound != 0
+    }
+}
