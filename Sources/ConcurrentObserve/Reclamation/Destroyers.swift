@@ -65,8 +65,9 @@ internal final class Destroyers: @unchecked Sendable {
             stalls = 0
             return 0
         }
-        // Everybody is blocked. More threads each time, so that many blockers do not add up.
+        // Everybody is blocked. More threads each time, so that many blockers do not add up; and time for them to begin.
         stalls += 1
+        lastBegun = .now
         return max(0, min(1 << min(stalls - 1, 5), Self.mostThreads - threads))
     }
 
