@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if INSTRUMENTED
-import CURCU
+import Glibc
 import Synchronization
 
 /// The controls of the instrumented build: which seeded bug is on, and what happens at the injection points.
@@ -9,10 +9,10 @@ import Synchronization
 /// Set everything before the threads under test start; nothing here is synchronised with them beyond that.
 public enum Instrumentation {
     /// What a thread does at an injection point. Called with the point's name, on the thread that reached it.
-    public typealias Perturbation = @Sendable (_ point: String) -> Void
+    public typealias Perturbation = @Sendable (_ point: StaticString) -> Void
 
     /// The injection points, in the order in which the protocol reaches them.
-    public static let points = [
+    public static let points: [StaticString] = [
         "walk.head", "walk.pinned", "walk.count", "walk.entry", "walk.marked", "walk.current", "walk.called",
         "walk.cleared",
         "append.entry", "append.publish", "grow.copied", "grow.published",
@@ -23,10 +23,17 @@ public enum Instrumentation {
     ]
 
     /// The seeded bug that is on, if any. Written once, before any other thread runs.
-    nonisolated(unsafe) public static var mutant: String?
+    nonisolated(unsafe) public static var mutant: StaticString?
 
     /// Called at every injection point, if any. Written while no thread under test runs.
     nonisolated(unsafe) public static var perturbation: Perturbation?
+
+    /// How many freed tables are kept, poisoned, so that a walker which still uses one is caught, not crashed. 0 under
+    /// AddressSanitizer, which sees the use itself. Written while no thread under test runs.
+    nonisolated(unsafe) public static var quarantineLength = 512
+
+    /// Walks that ended on a table which was free by then: a violation of the pinned read.
+    public static var walksOnFreedTables: Int { Quarantine.shared.walksOnFreedTables.load(ordering: .relaxed) }
 
     /// How many locks and read sections of the library the calling thread is inside of: 0 in all user code. (P5)
     public static var forbiddenDepth: Int { unsafe ThreadRecord.current.pointee.forbidden }
@@ -35,16 +42,52 @@ public enum Instrumentation {
     public static var threadRecords: Int { ThreadRecord.count }
 }
 
+extension StaticString {
+    /// Whether two names are the same. Allocates nothing.
+    public func isSame(as other: StaticString) -> Bool {
+        // Safe: both live as long as the program.
+        unsafe utf8Start == other.utf8Start
+            || (utf8CodeUnitCount == other.utf8CodeUnitCount
+                && memcmp(utf8Start, other.utf8Start, utf8CodeUnitCount) == 0)
+    }
+}
+
 @inline(never) @usableFromInline
 internal func inject(_ point: StaticString) {
     guard let perturbation = unsafe Instrumentation.perturbation else { return }
-    perturbation(point.description)
+    perturbation(point)
 }
 
 @inline(never) @usableFromInline
 internal func mutant(_ name: StaticString) -> Bool {
     guard let active = unsafe Instrumentation.mutant else { return false }
-    return active == name.description
+    return active.isSame(as: name)
+}
+
+@inline(never) @usableFromInline
+internal func checkWalkedTable(_ contents: UnsafePointer<TableContents>) {
+    // Safe: while the quarantine is on, a freed table stays allocated for a while; off, nothing is read.
+    guard unsafe Instrumentation.quarantineLength > 0, unsafe contents.pointee.count.load(ordering: .relaxed) < 0 else {
+        return
+    }
+    Quarantine.shared.walksOnFreedTables.add(1, ordering: .relaxed)
+}
+
+/// Keeps freed tables for a while, marked as free, instead of releasing them at once.
+internal final class Quarantine: Sendable {
+    static let shared = Quarantine()
+
+    let walksOnFreedTables = Atomic<Int>(0)
+    private let tables = Mutex<[ObserverTable]>([])
+
+    /// Takes a table in; returns one to release now, if any.
+    func exchange(_ table: ObserverTable) -> ObserverTable? {
+        unsafe table.contents.pointee.count.store(.min, ordering: .relaxed)
+        return tables.withLock { tables in
+            tables.append(table)
+            return unsafe tables.count > Instrumentation.quarantineLength ? tables.removeFirst() : nil
+        }
+    }
 }
 
 @usableFromInline

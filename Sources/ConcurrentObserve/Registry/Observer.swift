@@ -161,7 +161,11 @@ extension Observer {
     /// Destroys the closure, then tells whoever waits for the end. Once, when no frame has the observer as current, and
     /// marked as inside a callback, since both run user code.
     func finish() {
-        destroyCallback()
+        if mutant("closure is destroyed under the lock") {
+            core.lock.withLock { destroyCallback() }
+        } else {
+            destroyCallback()
+        }
         if mutant("closure is destroyed twice") { destroyCallback() }
         let (end, listeners) = core.lock.withLock { () -> (ObservationEnd, [OnEnd]) in
             let before = state.load(ordering: .relaxed)  // Relaxed: under the lock.
@@ -172,6 +176,7 @@ extension Observer {
             return (ObservationEnd(rawValue: before >> ObserverState.endShift)!, listeners)
         }
         for listener in listeners { listener(end) }
+        if mutant("end is told twice") { for listener in listeners { listener(end) } }
     }
 
     typealias OnEnd = @Sendable (ObservationEnd) -> Void

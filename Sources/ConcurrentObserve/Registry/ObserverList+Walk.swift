@@ -70,9 +70,13 @@ extension ObserverList {
             if mutant("a delivery is repeated"), index & 1023 == 3 { call(observer) }
             inject("walk.called")
         }
+        unsafe checkWalkedTable(contents)
         // Release, both: what the callbacks did happens before the closures, then the table, are reclaimed.
         unsafe frame.pointee.current.store(0, ordering: .releasing)
         unsafe frame.pointee.pin.store(0, ordering: .releasing)
+        if mutant("inner pass clears the outer pin") {
+            unsafe record.inlineFrames.pointee.pin.store(0, ordering: .releasing)
+        }
         inject("walk.cleared")
     }
 }

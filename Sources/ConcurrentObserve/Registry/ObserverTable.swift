@@ -80,6 +80,16 @@ import Synchronization
     override var hold: Hold { .pin(address) }
 
     override func reclaim() {
+        #if INSTRUMENTED
+        if unsafe Instrumentation.quarantineLength > 0 {
+            Quarantine.shared.exchange(self)?.free()
+            return
+        }
+        #endif
+        free()
+    }
+
+    private func free() {
         forEachEntry { $0.release() }
         unsafe contents.deallocate()
     }

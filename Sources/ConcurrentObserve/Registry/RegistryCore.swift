@@ -138,6 +138,7 @@ import Synchronization
             let replaced = table
             replaced?.forEachEntry { entry in
                 guard let observer = entry.liveObserver else { return }
+                if mutant("token stays active after source death"), isSourceGone { return }
                 observer.markEnded(reason)
                 ended.append(observer)
             }

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Foundation
+
+/// Runs scenarios and prints one table.
+struct RunCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run",
+        abstract: "Run scenarios; without names, all of them."
+    )
+
+    @Argument(help: "Scenarios, as `stress list` names them.")
+    var scenario: [String] = []
+
+    @Option(help: "For the whole run, divided among the scenarios. \(DurationArgument.help)")
+    var duration: DurationArgument?
+
+    @Option(help: "Epochs for each scenario, instead of a duration.")
+    var iterations: Int?
+
+    @Option(help: "Threads under test.")
+    var threads: Int = usualThreads
+
+    @Option(help: "Reproduces workload and delays, not the operating system's schedule.")
+    var seed: UInt64 = UInt64.random(in: 1...999_999_999)
+
+    @Option(help: "smoke (10 s), ci (90 s) or soak (10 min).")
+    var profile: Profile = .smoke
+
+    @Option(help: "Any of yield,stall,affinity, or none.")
+    var perturb: PerturbationArgument = .usual
+
+    @Flag(help: "Stop at the first scenario that does not pass.")
+    var failFast = false
+
+    @Option(help: ArgumentHelp("Write the results to a file.", valueName: "file"))
+    var json: String?
+
+    #if INSTRUMENTED
+    @Option(help: .hidden)
+    var mutant: String?
+    #endif
+
+    mutating func validate() throws {
+        _ = try scenarios(named: scenario)
+        guard (1...4096).contains(threads) else { throw ValidationError("--threads takes 1 to 4096, not \(threads)") }
+        if let iterations, iterations < 1 { throw ValidationError("--iterations takes 1 or more, not \(iterations)") }
+        if iterations != nil, duration != nil {
+            throw ValidationError("--iterations and --duration exclude each other")
+        }
+        if let json, !FileManager.default.createFile(atPath: json, contents: nil) {
+            throw ValidationError("cannot write to '\(json)'")
+        }
+        #if INSTRUMENTED
+        if let mutant, Mutant.named(mutant) == nil { throw ValidationError("unknown mutant '\(mutant)'") }
+        #endif
+    }
+
+    func run() throws {
+        let plan = RunPlan(
+            scenarios: try scenarios(named: scenario),
+            duration: duration?.duration ?? profile.duration,
+            iterations: iterations,
+            threads: threads,
+            seed: seed,
+            perturbations: perturb.kinds,
+            stopsAtFirstFailure: failFast
+        )
+        CrashReport.install(seed: seed)
+        #if INSTRUMENTED
+        if Sanitizer.current != nil { unsafe Instrumentation.quarantineLength = 0 }
+        if let mutant { unsafe Instrumentation.mutant = Mutant.named(mutant)!.name }
+        #endif
+        print(
+            "stress: \(LibraryBuild.name) build, \(threads) threads, seed \(seed) (workload and delays, not the schedule)"
+        )
+        fflush(nil)
+        let results = Runner(plan: plan, progress: Progress(total: iterations == nil ? plan.duration : .zero)).run()
+        print(RunReport.text(results))
+        if let json { try JSONReport(results, plan: plan).write(to: json) }
+        let exit = results.exit
+        print("stress: \(exit == .pass ? "pass" : "\(exit)"), seed \(seed)")
+        fflush(nil)
+        throw exit
+    }
+}

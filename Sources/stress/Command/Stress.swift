@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Glibc
+
+/// The command.
+@main
+struct Stress: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stress",
+        abstract: "Hammers registration, notification, cancellation and deallocation races, and checks what must hold.",
+        discussion: """
+            Without a subcommand: `run --profile smoke`.
+            Exit codes: 0 pass, 1 usage, 2 invariant violated, 3 harness error, 4 inconclusive (a window was not hit), 5 hang, \
+            6 mutant survived, 7 crash.
+            """,
+        subcommands: subcommands,
+        defaultSubcommand: RunCommand.self
+    )
+
+    #if INSTRUMENTED
+    private static let subcommands: [any ParsableCommand.Type] = [
+        RunCommand.self, ListCommand.self, MutantsCommand.self, DoctorCommand.self,
+    ]
+    #else
+    private static let subcommands: [any ParsableCommand.Type] = [
+        RunCommand.self, ListCommand.self, DoctorCommand.self,
+    ]
+    #endif
+
+    /// Parses before anything runs: a wrong option is one line on standard error and exit 1.
+    static func main() {
+        do {
+            var command = try parseAsRoot()
+            try command.run()
+        } catch let code as StressExit {
+            Glibc.exit(code.rawValue)
+        } catch {
+            if exitCode(for: error).isSuccess {
+                print(fullMessage(for: error))
+                Glibc.exit(StressExit.pass.rawValue)
+            }
+            let message = message(for: error).split(separator: "\n").first.map(String.init) ?? "wrong usage"
+            StandardError.print("stress: \(message)")
+            Glibc.exit(StressExit.usage.rawValue)
+        }
+    }
+}

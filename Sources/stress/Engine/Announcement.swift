@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// A probe that one thread shows to the others: what the shower did before happens before what they do after they saw it.
+final class Announcement: Sendable {
+    private let address = Atomic<UInt>(0)
+
+    /// Release: pairs with the acquire in `seen`.
+    func show(_ probe: ProbeReference) { address.store(probe.address, ordering: .releasing) }
+
+    /// Acquire: pairs with the release in `show(_:)`.
+    var seen: ProbeReference? { ProbeReference(address: address.load(ordering: .acquiring)) }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// One round of a scenario: fresh objects, some time under load, then rest, where everything must add up.
+final class Epoch: @unchecked Sendable {
+    // Unchecked: `lanes` is written by the thread that runs the epoch, before and after the others run.
+    let scenario: Scenario
+    let seed: UInt64
+    let threads: Int
+    let violations: Violations
+    let perturbation: Perturbation
+    private(set) var lanes: [Lane] = []
+
+    private let deadline: UInt64
+    private let isStopped = Atomic<Bool>(false)
+    private let library: ConcurrentObserveDiagnostics
+
+    init(
+        scenario: Scenario,
+        seed: UInt64,
+        threads: Int,
+        duration: Duration,
+        perturbation: Perturbation,
+        violations: Violations
+    ) {
+        self.scenario = scenario
+        self.seed = seed
+        self.threads = threads
+        self.violations = violations
+        self.perturbation = perturbation
+        deadline = nanoseconds() + UInt64(duration.seconds * 1e9)
+        library = .current()
+    }
+
+    /// Whether the threads should stop: the time is up, or something was violated.
+    var isOver: Bool {
+        // Relaxed: a thread that sees it later stops later.
+        if isStopped.load(ordering: .relaxed) { return true }
+        guard nanoseconds() >= deadline || !violations.isEmpty else { return false }
+        isStopped.store(true, ordering: .relaxed)
+        return true
+    }
+
+    /// Runs `body` on each thread over and over until the epoch is over.
+    func load(_ body: @escaping @Sendable (Lane) -> Void) {
+        load([Role(threads: threads, body)])
+    }
+
+    /// What some of the threads do.
+    struct Role {
+        let threads: Int
+        let body: @Sendable (Lane) -> Void
+
+        init(threads: Int, _ body: @escaping @Sendable (Lane) -> Void) {
+            self.threads = threads
+            self.body = body
+        }
+    }
+
+    /// The same with several roles, each on its own number of threads.
+    func load(_ roles: [Role]) {
+        var running: [Thread] = []
+        var workers: [(Lane, @Sendable (Lane) -> Void)] = []
+        for role in roles {
+            for _ in 0..<role.threads {
+                workers.append((Lane(index: lanes.count + workers.count, epoch: self), role.body))
+            }
+        }
+        lanes += workers.map(\.0)
+        Watchdog.shared.watch(workers.map(\.0))
+        for (lane, body) in workers {
+            running.append(
+                Thread {
+                    lane.attach {
+                        self.perturbation.threadStarted(lane)
+                        while !self.isOver { body(lane) }
+                    }
+                }
+            )
+        }
+        for thread in running { thread.join() }
+        Watchdog.shared.watch([])
+    }
+
+    // MARK: At rest
+
+    func check(_ holds: Bool, _ invariant: String, _ message: @autoclosure () -> String) {
+        if !holds { violations.report(invariant, message()) }
+    }
+
+    /// Checks that everything that was retired is reclaimed, and no observation is left, once the scenario's objects are gone.
+    func checkRest(liveObservers: Int = 0) {
+        guard violations.isEmpty else { return }
+        let outcome = drain(seconds: 20)
+        let now = ConcurrentObserveDiagnostics.current()
+        check(outcome == .finished, "P16.backlog-drains", "drain ended with \(outcome); \(now)")
+        check(now.backlog == 0, "P16.backlog-drains", "\(now.backlog) items are not reclaimed at rest")
+        check(
+            now.liveObservers == library.liveObservers + liveObservers,
+            "P14.nothing-left",
+            "\(now.liveObservers - library.liveObservers) observations are live at rest, \(liveObservers) expected"
+        )
+        #if INSTRUMENTED
+        check(
+            Instrumentation.walksOnFreedTables == 0,
+            "memory.table-in-use",
+            "\(Instrumentation.walksOnFreedTables) walks ended on a freed table"
+        )
+        #endif
+    }
+
+    private func drain(seconds: Int) -> DrainOutcome {
+        ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(seconds))
+    }
+}

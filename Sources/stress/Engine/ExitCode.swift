@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// How the command ends.
+enum StressExit: Int32, Error {
+    case pass = 0
+    case usage = 1
+    case violated = 2
+    case harnessError = 3
+    case inconclusive = 4
+    case hang = 5
+    case mutantSurvived = 6
+    case crash = 7
+}
+
+/// Ends the process because the harness itself cannot go on.
+func harnessFailure(_ message: String) -> Never {
+    StandardError.print("stress: \(message)")
+    exit(StressExit.harnessError.rawValue)
+}
+
+enum StandardError {
+    static func print(_ line: String) {
+        var bytes = Array(line.utf8)
+        bytes.append(UInt8(ascii: "\n"))
+        _ = unsafe bytes.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// One source, two commands: `stress` runs the instrumented build, `stress-product` the library that users build.
+#if INSTRUMENTED
+@_exported import ConcurrentObserveInstrumented
+#else
+@_exported import ConcurrentObserve
+#endif
+
+/// Which build of the library this command runs.
+enum LibraryBuild {
+    #if INSTRUMENTED
+    static let name = "instrumented"
+    #else
+    static let name = "product"
+    #endif
+}

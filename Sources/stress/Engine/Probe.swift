@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// The life of one closure, in memory that outlives every use of it, correct or not.
+///
+/// A callback looks at its probe when it begins and when it ends: a closure that was destroyed meanwhile is a violation counted,
+/// not a crash. Probes are never freed while the process runs; they are recycled between epochs.
+struct Probe: ~Copyable {
+    let serial = Atomic<UInt64>(0)
+    /// Times that the closure was destroyed.
+    let destroyed = Atomic<Int>(0)
+    /// Set once nothing may call the closure any more: `cancelAndWait` has returned.
+    let isDead = Atomic<Bool>(false)
+    /// Set before somebody begins to end the observation.
+    let isEnding = Atomic<Bool>(false)
+    /// Callbacks that are running; a hint for choosing the moment, not a check.
+    let running = Atomic<Int>(0)
+    /// When the observation was ended, for the check of promptness.
+    let endedAt = Atomic<UInt64>(0)
+    let destroyedAt = Atomic<UInt64>(0)
+}
+
+/// A probe's address.
+@safe struct ProbeReference: @unchecked Sendable, Hashable {
+    // Unchecked: a probe consists of atomics and is never freed.
+    private let pointer: UnsafeMutablePointer<Probe>
+
+    fileprivate init(_ pointer: UnsafeMutablePointer<Probe>) { unsafe self.pointer = unsafe pointer }
+
+    /// The probe's address as a number, and back.
+    var address: UInt { UInt(bitPattern: unsafe pointer) }
+
+    init?(address: UInt) {
+        // Safe: the number comes from `address`, and probes are never freed.
+        guard let pointer = unsafe UnsafeMutablePointer<Probe>(bitPattern: address) else { return nil }
+        unsafe self.pointer = unsafe pointer
+    }
+
+    /// Makes a probe.
+    static func make(serial: UInt64) -> ProbeReference {
+        // Safe: never freed while a callback might look at it; see ProbePool.
+        let pointer = unsafe ProbePool.shared.take()
+        let probe = unsafe ProbeReference(pointer)
+        probe.reset(serial: serial)
+        return probe
+    }
+
+    private func reset(serial: UInt64) {
+        unsafe pointer.initialize(to: Probe())
+        unsafe pointer.pointee.serial.store(serial, ordering: .relaxed)
+    }
+
+    /// What a closure captures: its deinit marks the probe.
+    func capture() -> Capture { Capture(self) }
+
+    var serial: UInt64 { unsafe pointer.pointee.serial.load(ordering: .relaxed) }
+    var destroyed: Int { unsafe pointer.pointee.destroyed.load(ordering: .acquiring) }
+    var isDead: Bool { unsafe pointer.pointee.isDead.load(ordering: .relaxed) }
+    var isEnding: Bool { unsafe pointer.pointee.isEnding.load(ordering: .relaxed) }
+    var isRunning: Bool { unsafe pointer.pointee.running.load(ordering: .relaxed) != 0 }
+
+    func markDead() { unsafe pointer.pointee.isDead.store(true, ordering: .relaxed) }
+    func markEnding() { unsafe pointer.pointee.isEnding.store(true, ordering: .relaxed) }
+    func markRunning(_ running: Bool) { unsafe pointer.pointee.running.store(running ? 1 : 0, ordering: .relaxed) }
+    func markEnded() { unsafe pointer.pointee.endedAt.store(nanoseconds(), ordering: .relaxed) }
+
+    /// Nanoseconds from the end to the destruction; nil if either has not happened.
+    var destructionDelay: UInt64? {
+        let ended = unsafe pointer.pointee.endedAt.load(ordering: .relaxed)
+        let destroyed = unsafe pointer.pointee.destroyedAt.load(ordering: .acquiring)
+        guard ended != 0, destroyed != 0 else { return nil }
+        return destroyed > ended ? destroyed - ended : 0
+    }
+
+    fileprivate func markDestroyed() {
+        unsafe pointer.pointee.destroyedAt.store(nanoseconds(), ordering: .releasing)
+        unsafe pointer.pointee.destroyed.add(1, ordering: .releasing)
+    }
+}
+
+/// What the closure under test captures: destroyed with it.
+final class Capture: Sendable {
+    let probe: ProbeReference
+    private let atEnd: (@Sendable () -> Void)?
+
+    init(_ probe: ProbeReference, atEnd: (@Sendable () -> Void)? = nil) {
+        self.probe = probe
+        self.atEnd = atEnd
+    }
+
+    deinit {
+        checkUserCode("deinit")
+        probe.markDestroyed()
+        atEnd?()
+    }
+}
+
+/// Memory for probes, in blocks that are reused in the order of their age: a probe stays readable for millions of others.
+@safe final class ProbePool: @unchecked Sendable {
+    // Unchecked: guarded by `lock`.
+    static let shared = ProbePool()
+    private static let size = 1 << 21
+
+    private let probes = UnsafeMutablePointer<Probe>.allocate(capacity: size)
+    private let next = Atomic<Int>(0)
+
+    fileprivate func take() -> UnsafeMutablePointer<Probe> {
+        unsafe probes + next.add(1, ordering: .relaxed).oldValue % Self.size
+    }
+}
+
+/// Checks that the library holds no lock and is in no read section: user code runs. (P5)
+@inline(__always)
+func checkUserCode(_ place: StaticString) {
+    #if INSTRUMENTED
+    if Instrumentation.forbiddenDepth != 0 {
+        unsafe CurrentRun.violations?.report(
+            "P5.no-lock-around-user-code",
+            "a \(place) runs under a lock or in a read section"
+        )
+    }
+    #endif
+}
+
+/// The run's violations, for code that runs on the library's threads.
+enum CurrentRun {
+    nonisolated(unsafe) static var violations: Violations?
+}

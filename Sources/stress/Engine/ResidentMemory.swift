@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+
+/// The resident memory of the process.
+enum ResidentMemory {
+    /// In bytes.
+    static var current: Int {
+        guard let file = unsafe fopen("/proc/self/statm", "r") else { return 0 }
+        defer { unsafe fclose(file) }
+        var line = [CChar](repeating: 0, count: 128)
+        guard unsafe fgets(&line, 128, file) != nil else { return 0 }
+        let text = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        let fields = text.split(separator: " ")
+        return (fields.count > 1 ? Int(fields[1]) ?? 0 : 0) * Int(getpagesize())
+    }
+
+    private static let looks = Atomic<Int>(0)
+
+    /// True in the first epoch that asks: pools and allocator arenas, the harness's own included, are still being touched.
+    static var isWarmingUp: Bool { looks.add(1, ordering: .relaxed).oldValue == 0 }
+}
+
+/// Sleeps a fifth of a millisecond.
+func sleepBriefly() { usleep(200) }

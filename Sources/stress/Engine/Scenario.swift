@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One situation that the library is put under, with everything it must keep meanwhile.
+struct Scenario: Sendable {
+    /// As the command line names it.
+    let name: String
+    let summary: String
+    /// What it checks, each named after the promise that it belongs to.
+    let invariants: [String]
+    /// What must have happened for a pass to mean anything; scenarios count them by index.
+    let windows: [String]
+    /// Threads it needs at least.
+    var leastThreads = 2
+    /// Runs one epoch: builds the objects, starts the threads, and checks at rest.
+    let run: @Sendable (Epoch) -> Void
+
+    /// The promises that the invariants belong to.
+    var promises: [String] {
+        Set(invariants.compactMap { $0.split(separator: ".").first.map(String.init) })
+            .sorted { ($0.count, $0) < ($1.count, $1) }
+    }
+
+    static let all: [Scenario] = [
+        .registrationChurn, .notificationStorm, .cancellationRaces, .mutualCancellation, .registryDeath, .ownerDeath,
+        .reentrancy, .destruction, .threadChurn, .stuckCallback, .asynchronousUse,
+    ]
+
+    static func named(_ name: String) -> Scenario? { all.first { $0.name == name } }
+}

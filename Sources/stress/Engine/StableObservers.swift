@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Observers that stay registered while everything around them changes: each notification must call each of them once. (P1)
+struct StableObservers: Sendable {
+    let count: Int
+    private let tokens: [ObservationToken]
+
+    init(_ registry: ObserverRegistry<UInt64>, count: Int) {
+        self.count = count
+        tokens = (1...count).map { number in
+            registry.observe { _ in
+                checkUserCode("callback")
+                guard let lane = Lane.current else { return }
+                lane.pass.stableCalls += 1
+                lane.pass.stableSum += number
+            }
+        }
+    }
+
+    func check(_ pass: PassRecord, _ lane: Lane) {
+        lane.check(
+            pass.stableCalls == count && pass.stableSum == count * (count + 1) / 2,
+            "P1.exactly-once",
+            "\(count) standing observers were called \(pass.stableCalls) times, sum of their numbers \(pass.stableSum)"
+        )
+    }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// An observation under test: its token, and the probe of its closure.
+struct Subject: Sendable {
+    let probe: ProbeReference
+    let token: ObservationToken
+}
+
+extension Lane {
+    /// A number that no other closure of the run has.
+    func uniqueSerial() -> UInt64 { UInt64(index) << 40 | operations &* 64 &+ UInt64(generator.below(64)) }
+
+    /// Registers an observer that checks, at its begin and its end, that it may run.
+    ///
+    /// - Parameters:
+    ///   - body: What the callback does in between.
+    ///   - atEnd: What the deinit of the closure's capture does.
+    func observe(
+        _ registry: ObserverRegistry<UInt64>,
+        _ body: @escaping @Sendable (Lane?, UInt64) -> Void = { _, _ in },
+        atEnd: (@Sendable () -> Void)? = nil
+    ) -> Subject {
+        let probe = ProbeReference.make(serial: uniqueSerial())
+        let capture = Capture(probe, atEnd: atEnd)
+        let token = registry.observe { event in
+            guarded(probe) { lane in body(lane, event) }
+            withExtendedLifetime(capture) {}
+        }
+        return Subject(probe: probe, token: token)
+    }
+
+    /// Ends a subject's observation with `cancelAndWait` and checks what it promises. (P9)
+    func cancelAndWait(_ subject: Subject) {
+        begin("cancelAndWait")
+        subject.probe.markEnding()
+        let start = nanoseconds()
+        waitsFor = subject.probe
+        let outcome = subject.token.cancelAndWait()
+        waitsFor = nil
+        waitLatency.record(nanoseconds() - start)
+        subject.probe.markDead()
+        check(outcome == .finished, "P9.outcome", "cancelAndWait outside callbacks returned \(outcome)")
+        check(
+            subject.probe.destroyed == 1,
+            "P9.closure-destroyed",
+            "the closure was destroyed \(subject.probe.destroyed) times at the return"
+        )
+        check(!subject.token.isActive, "P9.inactive", "the token is active after cancelAndWait")
+    }
+}
+
+/// What every callback under test checks around its body. (P5, P9, P14)
+@inline(__always)
+func guarded(_ probe: ProbeReference, _ body: (Lane?) -> Void) {
+    checkUserCode("callback")
+    let lane = Lane.current
+    lane?.checkCallable(probe, "begins")
+    if let lane {
+        lane.notePassing(probe)
+        lane.depth += 1
+    }
+    probe.markRunning(true)
+    body(lane)
+    probe.markRunning(false)
+    if let lane {
+        lane.depth -= 1
+        lane.checkCallable(probe, "ends")
+    }
+}
+
+extension Lane {
+    fileprivate func notePassing(_ probe: ProbeReference) {
+        pass.calls += 1
+        if pass.watched == probe.serial { pass.watchedCalls += 1 }
+        if !pass.mustNotCall.isEmpty {
+            check(
+                !pass.mustNotCall.contains(probe.serial),
+                "P6.not-in-this-pass",
+                "an observer that this pass has registered or cancelled is called in it"
+            )
+        }
+    }
+
+    fileprivate func checkCallable(_ probe: ProbeReference, _ moment: StaticString) {
+        check(!probe.isDead, "P9.nothing-after-wait", "a callback \(moment) after cancelAndWait returned")
+        check(probe.destroyed == 0, "P14.not-while-called", "a callback \(moment) on a closure that is destroyed")
+    }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+
+/// Ends a run in which a thread has stopped moving, and says where each one stands.
+final class Watchdog: Sendable {
+    static let shared = Watchdog()
+
+    /// A thread that has not finished a step for so long hangs.
+    private static let patience: UInt64 = 40_000_000_000
+
+    private struct Watched {
+        var lane: Lane
+        var heartbeat: UInt64
+        var since: UInt64
+    }
+
+    private let watched = Mutex<[Watched]>([])
+    private let isStarted = Atomic<Bool>(false)
+
+    func watch(_ lanes: [Lane]) {
+        let now = nanoseconds()
+        watched.withLock { $0 = lanes.map { Watched(lane: $0, heartbeat: 0, since: now) } }
+        if isStarted.exchange(true, ordering: .acquiringAndReleasing) { return }
+        _ = Thread {
+            while true {
+                usleep(500_000)
+                self.look()
+            }
+        }
+    }
+
+    private func look() {
+        let now = nanoseconds()
+        let stuck = watched.withLock { watched -> [Lane]? in
+            var hasStuck = false
+            for index in watched.indices {
+                let heartbeat = watched[index].lane.heartbeat.load(ordering: .relaxed)
+                if heartbeat != watched[index].heartbeat {
+                    watched[index].heartbeat = heartbeat
+                    watched[index].since = now
+                } else if now - watched[index].since > Self.patience {
+                    hasStuck = true
+                }
+            }
+            return hasStuck ? watched.map(\.lane) : nil
+        }
+        guard let stuck else { return }
+        let scenario = stuck.first?.epoch.scenario.name ?? "?"
+        StandardError.print("HANG \(scenario): seed \(stuck.first?.epoch.seed ?? 0); a thread made no step for 40 s")
+        for lane in stuck {
+            StandardError.print(
+                "  thread \(lane.index): \(lane.operations) operations, at \(lane.currentStep), depth \(lane.depth)"
+            )
+        }
+        StandardError.print("  library: \(ConcurrentObserveDiagnostics.current())")
+        _exit(StressExit.hang.rawValue)
+    }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if INSTRUMENTED
+import Foundation
+
+/// One scenario in a process of its own, with a seeded bug or without.
+struct ChildRun {
+    let scenario: String
+    let mutant: StaticString?
+    let seed: UInt64
+    let budget: Duration
+
+    struct Outcome {
+        let exit: Int32
+        let wasKilled: Bool
+        let seconds: Double
+        let output: String
+    }
+
+    func run() throws -> Outcome {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        var arguments = [
+            "run", scenario, "--seed", "\(seed)", "--duration", "\(Int(budget.seconds * 1000))ms", "--fail-fast",
+        ]
+        if let mutant { arguments += ["--mutant", mutant.description] }
+        process.arguments = arguments
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardError = pipe
+        let start = nanoseconds()
+        try process.run()
+        let limit = DispatchWorkItem { process.terminate() }
+        DispatchQueue.global().asyncAfter(deadline: .now() + budget.seconds + 90, execute: limit)
+        let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        limit.cancel()
+        return Outcome(
+            exit: process.terminationStatus,
+            wasKilled: process.terminationReason == .uncaughtSignal,
+            seconds: Double(nanoseconds() - start) / 1e9,
+            output: output
+        )
+    }
+}
+
+extension Mutant.Catcher {
+    /// Whether a run shows what this catcher looks for.
+    func hasCaught(_ outcome: ChildRun.Outcome) -> Bool {
+        switch self {
+        case .invariant(let name): outcome.exit == StressExit.violated.rawValue && outcome.output.contains(": \(name):")
+        case .crash: outcome.wasKilled || outcome.exit == StressExit.crash.rawValue
+        case .hang: outcome.exit == StressExit.hang.rawValue
+        case .report(.thread): outcome.output.contains("WARNING: ThreadSanitizer")
+        case .report(.address): outcome.output.contains("ERROR: AddressSanitizer")
+        }
+    }
+}
+#endif

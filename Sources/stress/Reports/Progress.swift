@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+
+/// Shows how a run gets on: a line that lives on a terminal, plain lines elsewhere.
+final class Progress {
+    private let isLive: Bool
+    private let usesColour: Bool
+    private let start = nanoseconds()
+    private let total: Duration
+    private var lastOperations: UInt64 = 0
+    private var lastTime = nanoseconds()
+    private var lastGracePeriods = 0
+
+    /// - Parameter total: How long the run takes, or zero if that is not known.
+    init(total: Duration, isQuiet: Bool = false) {
+        self.total = total
+        isLive = !isQuiet && isatty(STDERR_FILENO) == 1
+        usesColour = isLive && ProcessInfo.processInfo.environment["NO_COLOR"] == nil
+    }
+
+    func begin(_ scenario: Scenario) {
+        lastOperations = 0
+        lastTime = nanoseconds()
+    }
+
+    func update(_ scenario: Scenario, _ result: ScenarioResult, _ violations: Violations) {
+        guard isLive else { return }
+        let now = nanoseconds()
+        let library = ConcurrentObserveDiagnostics.current()
+        let seconds = max(1e-9, Double(now - lastTime) / 1e9)
+        let elapsed = Double(now - start) / 1e9
+        let rate = Double(result.operations - lastOperations) / seconds
+        let periods = Double(library.gracePeriods - lastGracePeriods) / seconds
+        (lastOperations, lastTime, lastGracePeriods) = (result.operations, now, library.gracePeriods)
+        let remaining = max(0, total.seconds - elapsed)
+        show(
+            "\(Int(elapsed)) s, \(Int(remaining)) s to go  \(scenario.name)  \(Format.count(UInt64(rate))) op/s  "
+                + "\(Int(periods)) grace periods/s  backlog \(library.backlog)  violations \(violations.summary.total)"
+        )
+    }
+
+    func end(_ result: ScenarioResult) {
+        clear()
+        let verdict =
+            usesColour
+            ? "\u{1B}[\(result.verdict == .pass ? 32 : 31)m\(result.verdictText)\u{1B}[0m" : result.verdictText
+        StandardError.print(
+            "\(result.scenario.name): \(verdict), \(Format.count(result.operations)) operations in \(result.epochs) epochs"
+        )
+    }
+
+    func finish() { clear() }
+
+    private func show(_ line: String) { put("\r\u{1B}[K\(line)") }
+    private func clear() { if isLive { put("\r\u{1B}[K") } }
+
+    private func put(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = unsafe bytes.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How one scenario went.
+struct ScenarioResult {
+    let scenario: Scenario
+    private(set) var epochs = 0
+    private(set) var operations: UInt64 = 0
+    private(set) var checks: UInt64 = 0
+    private(set) var windows: [(name: String, hits: UInt64)]
+    private(set) var notify = Histogram()
+    private(set) var wait = Histogram()
+    private(set) var violations: [Violation] = []
+    private(set) var violationCount = 0
+    private(set) var seconds = 0.0
+    private(set) var verdict = StressExit.pass
+
+    init(scenario: Scenario, windows: [String]) {
+        self.scenario = scenario
+        self.windows = windows.map { ($0, 0) }
+    }
+
+    mutating func add(_ epoch: Epoch) {
+        epochs += 1
+        for lane in epoch.lanes {
+            operations += lane.operations
+            checks += lane.checks
+            notify.merge(lane.notifyLatency)
+            wait.merge(lane.waitLatency)
+            for index in windows.indices { windows[index].hits += lane.windows[index] }
+        }
+    }
+
+    mutating func finish(_ violations: Violations, seconds: Double) {
+        (violationCount, self.violations) = violations.summary
+        self.seconds = seconds
+        verdict = violationCount > 0 ? .violated : missedWindows.isEmpty ? .pass : .inconclusive
+    }
+
+    var missedWindows: [String] { windows.filter { $0.hits == 0 }.map(\.name) }
+
+    var verdictText: String {
+        switch verdict {
+        case .pass: "pass"
+        case .violated: "VIOLATED"
+        default: "INCONCLUSIVE"
+        }
+    }
+}
+
+extension [ScenarioResult] {
+    /// How the command ends: the worst of all, a violation before a window that was missed.
+    var exit: StressExit {
+        if contains(where: { $0.verdict == .violated }) { return .violated }
+        return contains { $0.verdict == .inconclusive } ? .inconclusive : .pass
+    }
+}

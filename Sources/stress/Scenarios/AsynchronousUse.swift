@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Synchronization
+
+extension Scenario {
+    /// Tasks that notify on one thread after another, and wait for the end of observations without holding a thread.
+    static let asynchronousUse = Scenario(
+        name: "asynchronous-use",
+        summary: "tasks that notify across suspensions and await cancelAndWait, cancelled or not",
+        invariants: [
+            "P9.async-outcome", "P9.async-closure-destroyed", "P9.async-cancelled-task", "P1.async-own-observer-hears",
+            "P14.nothing-left", "P16.backlog-drains", "P5.no-lock-around-user-code", "memory.table-in-use",
+        ],
+        windows: ["awaited while the callback ran", "awaited by a cancelled task"]
+    ) { epoch in
+        let registry = ObserverRegistry<UInt64>()
+        let standing = registry.observe { event in if event & 63 == 0 { spin(nanoseconds: 20_000) } }
+
+        epoch.load { lane in
+            lane.begin("task")
+            let seed = lane.generator.next()
+            let done = DispatchSemaphore(value: 0)
+            let found = Mutex(AsynchronousResult())
+            let box = ResultBox(found)
+            let task = Task.detached {
+                box.set(await asynchronousRound(registry, seed, epoch))
+                done.signal()
+            }
+            if seed & 3 == 0 { task.cancel() }
+            lane.pass(registry)
+            done.wait()
+            let result = box.value
+            if result.wasRunning { lane.hit(0) }
+            if seed & 3 == 0 { lane.hit(1) }
+            lane.checks += 3
+        }
+
+        standing.cancelAndWait()
+        epoch.checkRest()
+    }
+}
+
+private struct AsynchronousResult: Sendable {
+    var wasRunning = false
+}
+
+private final class ResultBox: Sendable {
+    private let content: Mutex<AsynchronousResult>
+
+    init(_ content: consuming Mutex<AsynchronousResult>) { self.content = content }
+
+    var value: AsynchronousResult { content.withLock { $0 } }
+    func set(_ result: AsynchronousResult) { content.withLock { $0 = result } }
+}
+
+/// Registers, notifies on several threads in turn, ends the observation, and checks each step.
+private func asynchronousRound(
+    _ registry: ObserverRegistry<UInt64>,
+    _ seed: UInt64,
+    _ epoch: Epoch
+) async -> AsynchronousResult {
+    let probe = ProbeReference.make(serial: seed)
+    let capture = Capture(probe)
+    let calls = CallCount()
+    let token = registry.observe { event in
+        guarded(probe) { _ in
+            calls.increment()
+            if event & 7 == 0 { spin(nanoseconds: 5_000) }
+        }
+        withExtendedLifetime(capture) {}
+    }
+    for _ in 0..<4 {
+        let before = calls.value
+        registry.notify(seed)
+        epoch.check(calls.value > before, "P1.async-own-observer-hears", "an observer missed its own task's event")
+        await Task.yield()
+    }
+    let wasRunning = probe.isRunning
+    probe.markEnding()
+    let outcome = await token.cancelAndWait()
+    probe.markDead()
+    epoch.check(outcome == .finished, "P9.async-outcome", "await cancelAndWait() returned \(outcome)")
+    epoch.check(
+        probe.destroyed == 1,
+        Task.isCancelled ? "P9.async-cancelled-task" : "P9.async-closure-destroyed",
+        "the closure was destroyed \(probe.destroyed) times at the return"
+    )
+    return AsynchronousResult(wasRunning: wasRunning)
+}
+
+private final class CallCount: Sendable {
+    private let count = Atomic<Int>(0)
+
+    func increment() { count.add(1, ordering: .relaxed) }
+    var value: Int { count.load(ordering: .relaxed) }
+}

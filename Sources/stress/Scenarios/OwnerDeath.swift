@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+extension Scenario {
+    /// Owners die while their observers are being called.
+    static let ownerDeath = Scenario(
+        name: "owner-death",
+        summary: "owners die on any thread while their observers are called",
+        invariants: [
+            "P13.not-after-deinit", "P13.death-noticed", "P13.hears-while-alive", "P12.end-once", "P14.nothing-left",
+            "P16.backlog-drains", "P5.no-lock-around-user-code", "memory.table-in-use",
+        ],
+        windows: ["called with its owner", "owner died in a callback", "ended as ownerDeleted"]
+    ) { epoch in
+        let registry = ObserverRegistry<UInt64>()
+        let ends = Atomic<Int>(0)
+        let begun = Atomic<Int>(0)
+
+        epoch.load { lane in
+            lane.begin("observe with an owner")
+            var owner: Owner? = Owner()
+            let probe = ProbeReference.make(serial: lane.uniqueSerial())
+            let capture = Capture(probe)
+            let token = registry.observe(owner: owner!) { owner, _ in
+                guarded(probe) { lane in
+                    lane?.checkAlive(owner, "begins")
+                    lane?.hit(0)
+                    lane?.checkAlive(owner, "ends")
+                }
+                withExtendedLifetime(capture) {}
+            }
+            begun.add(1, ordering: .relaxed)
+            token.onEnd { reason in
+                checkUserCode("onEnd body")
+                if reason == .ownerDeleted { Lane.current?.hit(2) }
+                ends.add(1, ordering: .relaxed)
+            }
+            lane.begin("notify")
+            let heard = lane.pass(registry, watching: probe)
+            lane.check(
+                heard.watchedCalls == 1,
+                "P13.hears-while-alive",
+                "called \(heard.watchedCalls) times with its owner alive"
+            )
+            withExtendedLifetime(owner) {}
+            if lane.generator.oneIn(2) {
+                lane.begin("drop the owner")
+                weak let dead = owner
+                owner = nil
+                if dead == nil {
+                    lane.begin("notice by isActive")
+                    lane.check(!token.isActive, "P13.death-noticed", "the token is active after its owner's death")
+                    lane.hit(2)
+                }
+            } else {
+                lane.begin("notice by notify")
+                owner = nil
+                let silent = lane.pass(registry, watching: probe)
+                lane.checks += 1
+                if silent.watchedCalls == 0 { lane.hit(1) }
+            }
+        }
+
+        epoch.checkDeadOwnersAreCounted(registry)
+        epoch.checkRest()
+        epoch.check(
+            ends.load(ordering: .relaxed) == begun.load(ordering: .relaxed) || !epoch.violations.isEmpty,
+            "P12.end-once",
+            "\(begun.load(ordering: .relaxed)) observations, \(ends.load(ordering: .relaxed)) ends"
+        )
+    }
+}
+
+/// An owner that shows when its deinit has begun.
+private final class Owner: Sendable {
+    fileprivate let isDying = Atomic<Bool>(false)
+    private let canary = Atomic<UInt64>(0x600D)
+
+    var isAlive: Bool { !isDying.load(ordering: .relaxed) && canary.load(ordering: .relaxed) == 0x600D }
+
+    deinit {
+        checkUserCode("owner's deinit")
+        isDying.store(true, ordering: .relaxed)
+        spin(nanoseconds: 300)
+        canary.store(0xDEAD, ordering: .relaxed)
+    }
+}
+
+extension Lane {
+    fileprivate func checkAlive(_ owner: Owner, _ moment: StaticString) {
+        check(owner.isAlive, "P13.not-after-deinit", "a callback \(moment) with an owner whose deinit has begun")
+    }
+}
+
+extension Epoch {
+    /// Observers whose owners are dead do not count, without any notification.
+    fileprivate func checkDeadOwnersAreCounted(_ registry: ObserverRegistry<UInt64>) {
+        var tokens: [ObservationToken] = []
+        for _ in 0..<100 { tokens.append(registry.observe(owner: Owner()) { _, _ in }) }
+        let count = registry.count
+        check(count == 0, "P13.death-noticed", "\(count) observers with dead owners are counted")
+        withExtendedLifetime(tokens) {}
+    }
+}

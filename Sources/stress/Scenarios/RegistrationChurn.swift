@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Scenario {
+    /// Every thread registers, notifies and cancels on one registry.
+    static let registrationChurn = Scenario(
+        name: "registration-churn",
+        summary: "every thread registers, notifies and cancels on one registry",
+        invariants: [
+            "P1.exactly-once", "P1.own-observer-hears", "P1.announced-observer-hears", "P1.count-at-rest",
+            "P8.silent-after-cancel", "P8.silent-after-cancel-elsewhere", "P9.outcome", "P9.closure-destroyed",
+            "P9.inactive", "P9.nothing-after-wait", "P14.not-while-called", "P14.nothing-left",
+            "P16.backlog-bounded", "P16.backlog-drains", "P5.no-lock-around-user-code", "memory.table-in-use",
+        ],
+        windows: ["registered during another's pass", "saw another's registration", "saw another's cancellation"]
+    ) { epoch in
+        let registry = ObserverRegistry<UInt64>()
+        let stable = StableObservers(registry, count: 6)
+        let registered = Announcement()
+        let cancelled = Announcement()
+
+        epoch.load { lane in
+            lane.begin("observe")
+            let subject = lane.observe(registry)
+            registered.show(subject.probe)
+            if lane.depth == 0, lane.operations & 3 == 0 { lane.hit(0) }
+
+            lane.begin("notify own")
+            let heard = lane.pass(registry, watching: subject.probe)
+            stable.check(heard, lane)
+            lane.check(
+                heard.watchedCalls == 1,
+                "P1.own-observer-hears",
+                "called \(heard.watchedCalls) times, expected once"
+            )
+            lane.checkAnnounced(registered, registry, stable, window: 1)
+
+            if lane.generator.oneIn(4) {
+                lane.cancelAndWait(subject)
+            } else {
+                lane.begin("cancel")
+                subject.probe.markEnding()
+                subject.token.cancel()
+                cancelled.show(subject.probe)
+            }
+            lane.begin("notify after cancel")
+            let silent = lane.pass(registry, watching: subject.probe)
+            stable.check(silent, lane)
+            lane.check(silent.watchedCalls == 0, "P8.silent-after-cancel", "called after cancel() had returned")
+            lane.checkCancelled(cancelled, registry, window: 2)
+            lane.checkBacklog()
+        }
+
+        epoch.check(
+            registry.count == stable.count,
+            "P1.count-at-rest",
+            "\(registry.count) observers, \(stable.count) expected"
+        )
+        withExtendedLifetime(stable) { epoch.checkRest(liveObservers: stable.count) }
+    }
+}
+
+extension Lane {
+    /// An observer whose registration another thread has shown before this pass hears it, unless its end has begun.
+    func checkAnnounced(
+        _ announcement: Announcement,
+        _ registry: ObserverRegistry<UInt64>,
+        _ stable: StableObservers,
+        window: Int
+    ) {
+        guard let probe = announcement.seen, !probe.isEnding else { return }
+        let serial = probe.serial
+        begin("notify announced")
+        let heard = pass(registry, watching: probe)
+        stable.check(heard, self)
+        if probe.isEnding || probe.serial != serial { return }
+        hit(window)
+        check(
+            heard.watchedCalls == 1,
+            "P1.announced-observer-hears",
+            "called \(heard.watchedCalls) times, expected once"
+        )
+    }
+
+    /// An observer whose cancellation another thread has shown before this pass does not hear it.
+    func checkCancelled(_ announcement: Announcement, _ registry: ObserverRegistry<UInt64>, window: Int) {
+        guard let probe = announcement.seen else { return }
+        begin("notify after another's cancel")
+        let heard = pass(registry, watching: probe)
+        hit(window)
+        check(
+            heard.watchedCalls == 0,
+            "P8.silent-after-cancel-elsewhere",
+            "called after cancel() had returned on another thread"
+        )
+    }
+
+    /// What waits for reclamation stays within what every thread may leave. (P16)
+    func checkBacklog() {
+        guard operations & 1023 < 8 else { return }
+        let backlog = ConcurrentObserveDiagnostics.current().backlog
+        // Each thread may leave 4096 items, the reclaimer hold as many of each, the destroyers about 65,536 and a batch.
+        let bound = 2 * 4_500 * (epoch.threads + 4) + 80_000
+        check(backlog <= bound, "P16.backlog-bounded", "\(backlog) items wait for reclamation, bound \(bound)")
+    }
+}

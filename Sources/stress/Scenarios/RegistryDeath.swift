@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+extension Scenario {
+    /// Registries die by their last reference on any thread, while others notify them, register, and cancel their tokens.
+    static let registryDeath = Scenario(
+        name: "registry-death",
+        summary: "the last reference to a registry goes while others notify, register and cancel",
+        invariants: [
+            "P11.not-retained", "P12.end-once", "P12.reason", "P12.inactive", "P14.not-while-called",
+            "P14.destroyed-once",
+            "P14.nothing-left", "P16.backlog-drains", "P5.no-lock-around-user-code", "memory.table-in-use",
+        ],
+        windows: ["source died with tokens alive", "cancelled before the source died", "dropped in a callback"],
+        leastThreads: 3
+    ) { epoch in
+        let slots = (0..<4).map { _ in SourceSlot() }
+
+        epoch.load { lane in
+            let slot = slots[lane.generator.below(slots.count)]
+            switch lane.generator.below(8) {
+            case 0:
+                lane.begin("make a source")
+                let source = Source()
+                let subjects = (0...lane.generator.below(12)).map { _ in
+                    EndedSubject(
+                        lane.observe(source.registry) { lane, _ in
+                            guard let lane, lane.generator.oneIn(32) else { return }
+                            lane.hit(2)
+                            _ = slot.exchange(nil)
+                        }
+                    )
+                }
+                source.keep(subjects)
+                _ = slot.exchange(source)
+            case 1:
+                lane.begin("drop a source")
+                guard let source = slot.exchange(nil) else { return }
+                let subjects = source.subjects
+                lane.endSource(source, subjects)
+            case 2:
+                lane.begin("cancel a token")
+                guard let subject = slot.source?.subjects.randomElement(using: &lane.generator) else { return }
+                subject.cancel()
+                lane.hit(1)
+            case 3:
+                lane.begin("register")
+                guard let source = slot.source else { return }
+                let subject = lane.observe(source.registry)
+                lane.pass(source.registry, watching: subject.probe)
+            default:
+                lane.begin("notify")
+                guard let source = slot.source else { return }
+                lane.pass(source.registry)
+            }
+        }
+
+        for slot in slots { _ = slot.exchange(nil) }
+        epoch.checkRest()
+        EndedSubject.checkAll(epoch)
+    }
+}
+
+/// A registry and the tokens that its slot keeps.
+private final class Source: Sendable {
+    let registry = ObserverRegistry<UInt64>(label: "source")
+    private let kept = Mutex<[EndedSubject]>([])
+
+    var subjects: [EndedSubject] { kept.withLock { $0 } }
+    func keep(_ subjects: [EndedSubject]) { kept.withLock { $0 = subjects } }
+}
+
+private final class SourceSlot: Sendable {
+    private let content = Mutex<Source?>(nil)
+
+    var source: Source? { content.withLock { $0 } }
+
+    func exchange(_ source: Source?) -> Source? {
+        content.withLock { content in
+            defer { content = source }
+            return content
+        }
+    }
+}
+
+/// An observation whose end is recorded.
+private final class EndedSubject: Sendable {
+    let subject: Subject
+    private let record: Record
+
+    fileprivate final class Record: Sendable {
+        let probe: ProbeReference
+        let serial: UInt64
+        let isCancelled = Atomic<Bool>(false)
+        let ends = Atomic<Int>(0)
+        let reason = Atomic<UInt32>(.max)
+
+        init(_ probe: ProbeReference) {
+            self.probe = probe
+            serial = probe.serial
+        }
+    }
+
+    private static let records = Mutex<[Record]>([])
+
+    init(_ subject: Subject) {
+        self.subject = subject
+        let record = Record(subject.probe)
+        self.record = record
+        Self.records.withLock { $0.append(record) }
+        subject.token.onEnd { end in
+            checkUserCode("onEnd body")
+            record.reason.store(end.rawValue, ordering: .relaxed)
+            record.ends.add(1, ordering: .releasing)
+        }
+    }
+
+    func cancel() {
+        record.isCancelled.store(true, ordering: .relaxed)
+        subject.probe.markEnding()
+        subject.token.cancel()
+    }
+
+    /// At rest: every observation has ended once, for a reason that there was, and its closure is gone.
+    static func checkAll(_ epoch: Epoch) {
+        let all = records.withLock { records in
+            defer { records = [] }
+            return records
+        }
+        guard epoch.violations.isEmpty else { return }
+        for record in all where record.probe.serial == record.serial {
+            let ends = record.ends.load(ordering: .acquiring)
+            epoch.check(ends == 1, "P12.end-once", "onEnd was called \(ends) times")
+            let reason = ObservationEnd(rawValue: record.reason.load(ordering: .relaxed))
+            epoch.check(
+                reason == .sourceDeleted || reason == .cancelled,
+                "P12.reason",
+                "ended with \(String(describing: reason))"
+            )
+            epoch.check(record.probe.destroyed == 1, "P14.destroyed-once", "destroyed \(record.probe.destroyed) times")
+        }
+    }
+}
+
+extension Lane {
+    /// Drops the last reference that the slot had; if it was the last of all, the source's death shows at once.
+    fileprivate func endSource(_ source: consuming Source, _ subjects: [EndedSubject]) {
+        weak let registry = source.registry
+        _ = consume source
+        guard registry == nil else { return }
+        hit(0)
+        for subject in subjects {
+            check(!subject.subject.token.isActive, "P12.inactive", "a token is active after its source's death")
+        }
+        check(registry == nil, "P11.not-retained", "an observation keeps its source alive")
+    }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+extension Scenario {
+    /// Threads that live for a few notifications.
+    static let threadChurn = Scenario(
+        name: "thread-churn",
+        summary: "bursts of threads that use the library once and exit",
+        invariants: [
+            "P17.records-return", "P17.exiting-thread-hears", "P14.nothing-left", "P16.backlog-drains",
+            "P5.no-lock-around-user-code", "memory.table-in-use",
+        ],
+        windows: ["100 threads came and went", "exited with items retired"]
+    ) { epoch in
+        let registry = ObserverRegistry<UInt64>()
+        let burst = 4
+        let standing = registry.observe { _ in checkUserCode("callback") }
+        let before = ConcurrentObserveDiagnostics.current().threadRecords
+        let started = Atomic<Int>(0)
+
+        epoch.load { lane in
+            lane.begin("burst")
+            concurrently(burst) { index in
+                let calls = Atomic<Int>(0)
+                let counter = Counter(calls)
+                let token = registry.observe { _ in counter.increment() }
+                registry.notify(UInt64(index))
+                epoch.check(counter.value >= 1, "P17.exiting-thread-hears", "an observer missed its own thread's event")
+                if index == 0 { token.cancelAndWait() }
+            }
+            started.add(burst, ordering: .relaxed)
+            lane.hit(1)
+            if started.load(ordering: .relaxed) >= 100 { lane.hit(0) }
+        }
+
+        standing.cancelAndWait()
+        epoch.checkRest()
+        let records = ConcurrentObserveDiagnostics.current().threadRecords
+        // All bursts at once, and what the destroyers took.
+        let bound = before + epoch.threads * (burst + 1) + 64
+        epoch.check(
+            records <= bound,
+            "P17.records-return",
+            "\(records) thread records after \(started.load(ordering: .relaxed)) threads, at most \(bound) at once"
+        )
+    }
+}
+
+private final class Counter: Sendable {
+    private let count: Atomic<Int>
+
+    init(_ count: consuming Atomic<Int>) { self.count = count }
+
+    func increment() { count.add(1, ordering: .relaxed) }
+    var value: Int { count.load(ordering: .relaxed) }
+}
