@@ -35,9 +35,11 @@ internal final class Batches: @unchecked Sendable {
         }
     }
 
-    func taken(_ batch: Batch, count: Int) {
+    /// Notes that a pass has taken all it takes: `count` items to reclaim, and some that are reclaimed already.
+    func taken(_ batch: Batch, count: Int, finished: Int) {
         let isComplete = lock.withLock {
             batch.outstanding = count
+            reclaimed += UInt(finished)
             return close()
         }
         if isComplete { completion.signal() }

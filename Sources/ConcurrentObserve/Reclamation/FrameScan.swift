@@ -25,6 +25,7 @@ internal struct FrameScan {
 
     func holds(_ item: Retirable) -> Bool {
         switch item.hold {
+        case .nothing: false
         case .pin(let address): !mutant("pins are not scanned") && pins.containsSorted(address)
         case .current(let address): !mutant("current observers are not scanned") && currents.containsSorted(address)
         }

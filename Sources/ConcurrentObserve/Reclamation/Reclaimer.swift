@@ -112,26 +112,20 @@ internal final class Reclaimer: @unchecked Sendable {
     /// Reclaims what can be reclaimed. Returns how many items it took and how many are still held.
     @discardableResult
     private func pass() -> (took: Int, stillHeld: Int) {
-        var settling: [Retirable] = []
-        let result = passLock.withLock {
+        passLock.withLock {
             let batch = batches.begin()
-            var items: [Retirable] = []
-            var needsGracePeriod = false
-            unsafe ThreadRecords.shared.forEach { record in
-                var list = unsafe record.takeRetired()
-                while let item = list.pop() {
-                    if case .pin = item.hold { needsGracePeriod = true }
-                    items.append(item)
-                }
-            }
+            var items = takeRetired()
+            // Work that nobody holds back is done now: what it retires belongs to the same batch.
+            let tasks = items.filter(\.isTask)
+            for task in tasks { task.reclaim() }
+            if !tasks.isEmpty { items = items.filter { !$0.isTask } + takeRetired() }
             taken.signal()
-            batches.taken(batch, count: items.count)
-            settling = items
+            batches.taken(batch, count: items.count, finished: tasks.count)
             guard !items.isEmpty || !held.isEmpty else { return (took: 0, stillHeld: 0) }
             inject("reclaim.taken")
 
             // Everything in the batch was out of reach before it was taken: the barrier comes after, the scan after that.
-            if needsGracePeriod {
+            if items.contains(where: \.needsGracePeriod) {
                 waitForGracePeriod()
                 gracePeriods.add(1, ordering: .relaxed)  // Relaxed: a statistic.
             }
@@ -153,8 +147,16 @@ internal final class Reclaimer: @unchecked Sendable {
             CallbackAges.shared.observe()
             return (took: items.count, stillHeld: held.count)
         }
-        for item in settling { item.settle() }
-        return result
+    }
+
+    /// Takes what all threads have retired.
+    private func takeRetired() -> [Retirable] {
+        var items: [Retirable] = []
+        unsafe ThreadRecords.shared.forEach { record in
+            var list = unsafe record.takeRetired()
+            while let item = list.pop() { items.append(item) }
+        }
+        return items
     }
 
     private func reclaim(_ item: Retirable, of batch: Batch) {
@@ -162,7 +164,7 @@ internal final class Reclaimer: @unchecked Sendable {
         switch item.hold {
         case .current:
             Destroyers.shared.enqueue(item, of: batch)
-        case .pin:
+        case .pin, .nothing:
             item.reclaim()
             batches.finished(batch)
         }

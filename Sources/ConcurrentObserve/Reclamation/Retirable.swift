@@ -18,19 +18,23 @@ internal class Retirable: @unchecked Sendable {
     /// On a thread that may run user code if `hold` is `.current`, on the reclaimer's otherwise.
     func reclaim() { preconditionFailure("a retired item can be reclaimed") }
 
-    /// Called on the reclaimer's thread soon after retirement, to put the surroundings in order. Runs no user code.
-    func settle() {}
-
     @usableFromInline
     init() {}
 
     /// What a retired item waits for.
     enum Hold {
+        /// Held by nobody: work for the reclaimer's thread, which may retire more. Runs no user code.
+        case nothing
         /// Held by the frames that have it as their current observer. Reclaiming it runs user code.
         case current(UInt)
         /// Held by open read sections, then by the frames that pin it. Reclaiming it runs none.
         case pin(UInt)
     }
+}
+
+extension Retirable {
+    internal var needsGracePeriod: Bool { if case .pin = hold { true } else { false } }
+    internal var isTask: Bool { if case .nothing = hold { true } else { false } }
 }
 
 /// A list of retired items, linked through the items; it owns a reference to each.

@@ -85,10 +85,7 @@ extension Observer {
         return true
     }
 
-    private func finishOnThisThread() {
-        ThreadRecord.withUserCode { finish() }
-        core.tidy()
-    }
+    private func finishOnThisThread() { ThreadRecord.withUserCode { finish() } }
 }
 
 /// Waiting for something short that nobody signals: spins, then yields, then sleeps for longer and longer.

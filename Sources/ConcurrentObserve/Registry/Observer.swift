@@ -43,7 +43,6 @@ internal final class Observer: Retirable, @unchecked Sendable {
 
     override var hold: Hold { .current(address) }
     override func reclaim() { finish() }
-    override func settle() { core.tidy() }
 }
 
 /// The bits of an observer's mark.

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// The source holds it, and so do the observations, which may outlive the source. It keeps the source alive for nobody. (P11)
 @usableFromInline
-@safe internal final class RegistryCore: @unchecked Sendable {
+@safe internal final class RegistryCore: Retirable, @unchecked Sendable {
     // Unchecked: everything mutable is guarded by `lock`, or atomic.
 
     let lock = Lock()
@@ -19,14 +19,15 @@ import Synchronization
     private var ownerBound = 0
     private var registrationsSinceSweep = 0
 
-    /// Whether so many entries are dead that the reclaimer should look after the table.
-    private let isUntidy = Atomic<Bool>(false)
+    /// Whether the core is on its way to the reclaimer, because many entries are dead. Guarded.
+    private var isUntidy = false
 
     private static let smallestCapacity = 8
 
     init(head: UnsafePointer<Atomic<UInt>>, label: String) {
         unsafe self.head = unsafe head
         self.label = label
+        super.init()
     }
 
     // MARK: Registration
@@ -84,42 +85,44 @@ import Synchronization
     ///
     /// - Complexity: O(1). Needs no memory.
     func unlink(_ observer: Observer, _ reason: ObservationEnd) -> Bool {
-        lock.withLock {
+        let (ended, isUntidy) = lock.withLock { () -> (Bool, Bool) in
             inject("end.locked")
-            guard observer.isMarkedActive else { return false }
+            guard observer.isMarkedActive else { return (false, false) }
             observer.markEnded(reason)
             table!.bury(observer)
-            forget(observer)
             inject("end.unlinked")
-            return true
+            return (true, forget(observer))
         }
+        if isUntidy { ThreadRecord.retire(self) }
+        return ended
     }
 
-    /// Keeps the counts. Under the lock.
-    private func forget(_ observer: Observer) {
+    /// Keeps the counts. True if so many entries are dead now that the reclaimer should tidy up. Under the lock.
+    private func forget(_ observer: Observer) -> Bool {
         live -= 1
         if observer.isOwnerBound {
             ownerBound -= 1
             if ownerBound == 0 { OwnerWatch.shared.remove(self) }
         }
         let dead = table!.count - live
-        if dead >= live, live == 0 || dead >= Self.smallestCapacity {
-            isUntidy.store(true, ordering: .relaxed)  // Relaxed: a hint; tidy() looks under the lock.
-        }
+        guard !isUntidy, dead >= live, live == 0 || dead >= Self.smallestCapacity else { return false }
+        isUntidy = true
+        return true
     }
+
+    // MARK: Retirable
+
+    /// A core is handed to the reclaimer to be tidied, not to be freed.
+    override var hold: Hold { .nothing }
 
     /// Replaces a table of which half is dead by a smaller one, or by none. On the reclaimer's thread.
     ///
     /// Not where observations end: that needs no memory, and churn should not replace a table each time.
-    func tidy() {
-        guard isUntidy.exchange(false, ordering: .relaxed) else { return }  // Relaxed: a hint.
+    override func reclaim() {
         let replaced = lock.withLock { () -> ObserverTable? in
+            isUntidy = false
             guard let table, table.count - live >= live, let head = unsafe head else { return nil }
-            if live == 0 {
-                self.table = nil
-            } else {
-                self.table = ObserverTable(capacity: capacity(for: live), survivors: table)
-            }
+            self.table = live == 0 ? nil : ObserverTable(capacity: capacity(for: live), survivors: table)
             // Release: pairs with the walker's acquire of the head.
             unsafe head.pointee.store(self.table?.address ?? 0, ordering: .releasing)
             return table

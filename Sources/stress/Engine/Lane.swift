@@ -19,6 +19,9 @@ final class Lane: @unchecked Sendable {
     var waitLatency = Histogram()
     private var notifications: UInt64 = 0
 
+    /// Closures that the thread has made.
+    var closures: UInt64 = 0
+
     /// What the pass that this thread is in has met so far.
     var pass = PassRecord()
 

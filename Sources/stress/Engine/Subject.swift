@@ -10,7 +10,10 @@ struct Subject: Sendable {
 
 extension Lane {
     /// A number that no other closure of the run has.
-    func uniqueSerial() -> UInt64 { UInt64(index) << 40 | operations &* 64 &+ UInt64(generator.below(64)) }
+    func uniqueSerial() -> UInt64 {
+        closures += 1
+        return UInt64(index + 1) << 40 | closures
+    }
 
     /// Registers an observer that checks, at its begin and its end, that it may run.
     ///

@@ -60,16 +60,9 @@ private func asynchronousRound(
     _ seed: UInt64,
     _ epoch: Epoch
 ) async -> AsynchronousResult {
-    let probe = ProbeReference.make(serial: seed)
-    let capture = Capture(probe)
     let calls = CallCount()
-    let token = registry.observe { event in
-        guarded(probe) { _ in
-            calls.increment()
-            if event & 7 == 0 { spin(nanoseconds: 5_000) }
-        }
-        withExtendedLifetime(capture) {}
-    }
+    let subject = observe(registry, seed, calls)
+    let (probe, token) = (subject.probe, subject.token)
     for _ in 0..<4 {
         let before = calls.value
         registry.notify(seed)
@@ -87,6 +80,20 @@ private func asynchronousRound(
         "the closure was destroyed \(probe.destroyed) times at the return"
     )
     return AsynchronousResult(wasRunning: wasRunning)
+}
+
+/// Apart, so that the asynchronous function keeps no reference to what the closure captures.
+private func observe(_ registry: ObserverRegistry<UInt64>, _ seed: UInt64, _ calls: CallCount) -> Subject {
+    let probe = ProbeReference.make(serial: seed)
+    let capture = Capture(probe)
+    let token = registry.observe { event in
+        guarded(probe) { _ in
+            calls.increment()
+            if event & 7 == 0 { spin(nanoseconds: 5_000) }
+        }
+        withExtendedLifetime(capture) {}
+    }
+    return Subject(probe: probe, token: token)
 }
 
 private final class CallCount: Sendable {
