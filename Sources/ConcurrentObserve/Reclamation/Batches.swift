@@ -70,8 +70,5 @@ internal final class Batches: @unchecked Sendable {
 
     func lockForFork() { lock.lockForFork() }
     func unlockInParent() { lock.unlockInParent() }
-    func restartInChild() { lock.resetInChild() }
-
-    /// In the child: items in the hands of threads that do not exist here are gone, and are not waited for. (P18)
-    func forget(_ batch: Batch) { finished(batch) }
+    func resetInChild() { lock.resetInChild() }
 }

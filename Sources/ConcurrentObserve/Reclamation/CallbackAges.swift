@@ -47,5 +47,5 @@ internal final class CallbackAges: @unchecked Sendable {
 
     func lockForFork() { lock.lockForFork() }
     func unlockInParent() { lock.unlockInParent() }
-    func restartInChild() { lock.resetInChild() }
+    func resetInChild() { lock.resetInChild() }
 }

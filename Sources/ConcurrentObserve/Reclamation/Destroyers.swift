@@ -14,8 +14,7 @@ internal final class Destroyers: @unchecked Sendable {
     private let relief = EventCount()
 
     private var waiting = Queue()
-    private var running: [ObjectIdentifier: Batch] = [:]
-    private var threads = 0
+    private var workers: [ObjectIdentifier: Worker] = [:]
     private var idle = 0
     private var lastBegun = ContinuousClock.now
     private var stalls = 0
@@ -24,6 +23,7 @@ internal final class Destroyers: @unchecked Sendable {
     private static let mostThreads = 256
     /// The reclaimer takes its time while more items than this wait. (P16)
     private static let comfortableLength = 65_536
+    private static let reliefTime = Duration.milliseconds(100)
     /// So long after the last item was begun, whoever serves counts as blocked.
     private static let patience = Duration.milliseconds(4)
     private static let idleTime = Duration.seconds(2)
@@ -51,7 +51,7 @@ internal final class Destroyers: @unchecked Sendable {
         if isCrowded {
             let ticket = relief.ticket()
             if lock.withLock({ waiting.count > Self.comfortableLength }) {
-                relief.wait(ticket, atMost: .milliseconds(20))
+                relief.wait(ticket, atMost: Self.reliefTime)
             }
         }
         return waits
@@ -60,7 +60,7 @@ internal final class Destroyers: @unchecked Sendable {
     /// How many threads to start now. Under the lock.
     private func missingThreads() -> Int {
         guard waiting.count > 0, idle == 0 else { return 0 }
-        if threads == 0 { return 1 }
+        if workers.isEmpty { return 1 }
         guard lastBegun.duration(to: .now) >= Self.patience else {
             stalls = 0
             return 0
@@ -68,65 +68,68 @@ internal final class Destroyers: @unchecked Sendable {
         // Everybody is blocked. More threads each time, so that many blockers do not add up; and time for them to begin.
         stalls += 1
         lastBegun = .now
-        return max(0, min(1 << min(stalls - 1, 5), Self.mostThreads - threads))
+        return max(0, min(1 << min(stalls - 1, 5), Self.mostThreads - workers.count))
     }
 
     private func startThread() {
-        lock.withLock { threads += 1 }
-        if !LibraryThread.start(named: "observe-destroy", { Destroyers.shared.run() }) {
+        let worker = Worker()
+        lock.withLock { workers[ObjectIdentifier(worker)] = worker }
+        if !LibraryThread.start(named: "observe-destroy", { Destroyers.shared.run(worker) }) {
             // No thread to be had: the reclaimer asks again after its next pass.
-            lock.withLock { threads -= 1 }
+            _ = lock.withLock { workers.removeValue(forKey: ObjectIdentifier(worker)) }
         }
     }
 
     // MARK: The threads
 
-    private func run() {
-        while let (item, batch) = next() {
+    /// One thread, and the batch of the item that it is destroying. Guarded by the lock.
+    private final class Worker: @unchecked Sendable {
+        var batch: Batch?
+    }
+
+    private func run(_ worker: Worker) {
+        while let item = next(worker) {
             inject("destroy.item")
             ThreadRecord.withUserCode { item.reclaim() }
-            finish(item, of: batch)
         }
     }
 
-    private func next() -> (Retirable, Batch)? {
+    /// Notes that the last item is destroyed, and waits for the next; nil when the thread should exit.
+    private func next(_ worker: Worker) -> Retirable? {
         while true {
             let ticket = arrival.ticket()
-            if let work = take() { return work }
+            if let item = take(worker, wasIdle: false) { return item }
             arrival.wait(ticket, atMost: Self.idleTime)
-            if let work = take(leavingIdle: true) { return work }
-            if leaveIfIdle() { return nil }
+            if let item = take(worker, wasIdle: true) { return item }
+            if leaveIfIdle(worker) { return nil }
         }
     }
 
-    private func take(leavingIdle: Bool = false) -> (Retirable, Batch)? {
+    private func take(_ worker: Worker, wasIdle: Bool) -> Retirable? {
         var runsLow = false
-        let work = lock.withLock { () -> (Retirable, Batch)? in
-            if leavingIdle { idle -= 1 }
+        let item = lock.withLock { () -> Retirable? in
+            if wasIdle { idle -= 1 }
+            // In one step with taking the next, so that a fork never finds an item half finished.
+            worker.batch.take().map(Reclaimer.shared.batches.finished)
             guard let work = waiting.popFirst() else {
                 idle += 1
                 return nil
             }
             lastBegun = .now
-            running[ObjectIdentifier(work.0)] = work.1
+            worker.batch = work.batch
             runsLow = waiting.count == Self.comfortableLength
-            return work
+            return work.item
         }
         if runsLow { relief.signal() }
-        return work
-    }
-
-    private func finish(_ item: Retirable, of batch: Batch) {
-        lock.withLock { running[ObjectIdentifier(item)] = nil }
-        Reclaimer.shared.batches.finished(batch)
+        return item
     }
 
     /// After a wait in vain: takes the thread off the books, unless work came in that moment.
-    private func leaveIfIdle() -> Bool {
+    private func leaveIfIdle(_ worker: Worker) -> Bool {
         lock.withLock {
             idle -= 1
             guard waiting.count == 0 else { return false }
-            threads -= 1
+            workers[ObjectIdentifier(worker)] = nil
             return true
         }
     }
@@ -139,10 +142,9 @@ internal final class Destroyers: @unchecked Sendable {
     /// In the child: no thread exists, and what they were destroying stays as it is. (P18)
     func restartInChild() {
         lock.resetInChild()
-        threads = 0
         idle = 0
-        for batch in running.values { Reclaimer.shared.batches.forget(batch) }
-        running.removeAll()
+        for case let batch? in workers.values.map(\.batch) { Reclaimer.shared.batches.finished(batch) }
+        workers.removeAll()
     }
 
     /// First in, first out; amortised O(1) at both ends.
@@ -154,7 +156,7 @@ internal final class Destroyers: @unchecked Sendable {
 
         mutating func append(_ item: Retirable, of batch: Batch) { items.append((item, batch)) }
 
-        mutating func popFirst() -> (Retirable, Batch)? {
+        mutating func popFirst() -> (item: Retirable, batch: Batch)? {
             guard head < items.count, let work = items[head] else { return nil }
             items[head] = nil
             head += 1

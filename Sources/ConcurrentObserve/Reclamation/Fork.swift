@@ -10,28 +10,44 @@ import Glibc
 internal enum Fork {
     static func prepareForFork() { _ = handlers }
 
+    /// Holds a lock of an upper room across forks too. It may be taken under any lock of that room, and takes none itself.
+    static func hold(_ lock: ForkAwareLock) { registration.withLock { unsafe upper.append(lock) } }
+
+    private static let registration = ForkAwareLock()
+    /// Guarded by `registration`, which the handlers hold.
+    nonisolated(unsafe) private static var upper: [ForkAwareLock] = []
+
     private static let handlers: Void = {
         let error = pthread_atfork(
             {
+                registration.lockForFork()
+                for lock in unsafe upper { lock.lockForFork() }
                 Reclaimer.shared.lockForFork()
                 CallbackAges.shared.lockForFork()
                 Destroyers.shared.lockForFork()
+                Reclaimer.shared.batches.lockForFork()
                 ThreadRecords.shared.lockForFork()
                 curcu_before_fork()
             },
             {
                 curcu_after_fork_parent()
                 ThreadRecords.shared.unlockInParent()
+                Reclaimer.shared.batches.unlockInParent()
                 Destroyers.shared.unlockInParent()
                 CallbackAges.shared.unlockInParent()
                 Reclaimer.shared.unlockInParent()
+                for lock in unsafe upper { lock.unlockInParent() }
+                registration.unlockInParent()
             },
             {
                 curcu_after_fork_child()
                 ThreadRecords.shared.adoptInChild()
-                CallbackAges.shared.restartInChild()
-                Reclaimer.shared.restartInChild()
+                Reclaimer.shared.batches.resetInChild()
                 Destroyers.shared.restartInChild()
+                CallbackAges.shared.resetInChild()
+                Reclaimer.shared.restartInChild()
+                for lock in unsafe upper { lock.resetInChild() }
+                registration.resetInChild()
             }
         )
         precondition(error == 0, "ConcurrentObserve: the system has no memory for its fork handlers (error \(error)).")

@@ -197,20 +197,12 @@ internal final class Reclaimer: @unchecked Sendable {
 
     // MARK: Fork
 
-    func lockForFork() {
-        passLock.lockForFork()
-        batches.lockForFork()
-    }
-
-    func unlockInParent() {
-        batches.unlockInParent()
-        passLock.unlockInParent()
-    }
+    func lockForFork() { passLock.lockForFork() }
+    func unlockInParent() { passLock.unlockInParent() }
 
     /// In the child: the thread does not exist here; the next retirement starts one. (P18)
     func restartInChild() {
         passLock.resetInChild()
-        batches.restartInChild()
         isStarted.store(false, ordering: .relaxed)  // Relaxed: the child has one thread.
         isParked.store(true, ordering: .relaxed)
     }

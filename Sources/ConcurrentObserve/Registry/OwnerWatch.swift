@@ -10,6 +10,8 @@ internal final class OwnerWatch: @unchecked Sendable {
     private let lock = ForkAwareLock()
     private var cores: [ObjectIdentifier: WeakCore] = [:]
 
+    private init() { Fork.hold(lock) }
+
     /// Called under the core's lock: this lock is taken inside it, never the other way round.
     func add(_ core: RegistryCore) { lock.withLock { cores[ObjectIdentifier(core)] = WeakCore(core: core) } }
     func remove(_ core: RegistryCore) { _ = lock.withLock { cores.removeValue(forKey: ObjectIdentifier(core)) } }
@@ -21,8 +23,4 @@ internal final class OwnerWatch: @unchecked Sendable {
         let watched = lock.withLock { cores.values.compactMap(\.core) }
         for core in watched { core.sweepOwners() }
     }
-
-    func lockForFork() { lock.lockForFork() }
-    func unlockInParent() { lock.unlockInParent() }
-    func resetInChild() { lock.resetInChild() }
 }

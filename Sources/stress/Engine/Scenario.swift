@@ -22,7 +22,7 @@ struct Scenario: Sendable {
 
     static let all: [Scenario] = [
         .registrationChurn, .notificationStorm, .cancellationRaces, .mutualCancellation, .registryDeath, .ownerDeath,
-        .reentrancy, .destruction, .threadChurn, .stuckCallback, .asynchronousUse,
+        .cancellationFlood, .reentrancy, .destruction, .threadChurn, .stuckCallback, .asynchronousUse,
     ]
 
     static func named(_ name: String) -> Scenario? { all.first { $0.name == name } }

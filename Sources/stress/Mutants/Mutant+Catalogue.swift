@@ -19,7 +19,7 @@ extension Mutant {
         Mutant("mark is tested before current is stored", "cancellation-races", calledTooLate),
         Mutant("current observers are not scanned", "cancellation-races", calledTooLate),
         Mutant("current is cleared before the callback", "cancellation-races", calledTooLate),
-        Mutant("outer frames are skipped", "reentrancy", calledTooLate),
+        Mutant("outer frames are skipped", "reentrancy", calledTooLate + [.invariant("memory.table-in-use")]),
         Mutant("cancelAndWait does not wait", "cancellation-races", calledTooLate),
         Mutant(
             "cancelAndWait in a callback waits",
@@ -48,7 +48,7 @@ extension Mutant {
             "registry-death",
             [.invariant("P12.end-once"), .invariant("P14.destroyed-once")]
         ),
-        Mutant("token stays active after source death", "registry-death", [.invariant("P12.inactive")]),
+        Mutant("token stays active after source death", "registry-death", [.invariant("P12.inactive"), .crash]),
         Mutant("end is told twice", "registry-death", [.invariant("P12.end-once")]),
         Mutant("owner's death goes unnoticed", "owner-death", [.invariant("P13.death-noticed")]),
         // Progress
@@ -57,7 +57,7 @@ extension Mutant {
             "destruction",
             [.invariant("P14.destroyed-once"), .invariant("P14.prompt"), .invariant("P16.backlog-drains")]
         ),
-        Mutant("backlog is unbounded", "registration-churn", [.invariant("P16.backlog-bounded")]),
+        Mutant("backlog is unbounded", "cancellation-flood", [.invariant("P16.backlog-bounded")]),
         Mutant("exiting thread's record leaks", "thread-churn", [.invariant("P17.records-return")]),
         // Sanitizers
         Mutant("grace period does nothing", "notification-storm", [.report(.address)], .seconds(60)),

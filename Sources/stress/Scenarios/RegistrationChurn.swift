@@ -96,7 +96,10 @@ extension Lane {
 
     /// What waits for reclamation stays within what every thread may leave. (P16)
     func checkBacklog() {
-        guard operations & 1023 < 8 else { return }
+        if operations & 1023 < 8 { checkBacklogNow() }
+    }
+
+    func checkBacklogNow() {
         let backlog = ConcurrentObserveDiagnostics.current().backlog
         // Each thread may leave 4096 items, the reclaimer hold as many of each, the destroyers about 65,536 and a batch.
         let bound = 2 * 4_500 * (epoch.threads + 4) + 80_000

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Scenario {
+    /// Every thread ends tens of thousands of observations as fast as it can.
+    static let cancellationFlood = Scenario(
+        name: "cancellation-flood",
+        summary: "tens of thousands of cancellations on each thread, as fast as it can",
+        invariants: [
+            "P16.backlog-bounded", "P16.backlog-drains", "P14.nothing-left", "P14.not-while-called",
+            "P1.all-hear", "P8.all-silent", "P5.no-lock-around-user-code", "memory.table-in-use",
+        ],
+        windows: ["ended 50,000 observations in a row"]
+    ) { epoch in
+        epoch.load { lane in
+            let count = 50_000
+            let registry = ObserverRegistry<UInt64>()
+            var tokens: [ObservationToken] = []
+            tokens.reserveCapacity(count)
+            for number in 0..<count {
+                if number & 1023 == 0 { lane.begin("observe") }
+                tokens.append(registry.observe { _ in Lane.current?.pass.calls += 1 })
+            }
+            lane.begin("notify")
+            let heard = lane.pass(registry)
+            lane.check(heard.calls == count, "P1.all-hear", "\(heard.calls) of \(count) observers were called")
+            for (number, token) in tokens.enumerated() {
+                if number & 1023 == 0 { lane.begin("cancel") }
+                token.cancel()
+            }
+            lane.checkBacklogNow()
+            lane.hit(0)
+            let silent = lane.pass(registry)
+            lane.check(silent.calls == 0, "P8.all-silent", "\(silent.calls) observers were called after cancel()")
+        }
+        epoch.checkRest()
+    }
+}
