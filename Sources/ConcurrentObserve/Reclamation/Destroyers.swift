@@ -143,7 +143,7 @@ internal final class Destroyers: @unchecked Sendable {
     func restartInChild() {
         lock.resetInChild()
         idle = 0
-        for case let batch? in workers.values.map(\.batch) { Reclaimer.shared.batches.finished(batch) }
+        for worker in workers.values { worker.batch.take().map(Reclaimer.shared.batches.finished) }
         workers.removeAll()
     }
 
