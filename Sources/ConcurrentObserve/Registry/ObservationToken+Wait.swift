@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CURCU
-import Synchronization
-
 /// What `cancelAndWait()` has achieved when it returns.
 public enum CancellationOutcome: Sendable, Equatable {
     /// No callback of the observation is running, none will ever begin, and its closure is destroyed.
@@ -86,22 +83,4 @@ extension Observer {
     }
 
     private func finishOnThisThread() { ThreadRecord.withUserCode { finish() } }
-}
-
-/// Waiting for something short that nobody signals: spins, then yields, then sleeps for longer and longer.
-private struct Backoff {
-    private var round = 0
-
-    mutating func pause() {
-        round += 1
-        switch round {
-        case ...64:
-            for _ in 0..<16 { curcu_spin_hint() }
-        case ...80:
-            sched_yield()
-        default:
-            // Doubles from 50 µs to 3.2 ms, then stays.
-            usleep(50 << UInt32(min(round - 81, 6)))
-        }
-    }
 }

@@ -1,0 +1,25 @@
+// swift-tools-version: 6.2
+// SPDX-License-Identifier: Apache-2.0
+
+import PackageDescription
+
+// A package of its own, so that the library is built as its users build it: a dependency, release, no unsafe flags.
+let package = Package(
+    name: "Benchmarks",
+    dependencies: [
+        // The name, not the folder's: a checkout may be called anything.
+        .package(name: "ConcurrentObserve", path: "..")
+    ],
+    targets: [
+        .target(
+            name: "CReference",
+            linkerSettings: [.linkedLibrary("urcu-bp"), .linkedLibrary("urcu-common")]
+        ),
+        .executableTarget(
+            name: "bench",
+            dependencies: ["CReference", .product(name: "ConcurrentObserve", package: "ConcurrentObserve")],
+            swiftSettings: [.enableUpcomingFeature("ExistentialAny")]
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the library is compared with: the same notification written in C, an array of function pointer and context
+// that is walked inside an inlined read section of liburcu.
+
+#ifndef CREFERENCE_H
+#define CREFERENCE_H
+
+#include <stddef.h>
+
+/// The counter that an observer adds to; as large as a Swift object with one stored integer.
+struct creference_counter {
+    void *header[2];
+    long value;
+};
+
+struct creference_entry {
+    void (*_Nonnull call)(void *_Nullable context, long event);
+    void *_Nullable context;
+};
+
+/// A published list of observers.
+struct creference_list {
+    size_t count;
+    struct creference_entry entries[];
+};
+
+/// A list of `count` observers, each with a counter of its own.
+struct creference_list *_Nonnull creference_list_make(size_t count);
+
+/// A list of one observer that adds to the calling thread's tally, so that threads share nothing but the list.
+struct creference_list *_Nonnull creference_list_make_tallying(void);
+
+void creference_list_free(struct creference_list *_Nonnull list);
+
+/// Notifies `events` times.
+void creference_notify_repeatedly(struct creference_list *_Nonnull const *_Nonnull head, long events);
+
+/// Enters and leaves an empty read section `times` times.
+void creference_empty_section_repeatedly(long times);
+
+/// The calling thread's tally.
+extern _Thread_local long creference_thread_tally;
+
+/// Adds to the calling thread's tally: the body of an observer that threads can call at once.
+static inline void creference_tally(long event) { creference_thread_tally += event; }
+
+/// Bytes of heap in use by the process.
+size_t creference_heap_bytes(void);
+
+#endif

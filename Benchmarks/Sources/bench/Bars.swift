@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The most that a case's figure may be; from the design's table of performance.
+enum Bar {
+    /// Ours over the reference.
+    case ratio(Double)
+    /// Ours alone, in the case's unit.
+    case value(Double)
+    /// Measured for comparison only.
+    case none
+
+    var bound: Double? {
+        switch self {
+        case .ratio(let bound), .value(let bound): bound
+        case .none: nil
+        }
+    }
+}
+
+extension Bar {
+    static let emptyNotify = Bar.ratio(0.5)
+    static let notifyOne = Bar.ratio(1.75)
+    static let notifyHundred = Bar.ratio(1.3)
+    /// "Grows no more than the reference": both grow by nothing when all is well, and two equal figures never measure
+    /// equal. A tenth is what this comparison resolves; a shared cache line written per notification shows as 3 and more.
+    static let growthOnTwoThreads = Bar.ratio(1.1)
+    static let mutexOnTwoThreads = Bar.ratio(0.1)
+    static let pairAmongManyLive = Bar.ratio(2)
+    static let waitMicroseconds = Bar.value(20)
+    static let bytesPerObservation = Bar.value(160)
+    static let millionRegisteredSeconds = Bar.value(1)
+    static let millionNotified = Bar.ratio(2)
+}
+
+/// Whether a bar holds.
+enum Verdict: String {
+    case holds = "holds"
+    case fallsShort = "falls short"
+    /// The rounds spread across the bound: another run could say the opposite. Not a pass.
+    case notJudged = "not judged"
+    case noBar = "-"
+
+    /// - Parameters:
+    ///   - figure: What stands for the case.
+    ///   - spread: The middle half of the rounds' figures.
+    init(_ figure: Double, spread: ClosedRange<Double>, bound: Double?) {
+        guard let bound else {
+            self = .noBar
+            return
+        }
+        if max(figure, spread.upperBound) <= bound {
+            self = .holds
+        } else if min(figure, spread.lowerBound) > bound {
+            self = .fallsShort
+        } else {
+            self = .notJudged
+        }
+    }
+}
+
+extension [Outcome] {
+    /// The command's exit code.
+    var exitCode: Int32 {
+        if contains(where: { $0.verdict == .fallsShort }) { return 2 }
+        if contains(where: { $0.verdict == .notJudged }) { return 4 }
+        return 0
+    }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One line of the table: what is measured, and against what.
+struct Case: Sendable {
+    /// `subject.operation.situation`.
+    let name: String
+    let unit: Unit
+    /// What `ours` is divided by: the reference's figure, unless there is none.
+    let bar: Bar
+    /// Whether the rounds' best or their median stands for the case.
+    var summary = Summary.best
+    /// Rounds are long: measure fewer.
+    var isLong = false
+    /// Sets the situation up. Called once, just before the case is measured; what the sides keep is freed after it.
+    let prepare: @Sendable (Effort) -> Sides
+
+    /// One round of each side; the figure is in `unit`.
+    struct Sides {
+        let ours: () -> Double
+        var reference: (() -> Double)?
+    }
+
+    enum Unit: String {
+        case nanoseconds = "ns"
+        case microseconds = "µs"
+        case seconds = "s"
+        case bytes = "B"
+        case growth = "x"
+    }
+
+    enum Summary {
+        /// The fastest round of each side: what the code costs when nothing disturbs it.
+        case best
+        case median
+
+        func of(_ values: [Double]) -> Double {
+            switch self {
+            case .best: values.min()!
+            case .median: values.median
+            }
+        }
+    }
+
+    /// Measures the case, longer if need be.
+    func run(_ effort: Effort) -> Outcome {
+        let sides = prepare(effort)
+        var rounds = Rounds()
+        let step = isLong ? max(3, effort.rounds / 4) : effort.rounds
+        // A round that is not kept: caches, the thread's record, the processor's clock.
+        _ = sides.reference?()
+        _ = sides.ours()
+        var outcome: Outcome
+        var extensions = 0
+        repeat {
+            rounds.run(step, ours: sides.ours, reference: sides.reference)
+            outcome = Outcome(of: self, rounds)
+            extensions += 1
+        } while outcome.verdict == .notJudged && extensions <= effort.extensions
+        return outcome
+    }
+}

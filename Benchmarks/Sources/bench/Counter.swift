@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+
+/// What an observer adds to, on one thread.
+final class Counter: @unchecked Sendable {
+    // Unchecked: the cases that use it notify on one thread.
+    var value = 0
+}
+
+/// A registry with observers, each with a counter of its own.
+struct ObservedCounters {
+    let registry = ObserverRegistry<Int>()
+    let tokens: [ObservationToken]
+
+    init(_ count: Int) {
+        let registry = registry
+        var tokens: [ObservationToken] = []
+        tokens.reserveCapacity(count)
+        for _ in 0..<count {
+            let counter = Counter()
+            tokens.append(registry.observe { event in counter.value &+= event })
+        }
+        self.tokens = tokens
+    }
+
+    @inline(never)
+    func notify(_ events: Int) {
+        for event in 0..<events { registry.notify(event) }
+    }
+}

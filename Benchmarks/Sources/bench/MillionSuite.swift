@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CReference
+import ConcurrentObserve
+
+/// One million observers on one registry.
+enum MillionSuite {
+    static let cases = [registered, notified]
+
+    private static let count = 1_000_000
+
+    private static let registered = Case(
+        name: "registry.observe.1000000-observers",
+        unit: .seconds,
+        bar: .millionRegisteredSeconds,
+        summary: .median,
+        isLong: true
+    ) { _ in
+        Case.Sides(ours: {
+            var observed: ObservedCounters?
+            let time = nanoseconds { observed = ObservedCounters(count) } / 1e9
+            observed = nil
+            ConcurrentObserveDiagnostics.drain()
+            return time
+        })
+    }
+
+    private static let notified = Case(
+        name: "registry.notify.1000000-observers",
+        unit: .nanoseconds,
+        bar: .millionNotified
+    ) { _ in
+        let observed = ObservedCounters(count)
+        let list = CList(creference_list_make(count))
+        return Case.Sides(
+            ours: { nanoseconds { observed.notify(1) } / Double(count) },
+            reference: { nanoseconds { list.notify(1) } / Double(count) }
+        )
+    }
+}

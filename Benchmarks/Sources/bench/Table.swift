@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The table that the command prints, one line as soon as a case is measured.
+struct Table {
+    private let nameWidth: Int
+    private static let columns = ["ours", "reference", "ratio", "bound", "spread", "verdict"]
+    private static let width = 12
+
+    init(names: [String]) { nameWidth = names.map(\.count).max() ?? 0 }
+
+    var header: String { line("subject.operation.situation", Self.columns) }
+
+    func line(_ outcome: Outcome) -> String {
+        let unit = outcome.unit.rawValue
+        return line(
+            outcome.name,
+            [
+                decimal(outcome.ours) + " " + unit,
+                outcome.reference.map { decimal($0) + " " + unit } ?? "-",
+                outcome.ratio.map { decimal($0) } ?? "-",
+                outcome.bound.map { "<= " + decimal($0) + (outcome.ratio == nil ? " " + unit : "") } ?? "-",
+                decimal(outcome.spread.lowerBound) + ".." + decimal(outcome.spread.upperBound),
+                outcome.verdict.rawValue,
+            ]
+        )
+    }
+
+    private func line(_ name: String, _ cells: [String]) -> String {
+        var line = padded(name, nameWidth)
+        for cell in cells { line += "  " + padded(cell, Self.width) }
+        while line.last == " " { line.removeLast() }
+        return line
+    }
+
+    private func padded(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - text.count))
+    }
+}
+
+/// The number with two decimals below 10, one below 100, else none.
+func decimal(_ value: Double) -> String {
+    let places = value < 10 ? 2 : value < 100 ? 1 : 0
+    var scale = 1
+    for _ in 0..<places { scale *= 10 }
+    let scaled = Int((value * Double(scale)).rounded())
+    guard places > 0 else { return String(scaled) }
+    let fraction = String(scaled % scale)
+    return "\(scaled / scale)." + String(repeating: "0", count: places - fraction.count) + fraction
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+private let options: Options
+do throws(Options.UsageError) {
+    options = try Options(CommandLine.arguments.dropFirst())
+} catch {
+    FileHandle.standardError.write(Data("bench: \(error.message)\n".utf8))
+    exit(1)
+}
+if options.wantsHelp {
+    print(Options.help)
+    exit(0)
+}
+
+private let cases =
+    NotifySuite.cases + ThreadsSuite.cases + RegistrationSuite.cases + WaitSuite.cases + MemorySuite.cases
+    + MillionSuite.cases
+private let table = Table(names: cases.map(\.name))
+private var outcomes: [Outcome] = []
+
+print(table.header)
+for measured in cases {
+    let outcome = measured.run(options.isQuick ? .quick : .full)
+    outcomes.append(outcome)
+    print(table.line(outcome))
+    fflush(nil)
+}
+
+if let path = options.jsonPath {
+    do {
+        try Report(outcomes, isQuick: options.isQuick).write(to: path)
+    } catch {
+        FileHandle.standardError.write(Data("bench: cannot write '\(path)': \(error.localizedDescription)\n".utf8))
+        exit(1)
+    }
+}
+exit(outcomes.exitCode)
