@@ -74,16 +74,18 @@ internal func checkWalkedTable(_ contents: UnsafePointer<TableContents>) {
 }
 
 /// Keeps freed tables for a while, marked as free, instead of releasing them at once.
-internal final class Quarantine: Sendable {
+internal final class Quarantine: @unchecked Sendable {
+    // Unchecked: `tables` is guarded by `lock`.
     static let shared = Quarantine()
 
     let walksOnFreedTables = Atomic<Int>(0)
-    private let tables = Mutex<[ObserverTable]>([])
+    private let lock = Lock()
+    private var tables: [ObserverTable] = []
 
     /// Takes a table in; returns one to release now, if any.
     func exchange(_ table: ObserverTable) -> ObserverTable? {
         unsafe table.contents.pointee.count.store(.min, ordering: .relaxed)
-        return tables.withLock { tables in
+        return lock.withLock {
             tables.append(table)
             return unsafe tables.count > Instrumentation.quarantineLength ? tables.removeFirst() : nil
         }

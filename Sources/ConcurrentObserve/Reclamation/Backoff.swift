@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CURCU
+import Glibc
 
 /// Waiting for something short that nobody signals: spins, then yields, then sleeps for longer and longer.
 internal struct Backoff {

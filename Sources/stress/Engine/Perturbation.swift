@@ -18,24 +18,29 @@ struct PerturbationKinds: OptionSet, Sendable {
     ]
 }
 
-/// Delays threads at one or two injection points, chosen anew for every epoch from the seed.
-final class Perturbation: @unchecked Sendable {
-    // Unchecked: `hot` changes between epochs, while no thread under test runs; the library's own threads read a stale or a new one.
+/// Delays threads at two injection points, chosen anew for every epoch from the seed.
+final class Perturbation: Sendable {
     let kinds: PerturbationKinds
-    private var hot: [StaticString] = []
+    /// Indices of the hot points. The library's own threads read them while an epoch sets new ones.
+    private let firstHot = Atomic<Int>(0)
+    private let secondHot = Atomic<Int>(0)
 
-    init(_ kinds: PerturbationKinds) { self.kinds = kinds }
+    /// Make one before threads under test run, and keep it for the run.
+    init(_ kinds: PerturbationKinds) {
+        self.kinds = kinds
+        #if INSTRUMENTED
+        guard !kinds.isDisjoint(with: [.yield, .stall]) else { return }
+        unsafe Instrumentation.perturbation = { [self] point in reached(point) }
+        #endif
+    }
 
     /// Chooses the points for an epoch.
     func prepare(seed: UInt64) {
         #if INSTRUMENTED
         var generator = Generator(seed: seed, stream: 0xBEEF)
-        let points = Instrumentation.points
-        hot = (0..<2).map { _ in points[generator.below(points.count)] }
-        unsafe Instrumentation.perturbation = nil
-        if kinds.isDisjoint(with: [.yield, .stall]) { return }
-        let perturbation = self
-        unsafe Instrumentation.perturbation = { point in perturbation.reached(point) }
+        // Relaxed: a thread that still sees the last epoch's points is as good.
+        firstHot.store(generator.below(Instrumentation.points.count), ordering: .relaxed)
+        secondHot.store(generator.below(Instrumentation.points.count), ordering: .relaxed)
         #endif
     }
 
@@ -48,7 +53,11 @@ final class Perturbation: @unchecked Sendable {
 
     #if INSTRUMENTED
     private func reached(_ point: StaticString) {
-        guard hot.contains(where: { $0.isSame(as: point) }) else { return }
+        let points = Instrumentation.points
+        guard
+            points[firstHot.load(ordering: .relaxed)].isSame(as: point)
+                || points[secondHot.load(ordering: .relaxed)].isSame(as: point)
+        else { return }
         // The library's threads have no lane: they take their dice from the clock.
         var dice = Lane.current?.generator.next() ?? nanoseconds() &* 0x9E37_79B9_7F4A_7C15 >> 20
         let choice = dice % 100

@@ -21,11 +21,12 @@ struct Runner {
     let progress: Progress
 
     func run() -> [ScenarioResult] {
+        let perturbation = Perturbation(plan.perturbations)
         let share = plan.duration / max(1, plan.scenarios.count)
         var results: [ScenarioResult] = []
         for scenario in plan.scenarios {
             progress.begin(scenario)
-            let result = run(scenario, for: share)
+            let result = run(scenario, for: share, perturbation)
             progress.end(result)
             results.append(result)
             if plan.stopsAtFirstFailure, result.verdict != .pass { break }
@@ -34,10 +35,9 @@ struct Runner {
         return results
     }
 
-    private func run(_ scenario: Scenario, for duration: Duration) -> ScenarioResult {
+    private func run(_ scenario: Scenario, for duration: Duration, _ perturbation: Perturbation) -> ScenarioResult {
         let violations = Violations(scenario: scenario.name)
         unsafe CurrentRun.violations = violations
-        let perturbation = Perturbation(plan.perturbations)
         let start = nanoseconds()
         let end = start + UInt64(duration.seconds * 1e9)
         var result = ScenarioResult(scenario: scenario, windows: scenario.windows)

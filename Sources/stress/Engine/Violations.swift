@@ -17,7 +17,7 @@ final class Violations: Sendable {
         var total = 0
     }
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     private let count = Atomic<Int>(0)
     let scenario: String
 

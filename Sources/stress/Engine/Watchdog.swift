@@ -16,7 +16,7 @@ final class Watchdog: Sendable {
         var since: UInt64
     }
 
-    private let watched = Mutex<[Watched]>([])
+    private let watched = Guarded<[Watched]>([])
     private let isStarted = Atomic<Bool>(false)
 
     func watch(_ lanes: [Lane]) {

@@ -21,7 +21,7 @@ extension Scenario {
             lane.begin("task")
             let seed = lane.generator.next()
             let done = DispatchSemaphore(value: 0)
-            let found = Mutex(AsynchronousResult())
+            let found = Guarded(AsynchronousResult())
             let box = ResultBox(found)
             let task = Task.detached {
                 box.set(await asynchronousRound(registry, seed, epoch))
@@ -46,9 +46,9 @@ private struct AsynchronousResult: Sendable {
 }
 
 private final class ResultBox: Sendable {
-    private let content: Mutex<AsynchronousResult>
+    private let content: Guarded<AsynchronousResult>
 
-    init(_ content: consuming Mutex<AsynchronousResult>) { self.content = content }
+    init(_ content: Guarded<AsynchronousResult>) { self.content = content }
 
     var value: AsynchronousResult { content.withLock { $0 } }
     func set(_ result: AsynchronousResult) { content.withLock { $0 = result } }

@@ -62,7 +62,7 @@ extension Scenario {
 
 /// A place where threads find and replace an observation.
 private final class Slot: Sendable {
-    private let content = Mutex<Subject?>(nil)
+    private let content = Guarded<Subject?>(nil)
 
     var subject: Subject? { content.withLock { $0 } }
 

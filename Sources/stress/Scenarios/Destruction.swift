@@ -20,12 +20,12 @@ extension Scenario {
         let standing = other.observe { _ in checkUserCode("callback") }
         let reentered = Atomic<Int>(0)
         let blocked = Atomic<Int>(0)
-        let delays = Mutex(Histogram())
+        let delays = Guarded(Histogram())
 
         epoch.load { lane in
             lane.begin("observe")
             let kind = lane.generator.below(400)
-            let watched = Mutex<ProbeReference?>(nil)
+            let watched = Guarded<ProbeReference?>(nil)
             let box = Box(watched)
             let subject = lane.observe(
                 registry,
@@ -73,9 +73,9 @@ extension Scenario {
 
 /// Tells the deinit of a capture which closure it belonged to.
 private final class Box: Sendable {
-    private let probe: Mutex<ProbeReference?>
+    private let probe: Guarded<ProbeReference?>
 
-    init(_ probe: consuming Mutex<ProbeReference?>) { self.probe = probe }
+    init(_ probe: Guarded<ProbeReference?>) { self.probe = probe }
 
     func fill(_ reference: ProbeReference) { probe.withLock { $0 = reference } }
 
@@ -105,7 +105,7 @@ extension Lane {
     fileprivate func awaitDestruction(
         of probe: ProbeReference,
         every times: UInt64,
-        _ delays: borrowing Mutex<Histogram>
+        _ delays: Guarded<Histogram>
     ) {
         guard generator.oneIn(times) else { return }
         let start = nanoseconds()

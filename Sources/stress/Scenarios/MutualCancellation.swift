@@ -16,7 +16,7 @@ extension Scenario {
     ) { epoch in
         let left = ObserverRegistry<UInt64>()
         let right = ObserverRegistry<UInt64>()
-        let current = Mutex<Pair?>(nil)
+        let current = Guarded<Pair?>(nil)
 
         epoch.load { lane in
             switch lane.generator.below(6) {
@@ -63,7 +63,7 @@ extension Scenario {
 
 /// Two observations, each of which ends the other when it is called.
 private final class Pair: Sendable {
-    private let content = Mutex<(Subject, Subject)?>(nil)
+    private let content = Guarded<(Subject, Subject)?>(nil)
 
     var subjects: (Subject, Subject)? { content.withLock { $0 } }
     func fill(_ first: Subject, _ second: Subject) { content.withLock { $0 = (first, second) } }

@@ -65,14 +65,14 @@ extension Scenario {
 /// A registry and the tokens that its slot keeps.
 private final class Source: Sendable {
     let registry = ObserverRegistry<UInt64>(label: "source")
-    private let kept = Mutex<[EndedSubject]>([])
+    private let kept = Guarded<[EndedSubject]>([])
 
     var subjects: [EndedSubject] { kept.withLock { $0 } }
     func keep(_ subjects: [EndedSubject]) { kept.withLock { $0 = subjects } }
 }
 
 private final class SourceSlot: Sendable {
-    private let content = Mutex<Source?>(nil)
+    private let content = Guarded<Source?>(nil)
 
     var source: Source? { content.withLock { $0 } }
 
@@ -102,7 +102,7 @@ private final class EndedSubject: Sendable {
         }
     }
 
-    private static let records = Mutex<[Record]>([])
+    private static let records = Guarded<[Record]>([])
 
     init(_ subject: Subject) {
         self.subject = subject

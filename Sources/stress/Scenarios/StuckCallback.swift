@@ -32,8 +32,8 @@ extension Scenario {
         let prisoner = Thread { stuck.notify(0) }
         entered.wait()
         let residentBefore = ResidentMemory.current
-        let waits = Mutex(Histogram())
-        let delays = Mutex(Histogram())
+        let waits = Guarded(Histogram())
+        let delays = Guarded(Histogram())
 
         epoch.load { lane in
             for registry in [stuck, other] {
@@ -88,7 +88,7 @@ extension Scenario {
 
 extension Lane {
     /// Now and then waits until a closure is destroyed although a callback beside it is stuck. (P7, P14)
-    fileprivate func awaitOthers(_ probe: ProbeReference, _ delays: borrowing Mutex<Histogram>) {
+    fileprivate func awaitOthers(_ probe: ProbeReference, _ delays: Guarded<Histogram>) {
         guard generator.oneIn(256) else { return }
         let start = nanoseconds()
         while probe.destroyed == 0, nanoseconds() - start < 10_000_000_000 { sleepBriefly() }
