@@ -40,8 +40,8 @@ import Synchronization
     func append(_ observer: Observer) {
         if mutant("append publishes the count first") {
             unsafe contents.pointee.count.store(count + 1, ordering: .releasing)
-            inject("append.entry")
         }
+        inject("append.entry")
         place(observer)
         inject("append.publish")
         // Release: pairs with the walker's acquire of the count; the entry and the observer are complete before it.

@@ -42,10 +42,6 @@ import Synchronization
         let (replaced, shouldSweep) = lock.withLock { () -> (ObserverTable?, Bool) in
             let replaced = makeRoom()
             table!.append(observer)
-            inject("append.entry")
-            // Release: pairs with the walker's acquire of the head.
-            unsafe head!.pointee.store(table!.address, ordering: .releasing)
-            inject("grow.published")
             live += 1
             registrationsSinceSweep += 1
             if observer.isOwnerBound {
@@ -61,17 +57,22 @@ import Synchronization
 
     /// Makes sure that the table has room. Returns the table that was replaced. Under the lock.
     private func makeRoom() -> ObserverTable? {
-        guard let full = table, full.isFull else {
-            if table == nil { table = ObserverTable(capacity: Self.smallestCapacity, survivors: nil) }
-            return nil
-        }
+        if let table, !table.isFull { return nil }
         precondition(
             live < Int(UInt32.max) / 2,
             "ConcurrentObserve: a registry holds at most \(UInt32.max / 2) observers. Cancel observations that are no longer needed."
         )
-        table = ObserverTable(capacity: capacity(for: live + 1), survivors: full)
+        return replaceTable(by: ObserverTable(capacity: capacity(for: live + 1), survivors: table))
+    }
+
+    /// Publishes a complete table, or none. Returns the one it replaces, for the caller to retire. Under the lock.
+    private func replaceTable(by successor: ObserverTable?) -> ObserverTable? {
+        defer { table = successor }
         inject("grow.copied")
-        return full
+        // Release: pairs with the walker's acquire of the head.
+        unsafe head?.pointee.store(successor?.address ?? 0, ordering: .releasing)
+        inject("grow.published")
+        return table
     }
 
     /// Room for `count` observers and as many again.
@@ -121,11 +122,8 @@ import Synchronization
     override func reclaim() {
         let replaced = lock.withLock { () -> ObserverTable? in
             isUntidy = false
-            guard let table, table.count - live >= live, let head = unsafe head else { return nil }
-            self.table = live == 0 ? nil : ObserverTable(capacity: capacity(for: live), survivors: table)
-            // Release: pairs with the walker's acquire of the head.
-            unsafe head.pointee.store(self.table?.address ?? 0, ordering: .releasing)
-            return table
+            guard let table, table.count - live >= live else { return nil }
+            return replaceTable(by: live == 0 ? nil : ObserverTable(capacity: capacity(for: live), survivors: table))
         }
         if let replaced { ThreadRecord.retire(replaced) }
     }
@@ -138,16 +136,13 @@ import Synchronization
     func unlinkAll(_ reason: ObservationEnd, isSourceGone: Bool) -> [Observer] {
         var ended: [Observer] = []
         let replaced = lock.withLock { () -> ObserverTable? in
-            let replaced = table
+            let replaced = replaceTable(by: nil)
             replaced?.forEachEntry { entry in
                 guard let observer = entry.liveObserver else { return }
                 if mutant("token stays active after source death"), isSourceGone { return }
                 observer.markEnded(reason)
                 ended.append(observer)
             }
-            // Release: pairs with the walker's acquire of the head.
-            unsafe head?.pointee.store(0, ordering: .releasing)
-            table = nil
             if ownerBound > 0 { OwnerWatch.shared.remove(self) }
             (live, ownerBound) = (0, 0)
             if isSourceGone { unsafe head = nil }

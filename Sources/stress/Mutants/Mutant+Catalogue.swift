@@ -61,6 +61,7 @@ extension Mutant {
         Mutant("exiting thread's record leaks", "thread-churn", [.invariant("P17.records-return")]),
         // Sanitizers
         Mutant("grace period does nothing", "notification-storm", [.report(.address)], .seconds(60)),
+        Mutant("grace period does nothing", "notification-storm", [.report(.thread)], .seconds(120)),
         Mutant("relaxed publish", "notification-storm", [.report(.thread)], .seconds(60)),
     ]
 
