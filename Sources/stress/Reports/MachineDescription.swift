@@ -36,7 +36,9 @@ struct MachineDescription: Encodable {
     }
 
     private static func lines(of path: String) -> [String] {
-        (try? String(contentsOfFile: path, encoding: .utf8))?.split(separator: "\n").map(String.init) ?? []
+        // To the end: files of the kernel's have no size to read by.
+        guard let data = FileHandle(forReadingAtPath: path)?.readDataToEndOfFile() else { return [] }
+        return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
     /// The file that a library was loaded from, links followed: its name ends in the version of its interface.
