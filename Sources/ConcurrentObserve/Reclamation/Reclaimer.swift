@@ -49,6 +49,11 @@ internal final class Reclaimer: @unchecked Sendable {
     func waitUntilTaken() {
         let ticket = taken.ticket()
         wake(urgently: true)
+        guard isStarted.load(ordering: .acquiring) else {
+            // No thread to be had: this one does the reclaimer's part, or every further retirement would wait in vain.
+            pass()
+            return
+        }
         taken.wait(ticket, atMost: .milliseconds(10))
     }
 
