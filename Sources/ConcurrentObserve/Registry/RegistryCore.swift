@@ -18,11 +18,14 @@ import Synchronization
     private var live = 0
     private var ownerBound = 0
     private var registrationsSinceSweep = 0
+    /// So many registrations after a sweep comes the next: as many as it left alive, so that its cost is shared evenly.
+    private var sweepInterval = smallestSweepInterval
 
     /// Whether the core is on its way to the reclaimer, because many entries are dead. Guarded.
     private var isUntidy = false
 
     private static let smallestCapacity = 8
+    private static let smallestSweepInterval = 32
 
     init(head: UnsafePointer<Atomic<UInt>>, label: String) {
         unsafe self.head = unsafe head
@@ -48,7 +51,7 @@ import Synchronization
                 ownerBound += 1
                 if ownerBound == 1 { OwnerWatch.shared.add(self) }
             }
-            return (replaced, ownerBound > 0 && registrationsSinceSweep >= max(live, 32))
+            return (replaced, ownerBound > 0 && registrationsSinceSweep >= sweepInterval)
         }
         // … act outside it.
         if let replaced { ThreadRecord.retire(replaced) }
@@ -175,7 +178,9 @@ import Synchronization
             return bound
         }
         if mutant("owner's death goes unnoticed") { return }
+        guard !bound.isEmpty else { return }
         for observer in bound where observer.hasLostOwner { observer.end(.ownerDeleted) }
+        lock.withLock { sweepInterval = max(live, Self.smallestSweepInterval) }
     }
 }
 
