@@ -72,6 +72,8 @@ internal final class Reclaimer: @unchecked Sendable {
     // MARK: The thread
 
     private func run() {
+        // Safe: records are never freed.
+        unsafe ThreadRecord.current.pointee.isReclaimer = true
         var pause = Self.shortestPause
         var quietPasses = 0
         while true {
