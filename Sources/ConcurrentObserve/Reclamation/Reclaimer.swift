@@ -72,8 +72,6 @@ internal final class Reclaimer: @unchecked Sendable {
     // MARK: The thread
 
     private func run() {
-        // Safe: records are never freed.
-        unsafe ThreadRecord.current.pointee.isReclaimer = true
         var pause = Self.shortestPause
         var quietPasses = 0
         while true {
@@ -119,7 +117,11 @@ internal final class Reclaimer: @unchecked Sendable {
     /// Reclaims what can be reclaimed. Returns how many items it took and how many are still held.
     @discardableResult
     private func pass() -> (took: Int, stillHeld: Int) {
-        passLock.withLock {
+        // Safe: records are never freed.
+        let record = unsafe ThreadRecord.current
+        unsafe record.pointee.isReclaiming = true
+        defer { unsafe record.pointee.isReclaiming = false }
+        return passLock.withLock {
             let batch = batches.begin()
             var items = takeRetired()
             // Work that nobody holds back is done now: what it retires belongs to the same batch.

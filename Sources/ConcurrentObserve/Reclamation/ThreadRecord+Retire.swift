@@ -15,8 +15,8 @@ extension ThreadRecord {
         let record = unsafe current
         // Safe: records are never freed.
         let backlog = unsafe record.push(item)
-        // The reclaimer retires tables itself, many in a pass; it takes them with its next one.
-        if unsafe record.pointee.isReclaimer { return }
+        // A pass retires tables itself, many perhaps, and takes them at once: it must not wait for itself.
+        if unsafe record.pointee.isReclaiming { return }
         Reclaimer.shared.wake(urgently: backlog == backlogLimit / 2)
         if backlog > backlogLimit, !mutant("backlog is unbounded") { Reclaimer.shared.waitUntilTaken() }
     }

@@ -17,8 +17,8 @@ internal struct ThreadRecord: ~Copyable {
     /// Other user code of this library's making on this thread's stack: `onEnd`, deinitialisers. Owner alone.
     var userCode = 0
 
-    /// Whether the thread is the reclaimer's, which must not wait for itself. Owner alone.
-    var isReclaimer = false
+    /// Whether the thread is in a pass of the reclaimer, which must not wait for itself. Owner alone.
+    var isReclaiming = false
 
     /// The next record of the list of all. Constant once the record is on the list.
     fileprivate var next: UnsafeMutablePointer<ThreadRecord>?
@@ -285,7 +285,7 @@ extension UnsafePointer where Pointee: ~Copyable {
             }
             unsafe record.pointee.depth = 0
             unsafe record.pointee.userCode = 0
-            unsafe record.pointee.isReclaimer = false
+            unsafe record.pointee.isReclaiming = false
             unsafe record.pointee.nextFree = free
             unsafe free = record
         }
