@@ -25,7 +25,7 @@ public enum Instrumentation {
     /// The seeded bug that is on, if any. Written once, before any other thread runs.
     nonisolated(unsafe) public static var mutant: StaticString?
 
-    /// Called at every injection point, if any. Written while no thread under test runs.
+    /// Called at every injection point, if any. Written once, before any other thread runs.
     nonisolated(unsafe) public static var perturbation: Perturbation?
 
     /// How many freed tables are kept, poisoned, so that a walker which still uses one is caught, not crashed. 0 under

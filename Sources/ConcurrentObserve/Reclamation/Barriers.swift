@@ -35,12 +35,13 @@ internal enum AsymmetricBarrier {
             return atomicMemoryFence(ordering: .sequentiallyConsistent)
         }
         let error = curcu_membarrier()
-        precondition(
-            error == 0,
-            """
-            ConcurrentObserve: membarrier worked at start-up and fails now (error \(error)). A seccomp filter that was installed \
-            later forbids it: allow membarrier in the filter, or install the filter before the process starts.
-            """
-        )
+        guard error == 0 else {
+            fatalError(
+                """
+                ConcurrentObserve: membarrier worked at start-up and fails now (error \(error)). A seccomp filter that was \
+                installed later forbids it: allow membarrier in the filter, or install the filter before the process starts.
+                """
+            )
+        }
     }
 }

@@ -70,5 +70,11 @@ internal final class Batches: @unchecked Sendable {
 
     func lockForFork() { lock.lockForFork() }
     func unlockInParent() { lock.unlockInParent() }
-    func resetInChild() { lock.resetInChild() }
+
+    /// In the child: nothing is awaited that the parent had taken; it is the parent's to reclaim. (P18)
+    func restartInChild(reclaimed: UInt) {
+        lock.resetInChild()
+        self.reclaimed = reclaimed
+        open.removeAll()
+    }
 }

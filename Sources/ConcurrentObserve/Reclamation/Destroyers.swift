@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
+
 /// The threads that run user code on the library's behalf: deinitialisers of captures, and `onEnd`. (P5, P14)
 ///
 /// One thread serves as long as it gets on. When items wait and none was begun for a while, whoever serves is blocked in user
@@ -21,9 +23,10 @@ internal final class Destroyers: @unchecked Sendable {
 
     /// More threads than this would not help: so many deinitialisers are blocked already.
     private static let mostThreads = 256
-    /// The reclaimer takes its time while more items than this wait. (P16)
+    /// The reclaimer takes no more while more items than this wait. (P16)
     private static let comfortableLength = 65_536
-    private static let reliefTime = Duration.milliseconds(100)
+    /// As many threads can be busy at once.
+    private static let processors = sysconf(Int32(_SC_NPROCESSORS_ONLN))
     /// So long after the last item was begun, whoever serves counts as blocked.
     private static let patience = Duration.milliseconds(4)
     private static let idleTime = Duration.seconds(2)
@@ -40,35 +43,37 @@ internal final class Destroyers: @unchecked Sendable {
         if shouldSignal { arrival.signal() }
     }
 
-    /// Sees to it that waiting items are served; then, while very many wait, gives the destroyers a moment.
+    /// Sees to it that waiting items are served; while very many wait, it stays here, so that no more are taken and whoever
+    /// ends observations has to wait in turn. (P16)
     ///
     /// - Returns: Whether items wait, so that it should be called again soon.
     func relieve() -> Bool {
-        let (missing, waits, isCrowded) = lock.withLock { () -> (Int, Bool, Bool) in
-            (missingThreads(), waiting.count > 0, waiting.count > Self.comfortableLength)
-        }
-        for _ in 0..<missing { startThread() }
-        if isCrowded {
+        while true {
             let ticket = relief.ticket()
-            if lock.withLock({ waiting.count > Self.comfortableLength }) {
-                relief.wait(ticket, atMost: Self.reliefTime)
+            let (missing, waits, isCrowded) = lock.withLock { () -> (Int, Bool, Bool) in
+                let isCrowded = waiting.count > Self.comfortableLength
+                return (missingThreads(isCrowded: isCrowded), waiting.count > 0, isCrowded)
             }
+            for _ in 0..<missing { startThread() }
+            guard isCrowded else { return waits }
+            relief.wait(ticket, atMost: Self.patience)
         }
-        return waits
     }
 
     /// How many threads to start now. Under the lock.
-    private func missingThreads() -> Int {
-        guard waiting.count > 0, idle == 0 else { return 0 }
-        if workers.isEmpty { return 1 }
-        guard lastBegun.duration(to: .now) >= Self.patience else {
+    private func missingThreads(isCrowded: Bool) -> Int {
+        guard waiting.count > 0, idle == 0 else {
             stalls = 0
             return 0
         }
-        // Everybody is blocked. More threads each time, so that many blockers do not add up; and time for them to begin.
+        if workers.isEmpty { return 1 }
+        if isCrowded, workers.count < Self.processors { return 1 }
+        guard lastBegun.duration(to: .now) >= Self.patience else { return 0 }
+        // Everybody is blocked. Twice as many more each time until nothing waits, so that many blockers do not add up; and time
+        // for them to begin.
         stalls += 1
         lastBegun = .now
-        return max(0, min(1 << min(stalls - 1, 5), Self.mostThreads - workers.count))
+        return max(0, min(1 << min(stalls - 1, 6), Self.mostThreads - workers.count))
     }
 
     private func startThread() {
@@ -139,12 +144,13 @@ internal final class Destroyers: @unchecked Sendable {
     func lockForFork() { lock.lockForFork() }
     func unlockInParent() { lock.unlockInParent() }
 
-    /// In the child: no thread exists, and what they were destroying stays as it is. (P18)
+    /// In the child: no thread exists, and what waited is the parent's to destroy. (P18)
     func restartInChild() {
         lock.resetInChild()
         idle = 0
-        for worker in workers.values { worker.batch.take().map(Reclaimer.shared.batches.finished) }
+        for worker in workers.values { worker.batch = nil }
         workers.removeAll()
+        while let work = waiting.popFirst() { abandon(work.item) }
     }
 
     /// First in, first out; amortised O(1) at both ends.

@@ -4,7 +4,7 @@ import Synchronization
 
 /// How the library is doing, process-wide, at one moment. For metrics and for finding a stuck callback.
 ///
-/// Reading it takes no lock that a notification, a registration or a cancellation needs. The figures are counted per thread and
+/// Reading it takes no lock that a notification, a registration or a cancellation needs, but for a thread's first use. The figures are counted per thread and
 /// added up, so that under load they may be off against each other by what happened meanwhile; at rest they are exact.
 public struct ConcurrentObserveDiagnostics: Sendable {
     /// Observations that have begun and not ended.
@@ -39,11 +39,10 @@ public struct ConcurrentObserveDiagnostics: Sendable {
         let since = CallbackAges.shared.observe()
         // The reclaimed first: counted later than retired, it could only be too high.
         let reclaimed = Reclaimer.shared.batches.reclaimedCount
-        var retired: UInt = 0
+        let retired = ThreadRecords.shared.retiredCount
         var live = 0
         unsafe ThreadRecords.shared.forEach { record in
-            // Relaxed: statistics.
-            unsafe retired &+= record.pointee.retiredCount.load(ordering: .relaxed)
+            // Relaxed: a statistic.
             unsafe live &+= record.pointee.liveObservers.load(ordering: .relaxed)
         }
         return ConcurrentObserveDiagnostics(

@@ -42,7 +42,6 @@ internal enum Fork {
             {
                 curcu_after_fork_child()
                 ThreadRecords.shared.adoptInChild()
-                Reclaimer.shared.batches.resetInChild()
                 Destroyers.shared.restartInChild()
                 CallbackAges.shared.resetInChild()
                 Reclaimer.shared.restartInChild()
@@ -50,6 +49,8 @@ internal enum Fork {
                 registration.resetInChild()
             }
         )
-        precondition(error == 0, "ConcurrentObserve: the system has no memory for its fork handlers (error \(error)).")
+        guard error == 0 else {
+            fatalError("ConcurrentObserve: the system has no memory for its fork handlers (error \(error)).")
+        }
     }()
 }

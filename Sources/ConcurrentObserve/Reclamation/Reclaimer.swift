@@ -210,8 +210,14 @@ internal final class Reclaimer: @unchecked Sendable {
     func unlockInParent() { passLock.unlockInParent() }
 
     /// In the child: the thread does not exist here; the next retirement starts one. (P18)
+    ///
+    /// What the parent had retired is left alone: its locks may belong to threads that do not exist here, and what its
+    /// deinitialisers do is for the parent to do, once.
     func restartInChild() {
         passLock.resetInChild()
+        for item in held { abandon(item.item) }
+        held.removeAll()
+        batches.restartInChild(reclaimed: ThreadRecords.shared.retiredCount)
         isStarted.store(false, ordering: .relaxed)  // Relaxed: the child has one thread.
         isParked.store(true, ordering: .relaxed)
     }

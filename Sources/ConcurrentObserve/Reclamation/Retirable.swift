@@ -32,6 +32,12 @@ internal class Retirable: @unchecked Sendable {
     }
 }
 
+/// Keeps an item, and with it all that it holds, for ever: in the child of a fork it is the parent's to reclaim.
+internal func abandon(_ item: Retirable) {
+    // Safe: one reference too many is what is meant.
+    _ = unsafe Unmanaged.passRetained(item)
+}
+
 extension Retirable {
     internal var needsGracePeriod: Bool { if case .pin = hold { true } else { false } }
     internal var isTask: Bool { if case .nothing = hold { true } else { false } }

@@ -214,10 +214,11 @@ extension UnsafePointer where Pointee: ~Copyable {
             // Safe: only `attach` sets the key's value, and records are never freed.
             unsafe ThreadRecords.shared.release(record!.assumingMemoryBound(to: ThreadRecord.self))
         }
-        precondition(
-            error == 0,
-            "ConcurrentObserve: no thread-specific key is left (error \(error)). Release some: the process may hold \(PTHREAD_KEYS_MAX)."
-        )
+        guard error == 0 else {
+            fatalError(
+                "ConcurrentObserve: no thread-specific key is left (error \(error)). Release some: a process has \(PTHREAD_KEYS_MAX)."
+            )
+        }
         exitKey = key
     }
 
@@ -266,20 +267,33 @@ extension UnsafePointer where Pointee: ~Copyable {
         }
     }
 
+    /// Items that all threads together have retired since the process began.
+    var retiredCount: UInt {
+        var count: UInt = 0
+        // Relaxed: a statistic.
+        unsafe forEach { unsafe count &+= $0.pointee.retiredCount.load(ordering: .relaxed) }
+        return count
+    }
+
     // MARK: Fork
 
     func lockForFork() { lock.lockForFork() }
     func unlockInParent() { lock.unlockInParent() }
 
-    /// In the child: forgets what the threads that do not exist here were doing, and frees their records for others. (P18)
+    /// In the child, which has one thread, so that every access is relaxed: forgets what the threads that do not exist here were doing, and frees their records for others. (P18)
     func adoptInChild() {
         lock.resetInChild()
         let own = unsafe curcu_get_thread_record()
         unsafe free = nil
         unsafe forEach { record in
+            // What was retired is the parent's to reclaim: nobody takes it here.
+            unsafe record.pointee.retired.store(0, ordering: .relaxed)
+            unsafe record.pointee.takenCount.store(
+                record.pointee.retiredCount.load(ordering: .relaxed),
+                ordering: .relaxed
+            )
             guard unsafe UnsafeMutableRawPointer(record) != own else { return }
             unsafe record.forEachFrame { frame in
-                // Relaxed: the child has one thread.
                 unsafe frame.pointee.current.store(0, ordering: .relaxed)
                 unsafe frame.pointee.pin.store(0, ordering: .relaxed)
             }
@@ -294,7 +308,7 @@ extension UnsafePointer where Pointee: ~Copyable {
 
 extension ThreadRecord {
     fileprivate static func allocate() -> UnsafeMutablePointer<ThreadRecord> {
-        precondition(MemoryLayout<ThreadRecord>.size <= framesOffset && MemoryLayout<Frame>.stride == 32)
+        assert(MemoryLayout<ThreadRecord>.size <= framesOffset && MemoryLayout<Frame>.stride == 32)
         // Safe: never freed; the layout is the one that `inlineFrames` reads.
         let memory = UnsafeMutableRawPointer.allocate(
             byteCount: framesOffset + inlineFrames * MemoryLayout<Frame>.stride,

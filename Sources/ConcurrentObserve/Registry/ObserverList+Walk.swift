@@ -12,9 +12,9 @@ extension ObserverList {
 
     /// Calls `call` with the address of every observer that is live at its turn: the notification path. (P1, P6, P15)
     ///
-    /// The pinned read of DESIGN: the read section lasts from the load of the head to the store of the pin; the walk itself, and
+    /// The pinned read: the read section lasts from the load of the head to the store of the pin; the walk itself, and
     /// with it all user code, is outside. From the pin on, the table and its observers stay allocated; from `current` on, with
-    /// the mark still set, so does the observer's closure. Orderings are as in `Models`; for the walker they cost nothing but
+    /// the mark still set, so does the observer's closure. The article Protocol has the orderings; for the walker they cost nothing but
     /// the compiler's restraint where membarrier is in use.
     ///
     /// - Complexity: O(*n*) in the entries of the table, of which at least half are live, but for recent cancellations.
@@ -29,8 +29,8 @@ extension ObserverList {
         // Acquire: pairs with the release that published the table.
         let table = head.load(ordering: .acquiring)
         guard table != 0 else { return ReadSection.leave() }
-        inject("walk.head")
         if mutant("pin is stored after the read section") { ReadSection.leave() }
+        inject("walk.head")
         // Relaxed: whoever frees the table waits for this section, which makes the pin visible.
         unsafe frame.pointee.pin.store(table, ordering: .relaxed)
         if !mutant("pin is stored after the read section") { ReadSection.leave() }

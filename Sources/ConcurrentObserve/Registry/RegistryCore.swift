@@ -61,10 +61,11 @@ import Synchronization
     /// Makes sure that the table has room. Returns the table that was replaced. Under the lock.
     private func makeRoom() -> ObserverTable? {
         if let table, !table.isFull { return nil }
-        precondition(
-            live < Int(UInt32.max) / 2,
-            "ConcurrentObserve: a registry holds at most \(UInt32.max / 2) observers. Cancel observations that are no longer needed."
-        )
+        guard live < Int(UInt32.max) / 2 else {
+            fatalError(
+                "ConcurrentObserve: a registry holds at most \(UInt32.max / 2) observers. Cancel those that are no longer needed."
+            )
+        }
         return replaceTable(by: ObserverTable(capacity: capacity(for: live + 1), survivors: table))
     }
 

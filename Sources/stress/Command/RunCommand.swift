@@ -40,6 +40,9 @@ struct RunCommand: ParsableCommand {
     #if INSTRUMENTED
     @Option(help: .hidden)
     var mutant: String?
+
+    @Option(help: .hidden)
+    var hot: String?
     #endif
 
     mutating func validate() throws {
@@ -54,11 +57,14 @@ struct RunCommand: ParsableCommand {
         }
         #if INSTRUMENTED
         if let mutant, Mutant.named(mutant) == nil { throw ValidationError("unknown mutant '\(mutant)'") }
+        if let hot, !Instrumentation.points.contains(where: { $0.description == hot }) {
+            throw ValidationError("unknown injection point '\(hot)'")
+        }
         #endif
     }
 
     func run() throws {
-        let plan = RunPlan(
+        var plan = RunPlan(
             scenarios: try scenarios(named: scenario),
             duration: duration?.duration ?? profile.duration,
             iterations: iterations,
@@ -69,6 +75,7 @@ struct RunCommand: ParsableCommand {
         )
         CrashReport.install(seed: seed)
         #if INSTRUMENTED
+        plan.fixedPoint = hot
         if Sanitizer.current != nil { unsafe Instrumentation.quarantineLength = 0 }
         if let mutant { unsafe Instrumentation.mutant = Mutant.named(mutant)!.name }
         #endif

@@ -25,9 +25,13 @@ final class Perturbation: Sendable {
     private let firstHot = Atomic<Int>(0)
     private let secondHot = Atomic<Int>(0)
 
+    /// A point that is hot in every epoch, if any.
+    private let fixedPoint: String?
+
     /// Make one before threads under test run, and keep it for the run.
-    init(_ kinds: PerturbationKinds) {
+    init(_ kinds: PerturbationKinds, fixedPoint: String? = nil) {
         self.kinds = kinds
+        self.fixedPoint = fixedPoint
         #if INSTRUMENTED
         guard !kinds.isDisjoint(with: [.yield, .stall]) else { return }
         unsafe Instrumentation.perturbation = { [self] point in reached(point) }
@@ -38,8 +42,9 @@ final class Perturbation: Sendable {
     func prepare(seed: UInt64) {
         #if INSTRUMENTED
         var generator = Generator(seed: seed, stream: 0xBEEF)
+        let fixed = Instrumentation.points.firstIndex { $0.description == fixedPoint }
         // Relaxed: a thread that still sees the last epoch's points is as good.
-        firstHot.store(generator.below(Instrumentation.points.count), ordering: .relaxed)
+        firstHot.store(fixed ?? generator.below(Instrumentation.points.count), ordering: .relaxed)
         secondHot.store(generator.below(Instrumentation.points.count), ordering: .relaxed)
         #endif
     }

@@ -22,11 +22,13 @@ struct Probe: ~Copyable {
 }
 
 /// A probe's address.
-@safe struct ProbeReference: @unchecked Sendable, Hashable {
+@safe struct ProbeReference: @unchecked Sendable, Equatable {
     // Unchecked: a probe consists of atomics and is never freed.
     private let pointer: UnsafeMutablePointer<Probe>
 
     fileprivate init(_ pointer: UnsafeMutablePointer<Probe>) { unsafe self.pointer = unsafe pointer }
+
+    static func == (left: ProbeReference, right: ProbeReference) -> Bool { left.address == right.address }
 
     /// The probe's address as a number, and back.
     var address: UInt { UInt(bitPattern: unsafe pointer) }

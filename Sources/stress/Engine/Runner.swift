@@ -11,6 +11,8 @@ struct RunPlan: Sendable {
     var seed: UInt64
     var perturbations: PerturbationKinds
     var stopsAtFirstFailure: Bool
+    /// An injection point that is hot in every epoch, if any.
+    var fixedPoint: String?
     /// How long an epoch lasts.
     var epochLength: Duration = .milliseconds(400)
 }
@@ -21,7 +23,7 @@ struct Runner {
     let progress: Progress
 
     func run() -> [ScenarioResult] {
-        let perturbation = Perturbation(plan.perturbations)
+        let perturbation = Perturbation(plan.perturbations, fixedPoint: plan.fixedPoint)
         let share = plan.duration / max(1, plan.scenarios.count)
         var results: [ScenarioResult] = []
         for scenario in plan.scenarios {

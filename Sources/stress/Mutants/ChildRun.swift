@@ -7,6 +7,7 @@ import Foundation
 struct ChildRun {
     let scenario: String
     let mutant: StaticString?
+    let point: StaticString?
     let seed: UInt64
     let budget: Duration
 
@@ -15,6 +16,24 @@ struct ChildRun {
         let wasKilled: Bool
         let seconds: Double
         let output: String
+
+        /// Whether nothing was found.
+        var isClean: Bool { exit == 0 && !wasKilled && !output.contains("Sanitizer:") }
+        var timeText: String { "\((seconds * 10).rounded() / 10) s" }
+    }
+
+    init(scenario: String, mutant: StaticString?, point: StaticString?, seed: UInt64, budget: Duration) {
+        (self.scenario, self.mutant, self.point, self.seed, self.budget) = (scenario, mutant, point, seed, budget)
+    }
+
+    init(_ mutant: Mutant, seed: UInt64) {
+        self.init(
+            scenario: mutant.scenario,
+            mutant: mutant.name,
+            point: mutant.point,
+            seed: seed,
+            budget: mutant.budget
+        )
     }
 
     func run() throws -> Outcome {
@@ -24,7 +43,12 @@ struct ChildRun {
             "run", scenario, "--seed", "\(seed)", "--duration", "\(Int(budget.seconds * 1000))ms", "--fail-fast",
         ]
         if let mutant { arguments += ["--mutant", mutant.description] }
+        if let point { arguments += ["--hot", point.description] }
         process.arguments = arguments
+        var environment = ProcessInfo.processInfo.environment
+        // The first report is enough.
+        environment["TSAN_OPTIONS", default: ""] += " halt_on_error=1"
+        process.environment = environment
         let pipe = Pipe()
         process.standardOutput = pipe
         process.standardError = pipe
@@ -52,6 +76,7 @@ extension Mutant.Catcher {
         case .crash: outcome.wasKilled || outcome.exit == StressExit.crash.rawValue
         case .hang: outcome.exit == StressExit.hang.rawValue
         case .report(.thread): outcome.output.contains("WARNING: ThreadSanitizer")
+        case .model: false
         case .report(.address): outcome.output.contains("ERROR: AddressSanitizer")
         }
     }

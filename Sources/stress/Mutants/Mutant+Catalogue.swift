@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#if INSTRUMENTED
 extension Mutant {
     /// Every seeded bug, with what must catch it.
     static let all: [Mutant] = [
@@ -27,9 +26,22 @@ extension Mutant {
             [.hang, .invariant("P9.deferred-in-callback")],
             .seconds(60)
         ),
+        Mutant(
+            "no barrier before the scan",
+            "cancellation-races",
+            [
+                .model(
+                    """
+                    the walker's store of current must sit in its store buffer while the canceller looks; a minute of trying, \
+                    with the buffer held up by stores to cold memory, has not shown it on x86-64
+                    """
+                )
+            ]
+        ),
         Mutant("reclaim at once", "cancellation-races", calledTooLate + [.invariant("memory.table-in-use")]),
         // Tables
         Mutant("pins are not scanned", "notification-storm", tableInUse),
+        Mutant("pin is stored after the read section", "notification-storm", tableInUse, at: "walk.head"),
         Mutant("pin is cleared before the walk ends", "notification-storm", tableInUse),
         Mutant("inner pass clears the outer pin", "reentrancy", tableInUse),
         // Destruction
@@ -60,9 +72,9 @@ extension Mutant {
         Mutant("backlog is unbounded", "cancellation-flood", [.invariant("P16.backlog-bounded")]),
         Mutant("exiting thread's record leaks", "thread-churn", [.invariant("P17.records-return")]),
         // Sanitizers
-        Mutant("grace period does nothing", "notification-storm", [.report(.address)], .seconds(60)),
-        Mutant("grace period does nothing", "notification-storm", [.report(.thread)], .seconds(120)),
-        Mutant("relaxed publish", "notification-storm", [.report(.thread)], .seconds(60)),
+        Mutant("grace period does nothing", "notification-storm", [.report(.address)], at: "walk.head", .seconds(60)),
+        Mutant("grace period does nothing", "notification-storm", [.report(.thread)], at: "walk.head", .seconds(60)),
+        Mutant("relaxed publish", "notification-storm", [.report(.thread)], at: "walk.pinned", .seconds(60)),
     ]
 
     private static let calledTooLate: [Catcher] = [
@@ -70,8 +82,13 @@ extension Mutant {
     ]
     private static let tableInUse: [Catcher] = [.invariant("memory.table-in-use"), .crash]
 
-    private init(_ name: StaticString, _ scenario: String, _ catchers: [Catcher], _ budget: Duration = .seconds(20)) {
-        self.init(name: name, scenario: scenario, catchers: catchers, budget: budget)
+    private init(
+        _ name: StaticString,
+        _ scenario: String,
+        _ catchers: [Catcher],
+        at point: StaticString? = nil,
+        _ budget: Duration = .seconds(10)
+    ) {
+        self.init(name: name, scenario: scenario, catchers: catchers, point: point, budget: budget)
     }
 }
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#if INSTRUMENTED
 /// A bug that is switched on in the instrumented build, to prove that a check can fail.
 struct Mutant: Sendable {
     /// As the library's source names it.
@@ -9,14 +8,18 @@ struct Mutant: Sendable {
     let scenario: String
     /// What must catch it: an invariant, a crash, a hang, or a sanitizer's report.
     let catchers: [Catcher]
+    /// The injection point where threads are delayed: the race's window. Without one, the seed chooses.
+    let point: StaticString?
     /// How long the scenario runs at most.
-    var budget: Duration = .seconds(20)
+    let budget: Duration
 
     enum Catcher: Sendable, Equatable {
         case invariant(String)
         case crash
         case hang
         case report(Sanitizer)
+        /// A model checker: no run on x86-64 is known to show it. The text is the reason.
+        case model(String)
 
         var text: String {
             switch self {
@@ -24,16 +27,25 @@ struct Mutant: Sendable {
             case .crash: "crash"
             case .hang: "hang"
             case .report(let sanitizer): "\(sanitizer.rawValue) sanitizer"
+            case .model(let reason): "a model checker: \(reason)"
             }
         }
     }
 
-    /// The build in which it is looked for; nil means without a sanitizer.
-    var engine: Sanitizer? {
-        for case .report(let sanitizer) in catchers { return sanitizer }
-        return nil
+    /// What looks for it.
+    enum Engine: Equatable {
+        case plain
+        case sanitizer(Sanitizer)
+        case model
+    }
+
+    var engine: Engine {
+        switch catchers.first {
+        case .report(let sanitizer): .sanitizer(sanitizer)
+        case .model: .model
+        default: .plain
+        }
     }
 
     static func named(_ name: String) -> Mutant? { all.first { $0.name.description == name } }
 }
-#endif

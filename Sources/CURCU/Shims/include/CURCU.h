@@ -52,10 +52,13 @@ static inline void curcu_synchronize(void) { urcu_bp_synchronize_rcu(); }
 
 // MARK: Barriers
 
-extern int urcu_bp_has_sys_membarrier;
-
 /// Whether liburcu uses membarrier. When it does not, readers execute fences, and so must whoever pairs with them.
+#if defined(CONFIG_RCU_FORCE_SYS_MEMBARRIER)
+static inline bool curcu_has_membarrier(void) { return true; }
+#else
+extern int urcu_bp_has_sys_membarrier;
 static inline bool curcu_has_membarrier(void) { return urcu_bp_has_sys_membarrier != 0; }
+#endif
 
 /// Keeps the compiler, not the processor, from moving memory accesses across it.
 static inline void curcu_compiler_barrier(void) { __asm__ __volatile__("" ::: "memory"); }

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@testable import stress_product
+
+/// Scenarios, mutants and injection points name each other: here nobody names what does not exist.
+@Suite("Catalogue")
+struct CatalogueTests {
+    @Test("Every mutant names a scenario and invariants that the scenario checks")
+    func mutantsNameInvariants() throws {
+        for mutant in Mutant.all {
+            let scenario = try #require(Scenario.named(mutant.scenario), "\(mutant.name)")
+            #expect(!mutant.catchers.isEmpty, "\(mutant.name)")
+            for case .invariant(let invariant) in mutant.catchers {
+                #expect(
+                    scenario.invariants.contains(invariant),
+                    "\(mutant.name): \(scenario.name) does not check \(invariant)"
+                )
+            }
+        }
+    }
+
+    @Test("Every mutant is seeded in the library, and every seeded bug is in the catalogue")
+    func mutantsAreSeeded() throws {
+        let seeded = Set(try Sources.matches(of: /mutant\("([^"]+)"\)/, in: "ConcurrentObserve"))
+        #expect(seeded == Set(Mutant.all.map(\.name.description)))
+    }
+
+    @Test("The list of injection points is that of the library's sources")
+    func injectionPoints() throws {
+        let injected = Set(try Sources.matches(of: /inject\("([^"]+)"\)/, in: "ConcurrentObserve"))
+        let text = try Sources.text(of: "ConcurrentObserve/Instrumentation/Instrumentation+Stress.swift")
+        let list = try #require(text.firstMatch(of: /points: \[StaticString\] = \[([^\]]+)\]/))
+        let listed = Set(list.1.matches(of: /"([^"]+)"/).map { String($0.1) })
+        #expect(listed == injected)
+    }
+
+    @Test("Every invariant that a scenario announces is checked somewhere, and every check is announced")
+    func invariantsAreChecked() throws {
+        let quoted =
+            try Sources.matches(of: /"((?:P\d+|memory)\.[a-z-]+)"/, in: "stress/Engine")
+            + Sources.matches(of: /"((?:P\d+|memory)\.[a-z-]+)"/, in: "stress/Scenarios")
+        let announced = Set(Scenario.all.flatMap(\.invariants))
+        for invariant in announced {
+            // Once where it is announced, at least once where it is checked.
+            #expect(quoted.count { $0 == invariant } >= 2, "\(invariant) is announced and never checked")
+        }
+        #expect(Set(quoted).subtracting(announced) == [], "checked by a scenario that does not announce it")
+    }
+
+    @Test("Scenarios have distinct names, windows and invariants")
+    func scenariosAreDistinct() {
+        #expect(Set(Scenario.all.map(\.name)).count == Scenario.all.count)
+        for scenario in Scenario.all {
+            #expect(
+                !scenario.windows.isEmpty && !scenario.invariants.isEmpty && !scenario.promises.isEmpty,
+                "\(scenario.name)"
+            )
+            #expect(Set(scenario.invariants).count == scenario.invariants.count, "\(scenario.name)")
+        }
+    }
+
+    @Test("A seed gives an epoch its seed, whatever else runs")
+    func seeds() {
+        #expect(Generator.epochSeed(7, "a", 0) == Generator.epochSeed(7, "a", 0))
+        #expect(Set((0..<100).map { Generator.epochSeed(7, "a", $0) }).count == 100)
+        #expect(Generator.epochSeed(7, "a", 0) != Generator.epochSeed(7, "b", 0))
+        #expect(Generator.epochSeed(7, "a", 0) != Generator.epochSeed(8, "a", 0))
+    }
+}
+
+/// The repository's sources, as text.
+private enum Sources {
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
+        "../../Sources"
+    )
+
+    static func text(of path: String) throws -> String {
+        try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+    }
+
+    static func matches(of pattern: Regex<(Substring, Substring)>, in folder: String) throws -> [String] {
+        let files = FileManager.default.enumerator(
+            at: root.appendingPathComponent(folder),
+            includingPropertiesForKeys: nil
+        )
+        var found: [String] = []
+        while let file = files?.nextObject() as? URL {
+            guard file.pathExtension == "swift" else { continue }
+            found += try String(contentsOf: file, encoding: .utf8).matches(of: pattern).map { String($0.1) }
+        }
+        return found
+    }
+}
