@@ -8,10 +8,11 @@
 
 #include <stddef.h>
 
-/// The counter that an observer adds to; as large as a Swift object with one stored integer.
+/// The counter that an observer adds to, and state around it: as much as `Counter` of the benchmark stores.
 struct creference_counter {
-    void *header[2];
+    void *_Nullable header[2];
     long value;
+    long state[5];
 };
 
 struct creference_entry {
