@@ -2,7 +2,6 @@
 
 #if INSTRUMENTED
 import Glibc
-import Synchronization
 
 /// The controls of the instrumented build: which seeded bug is on, and what happens at the injection points.
 ///
@@ -31,15 +30,6 @@ public enum Instrumentation {
     /// How many freed tables are kept, poisoned, so that a walker which still uses one is caught, not crashed. 0 under
     /// AddressSanitizer, which sees the use itself. Written while no thread under test runs.
     nonisolated(unsafe) public static var quarantineLength = 512
-
-    /// Walks that ended on a table which was free by then: a violation of the pinned read.
-    public static var walksOnFreedTables: Int { Quarantine.shared.walksOnFreedTables.load(ordering: .relaxed) }
-
-    /// How many locks and read sections of the library the calling thread is inside of: 0 in all user code. (P5)
-    public static var forbiddenDepth: Int { unsafe ThreadRecord.current.pointee.forbidden }
-
-    /// Thread records in existence, in use or waiting for a new thread. (P17)
-    public static var threadRecords: Int { ThreadRecord.count }
 }
 
 extension StaticString {
@@ -62,45 +52,5 @@ internal func inject(_ point: StaticString) {
 internal func mutant(_ name: StaticString) -> Bool {
     guard let active = unsafe Instrumentation.mutant else { return false }
     return active.isSame(as: name)
-}
-
-@inline(never) @usableFromInline
-internal func checkWalkedTable(_ contents: UnsafePointer<TableContents>) {
-    // Safe: while the quarantine is on, a freed table stays allocated for a while; off, nothing is read.
-    guard unsafe Instrumentation.quarantineLength > 0, unsafe contents.pointee.count.load(ordering: .relaxed) < 0 else {
-        return
-    }
-    Quarantine.shared.walksOnFreedTables.add(1, ordering: .relaxed)
-}
-
-/// Keeps freed tables for a while, marked as free, instead of releasing them at once.
-internal final class Quarantine: @unchecked Sendable {
-    // Unchecked: `tables` is guarded by `lock`.
-    static let shared = Quarantine()
-
-    let walksOnFreedTables = Atomic<Int>(0)
-    private let lock = Lock()
-    private var tables: [ObserverTable] = []
-
-    /// Takes a table in; returns one to release now, if any.
-    func exchange(_ table: ObserverTable) -> ObserverTable? {
-        unsafe table.contents.pointee.count.store(.min, ordering: .relaxed)
-        return lock.withLock {
-            tables.append(table)
-            return unsafe tables.count > Instrumentation.quarantineLength ? tables.removeFirst() : nil
-        }
-    }
-}
-
-@usableFromInline
-internal func enterForbiddenForUserCode() {
-    // Safe: a thread's record outlives the thread.
-    unsafe ThreadRecord.current.pointee.forbidden += 1
-}
-
-@usableFromInline
-internal func leaveForbiddenForUserCode() {
-    // Safe: a thread's record outlives the thread.
-    unsafe ThreadRecord.current.pointee.forbidden -= 1
 }
 #endif

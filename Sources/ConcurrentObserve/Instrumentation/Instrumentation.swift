@@ -12,15 +12,4 @@ internal func inject(_ point: StaticString) {}
 @_alwaysEmitIntoClient @inline(__always)
 internal func mutant(_ name: StaticString) -> Bool { false }
 
-/// Checks at the end of a walk that its table was not freed meanwhile. Nothing, in the library that users build.
-@_alwaysEmitIntoClient @inline(__always)
-internal func checkWalkedTable(_ contents: UnsafePointer<TableContents>) {}
-
-/// What the thread holds that user code must not run under. Not tracked in the library that users build.
-@_alwaysEmitIntoClient @inline(__always)
-internal func enterForbiddenForUserCode() {}
-
-@_alwaysEmitIntoClient @inline(__always)
-internal func leaveForbiddenForUserCode() {}
-
 #endif

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// How `stress` proves that no user code runs under a lock or in a read section of the library (P5): it counts them, for each
+// thread. The library that users build does not.
+#if INSTRUMENTED
+
+extension Instrumentation {
+    /// How many locks and read sections of the library the calling thread is inside of: 0 in all user code. (P5)
+    public static var forbiddenDepth: Int { unsafe ThreadRecord.current.pointee.forbidden }
+
+    /// Thread records in existence, in use or waiting for a new thread. (P17)
+    public static var threadRecords: Int { ThreadRecord.count }
+}
+
+@usableFromInline
+internal func enterForbiddenForUserCode() {
+    // Safe: a thread's record outlives the thread.
+    unsafe ThreadRecord.current.pointee.forbidden += 1
+}
+
+@usableFromInline
+internal func leaveForbiddenForUserCode() {
+    // Safe: a thread's record outlives the thread.
+    unsafe ThreadRecord.current.pointee.forbidden -= 1
+}
+
+#else
+
+/// What the thread holds that user code must not run under. Not tracked in the library that users build.
+@_alwaysEmitIntoClient @inline(__always)
+internal func enterForbiddenForUserCode() {}
+
+@_alwaysEmitIntoClient @inline(__always)
+internal func leaveForbiddenForUserCode() {}
+
+#endif

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// How `stress` catches a walker that uses a table which is free. The library that users build frees tables at once.
+#if INSTRUMENTED
+import Synchronization
+
+extension Instrumentation {
+    /// Walks that ended on a table which was free by then: a violation of the pinned read.
+    public static var walksOnFreedTables: Int { Quarantine.shared.walksOnFreedTables.load(ordering: .relaxed) }
+}
+
+@inline(never) @usableFromInline
+internal func checkWalkedTable(_ contents: UnsafePointer<TableContents>) {
+    // Safe: while the quarantine is on, a freed table stays allocated for a while; off, nothing is read.
+    guard unsafe Instrumentation.quarantineLength > 0, unsafe contents.pointee.count.load(ordering: .relaxed) < 0 else {
+        return
+    }
+    Quarantine.shared.walksOnFreedTables.add(1, ordering: .relaxed)
+}
+
+/// Keeps freed tables for a while, marked as free, instead of releasing them at once.
+internal final class Quarantine: @unchecked Sendable {
+    // Unchecked: `tables` is guarded by `lock`.
+    static let shared = Quarantine()
+
+    let walksOnFreedTables = Atomic<Int>(0)
+    private let lock = Lock()
+    private var tables: [ObserverTable] = []
+
+    /// Takes a table in; returns one to release now, if any.
+    func exchange(_ table: ObserverTable) -> ObserverTable? {
+        unsafe table.contents.pointee.count.store(.min, ordering: .relaxed)
+        return lock.withLock {
+            tables.append(table)
+            return unsafe tables.count > Instrumentation.quarantineLength ? tables.removeFirst() : nil
+        }
+    }
+}
+#else
+
+/// Checks at the end of a walk that its table was not freed meanwhile. Nothing, in the library that users build.
+@_alwaysEmitIntoClient @inline(__always)
+internal func checkWalkedTable(_ contents: UnsafePointer<TableContents>) {}
+
+#endif
