@@ -93,7 +93,7 @@ check_walk() {
     nm "$1" | awk '$2 ~ /^[tT]$/ && $3 ~ /16ObserverRegistryC(7deliver|6notify)yyxF/ { print $3 }' | sort -u >"$work/symbols"
     swift demangle <"$work/symbols" | sed "s/ConcurrentObserve\.//; s/ -> ()\$//" >"$work/names"
     for plain in "<Swift.Int>" "<Swift.String>" "<(Swift.Int, Swift.String)>"; do
-        grep -F deliver "$work/names" | grep -qF -- "$plain" || missing="$missing $plain"
+        grep -F deliver "$work/names" | grep -F -- "$plain" >/dev/null || missing="$missing $plain"
     done
     if [ -n "$missing" ]; then
         echo "check-hot-path: the client contains no notification specialised for$missing"
@@ -130,7 +130,7 @@ variant() {
     cp "$checkout/$walk" "$work/copy/$walk"
     sed -E -i "$3" "$work/copy/$walk"
     printf '%s\n' "${4:-}" >>"$work/copy/$walk"
-    if sed '$d' "$work/copy/$walk" | cmp -s - "$checkout/$walk"; then
+    if head -n -1 "$work/copy/$walk" | cmp -s - "$checkout/$walk"; then
         echo "check-hot-path: variant '$1' changes nothing: the walk reads differently now" >&2
         exit 2
     fi
@@ -140,12 +140,12 @@ variant() {
         echo "check-hot-path: BROKEN: accepts the variant '$1'" >&2
         exit 2
     fi
-    if ! grep FORBIDDEN "$work/report" | grep -qE -- "$2"; then
+    if ! grep FORBIDDEN "$work/report" | grep -E -- "$2" >/dev/null; then
         cat "$work/report" >&2
         echo "check-hot-path: BROKEN: rejects the variant '$1', but not for '$2'" >&2
         exit 2
     fi
-    echo "rejected as it must be: $1 ($(grep FORBIDDEN "$work/report" | grep -E -m 1 -- "$2" | sed 's/^ *FORBIDDEN [0-9a-f]*: //'))"
+    echo "rejected as it must be: $1 ($(grep FORBIDDEN "$work/report" | grep -E -- "$2" | sed -n 1p | sed 's/^ *FORBIDDEN [0-9a-f]*: //'))"
 }
 
 check_variants() {
