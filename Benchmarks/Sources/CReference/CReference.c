@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#define _GNU_SOURCE
 #include "CReference.h"
 
 #include <malloc.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <urcu/urcu-bp.h>
 #include <urcu/static/urcu-bp.h>
 
@@ -62,4 +64,9 @@ void creference_empty_section_repeatedly(long times) {
 size_t creference_heap_bytes(void) {
     struct mallinfo2 info = mallinfo2();
     return info.uordblks + info.hblkhd;
+}
+
+long creference_preemptions(void) {
+    struct rusage usage;
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
 }

@@ -35,8 +35,8 @@ struct Case: Sendable {
 
         func of(_ values: [Double]) -> Double {
             switch self {
-            case .best: values.min()!
-            case .median: values.median
+            case .best: values.min() ?? .nan
+            case .median: values.isEmpty ? .nan : values.median
             }
         }
     }

@@ -18,12 +18,14 @@ struct Outcome {
         name = measured.name
         unit = measured.unit
         ours = measured.summary.of(rounds.ours)
-        reference = rounds.reference.isEmpty ? nil : measured.summary.of(rounds.reference)
+        reference = rounds.ours.count > rounds.reference.count ? nil : measured.summary.of(rounds.reference)
         bound = measured.bar.bound
         figure = reference.map { [ours] in ours / $0 } ?? ours
-        spread = rounds.figures.quantile(0.25)...rounds.figures.quantile(0.75)
+        // Without rounds enough that were not disturbed there is nothing to judge by.
+        let isEnough = rounds.ours.count >= 3
+        spread = isEnough ? rounds.figures.quantile(0.25)...rounds.figures.quantile(0.75) : 0...(.infinity)
         self.rounds = rounds.ours.count
-        verdict = Verdict(figure, spread: spread, bound: bound)
+        verdict = isEnough ? Verdict(figure, spread: spread, bound: bound) : .notJudged
     }
 
     var ratio: Double? { reference == nil ? nil : figure }

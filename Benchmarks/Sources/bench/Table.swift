@@ -39,6 +39,7 @@ struct Table {
 
 /// The number with two decimals below 10, one below 100, else none.
 func decimal(_ value: Double) -> String {
+    guard value.isFinite else { return "?" }
     let places = value < 10 ? 2 : value < 100 ? 1 : 0
     var scale = 1
     for _ in 0..<places { scale *= 10 }

@@ -18,7 +18,7 @@ enum ThreadsSuite {
     ) { effort in
         let ours = TallyingRegistry()
         let reference = TallyingReference()
-        let events = effort.work(1_000_000)
+        let events = effort.work(400_000)
         return Case.Sides(
             ours: { growth { ours.notify(events) } },
             reference: { growth { reference.notify(events) } }
@@ -39,7 +39,7 @@ enum ThreadsSuite {
         let ours = TallyingRegistry()
         let list = MutexList()
         list.observe { event in creference_tally(event) }
-        let (events, fewer) = (effort.work(1_000_000), effort.work(100_000))
+        let (events, fewer) = (effort.work(400_000), effort.work(100_000))
         return Case.Sides(
             ours: { nanosecondsPerThread(2) { ours.notify(events) } / Double(events) },
             reference: {

@@ -30,6 +30,7 @@ struct Effort {
 struct Rounds {
     var ours: [Double] = []
     var reference: [Double] = []
+    private var isOursFirst = true
 
     /// Ours over the reference, round by round; without a reference, ours.
     var figures: [Double] { reference.isEmpty ? ours : zip(ours, reference).map { $0 / $1 } }
@@ -41,13 +42,13 @@ struct Rounds {
                 ours.append(measureOurs())
                 continue
             }
-            if ours.count.isMultiple(of: 2) {
-                ours.append(measureOurs())
-                reference.append(measureReference())
-            } else {
-                reference.append(measureReference())
-                ours.append(measureOurs())
-            }
+            let early = isOursFirst ? measureOurs() : measureReference()
+            let late = isOursFirst ? measureReference() : measureOurs()
+            defer { isOursFirst.toggle() }
+            // A round that was disturbed beyond use.
+            if early.isNaN || late.isNaN { continue }
+            ours.append(isOursFirst ? early : late)
+            reference.append(isOursFirst ? late : early)
         }
     }
 }

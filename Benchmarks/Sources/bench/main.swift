@@ -14,6 +14,12 @@ if options.wantsHelp {
     exit(0)
 }
 
+// Before the measurements, not after them: a file that cannot be written is a mistake in the command line.
+if let path = options.jsonPath, !FileManager.default.createFile(atPath: path, contents: nil) {
+    FileHandle.standardError.write(Data("bench: cannot write '\(path)'.\n".utf8))
+    exit(1)
+}
+
 private let cases =
     NotifySuite.cases + ThreadsSuite.cases + RegistrationSuite.cases + WaitSuite.cases + MemorySuite.cases
     + MillionSuite.cases
@@ -29,11 +35,6 @@ for measured in cases {
 }
 
 if let path = options.jsonPath {
-    do {
-        try Report(outcomes, isQuick: options.isQuick).write(to: path)
-    } catch {
-        FileHandle.standardError.write(Data("bench: cannot write '\(path)': \(error.localizedDescription)\n".utf8))
-        exit(1)
-    }
+    try Report(outcomes, isQuick: options.isQuick).write(to: path)
 }
 exit(outcomes.exitCode)
