@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+/// The contract, promise by promise: every suite is nested here.
+///
+/// One test at a time: the diagnostics, the reclaimer and `drain` are the process's, and several tests block threads.
+@Suite("Promises", .serialized)
+struct Promises {}

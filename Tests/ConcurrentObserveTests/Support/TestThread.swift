@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+
+/// A thread of its own, outside every pool, so that a test may block it.
+final class TestThread: Sendable {
+    private let ended = Signal("the end of a thread")
+    private let thread: Mutex<pthread_t>
+
+    init(_ body: @escaping @Sendable () -> Void) {
+        var attributes = pthread_attr_t()
+        var thread = pthread_t()
+        let start = unsafe Unmanaged.passRetained(Start(body: body, ended: ended))
+        unsafe pthread_attr_init(&attributes)
+        // Threads by the hundred, and nesting by the hundred on one of them: between the system's 8 MiB and its least.
+        unsafe pthread_attr_setstacksize(&attributes, 2 << 20)
+        let error = unsafe pthread_create(
+            &thread,
+            &attributes,
+            { context in
+                // Safe: the reference that was passed to this thread.
+                let start = unsafe Unmanaged<Start>.fromOpaque(context!).takeRetainedValue()
+                start.body()
+                start.ended.happen()
+                return nil
+            },
+            start.toOpaque()
+        )
+        unsafe pthread_attr_destroy(&attributes)
+        precondition(error == 0, "the system has no thread for the test (error \(error))")
+        self.thread = Mutex(thread)
+    }
+
+    /// Waits until the thread has ended, its thread-local destructors included. Once.
+    func join() throws {
+        try ended.wait()
+        _ = thread.withLock { pthread_join($0, nil) }
+    }
+
+    private final class Start: Sendable {
+        let body: @Sendable () -> Void
+        let ended: Signal
+
+        init(body: @escaping @Sendable () -> Void, ended: Signal) {
+            self.body = body
+            self.ended = ended
+        }
+    }
+}
+
+/// Runs `body` on `count` threads at once and waits for all of them. They begin together.
+func onThreads(_ count: Int, _ body: @escaping @Sendable (_ index: Int) -> Void) throws {
+    let atTheLine = Counter()
+    let threads = (0..<count).map { index in
+        TestThread {
+            atTheLine.increment()
+            while atTheLine.value < count { sched_yield() }
+            body(index)
+        }
+    }
+    for thread in threads { try thread.join() }
+}
+
+/// Runs `body` on a new thread and waits for it.
+func onNewThread(_ body: @escaping @Sendable () -> Void) throws { try TestThread(body).join() }
+
+/// Tells the calling thread from all others that are running.
+func threadNumber() -> Int { Int(bitPattern: pthread_self()) }
+
+/// Between two looks at something that nobody signals.
+func briefPause() { usleep(200) }
+
+/// Work for other threads while the test's own keeps going: runs `body` again and again until `stop()`.
+final class Hammer: Sendable {
+    private let isStopped = Flag()
+    private let turns = Counter()
+    private let threads: Mutex<[TestThread]> = Mutex([])
+
+    init(threads count: Int, _ body: @escaping @Sendable () -> Void) {
+        threads.withLock { [isStopped, turns] in
+            $0 = (0..<count).map { _ in
+                TestThread {
+                    while !isStopped.isSet {
+                        body()
+                        turns.increment()
+                    }
+                }
+            }
+        }
+    }
+
+    /// Waits until every thread has been at work for a while.
+    func waitUntilWarm() throws { try eventually("the hammer's first turns") { turns.value > 100 } }
+
+    func stop() throws {
+        isStopped.set()
+        for thread in threads.withLock({ $0 }) { try thread.join() }
+    }
+}
