@@ -50,4 +50,46 @@ enum Process {
             throw WaitedInVain(for: "the reclamation of everything")
         }
     }
+
+    /// Runs `body` while the process's address space cannot grow: no mapping, no thread, no larger heap.
+    static func withoutMoreMemory(_ body: () -> Void) {
+        var before = rlimit()
+        unsafe getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &before)
+        var limit = before
+        limit.rlim_cur = rlim_t(addressSpaceBytes)
+        let error = unsafe setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit)
+        precondition(error == 0, "the limit cannot be set")
+        defer { unsafe _ = setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &before) }
+        let mapping = unsafe mmap(nil, 1 << 24, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        unsafe precondition(mapping == MAP_FAILED, "the limit has no effect")
+        body()
+    }
+
+    /// Runs `body` while the system has no thread to give, but to who asks for a stack of a size of its own.
+    static func withoutMoreThreads(_ body: () -> Void) {
+        typealias Access = @convention(c) (UnsafeMutablePointer<pthread_attr_t>) -> Int32
+        // Safe: these are the functions' types; looked up because the importer does not see GNU's own.
+        let getDefault = unsafe unsafeBitCast(dlsym(nil, "pthread_getattr_default_np"), to: Access.self)
+        let setDefault = unsafe unsafeBitCast(dlsym(nil, "pthread_setattr_default_np"), to: Access.self)
+        var before = pthread_attr_t()
+        var limit = pthread_attr_t()
+        _ = unsafe getDefault(&before)
+        unsafe pthread_attr_init(&limit)
+        // More than there is address space.
+        unsafe pthread_attr_setstacksize(&limit, 1 << 47)
+        let error = unsafe setDefault(&limit)
+        precondition(error == 0, "the default cannot be set")
+        defer { unsafe _ = setDefault(&before) }
+        var thread = pthread_t()
+        let refusal = unsafe pthread_create(&thread, nil, { _ in nil }, nil)
+        precondition(refusal != 0, "the default has no effect")
+        body()
+    }
+}
+
+/// Ends an exit test's process with a message unless `condition` holds.
+func check(_ condition: Bool, _ message: @autoclosure () -> String) {
+    if condition { return }
+    print(message())
+    exit(EXIT_FAILURE)
 }

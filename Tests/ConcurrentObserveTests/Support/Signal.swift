@@ -69,6 +69,15 @@ func eventually(_ what: String, _ condition: () -> Bool) throws -> Duration {
     return ContinuousClock.now - begin
 }
 
+/// The same, in between giving the thread to other tasks.
+func eventuallyAsync(_ what: String, _ condition: () -> Bool) async throws {
+    let begin = ContinuousClock.now
+    while !condition() {
+        if ContinuousClock.now - begin > patience { throw WaitedInVain(for: what) }
+        try await Task.sleep(for: .microseconds(200))
+    }
+}
+
 extension Duration {
     fileprivate var dispatchInterval: DispatchTimeInterval {
         .nanoseconds(Int(components.seconds) * 1_000_000_000 + Int(components.attoseconds / 1_000_000_000))

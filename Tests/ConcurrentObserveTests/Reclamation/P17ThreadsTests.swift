@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Glibc
+import Testing
+
+extension Promises {
+    @Suite("P17 Threads come and go")
+    struct P17ThreadsTests {}
+}
+
+extension Promises.P17ThreadsTests {
+    @Test("P17 A thousand short-lived threads leave no more records than ever lived at once")
+    func bursts() throws {
+        let registry = ObserverRegistry<Int>()
+        let calls = Counter()
+        let lives = Lives()
+        let constant = registry.observe { _ in calls.increment() }
+        let before = ConcurrentObserveDiagnostics.current().threadRecords
+        let (bursts, width) = (50, 20)
+        for _ in 0..<bursts {
+            try onThreads(width) { _ in
+                let life = lives.make()
+                let token = registry.observe { _ in life.touch() }
+                registry.notify(1)
+                token.cancel()
+            }
+        }
+        #expect(calls.value == bursts * width)
+        // The threads of the library and of the pool come on top of the burst's.
+        #expect(ConcurrentObserveDiagnostics.current().threadRecords <= before + width + 16)
+        // What threads have retired that exist no more is reclaimed all the same.
+        try lives.waitUntilNoneIsLeft()
+        #expect(constant.cancelAndWait() == .finished)
+        try Process.settle()
+    }
+
+    @Test("P17 A thread that has only notified, asked, cancelled or waited leaves nothing behind")
+    func everyUse() throws {
+        let registry = ObserverRegistry<Int>()
+        let token = registry.observe { _ in }
+        let uses: [@Sendable () -> Void] = [
+            { registry.notify(1) },
+            { _ = registry.count },
+            { registry.observe { _ in }.cancel() },
+            { registry.observe { _ in }.cancelAndWait() },
+            { ConcurrentObserveDiagnostics.drain(deadline: .now + patience) },
+            { _ = ConcurrentObserveDiagnostics.current() },
+        ]
+        for use in uses { try onNewThread(use) }
+        let before = ConcurrentObserveDiagnostics.current().threadRecords
+        for _ in 0..<20 { for use in uses { try onNewThread(use) } }
+        #expect(ConcurrentObserveDiagnostics.current().threadRecords <= before + 4)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test("P17 Thread-local destructors may notify, observe and cancel")
+    func threadLocalDestructors() throws {
+        let registry = ExitingThreads.registry
+        let calls = Counter()
+        let token = registry.observe { _ in calls.increment() }
+        // Made after the library's own: its destructor runs when the library has let the thread go.
+        registry.notify(0)
+        let key = try ExitingThreads.makeKey()
+        let before = ConcurrentObserveDiagnostics.current().threadRecords
+        let threads = 300
+        for _ in 0..<threads {
+            try onNewThread {
+                registry.notify(1)
+                ExitingThreads.mark(key)
+            }
+        }
+        // Each thread: once itself, once in the destructor.
+        #expect(calls.value == 1 + 2 * threads)
+        #expect(ConcurrentObserveDiagnostics.current().threadRecords <= before + 8)
+        #expect(registry.count == 1)
+        #expect(token.cancelAndWait() == .finished)
+        try Process.settle()
+        #expect(ConcurrentObserveDiagnostics.current().liveObservers == 0)
+    }
+
+    @Test("P17 The tasks of a pool and the threads of the system use the library alike")
+    func pools() async throws {
+        let registry = ObserverRegistry<Int>()
+        let calls = Counter()
+        let constant = registry.observe { _ in calls.increment() }
+        await withTaskGroup { group in
+            for _ in 0..<200 {
+                group.addTask {
+                    let token = registry.observe { _ in calls.increment() }
+                    await Task.yield()
+                    #expect(await token.cancelAndWait() == .finished)
+                    registry.notify(1)
+                }
+            }
+        }
+        #expect(calls.value >= 200)
+        #expect(registry.count == 1)
+        #expect(await constant.cancelAndWait() == .finished)
+    }
+
+    @Test("P17 A process that has used up its thread-specific keys is told so")
+    func noKeyLeft() async {
+        await #expect(processExitsWith: .failure) {
+            var key = pthread_key_t()
+            while unsafe pthread_key_create(&key, nil) == 0 {}
+            // The first use needs one.
+            ObserverRegistry<Int>().observe { _ in }.cancel()
+            exit(EXIT_SUCCESS)
+        }
+    }
+}
+
+/// Threads that use the library while they exit.
+private enum ExitingThreads {
+    static let registry = ObserverRegistry<Int>()
+
+    static func makeKey() throws -> pthread_key_t {
+        var key = pthread_key_t()
+        let error = unsafe pthread_key_create(&key) { _ in
+            ExitingThreads.registry.notify(2)
+            let token = ExitingThreads.registry.observe { _ in }
+            token.cancel()
+        }
+        try #require(error == 0)
+        return key
+    }
+
+    /// Has the destructor called when the thread exits.
+    static func mark(_ key: pthread_key_t) {
+        // Safe: the value is not followed.
+        unsafe _ = pthread_setspecific(key, UnsafeRawPointer(bitPattern: 1))
+    }
+}

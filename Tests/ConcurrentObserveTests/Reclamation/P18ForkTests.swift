@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Glibc
+import Testing
+
+extension Promises {
+    @Suite("P18 Fork and exit")
+    struct P18ForkTests {}
+}
+
+// MARK: - fork
+
+/// What a child does with the library: everything, with new objects. True if all of it worked.
+private func useEverything() -> Bool {
+    let registry = ObserverRegistry<Int>()
+    let lives = Lives()
+    let ended = Counter()
+    let calls = Counter()
+    for _ in 0..<20 {
+        let life = Slot(lives.make())
+        let token = registry.observe { [life = life.take()] _ in
+            life?.touch()
+            calls.increment()
+        }
+        token.onEnd { _ in ended.increment() }
+        registry.notify(1)
+        token.cancel()
+    }
+    let token = registry.observe { _ in calls.increment() }
+    registry.notify(1)
+    guard token.cancelAndWait() == .finished, calls.value == 21 else { return false }
+    guard ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(5)) == .finished else { return false }
+    return registry.isEmpty && lives.alive == 0 && ended.value == 20
+}
+
+/// The blocking form, which an asynchronous caller reaches through a function of its own.
+private func waitsForTheEnd(of token: ObservationToken) -> Bool { token.cancelAndWait() == .finished }
+
+/// Forks; the child runs `body` and exits. Returns the child's status: 0 if `body` returned true.
+private func inChild(_ body: () -> Bool) -> Int {
+    let child = Process.fork()
+    if child == 0 {
+        // A child that hangs is killed: a status of its own.
+        alarm(15)
+        _exit(body() ? 0 : 1)
+    }
+    check(child > 0, "the process cannot be forked")
+    return Process.status(of: child)
+}
+
+extension Promises.P18ForkTests {
+    @Test("P18 The child of a process at rest uses the library, and the parent goes on")
+    func atRest() async {
+        await #expect(processExitsWith: .success) {
+            check(useEverything(), "before the fork")
+            check(inChild(useEverything) == 0, "the child")
+            check(useEverything(), "after the fork")
+        }
+    }
+
+    @Test("P18 The child of a process that has never used the library uses it")
+    func beforeFirstUse() async {
+        await #expect(processExitsWith: .success) {
+            check(inChild(useEverything) == 0, "the child")
+            check(useEverything(), "after the fork")
+        }
+    }
+
+    @Test("P18 A child may fork again")
+    func grandchild() async {
+        await #expect(processExitsWith: .success) {
+            check(useEverything(), "before the fork")
+            let status = inChild { useEverything() && inChild(useEverything) == 0 && useEverything() }
+            check(status == 0, "the child or its child: \(status)")
+        }
+    }
+
+    @Test("P18 A fork inside a callback: both processes finish the pass and go on")
+    func insideACallback() async {
+        await #expect(processExitsWith: .success) {
+            check(useEverything(), "before the fork")
+            let registry = ObserverRegistry<Int>()
+            let child = Slot<pid_t>()
+            let calls = Counter()
+            let tokens = [
+                registry.observe { _ in child.put(Process.fork()) },
+                registry.observe { _ in calls.increment() },
+            ]
+            alarm(15)
+            registry.notify(1)
+            let isFine = calls.value == 1 && waitsForTheEnd(of: tokens[0]) && useEverything()
+            guard let number = child.value, number != 0 else { _exit(isFine ? 0 : 1) }
+            check(isFine, "the parent")
+            let status = Process.status(of: number)
+            check(status == 0, "the child: \(status)")
+        }
+    }
+
+    @Test("P18 What another thread's callback held in the parent is free in the child")
+    func foreignFrames() async {
+        await #expect(processExitsWith: .success) {
+            check(useEverything(), "before the fork")
+            let registry = ObserverRegistry<Int>()
+            let (entered, exit) = (Signal("the callback"), Signal("the callback's release"))
+            let token = registry.observe { event in
+                guard event == 0 else { return }
+                entered.happen()
+                exit.hold()
+            }
+            let notifier = TestThread { registry.notify(0) }
+            try entered.wait()
+            // The child: no thread of it runs the callback; it neither blocks the wait nor the drain.
+            let status = inChild { token.cancelAndWait() == .finished && useEverything() }
+            check(status == 0, "the child: \(status)")
+            check(token.isActive, "the child has changed the parent")
+            exit.happen()
+            try notifier.join()
+            check(waitsForTheEnd(of: token), "the parent's wait")
+            check(useEverything(), "after the fork")
+        }
+    }
+
+    /// What other threads of the parent do while it forks.
+    enum Work: String, CaseIterable, Sendable {
+        case churn, owners, sources, waits
+    }
+
+    @Test("P18 Forked while other threads are at work, the child uses new objects, cancels and drains")
+    func underChurn() async {
+        await #expect(processExitsWith: .success) { try forkUnderLoad(.churn) }
+    }
+
+    @Test("P18 Forked while other threads register for owners, the child uses new objects, cancels and drains")
+    func underOwners() async {
+        await #expect(processExitsWith: .success) { try forkUnderLoad(.owners) }
+    }
+
+    @Test("P18 Forked while other threads' sources die, the child uses new objects, cancels and drains")
+    func underSources() async {
+        await #expect(processExitsWith: .success) { try forkUnderLoad(.sources) }
+    }
+
+    @Test("P18 Forked while other threads wait for ends, the child uses new objects, cancels and drains")
+    func underWaits() async {
+        await #expect(processExitsWith: .success) { try forkUnderLoad(.waits) }
+    }
+}
+
+private func forkUnderLoad(_ work: Promises.P18ForkTests.Work) throws {
+    check(useEverything(), "before the fork")
+    let shared = ObserverRegistry<Int>()
+    let owner = Lives().make()
+    let constant = shared.observe { _ in }
+    let hammer = Hammer(threads: 3) {
+        switch work {
+        case .churn:
+            let token = shared.observe { _ in }
+            shared.notify(1)
+            token.cancel()
+        case .owners:
+            shared.observe(owner: owner) { _, _ in }.cancel()
+            shared.observe(owner: Lives().make()) { _, _ in }.cancel()
+            _ = shared.count
+        case .sources:
+            let source = ObserverRegistry<Int>()
+            let tokens = [source.observe { _ in }, source.observe { _ in }]
+            tokens[0].onEnd { _ in }
+            tokens[1].cancel()
+        case .waits:
+            shared.observe { _ in }.cancelAndWait()
+        }
+    }
+    try hammer.waitUntilWarm()
+    for round in 0..<25 {
+        let status = inChild(useEverything)
+        check(status == 0, "the child of round \(round): \(status)")
+    }
+    try hammer.stop()
+    check(constant.isActive, "a child has changed the parent")
+    check(useEverything(), "after the forks")
+}
+
+// MARK: - Exit
+
+extension Promises.P18ForkTests {
+    @Test("P18 A process exits cleanly while callbacks, cancellations and destructions are going on")
+    func exitDuringWork() async {
+        await #expect(processExitsWith: .exitCode(7)) {
+            let registry = ObserverRegistry<Int>()
+            let lives = Lives()
+            let hammer = Hammer(threads: 3) {
+                let life = lives.make()
+                let token = registry.observe { _ in life.touch() }
+                registry.notify(1)
+                token.cancel()
+            }
+            try hammer.waitUntilWarm()
+            exit(7)
+        }
+    }
+
+    @Test("P18 A process may use the library while it exits")
+    func useDuringExit() async {
+        await #expect(processExitsWith: .exitCode(7)) {
+            check(useEverything(), "before the exit")
+            atexit { if !useEverything() { _exit(1) } }
+            exit(7)
+        }
+    }
+}

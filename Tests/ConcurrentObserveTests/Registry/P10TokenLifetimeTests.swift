@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Testing
+
+extension Promises {
+    @Suite("P10 Token lifetime")
+    struct P10TokenLifetimeTests {}
+}
+
+extension Promises.P10TokenLifetimeTests {
+    @Test("P10 A token that is not kept sees nothing")
+    func unassigned() throws {
+        let registry = ObserverRegistry<Int>()
+        let lives = Lives()
+        let received = Counter()
+        do {
+            let life = lives.make()
+            _ = registry.observe { _ in
+                life.touch()
+                received.increment()
+            }
+        }
+        #expect(registry.count == 0)
+        registry.notify(1)
+        #expect(received.value == 0)
+        try lives.waitUntilNoneIsLeft()
+    }
+
+    @Test("P10 Dropping the last reference ends the observation, not an earlier one")
+    func lastReference() throws {
+        let registry = ObserverRegistry<Int>()
+        let received = Counter()
+        let ends = Log<ObservationEnd>()
+        let (first, second) = (Slot<ObservationToken>(), Slot<ObservationToken>())
+        first.put(registry.observe { _ in received.increment() })
+        second.put(first.value!)
+        first.value!.onEnd { ends.append($0) }
+        first.clear()
+        registry.notify(1)
+        #expect(received.value == 1)
+        second.clear()
+        #expect(registry.count == 0)
+        registry.notify(2)
+        #expect(received.value == 1)
+        try eventually("the end") { ends.count == 1 }
+        #expect(ends.entries == [.cancelled])
+    }
+
+    @Test("P10 Dropped inside its own callback, which goes on with its captures alive")
+    func insideItsOwnCallback() throws {
+        let registry = ObserverRegistry<Int>()
+        let lives = Lives()
+        let token = Slot<ObservationToken>()
+        let aliveAfterwards = Log<Int>()
+        let received = Log<Int>()
+        do {
+            let life = lives.make()
+            token.put(
+                registry.observe { event in
+                    received.append(event)
+                    token.clear()
+                    _ = ConcurrentObserveDiagnostics.drain()
+                    registry.notify(event + 1)
+                    aliveAfterwards.append(lives.alive)
+                    life.touch()
+                }
+            )
+        }
+        registry.notify(1)
+        #expect(received.entries == [1])
+        #expect(aliveAfterwards.entries == [1])
+        #expect(registry.count == 0)
+        try lives.waitUntilNoneIsLeft()
+    }
+
+    @Test("P10 Dropped on one thread while its callback runs on another, whose captures live on")
+    func duringACallbackElsewhere() throws {
+        let registry = ObserverRegistry<Int>()
+        let lives = Lives()
+        let entered = Signal("the callback")
+        let release = Signal("the callback's release")
+        let token = Slot<ObservationToken>()
+        do {
+            let life = lives.make()
+            token.put(
+                registry.observe { _ in
+                    entered.happen()
+                    release.hold()
+                    life.touch()
+                }
+            )
+        }
+        let notifier = TestThread { registry.notify(1) }
+        try entered.wait()
+        token.clear()
+        #expect(registry.count == 0)
+        #expect(ConcurrentObserveDiagnostics.drain(deadline: .now + glance) == .timedOut)
+        #expect(lives.alive == 1)
+        release.happen()
+        try notifier.join()
+        try lives.waitUntilNoneIsLeft()
+    }
+
+    @Test("P10 Sets and arrays keep tokens; emptying them ends the observations")
+    func collections() {
+        let registry = ObserverRegistry<Int>()
+        let received = Counter()
+        var set: Set<ObservationToken> = []
+        var array: [ObservationToken] = []
+        registry.observe { _ in received.increment() }.store(in: &set)
+        registry.observe { _ in received.increment() }.store(in: &set)
+        registry.observe { _ in received.increment() }.store(in: &array)
+        set.first?.store(in: &set)
+        #expect(set.count == 2)
+        registry.notify(1)
+        #expect(received.value == 3)
+        set.removeAll()
+        #expect(registry.count == 1)
+        registry.notify(2)
+        #expect(received.value == 4)
+        array.removeAll()
+        #expect(registry.isEmpty)
+    }
+
+    @Test("P10 A handle does not keep the observation going, and outlives it")
+    func handles() {
+        let registry = ObserverRegistry<Int>()
+        let handles = Slot<ObservationHandle>()
+        let token = Slot(registry.observe { (_: Int, observation: ObservationHandle) in handles.put(observation) })
+        registry.notify(1)
+        #expect(handles.value?.isActive == true)
+        token.clear()
+        #expect(registry.count == 0)
+        #expect(handles.value?.isActive == false)
+        handles.value?.cancel()
+        #expect(registry.count == 0)
+    }
+
+    @Test("P10 A kept handle ends the observation from any thread")
+    func keptHandle() throws {
+        let registry = ObserverRegistry<Int>()
+        let handles = Slot<ObservationHandle>()
+        let token = registry.observe { (_: Int, observation: ObservationHandle) in handles.put(observation) }
+        registry.notify(1)
+        try onNewThread { handles.value?.cancel() }
+        #expect(!token.isActive)
+        #expect(registry.count == 0)
+    }
+}
