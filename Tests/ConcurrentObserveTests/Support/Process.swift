@@ -90,6 +90,7 @@ enum Process {
 /// Ends an exit test's process with a message unless `condition` holds.
 func check(_ condition: Bool, _ message: @autoclosure () -> String) {
     if condition { return }
-    print(message())
+    let text = Array((message() + "\n").utf8)
+    _ = unsafe text.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
     exit(EXIT_FAILURE)
 }
