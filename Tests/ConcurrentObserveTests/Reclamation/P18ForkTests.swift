@@ -41,8 +41,7 @@ private func waitsForTheEnd(of token: ObservationToken) -> Bool { token.cancelAn
 private func inChild(_ body: () -> Bool) -> Int {
     let child = Process.fork()
     if child == 0 {
-        // A child that hangs is killed: a status of its own.
-        alarm(15)
+        Process.limitLife(seconds: 15)
         _exit(body() ? 0 : 1)
     }
     check(child > 0, "the process cannot be forked")
@@ -87,7 +86,7 @@ extension Promises.P18ForkTests {
                 registry.observe { _ in child.put(Process.fork()) },
                 registry.observe { _ in calls.increment() },
             ]
-            alarm(15)
+            Process.limitLife(seconds: 30)
             registry.notify(1)
             let isFine = calls.value == 1 && waitsForTheEnd(of: tokens[0]) && useEverything()
             guard let number = child.value, number != 0 else { _exit(isFine ? 0 : 1) }

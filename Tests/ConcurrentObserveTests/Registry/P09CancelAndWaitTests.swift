@@ -195,8 +195,11 @@ extension Promises.P09CancelAndWaitTests {
             )
         }
         token.value?.onEnd { _ in ended.happen() }
-        registry.notify(1)
-        registry.notify(2)
+        // On a thread of its own: one that waits for itself hangs, and the test does not.
+        try onNewThread {
+            registry.notify(1)
+            registry.notify(2)
+        }
         #expect(outcomes.entries == [.deferred, .deferred])
         #expect(aliveInside.value == 1)
         try ended.wait()
@@ -214,7 +217,7 @@ extension Promises.P09CancelAndWaitTests {
             outcomes.append("callback \(victim.value!.cancelAndWait())")
             outcomes.append("callback drain \(ConcurrentObserveDiagnostics.drain())")
         }
-        registry.notify(1)
+        try onNewThread { registry.notify(1) }
 
         let ended = Signal("the end")
         let other = Slot(registry.observe { _ in })

@@ -91,12 +91,15 @@ extension Promises.P10TokenLifetimeTests {
                 }
             )
         }
+        let ended = Counter()
+        token.value?.onEnd { _ in ended.increment() }
         let notifier = TestThread { registry.notify(1) }
         try entered.wait()
         token.clear()
         #expect(registry.count == 0)
         #expect(ConcurrentObserveDiagnostics.drain(deadline: .now + glance) == .timedOut)
         #expect(lives.alive == 1)
+        #expect(ended.value == 0)
         release.happen()
         try notifier.join()
         try lives.waitUntilNoneIsLeft()

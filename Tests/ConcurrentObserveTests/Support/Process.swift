@@ -37,6 +37,17 @@ enum Process {
         return fork()
     }
 
+    /// Has the process killed after a while, so that one that hangs ends with a status of its own.
+    ///
+    /// The threads of a pool block signals, and a child that one of them has forked inherits that.
+    static func limitLife(seconds: UInt32) {
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe sigaddset(&signals, SIGALRM)
+        unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+        alarm(seconds)
+    }
+
     /// The exit status of a child: 0 if all went well, the signal's number plus 256 if it was killed.
     static func status(of child: pid_t) -> Int {
         var status: Int32 = 0
