@@ -46,18 +46,25 @@ internal final class Destroyers: @unchecked Sendable {
     /// Sees to it that waiting items are served; while very many wait, it stays here, so that no more are taken and whoever
     /// ends observations has to wait in turn. (P16)
     ///
+    /// When every thread there may be is blocked in user code, waiting would not help: it returns, for what needs none of them.
+    ///
     /// - Returns: Whether items wait, so that it should be called again soon.
     func relieve() -> Bool {
         while true {
             let ticket = relief.ticket()
             let (missing, waits, isCrowded) = lock.withLock { () -> (Int, Bool, Bool) in
-                let isCrowded = waiting.count > Self.comfortableLength
+                let isCrowded = waiting.count > Self.comfortableLength && !isBlocked
                 return (missingThreads(isCrowded: isCrowded), waiting.count > 0, isCrowded)
             }
             for _ in 0..<missing { startThread() }
             guard isCrowded else { return waits }
             relief.wait(ticket, atMost: Self.patience)
         }
+    }
+
+    /// Whether every thread there may be has been blocked for a while. Under the lock.
+    private var isBlocked: Bool {
+        workers.count >= Self.mostThreads && lastBegun.duration(to: .now) >= Self.patience * 5
     }
 
     /// How many threads to start now. Under the lock.
@@ -71,9 +78,11 @@ internal final class Destroyers: @unchecked Sendable {
         guard lastBegun.duration(to: .now) >= Self.patience else { return 0 }
         // Everybody is blocked. Twice as many more each time until nothing waits, so that many blockers do not add up; and time
         // for them to begin.
+        let possible = Self.mostThreads - workers.count
+        guard possible > 0 else { return 0 }
         stalls += 1
         lastBegun = .now
-        return max(0, min(1 << min(stalls - 1, 6), Self.mostThreads - workers.count))
+        return min(1 << min(stalls - 1, 6), possible)
     }
 
     private func startThread() {
