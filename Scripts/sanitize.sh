@@ -8,8 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 sanitizer=${1:-}
 case "$sanitizer" in
-    thread) flags=(-Xcc -DCURCU_OUT_OF_LINE -Xcc -DCURCU_THREAD_SANITIZER) ;;
-    address) flags=(-Xcc -DCURCU_OUT_OF_LINE) ;;
+    thread | address) ;;
     *)
         echo "sanitize.sh: thread or address, not '$sanitizer'" >&2
         exit 1
@@ -19,7 +18,7 @@ shift
 [ $# -gt 0 ] || set -- --duration 60s --threads 8
 Scripts/install.sh
 scratch=.build/$sanitizer-sanitizer
-swift build -c release --product stress --sanitize="$sanitizer" --scratch-path "$scratch" "${flags[@]}"
+swift build -c release --product stress --sanitize="$sanitizer" --scratch-path "$scratch" -Xcc -DCURCU_OUT_OF_LINE
 # A report ends the process with a code of its own; leaks are counted by the scenarios, not by LeakSanitizer, which takes
 # Swift's tagged pointers for leaks.
 export TSAN_OPTIONS="exitcode=66 history_size=4" ASAN_OPTIONS="exitcode=67 detect_leaks=0"

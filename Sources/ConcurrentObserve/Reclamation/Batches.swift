@@ -69,11 +69,11 @@ internal final class Batches: @unchecked Sendable {
     // MARK: Fork
 
     func lockForFork() { lock.lockForFork() }
-    func unlockInParent() { lock.unlockInParent() }
+    func unlockInParent() { lock.unlockAfterFork() }
 
     /// In the child: nothing is awaited that the parent had taken; it is the parent's to reclaim. (P18)
     func restartInChild(reclaimed: UInt) {
-        lock.resetInChild()
+        lock.unlockAfterFork()
         self.reclaimed = reclaimed
         open.removeAll()
     }

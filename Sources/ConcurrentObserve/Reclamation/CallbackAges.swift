@@ -46,6 +46,6 @@ internal final class CallbackAges: @unchecked Sendable {
     }
 
     func lockForFork() { lock.lockForFork() }
-    func unlockInParent() { lock.unlockInParent() }
-    func resetInChild() { lock.resetInChild() }
+    func unlockInParent() { lock.unlockAfterFork() }
+    func resetInChild() { lock.unlockAfterFork() }
 }

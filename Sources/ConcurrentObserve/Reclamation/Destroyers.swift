@@ -151,11 +151,11 @@ internal final class Destroyers: @unchecked Sendable {
     // MARK: Fork
 
     func lockForFork() { lock.lockForFork() }
-    func unlockInParent() { lock.unlockInParent() }
+    func unlockInParent() { lock.unlockAfterFork() }
 
     /// In the child: no thread exists, and what waited is the parent's to destroy. (P18)
     func restartInChild() {
-        lock.resetInChild()
+        lock.unlockAfterFork()
         idle = 0
         for worker in workers.values { worker.batch = nil }
         workers.removeAll()

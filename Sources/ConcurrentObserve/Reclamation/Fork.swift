@@ -10,18 +10,21 @@ import Glibc
 internal enum Fork {
     static func prepareForFork() { _ = handlers }
 
-    /// Holds a lock of an upper room across forks too. It may be taken under any lock of that room, and takes none itself.
-    static func hold(_ lock: ForkAwareLock) { registration.withLock { unsafe upper.append(lock) } }
+    /// Holds a lock of an upper room across forks too, and calls `inChild` in the child. The lock may be taken under any lock of
+    /// that room; under it, none is.
+    static func hold(_ lock: ForkAwareLock, inChild: @escaping @Sendable () -> Void) {
+        registration.withLock { unsafe upper.append((lock, inChild)) }
+    }
 
     private static let registration = ForkAwareLock()
     /// Guarded by `registration`, which the handlers hold.
-    nonisolated(unsafe) private static var upper: [ForkAwareLock] = []
+    nonisolated(unsafe) private static var upper: [(lock: ForkAwareLock, inChild: @Sendable () -> Void)] = []
 
     private static let handlers: Void = {
         let error = pthread_atfork(
             {
                 registration.lockForFork()
-                for lock in unsafe upper { lock.lockForFork() }
+                for (lock, _) in unsafe upper { lock.lockForFork() }
                 Reclaimer.shared.lockForFork()
                 CallbackAges.shared.lockForFork()
                 Destroyers.shared.lockForFork()
@@ -36,8 +39,8 @@ internal enum Fork {
                 Destroyers.shared.unlockInParent()
                 CallbackAges.shared.unlockInParent()
                 Reclaimer.shared.unlockInParent()
-                for lock in unsafe upper { lock.unlockInParent() }
-                registration.unlockInParent()
+                for (lock, _) in unsafe upper { lock.unlockAfterFork() }
+                registration.unlockAfterFork()
             },
             {
                 curcu_after_fork_child()
@@ -45,8 +48,11 @@ internal enum Fork {
                 Destroyers.shared.restartInChild()
                 CallbackAges.shared.resetInChild()
                 Reclaimer.shared.restartInChild()
-                for lock in unsafe upper { lock.resetInChild() }
-                registration.resetInChild()
+                for (lock, inChild) in unsafe upper {
+                    lock.unlockAfterFork()
+                    inChild()
+                }
+                registration.unlockAfterFork()
             }
         )
         guard error == 0 else {

@@ -5,37 +5,63 @@ import Synchronization
 
 /// Mutual exclusion for the library's own state. No user code runs inside. (P5)
 ///
-/// The standard library's `Mutex` with two additions: ThreadSanitizer is told of it (it cannot see into the standard
-/// library), and the instrumented build knows which threads hold one.
+/// Three states in one word, and the kernel's help when threads collide ("Futexes Are Tricky", Drepper 2011, the third mutex).
+/// Not the standard library's `Mutex`, for two measured reasons: it records its owner by a thread number which it caches, and
+/// so traps under contention in the child of a fork (P18); and ThreadSanitizer cannot see into its slow path.
 @usableFromInline
 internal struct Lock: ~Copyable, Sendable {
-    private let mutex = Mutex<Void>(())
+    /// One of `free`, `held`, `contended`.
+    private let word = Atomic<UInt32>(Self.free)
+
+    private static var free: UInt32 { 0 }
+    private static var held: UInt32 { 1 }
+    /// Held, and somebody may sleep.
+    private static var contended: UInt32 { 2 }
 
     @usableFromInline
     init() {}
 
-    /// Runs `body` while no other thread is inside a `withLock` of this lock.
+    /// Runs `body` while no other thread is inside a `withLock` of this lock. Not recursive.
     @inline(__always)
     borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        lock(tracked: true)
-        defer { unlock(tracked: true) }
+        lock()
+        enterForbiddenForUserCode()
+        defer {
+            leaveForbiddenForUserCode()
+            unlock()
+        }
         return try body()
     }
 
-    borrowing func lock(tracked: Bool) {
-        // Safe: released by `unlock` on the same thread; `withLock` pairs them.
-        mutex._unsafeLock()
-        // Safe: the address is a name for ThreadSanitizer; it is not read through.
-        unsafe withUnsafePointer(to: mutex) { unsafe curcu_tsan_acquire($0) }
-        if tracked { enterForbiddenForUserCode() }
+    borrowing func lock() {
+        // Acquire: pairs with the release in unlock().
+        if word.compareExchange(expected: Self.free, desired: Self.held, ordering: .acquiring).exchanged { return }
+        lockSlowly()
     }
 
-    borrowing func unlock(tracked: Bool) {
-        if tracked { leaveForbiddenForUserCode() }
-        // Safe: as in `lock`.
-        unsafe withUnsafePointer(to: mutex) { unsafe curcu_tsan_release($0) }
-        mutex._unsafeUnlock()
+    @inline(never)
+    private borrowing func lockSlowly() {
+        // A holder is about to leave, most often: it holds the lock for a few dozen instructions.
+        for _ in 0..<64 {
+            curcu_spin_hint()
+            // Relaxed: the exchange decides.
+            guard word.load(ordering: .relaxed) == Self.free else { continue }
+            // Acquire: pairs with the release in unlock().
+            if word.compareExchange(expected: Self.free, desired: Self.held, ordering: .acquiring).exchanged { return }
+        }
+        // Acquire: as above. From here on the lock is taken as contended: others may sleep beside this thread.
+        while word.exchange(Self.contended, ordering: .acquiring) != Self.free {
+            // Safe: an atomic is lent in place, and the lock outlives whoever waits for it.
+            unsafe withUnsafePointer(to: word) { unsafe curcu_futex_wait($0, Self.contended, -1) }
+        }
+    }
+
+    borrowing func unlock() {
+        // Release: pairs with the acquires in lock().
+        guard word.exchange(Self.free, ordering: .releasing) == Self.contended else { return }
+        // Safe: the address is not read through; if the lock is gone by now, a thread may be woken for nothing.
+        unsafe withUnsafePointer(to: word) { unsafe curcu_futex_wake($0, 1) }
     }
 }

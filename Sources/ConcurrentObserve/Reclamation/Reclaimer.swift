@@ -207,14 +207,14 @@ internal final class Reclaimer: @unchecked Sendable {
     // MARK: Fork
 
     func lockForFork() { passLock.lockForFork() }
-    func unlockInParent() { passLock.unlockInParent() }
+    func unlockInParent() { passLock.unlockAfterFork() }
 
     /// In the child: the thread does not exist here; the next retirement starts one. (P18)
     ///
     /// What the parent had retired is left alone: its locks may belong to threads that do not exist here, and what its
     /// deinitialisers do is for the parent to do, once.
     func restartInChild() {
-        passLock.resetInChild()
+        passLock.unlockAfterFork()
         for item in held { abandon(item.item) }
         held.removeAll()
         batches.restartInChild(reclaimed: ThreadRecords.shared.retiredCount)

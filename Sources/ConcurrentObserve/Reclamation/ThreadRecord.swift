@@ -226,7 +226,7 @@ extension UnsafePointer where Pointee: ~Copyable {
 
     fileprivate func acquire() -> UnsafeMutablePointer<ThreadRecord> {
         Fork.prepareForFork()
-        let abandoned = unsafe lock.withUninstrumentedLock { () -> UnsafeMutablePointer<ThreadRecord>? in
+        let abandoned = unsafe lock.withUntrackedLock { () -> UnsafeMutablePointer<ThreadRecord>? in
             guard let record = unsafe free else { return nil }
             unsafe free = record.pointee.nextFree
             return unsafe record
@@ -235,7 +235,7 @@ extension UnsafePointer where Pointee: ~Copyable {
     }
 
     private func push(_ record: UnsafeMutablePointer<ThreadRecord>) -> UnsafeMutablePointer<ThreadRecord> {
-        lock.withUninstrumentedLock {
+        lock.withUntrackedLock {
             total += 1
             // Relaxed: the lock orders the pushes.
             unsafe record.pointee.next = UnsafeMutablePointer(bitPattern: head.load(ordering: .relaxed))
@@ -250,7 +250,7 @@ extension UnsafePointer where Pointee: ~Copyable {
         inject("record.exit")
         curcu_set_thread_record(nil)
         if mutant("exiting thread's record leaks") { return }
-        lock.withUninstrumentedLock {
+        lock.withUntrackedLock {
             unsafe record.pointee.nextFree = free
             unsafe free = record
         }
@@ -278,11 +278,11 @@ extension UnsafePointer where Pointee: ~Copyable {
     // MARK: Fork
 
     func lockForFork() { lock.lockForFork() }
-    func unlockInParent() { lock.unlockInParent() }
+    func unlockInParent() { lock.unlockAfterFork() }
 
     /// In the child, which has one thread, so that every access is relaxed: forgets what the threads that do not exist here were doing, and frees their records for others. (P18)
     func adoptInChild() {
-        lock.resetInChild()
+        lock.unlockAfterFork()
         let own = unsafe curcu_get_thread_record()
         unsafe free = nil
         unsafe forEach { record in

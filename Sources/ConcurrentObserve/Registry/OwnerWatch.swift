@@ -10,7 +10,10 @@ internal final class OwnerWatch: @unchecked Sendable {
     private let lock = ForkAwareLock()
     private var cores: [ObjectIdentifier: WeakCore] = [:]
 
-    private init() { Fork.hold(lock) }
+    private init() {
+        // In the child: a registry of the parent's may be locked by a thread that does not exist there; `drain` leaves it alone.
+        Fork.hold(lock) { OwnerWatch.shared.cores.removeAll() }
+    }
 
     /// Called under the core's lock: this lock is taken inside it, never the other way round.
     func add(_ core: RegistryCore) { lock.withLock { cores[ObjectIdentifier(core)] = WeakCore(core: core) } }

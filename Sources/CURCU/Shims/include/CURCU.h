@@ -95,19 +95,6 @@ static inline void curcu_spin_hint(void) {
 /// Names the calling thread for debuggers; 15 bytes at most.
 void curcu_name_thread(const char *_Nonnull name);
 
-// MARK: ThreadSanitizer
-
-// Pass -Xcc -DCURCU_THREAD_SANITIZER in a ThreadSanitizer build: it does not see the locks inside the standard library.
-#if defined(CURCU_THREAD_SANITIZER)
-void __tsan_acquire(void *_Nonnull address);
-void __tsan_release(void *_Nonnull address);
-static inline void curcu_tsan_acquire(const void *_Nonnull address) { __tsan_acquire((void *)address); }
-static inline void curcu_tsan_release(const void *_Nonnull address) { __tsan_release((void *)address); }
-#else
-static inline void curcu_tsan_acquire(const void *_Nonnull address) { (void)address; }
-static inline void curcu_tsan_release(const void *_Nonnull address) { (void)address; }
-#endif
-
 // MARK: Fork
 
 static inline void curcu_before_fork(void) { urcu_bp_before_fork(); }
