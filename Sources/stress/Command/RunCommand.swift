@@ -34,6 +34,9 @@ struct RunCommand: ParsableCommand {
     @Flag(help: "Stop at the first scenario that does not pass.")
     var failFast = false
 
+    @Flag(help: "Run as on a kernel without membarrier.")
+    var withoutMembarrier = false
+
     @Option(help: ArgumentHelp("Write the results to a file.", valueName: "file"))
     var json: String?
 
@@ -64,6 +67,7 @@ struct RunCommand: ParsableCommand {
     }
 
     func run() throws {
+        if withoutMembarrier { MembarrierDenial.enforce() }
         var plan = RunPlan(
             scenarios: try scenarios(named: scenario),
             duration: duration?.duration ?? profile.duration,
@@ -82,6 +86,7 @@ struct RunCommand: ParsableCommand {
         print(
             "stress: \(LibraryBuild.name) build, \(threads) threads, seed \(seed) (workload and delays, not the schedule)"
         )
+        if withoutMembarrier { print("stress: without membarrier") }
         fflush(nil)
         let results = Runner(plan: plan, progress: Progress(total: iterations == nil ? plan.duration : .zero)).run()
         print(RunReport.text(results))

@@ -22,8 +22,8 @@ extension Scenario {
             guard let lane = Lane.current else { return }
             lane.depth += 1
             defer { lane.depth -= 1 }
-            // One pass in eight nests deeper than the frames of a record; the event says which.
-            let limit = event & 7 == 0 ? 12 : 3
+            // One pass in eight, the first included, nests deeper than the frames of a record; the event says which.
+            let limit = event & 7 == 1 ? 12 : 3
             if lane.depth >= 2 { lane.hit(0) }
             if lane.depth > 8 { lane.hit(1) }
             if lane.depth < limit { stable.check(lane.pass(shared), lane) }

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// Runs the command on a kernel that, as far as this process can tell, has no membarrier.
+enum MembarrierDenial {
+    /// Denies the system call to this process and those it becomes, and starts the command anew: liburcu looks for membarrier
+    /// before `main`. Returns where it is missing already.
+    static func enforce() {
+        guard ConcurrentObserveDiagnostics.current().usesMembarrier else { return }
+        #if arch(x86_64)
+        let number: UInt64 = 324
+        #elseif arch(arm64)
+        let number: UInt64 = 283
+        #endif
+        // seccomp(2): load the call's number; if it is membarrier's, fail with ENOSYS, else go on. Code, jumps and operand of
+        // each instruction in one word.
+        var filter: [UInt64] = [
+            0x20, 0x15 | 1 << 24 | number << 32, 0x06 | (0x5_0000 | UInt64(ENOSYS)) << 32, 0x06 | 0x7FFF_0000 << 32,
+        ]
+        guard let symbol = unsafe dlsym(nil, "prctl") else { harnessFailure("no prctl") }
+        typealias ProcessControl = @convention(c) (CInt, UInt, UInt, UInt, UInt) -> CInt
+        // Safe: prctl(2) reads its variable arguments as these words.
+        let control = unsafe unsafeBitCast(symbol, to: ProcessControl.self)
+        let isDenied = unsafe filter.withUnsafeMutableBytes { instructions in
+            var program = (UInt64(instructions.count / 8), UInt64(UInt(bitPattern: instructions.baseAddress)))
+            return unsafe withUnsafePointer(to: &program) { program in
+                // PR_SET_NO_NEW_PRIVS, then PR_SET_SECCOMP with SECCOMP_MODE_FILTER.
+                control(38, 1, 0, 0, 0) == 0 && control(22, 2, UInt(bitPattern: program), 0, 0) == 0
+            }
+        }
+        guard isDenied else { harnessFailure("the kernel takes no seccomp filter (error \(errno))") }
+        var arguments = unsafe CommandLine.arguments.map { unsafe strdup($0) } + unsafe [nil]
+        _ = unsafe execv("/proc/self/exe", &arguments)
+        harnessFailure("the command cannot be started anew (error \(errno))")
+    }
+}
