@@ -35,7 +35,6 @@ Reclamation/CallbackAges.swift
 Reclamation/Diagnostics.swift
 Reclamation/EventCount.swift
 Reclamation/Fork.swift
-Reclamation/ForkAwareLock.swift
 Reclamation/ForbiddenSections.swift
 Reclamation/FrameScan.swift
 Reclamation/LibraryThread.swift

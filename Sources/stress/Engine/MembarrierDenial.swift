@@ -24,9 +24,10 @@ enum MembarrierDenial {
         let control = unsafe unsafeBitCast(symbol, to: ProcessControl.self)
         let isDenied = unsafe filter.withUnsafeMutableBytes { instructions in
             var program = (UInt64(instructions.count / 8), UInt64(UInt(bitPattern: instructions.baseAddress)))
-            return unsafe withUnsafePointer(to: &program) { program in
+            return unsafe withUnsafePointer(to: &program) { program -> Bool in
                 // PR_SET_NO_NEW_PRIVS, then PR_SET_SECCOMP with SECCOMP_MODE_FILTER.
-                control(38, 1, 0, 0, 0) == 0 && control(22, 2, UInt(bitPattern: program), 0, 0) == 0
+                guard control(38, 1, 0, 0, 0) == 0 else { return false }
+                return control(22, 2, UInt(bitPattern: program), 0, 0) == 0
             }
         }
         guard isDenied else { harnessFailure("the kernel takes no seccomp filter (error \(errno))") }
