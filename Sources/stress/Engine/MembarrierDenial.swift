@@ -31,7 +31,8 @@ enum MembarrierDenial {
             }
         }
         guard isDenied else { harnessFailure("the kernel takes no seccomp filter (error \(errno))") }
-        var arguments = unsafe CommandLine.arguments.map { unsafe strdup($0) } + unsafe [nil]
+        var arguments: [UnsafeMutablePointer<CChar>?] = unsafe CommandLine.arguments.map { unsafe strdup($0) }
+        unsafe arguments.append(nil)
         _ = unsafe execv("/proc/self/exe", &arguments)
         harnessFailure("the command cannot be started anew (error \(errno))")
     }
