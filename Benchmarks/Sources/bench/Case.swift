@@ -23,8 +23,10 @@ struct Case: Sendable {
     enum Unit: String {
         case nanoseconds = "ns"
         case microseconds = "µs"
+        case milliseconds = "ms"
         case seconds = "s"
         case bytes = "B"
+        case mebibytes = "MiB"
         case growth = "x"
     }
 

@@ -21,7 +21,8 @@ if let path = options.jsonPath, !FileManager.default.createFile(atPath: path, co
 }
 
 private let cases =
-    NotifySuite.cases + ThreadsSuite.cases + RegistrationSuite.cases + WaitSuite.cases + MemorySuite.cases
+    NotifySuite.cases + ThreadsSuite.cases + RegistrationSuite.cases + WaitSuite.cases + StuckSuite.cases
+    + MemorySuite.cases
     + MillionSuite.cases
 private let table = Table(names: cases.map(\.name))
 private var outcomes: [Outcome] = []

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Dispatch
+import Glibc
+import Synchronization
+
+/// Everything else while one callback blocks: on its registry, and on another.
+enum StuckSuite {
+    static let cases = [wait, destruction, growth]
+
+    private static let wait = Case(
+        name: "token.cancelAndWait.beside-stuck-callback",
+        unit: .microseconds,
+        bar: .waitBesideStuckMicroseconds,
+        summary: .median,
+        isLong: true
+    ) { effort in
+        let stuck = StuckCallback()
+        let count = effort.work(1_000)
+        return Case.Sides(ours: {
+            let times = (0..<count).flatMap { _ in
+                stuck.registries.map { registry in
+                    let counter = Counter()
+                    let token = registry.observe { event in counter.value &+= event }
+                    return nanoseconds { token.cancelAndWait() } / 1_000
+                }
+            }
+            return times.median
+        })
+    }
+
+    /// The slowest of all, from the return of `cancel()` to the capture's `deinit`.
+    private static let destruction = Case(
+        name: "token.cancel.destroyed-beside-stuck-callback",
+        unit: .milliseconds,
+        bar: .destructionBesideStuckMilliseconds,
+        summary: .median,
+        isLong: true
+    ) { effort in
+        let stuck = StuckCallback()
+        let count = effort.work(200)
+        return Case.Sides(ours: {
+            let times = (0..<count).flatMap { _ in
+                stuck.registries.map { registry in
+                    let grave = Grave()
+                    let token = registry.observe(watchedBy: grave)
+                    token.cancel()
+                    return nanoseconds { grave.wait() } / 1_000_000
+                }
+            }
+            return times.max()!
+        })
+    }
+
+    /// Resident memory at the end less that before the very first round, with as many pairs on each registry; the callback is stuck
+    /// for ten seconds.
+    private static let growth = Case(
+        name: "registry.observe-cancel.growth-beside-stuck-callback",
+        unit: .mebibytes,
+        bar: .growthBesideStuckMebibytes,
+        summary: .median,
+        isLong: true
+    ) { effort in
+        let pairs = effort.work(1_000_000)
+        let hold = Duration.seconds(effort.work(10))
+        let before = residentBytes()
+        return Case.Sides(ours: {
+            let stuck = StuckCallback()
+            let end = ContinuousClock.now + hold
+            for event in 0..<pairs {
+                for registry in stuck.registries {
+                    let token = registry.observe { _ in }
+                    if event & 63 == 0 { stuck.registries[1].notify(event) }
+                    token.cancel()
+                }
+            }
+            while ContinuousClock.now < end { usleep(10_000) }
+            return Double(max(0, residentBytes() - before)) / 1_048_576
+        })
+    }
+}
+
+/// A callback that blocks until this object goes, and two registries: its own and another.
+private final class StuckCallback {
+    let registries = [ObserverRegistry<Int>(), ObserverRegistry<Int>()]
+    private let gate = DispatchSemaphore(value: 0)
+    private let left = DispatchSemaphore(value: 0)
+    private let token: ObservationToken
+
+    init() {
+        let entered = DispatchSemaphore(value: 0)
+        token = registries[0].observe { [gate] event in
+            guard event == -1 else { return }
+            entered.signal()
+            gate.wait()
+        }
+        let thread = DispatchQueue(label: "stuck")
+        thread.async { [registry = registries[0], left] in
+            registry.notify(-1)
+            left.signal()
+        }
+        entered.wait()
+    }
+
+    deinit {
+        gate.signal()
+        left.wait()
+    }
+}
+
+/// Waits for the deinit of a capture.
+private final class Grave: Sendable {
+    private let isFilled = DispatchSemaphore(value: 0)
+
+    func fill() { isFilled.signal() }
+    func wait() { isFilled.wait() }
+}
+
+private final class Capture: Sendable {
+    private let grave: Grave
+
+    init(_ grave: Grave) { self.grave = grave }
+    deinit { grave.fill() }
+    func touch() {}
+}
+
+extension ObserverRegistry<Int> {
+    /// Apart, so that the caller keeps no reference to what the closure captures.
+    fileprivate func observe(watchedBy grave: Grave) -> ObservationToken {
+        let capture = Capture(grave)
+        return observe { _ in capture.touch() }
+    }
+}
+
+private func residentBytes() -> Int {
+    guard let file = fopen("/proc/self/statm", "r") else { return 0 }
+    defer { fclose(file) }
+    var line = [CChar](repeating: 0, count: 128)
+    guard fgets(&line, 128, file) != nil else { return 0 }
+    let fields = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self).split(
+        separator: " "
+    )
+    return Int(fields[1])! * Int(getpagesize())
+}
