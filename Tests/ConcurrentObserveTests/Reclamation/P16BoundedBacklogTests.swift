@@ -109,7 +109,8 @@ extension Promises.P16BoundedBacklogTests {
             }
         }
         constant.cancel()
-        #expect(mostBacklog < 100_000)
+        // Of a million: some 70,000 by the library's own limits, more when the destroyers are not scheduled for a while.
+        #expect(mostBacklog < 200_000)
         #expect(Process.residentBytes - before < 32 << 20)
         try Process.settle()
         try eventually("an empty backlog") { ConcurrentObserveDiagnostics.current().backlog == 0 }
@@ -123,16 +124,16 @@ extension Promises.P16BoundedBacklogTests {
         let lives = Lives()
         let mostBacklog = Slot(0)
         try onThreads(2) { thread in
-            for pair in 0..<60_000 {
+            for pair in 0..<100_000 {
                 // Slower than it was made, but not blocked.
-                let life = lives.make { spin(for: .microseconds(5)) }
+                let life = lives.make { spin(for: .microseconds(15)) }
                 registry.observe { _ in life.touch() }.cancel()
                 if thread == 0, pair % 500 == 0 {
                     mostBacklog.put(max(mostBacklog.value!, ConcurrentObserveDiagnostics.current().backlog))
                 }
             }
         }
-        #expect(mostBacklog.value! < 110_000)
+        #expect(mostBacklog.value! < 130_000)
         try lives.waitUntilNoneIsLeft()
         try Process.settle()
     }
