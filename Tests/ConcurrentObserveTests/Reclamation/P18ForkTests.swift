@@ -11,14 +11,6 @@ extension Promises {
 
 // MARK: - fork
 
-/// Counts its death. Atomics alone: in a forked child the standard library's `Mutex`, which the tests' lives use, may trap.
-private final class Mortal: Sendable {
-    private let deaths: Counter
-    init(_ deaths: Counter) { self.deaths = deaths }
-    deinit { deaths.increment() }
-    func touch() {}
-}
-
 /// What a child does with the library: everything, with new objects. True if all of it worked.
 private func useEverything() -> Bool {
     let registry = ObserverRegistry<Int>()

@@ -48,3 +48,16 @@ final class Lives: Sendable {
         deaths.increment()
     }
 }
+
+/// Counts its death and does nothing else: no lock, which a forked child could not use (the standard library's `Mutex` traps
+/// there when it is contended), and no memory.
+final class Mortal: Sendable {
+    private let deaths: Counter
+
+    init(_ deaths: Counter) { self.deaths = deaths }
+
+    deinit { deaths.increment() }
+
+    /// A use, so that a closure captures the object.
+    func touch() {}
+}
