@@ -3,7 +3,8 @@
 import CURCU
 import Glibc
 
-/// A thread of the library's own: named, detached, deaf to signals, which belong to the program.
+/// A thread of the library's own: named, detached, deaf to signals, which belong to the program, but for those of its own faults:
+/// blocked, they would kill the process before the program's crash reporter hears of them.
 internal enum LibraryThread {
     /// Starts a thread that runs `body`. False when the system has no thread to give.
     static func start(named name: StaticString, _ body: @escaping @Sendable () -> Void) -> Bool {
@@ -16,6 +17,7 @@ internal enum LibraryThread {
         var all = sigset_t()
         var previous = sigset_t()
         unsafe sigfillset(&all)
+        for fault in [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS] { unsafe sigdelset(&all, fault) }
         unsafe pthread_sigmask(SIG_SETMASK, &all, &previous)
         defer { unsafe pthread_sigmask(SIG_SETMASK, &previous, nil) }
 
