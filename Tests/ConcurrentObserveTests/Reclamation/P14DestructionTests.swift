@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConcurrentObserve
+import Glibc
 import Testing
 
 extension Promises {
@@ -28,6 +29,21 @@ extension Promises.P14DestructionTests {
         }
         // Not counting threads that are not scheduled, which a test cannot see: so most of them.
         #expect(times.sorted()[3] < .milliseconds(100))
+        try Process.settle()
+    }
+
+    @Test("P14 Deinitialisers that block for a few milliseconds each do not add up")
+    func slowDeinitialisers() throws {
+        try Process.settle()
+        let lives = Lives()
+        let registry = ObserverRegistry<Int>()
+        let tokens = (0..<200).map { _ in
+            let life = lives.make { usleep(3_000) }
+            return registry.observe { _ in life.touch() }
+        }
+        for token in tokens { token.cancel() }
+        // One after the other they would take 600 ms.
+        #expect(try lives.waitUntilNoneIsLeft() < .milliseconds(300))
         try Process.settle()
     }
 

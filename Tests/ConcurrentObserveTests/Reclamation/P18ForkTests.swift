@@ -126,6 +126,34 @@ extension Promises.P18ForkTests {
         }
     }
 
+    @Test("P18 Threads of the child meet at one registry")
+    func threadsOfTheChild() async {
+        await #expect(processExitsWith: .success) {
+            check(useEverything(), "before the fork")
+            let status = inChild {
+                let registry = ObserverRegistry<Int>()
+                let churn: @Sendable () -> Void = { for _ in 0..<100_000 { registry.observe { _ in }.cancel() } }
+                let other = TestThread(churn)
+                churn()
+                return (try? other.join()) != nil && registry.isEmpty
+            }
+            check(status == 0, "the child: \(status)")
+        }
+    }
+
+    @Test("P18 Forking again and again while a registry's first owner-bound observation comes and goes")
+    func lockOrder() async {
+        await #expect(processExitsWith: .success) {
+            Process.limitLife(seconds: 60)
+            let registry = ObserverRegistry<Int>()
+            let owner = Lives().make()
+            let hammer = Hammer(threads: 1) { registry.observe(owner: owner) { _, _ in }.cancel() }
+            try hammer.waitUntilWarm()
+            for _ in 0..<1_000 { check(inChild { true } == 0, "a child") }
+            try hammer.stop()
+        }
+    }
+
     /// What other threads of the parent do while it forks.
     enum Work: String, CaseIterable, Sendable {
         case churn, owners, sources, waits
