@@ -36,6 +36,7 @@ Reclamation/Diagnostics.swift
 Reclamation/EventCount.swift
 Reclamation/Fork.swift
 Reclamation/ForbiddenSections.swift
+Reclamation/ForkGate.swift
 Reclamation/FrameScan.swift
 Reclamation/LibraryThread.swift
 Reclamation/Lock.swift

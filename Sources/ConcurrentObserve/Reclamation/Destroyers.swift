@@ -4,9 +4,9 @@ import Glibc
 
 /// The threads that run user code on the library's behalf: deinitialisers of captures, and `onEnd`. (P5, P14)
 ///
-/// One thread serves as long as it gets on. When items wait and none was begun for a while, whoever serves is blocked in user
-/// code: then the reclaimer, which looks after every pass, starts more. (A system queue would notice only after a second.)
-/// Idle threads exit.
+/// One thread serves as long as it gets on. When items wait and few were begun for a while, whoever serves is blocked in user
+/// code, or slow: then the reclaimer, which looks after every pass, starts more. (A system queue would notice only after a
+/// second.) Idle threads exit.
 internal final class Destroyers: @unchecked Sendable {
     // Unchecked: everything mutable is guarded by `lock`.
     static let shared = Destroyers()
@@ -19,6 +19,9 @@ internal final class Destroyers: @unchecked Sendable {
     private var workers: [ObjectIdentifier: Worker] = [:]
     private var idle = 0
     private var lastBegun = ContinuousClock.now
+    /// Items begun since the start, now and at the last look.
+    private var begun = 0
+    private var look = (begun: 0, at: ContinuousClock.now)
     private var stalls = 0
 
     /// More threads than this would not help: so many deinitialisers are blocked already.
@@ -27,8 +30,12 @@ internal final class Destroyers: @unchecked Sendable {
     private static let comfortableLength = 65_536
     /// As many threads can be busy at once.
     private static let processors = sysconf(Int32(_SC_NPROCESSORS_ONLN))
-    /// So long after the last item was begun, whoever serves counts as blocked.
+    /// How long a look at the pace waits for the next.
     private static let patience = Duration.milliseconds(4)
+    /// A thread that begins fewer items than this between two looks is blocked or slow.
+    private static let briskPace = 8
+    /// More threads than this do not help with deinitialisers that are slow, not blocked.
+    private static let mostSlowThreads = 32
     private static let idleTime = Duration.seconds(2)
 
     private init() {}
@@ -69,20 +76,22 @@ internal final class Destroyers: @unchecked Sendable {
 
     /// How many threads to start now. Under the lock.
     private func missingThreads(isCrowded: Bool) -> Int {
-        guard waiting.count > 0, idle == 0 else {
+        let now = ContinuousClock.now
+        guard waiting.count > 0, idle == 0, !workers.isEmpty else {
             stalls = 0
-            return 0
+            look = (begun, now)
+            return waiting.count > 0 && idle == 0 ? 1 : 0
         }
-        if workers.isEmpty { return 1 }
         if isCrowded, workers.count < Self.processors { return 1 }
-        guard lastBegun.duration(to: .now) >= Self.patience else { return 0 }
-        // Everybody is blocked. Twice as many more each time until nothing waits, so that many blockers do not add up; and time
-        // for them to begin.
-        let possible = Self.mostThreads - workers.count
-        guard possible > 0 else { return 0 }
+        guard look.at.duration(to: now) >= Self.patience else { return 0 }
+        let served = begun &- look.begun
+        look = (begun, now)
+        // All of them blocked, or so slow that delays of a few milliseconds would add up.
+        let limit = served == 0 ? Self.mostThreads : Self.mostSlowThreads
+        guard served < Self.briskPace * workers.count, workers.count < limit else { return 0 }
+        // Twice as many more each time until nothing waits.
         stalls += 1
-        lastBegun = .now
-        return min(1 << min(stalls - 1, 6), possible)
+        return min(1 << min(stalls - 1, 6), limit - workers.count)
     }
 
     private func startThread() {
@@ -130,6 +139,7 @@ internal final class Destroyers: @unchecked Sendable {
                 return nil
             }
             lastBegun = .now
+            begun &+= 1
             worker.batch = work.batch
             runsLow = waiting.count == Self.comfortableLength
             return work.item

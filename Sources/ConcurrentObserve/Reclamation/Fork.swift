@@ -5,13 +5,14 @@ import Glibc
 
 /// Keeps the process-wide state whole across `fork`. (P18)
 ///
-/// Installed before the first thread record exists. The locks are taken in the order in which the library itself nests
-/// them; liburcu's come last, as a pass of the reclaimer takes them under its own.
+/// Installed before the first thread record exists. First the reclaimer's pass is waited for, which enters sources' locks;
+/// then the gate keeps everybody out of those; then the other locks are taken, in the order in which the library nests them. liburcu's
+/// come last, as a pass takes them under its own.
 internal enum Fork {
     static func prepareForFork() { _ = handlers }
 
-    /// Holds a lock of an upper room across forks too, and calls `inChild` in the child. The lock may be taken under any lock of
-    /// that room; under it, none is.
+    /// Holds a lock of an upper room across forks too, and calls `inChild` in the child. The lock is taken behind the gate, and
+    /// no other under it.
     static func hold(_ lock: ForkAwareLock, inChild: @escaping @Sendable () -> Void) {
         registration.withLock { unsafe upper.append((lock, inChild)) }
     }
@@ -23,9 +24,10 @@ internal enum Fork {
     private static let handlers: Void = {
         let error = pthread_atfork(
             {
+                Reclaimer.shared.lockForFork()
+                ForkGate.close()
                 registration.lockForFork()
                 for (lock, _) in unsafe upper { lock.lockForFork() }
-                Reclaimer.shared.lockForFork()
                 CallbackAges.shared.lockForFork()
                 Destroyers.shared.lockForFork()
                 Reclaimer.shared.batches.lockForFork()
@@ -38,21 +40,23 @@ internal enum Fork {
                 Reclaimer.shared.batches.unlockInParent()
                 Destroyers.shared.unlockInParent()
                 CallbackAges.shared.unlockInParent()
-                Reclaimer.shared.unlockInParent()
                 for (lock, _) in unsafe upper { lock.unlockAfterFork() }
                 registration.unlockAfterFork()
+                ForkGate.open()
+                Reclaimer.shared.unlockInParent()
             },
             {
                 curcu_after_fork_child()
                 ThreadRecords.shared.adoptInChild()
                 Destroyers.shared.restartInChild()
                 CallbackAges.shared.resetInChild()
-                Reclaimer.shared.restartInChild()
                 for (lock, inChild) in unsafe upper {
                     lock.unlockAfterFork()
                     inChild()
                 }
                 registration.unlockAfterFork()
+                ForkGate.open()
+                Reclaimer.shared.restartInChild()
             }
         )
         guard error == 0 else {

@@ -29,7 +29,10 @@ internal enum LibraryThread {
             { context in
                 // Safe: the reference that was passed to this thread.
                 let start = unsafe Unmanaged<Start>.fromOpaque(context!).takeRetainedValue()
-                unsafe curcu_name_thread(start.name.description)
+                unsafe start.name.utf8Start.withMemoryRebound(to: CChar.self, capacity: 16) {
+                    // Safe: a literal ends with a zero byte. No string is made: memory may be short.
+                    unsafe curcu_name_thread($0)
+                }
                 start.body()
                 return nil
             },

@@ -41,6 +41,9 @@ internal struct ThreadRecord: ~Copyable {
     /// Observations that began on this record's threads, less those that ended on them. Written by the owner alone.
     let liveObservers = Atomic<Int>(0)
 
+    /// Whether the thread is inside a source's lock, or about to look whether it may. Written by the owner alone.
+    let isInsideGate = Atomic<Bool>(false)
+
     #if INSTRUMENTED
     /// Locks and read sections of the library that the thread is inside of. Owner alone.
     var forbidden = 0

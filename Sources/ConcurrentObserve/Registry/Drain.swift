@@ -12,7 +12,7 @@ extension ConcurrentObserveDiagnostics {
     @discardableResult
     public static func drain(deadline: ContinuousClock.Instant? = nil) -> DrainOutcome {
         if ThreadRecord.isInsideCallback { return .deferred }
-        OwnerWatch.shared.sweep()
+        OwnerWatch.sweep()
         return Reclaimer.shared.drain(until: deadline)
     }
 }

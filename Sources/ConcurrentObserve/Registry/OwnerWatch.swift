@@ -10,10 +10,7 @@ internal final class OwnerWatch: @unchecked Sendable {
     private let lock = ForkAwareLock()
     private var cores: [ObjectIdentifier: WeakCore] = [:]
 
-    private init() {
-        // In the child: a registry of the parent's may be locked by a thread that does not exist there; `drain` leaves it alone.
-        Fork.hold(lock) { OwnerWatch.shared.cores.removeAll() }
-    }
+    private init() { Fork.hold(lock) {} }
 
     /// Called under the core's lock: this lock is taken inside it, never the other way round.
     func add(_ core: RegistryCore) { lock.withLock { cores[ObjectIdentifier(core)] = WeakCore(core: core) } }
@@ -22,8 +19,9 @@ internal final class OwnerWatch: @unchecked Sendable {
     /// Ends every observation whose owner has died.
     ///
     /// - Complexity: O(owner-bound registries and their observers).
-    func sweep() {
-        let watched = lock.withLock { cores.values.compactMap(\.core) }
+    static func sweep() {
+        // Behind the gate: a thread that a fork catches in the middle of the first use would leave `shared` half made in the child.
+        let watched = ForkGate.pass { shared.lock.withLock { shared.cores.values.compactMap(\.core) } }
         for core in watched { core.sweepOwners() }
     }
 }

@@ -9,7 +9,7 @@ import Synchronization
 @safe internal final class RegistryCore: Retirable, @unchecked Sendable {
     // Unchecked: everything mutable is guarded by `lock`, or atomic.
 
-    let lock = Lock()
+    let lock = SourceLock()
     let label: String
 
     /// Where the source keeps the address of the current table; nil once the source is gone. Guarded.

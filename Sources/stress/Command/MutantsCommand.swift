@@ -38,7 +38,10 @@ struct MutantsCommand: ParsableCommand {
             for seed in seed..<seed + UInt64(seeds) {
                 let outcome = try ChildRun(mutant, seed: seed).run()
                 let catcher = mutant.catchers.first { $0.hasCaught(outcome) }
-                if catcher == nil { survivors += 1 }
+                if catcher == nil {
+                    survivors += 1
+                    StandardError.print(outcome.output)
+                }
                 let verdict = catcher?.text ?? "SURVIVED (exit \(outcome.exit))"
                 StandardError.print("\(mutant.name): \(verdict), \(outcome.timeText)")
                 table.add([mutant.name.description, mutant.scenario, "\(seed)", verdict, outcome.timeText])

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The lock of one source and its observations, which no thread holds while the process forks. (P18)
+///
+/// There are as many as there are sources, so that `fork` cannot take them all: it waits at the gate until every thread has
+/// left the one that it was in. Otherwise the child's reclaimer would meet locks whose holders do not exist.
+@usableFromInline
+internal struct SourceLock: ~Copyable, Sendable {
+    private let lock = Lock()
+
+    @usableFromInline
+    init() {}
+
+    /// Runs `body` while no other thread is inside a `withLock` of this lock. No source's lock may be taken inside.
+    @inline(__always)
+    borrowing func withLock<Result: ~Copyable>(_ body: () -> Result) -> Result {
+        ForkGate.pass { lock.withLock(body) }
+    }
+}
