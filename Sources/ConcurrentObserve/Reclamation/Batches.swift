@@ -69,12 +69,5 @@ internal final class Batches: @unchecked Sendable {
     // MARK: Fork
 
     func lockForFork() { lock.lockForFork() }
-    func unlockInParent() { lock.unlockAfterFork() }
-
-    /// In the child: nothing is awaited that the parent had taken; it is the parent's to reclaim. (P18)
-    func restartInChild(reclaimed: UInt) {
-        lock.unlockAfterFork()
-        self.reclaimed = reclaimed
-        open.removeAll()
-    }
+    func unlockAfterFork() { lock.unlockAfterFork() }
 }

@@ -46,6 +46,5 @@ internal final class CallbackAges: @unchecked Sendable {
     }
 
     func lockForFork() { lock.lockForFork() }
-    func unlockInParent() { lock.unlockAfterFork() }
-    func resetInChild() { lock.unlockAfterFork() }
+    func unlockAfterFork() { lock.unlockAfterFork() }
 }

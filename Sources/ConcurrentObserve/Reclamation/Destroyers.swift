@@ -63,8 +63,9 @@ internal final class Destroyers: @unchecked Sendable {
                 let isCrowded = waiting.count > Self.comfortableLength && !isBlocked
                 return (missingThreads(isCrowded: isCrowded), waiting.count > 0, isCrowded)
             }
-            for _ in 0..<missing { startThread() }
-            guard isCrowded else { return waits }
+            let hasStarted = (0..<missing).allSatisfy { _ in startThread() }
+            // Without a thread to be had, waiting would not help either.
+            guard isCrowded, hasStarted else { return waits }
             relief.wait(ticket, atMost: Self.patience)
         }
     }
@@ -94,20 +95,20 @@ internal final class Destroyers: @unchecked Sendable {
         return min(1 << min(stalls - 1, 6), limit - workers.count)
     }
 
-    private func startThread() {
+    /// False when there is no thread to be had: the reclaimer asks again after its next pass.
+    private func startThread() -> Bool {
         let worker = Worker()
         lock.withLock { workers[ObjectIdentifier(worker)] = worker }
-        if !LibraryThread.start(named: "observe-destroy", { Destroyers.shared.run(worker) }) {
-            // No thread to be had: the reclaimer asks again after its next pass.
-            _ = lock.withLock { workers.removeValue(forKey: ObjectIdentifier(worker)) }
-        }
+        if LibraryThread.start(named: "observe-destroy", { Destroyers.shared.run(worker) }) { return true }
+        _ = lock.withLock { workers.removeValue(forKey: ObjectIdentifier(worker)) }
+        return false
     }
 
     // MARK: The threads
 
-    /// One thread, and the batch of the item that it is destroying. Guarded by the lock.
+    /// One thread, and what it is destroying. Guarded by the lock.
     private final class Worker: @unchecked Sendable {
-        var batch: Batch?
+        var work: (item: Retirable, batch: Batch)?
     }
 
     private func run(_ worker: Worker) {
@@ -133,14 +134,14 @@ internal final class Destroyers: @unchecked Sendable {
         let item = lock.withLock { () -> Retirable? in
             if wasIdle { idle -= 1 }
             // In one step with taking the next, so that a fork never finds an item half finished.
-            worker.batch.take().map(Reclaimer.shared.batches.finished)
+            if let done = worker.work.take() { Reclaimer.shared.batches.finished(done.batch) }
             guard let work = waiting.popFirst() else {
                 idle += 1
                 return nil
             }
             lastBegun = .now
             begun &+= 1
-            worker.batch = work.batch
+            worker.work = work
             runsLow = waiting.count == Self.comfortableLength
             return work.item
         }
@@ -161,15 +162,18 @@ internal final class Destroyers: @unchecked Sendable {
     // MARK: Fork
 
     func lockForFork() { lock.lockForFork() }
-    func unlockInParent() { lock.unlockAfterFork() }
+    func unlockAfterFork() { lock.unlockAfterFork() }
 
-    /// In the child: no thread exists, and what waited is the parent's to destroy. (P18)
+    /// In the child: no thread exists; what each was destroying stays as it is, what waits is destroyed here too. (P18)
     func restartInChild() {
         lock.unlockAfterFork()
         idle = 0
-        for worker in workers.values { worker.batch = nil }
+        for worker in workers.values {
+            guard let work = worker.work.take() else { continue }
+            work.item.forsake()
+            Reclaimer.shared.batches.finished(work.batch)
+        }
         workers.removeAll()
-        while let work = waiting.popFirst() { abandon(work.item) }
     }
 
     /// First in, first out; amortised O(1) at both ends.

@@ -36,20 +36,21 @@ internal enum Fork {
             },
             {
                 curcu_after_fork_parent()
-                ThreadRecords.shared.unlockInParent()
-                Reclaimer.shared.batches.unlockInParent()
-                Destroyers.shared.unlockInParent()
-                CallbackAges.shared.unlockInParent()
+                ThreadRecords.shared.unlockAfterFork()
+                Reclaimer.shared.batches.unlockAfterFork()
+                Destroyers.shared.unlockAfterFork()
+                CallbackAges.shared.unlockAfterFork()
                 for (lock, _) in unsafe upper { lock.unlockAfterFork() }
                 registration.unlockAfterFork()
                 ForkGate.open()
-                Reclaimer.shared.unlockInParent()
+                Reclaimer.shared.unlockAfterFork()
             },
             {
                 curcu_after_fork_child()
                 ThreadRecords.shared.adoptInChild()
+                Reclaimer.shared.batches.unlockAfterFork()
                 Destroyers.shared.restartInChild()
-                CallbackAges.shared.resetInChild()
+                CallbackAges.shared.unlockAfterFork()
                 for (lock, inChild) in unsafe upper {
                     lock.unlockAfterFork()
                     inChild()

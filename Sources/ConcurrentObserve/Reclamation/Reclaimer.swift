@@ -207,17 +207,13 @@ internal final class Reclaimer: @unchecked Sendable {
     // MARK: Fork
 
     func lockForFork() { passLock.lockForFork() }
-    func unlockInParent() { passLock.unlockAfterFork() }
+    func unlockAfterFork() { passLock.unlockAfterFork() }
 
     /// In the child: the thread does not exist here; the next retirement starts one. (P18)
     ///
-    /// What the parent had retired is left alone: its locks may belong to threads that do not exist here, and what its
-    /// deinitialisers do is for the parent to do, once.
+    /// What waits to be reclaimed waits here too: no source's lock was held at the fork, and the child has its own copy of all.
     func restartInChild() {
         passLock.unlockAfterFork()
-        for item in held { abandon(item.item) }
-        held.removeAll()
-        batches.restartInChild(reclaimed: ThreadRecords.shared.retiredCount)
         isStarted.store(false, ordering: .relaxed)  // Relaxed: the child has one thread.
         isParked.store(true, ordering: .relaxed)
     }

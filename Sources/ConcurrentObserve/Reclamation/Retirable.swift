@@ -18,6 +18,9 @@ internal class Retirable: @unchecked Sendable {
     /// On a thread that may run user code if `hold` is `.current`, on the reclaimer's otherwise.
     func reclaim() { preconditionFailure("a retired item can be reclaimed") }
 
+    /// Called in the child of a fork that caught another thread in the middle of `reclaim`: nobody will finish that here.
+    func forsake() {}
+
     @usableFromInline
     init() {}
 
@@ -30,12 +33,6 @@ internal class Retirable: @unchecked Sendable {
         /// Held by open read sections, then by the frames that pin it. Reclaiming it runs none.
         case pin(UInt)
     }
-}
-
-/// Keeps an item, and with it all that it holds, for ever: in the child of a fork it is the parent's to reclaim.
-internal func abandon(_ item: Retirable) {
-    // Safe: one reference too many is what is meant.
-    _ = unsafe Unmanaged.passRetained(item)
 }
 
 extension Retirable {

@@ -147,6 +147,17 @@ extension UnsafeMutablePointer<ThreadRecord> {
         }
     }
 
+    /// Forgets what the record's last thread was doing, which does not exist any more.
+    fileprivate func clear() {
+        unsafe forEachFrame { frame in
+            // Release, both: as at the end of a pass.
+            unsafe frame.pointee.current.store(0, ordering: .releasing)
+            unsafe frame.pointee.pin.store(0, ordering: .releasing)
+        }
+        unsafe pointee.depth = 0
+        unsafe pointee.userCode = 0
+    }
+
     /// Visits every frame of the record, in use or not. Any thread.
     func forEachFrame(_ body: (UnsafeMutablePointer<Frame>) -> Void) {
         // Safe: records and their blocks of frames are never freed.
@@ -281,27 +292,16 @@ extension UnsafePointer where Pointee: ~Copyable {
     // MARK: Fork
 
     func lockForFork() { lock.lockForFork() }
-    func unlockInParent() { lock.unlockAfterFork() }
+    func unlockAfterFork() { lock.unlockAfterFork() }
 
-    /// In the child, which has one thread, so that every access is relaxed: forgets what the threads that do not exist here were doing, and frees their records for others. (P18)
+    /// In the child: forgets what the threads that do not exist here were doing, and frees their records for others. (P18)
     func adoptInChild() {
         lock.unlockAfterFork()
         let own = unsafe curcu_get_thread_record()
         unsafe free = nil
         unsafe forEach { record in
-            // What was retired is the parent's to reclaim: nobody takes it here.
-            unsafe record.pointee.retired.store(0, ordering: .relaxed)
-            unsafe record.pointee.takenCount.store(
-                record.pointee.retiredCount.load(ordering: .relaxed),
-                ordering: .relaxed
-            )
             guard unsafe UnsafeMutableRawPointer(record) != own else { return }
-            unsafe record.forEachFrame { frame in
-                unsafe frame.pointee.current.store(0, ordering: .relaxed)
-                unsafe frame.pointee.pin.store(0, ordering: .relaxed)
-            }
-            unsafe record.pointee.depth = 0
-            unsafe record.pointee.userCode = 0
+            unsafe record.clear()
             unsafe record.pointee.isReclaiming = false
             unsafe record.pointee.nextFree = free
             unsafe free = record

@@ -9,7 +9,9 @@ public struct ObservationHandle: Sendable, Hashable {
     @inlinable
     internal init(_ observer: Observer) { self.observer = observer }
 
-    /// Whether the observation has not ended. Any thread; never waits for user code. (P12, P13)
+    /// Whether the observation has not ended. Any thread; never waits for a callback. (P12, P13)
+    ///
+    /// To look at an owner is to hold it for a moment: its `deinit` may run here if that was the last reference.
     public var isActive: Bool { observer.isActive }
 
     /// Ends the observation, as `ObservationToken.cancel()` does. (P8)

@@ -28,6 +28,8 @@ extension ObservationToken {
         if observer.core.unlink(observer, .cancelled) {
             observer.finishAfterCallbacks()
         } else {
+            // Somebody else has ended it, and the reclaimer may be pausing; after a fork it may not be running yet.
+            if !observer.isFinished { Reclaimer.shared.wake(urgently: true) }
             var wait = Backoff()
             while !observer.isFinished { wait.pause() }
         }

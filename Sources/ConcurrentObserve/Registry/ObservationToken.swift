@@ -28,7 +28,8 @@ public final class ObservationToken: Sendable {
     /// Calls `body` with the reason once the observation has ended: after its last callback, once. (P12)
     ///
     /// It runs on a thread of the library, or on the one that waits in `cancelAndWait()`; if the observation has ended and
-    /// its closure is destroyed already, at once, before `onEnd` returns. Several bodies run in the order of their registration.
+    /// its closure is destroyed already, at once, before `onEnd` returns. Bodies that were registered before the end run in the order
+    /// of their registration.
     ///
     /// - Parameter body: Called under no lock; it counts as inside a callback.
     public func onEnd(_ body: @escaping @Sendable (ObservationEnd) -> Void) {

@@ -43,6 +43,11 @@ internal final class Observer: Retirable, @unchecked Sendable {
 
     override var hold: Hold { .current(address) }
     override func reclaim() { finish() }
+
+    override func forsake() {
+        // Release: pairs with the acquire in isFinished. The child has one thread; whoever waits there waits no longer.
+        state.store(state.load(ordering: .relaxed) | ObserverState.finished, ordering: .releasing)
+    }
 }
 
 /// The bits of an observer's mark.

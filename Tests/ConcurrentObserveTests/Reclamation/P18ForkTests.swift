@@ -126,6 +126,26 @@ extension Promises.P18ForkTests {
         }
     }
 
+    @Test("P18 What was cancelled just before the fork is destroyed in the child too, once, and waits for it end")
+    func cancelledBefore() async {
+        await #expect(processExitsWith: .success) {
+            check(useEverything(), "before the fork")
+            let registry = ObserverRegistry<Int>()
+            for round in 0..<50 {
+                let lives = Lives()
+                let life = Slot(lives.make())
+                let token = registry.observe { [life = life.take()] _ in life?.touch() }
+                token.cancel()
+                let status = inChild {
+                    // Destroyed here, or, if the fork came in the middle of it, left as it was: the wait ends.
+                    waitsForTheEnd(of: token) && useEverything()
+                }
+                check(status == 0, "the child of round \(round): \(status)")
+                check(waitsForTheEnd(of: token) && lives.alive == 0, "the parent in round \(round)")
+            }
+        }
+    }
+
     @Test("P18 Threads of the child meet at one registry")
     func threadsOfTheChild() async {
         await #expect(processExitsWith: .success) {
