@@ -21,7 +21,7 @@ extension Scenario {
         leastThreads: 3
     ) { epoch in
         let registry = ObserverRegistry<UInt64>()
-        let slots = (0..<4).map { _ in Slot() }
+        let slots = (0..<4).map { _ in Place<Subject>() }
 
         epoch.load { lane in
             let slot = slots[lane.generator.below(slots.count)]
@@ -39,12 +39,12 @@ extension Scenario {
                 lane.end(slot.exchange(subject))
             case 5:
                 // The token stays in its slot, for others to end it as well.
-                guard let subject = slot.subject else { return }
+                guard let subject = slot.content else { return }
                 if subject.probe.isRunning { lane.hit(0) }
                 if subject.probe.isEnding { lane.hit(1) }
                 lane.cancelAndWait(subject)
             case 6:
-                guard let subject = slot.subject else { return }
+                guard let subject = slot.content else { return }
                 lane.begin("cancel")
                 if subject.probe.isEnding { lane.hit(1) }
                 subject.probe.markEnding()
@@ -57,20 +57,6 @@ extension Scenario {
 
         for slot in slots { slot.exchange(nil).map { epoch.finish($0) } }
         epoch.checkRest()
-    }
-}
-
-/// A place where threads find and replace an observation.
-private final class Slot: Sendable {
-    private let content = Guarded<Subject?>(nil)
-
-    var subject: Subject? { content.withLock { $0 } }
-
-    func exchange(_ subject: Subject?) -> Subject? {
-        content.withLock { content in
-            defer { content = subject }
-            return content
-        }
     }
 }
 
@@ -89,7 +75,7 @@ extension Lane {
     }
 
     /// In a callback: ends whatever is in the slot, most often the observation that is being called.
-    fileprivate func endFromWithin(_ slot: Slot) {
+    fileprivate func endFromWithin(_ slot: Place<Subject>) {
         guard let subject = slot.exchange(nil) else { return }
         subject.probe.markEnding()
         if generator.oneIn(2) {

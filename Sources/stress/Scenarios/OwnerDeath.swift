@@ -11,7 +11,7 @@ extension Scenario {
             "P13.not-after-deinit", "P13.death-noticed", "P13.hears-while-alive", "P12.end-once", "P14.nothing-left",
             "P16.backlog-drains", "P5.no-lock-around-user-code", "memory.table-in-use",
         ],
-        windows: ["called with its owner", "owner died in a callback", "ended as ownerDeleted"]
+        windows: ["called with its owner", "noticed by a notification", "ended as ownerDeleted"]
     ) { epoch in
         let registry = ObserverRegistry<UInt64>()
         let ends = Atomic<Int>(0)

@@ -15,7 +15,7 @@ extension Scenario {
         windows: ["source died with tokens alive", "cancelled before the source died", "dropped in a callback"],
         leastThreads: 3
     ) { epoch in
-        let slots = (0..<4).map { _ in SourceSlot() }
+        let slots = (0..<4).map { _ in Place<Source>() }
 
         epoch.load { lane in
             let slot = slots[lane.generator.below(slots.count)]
@@ -41,17 +41,17 @@ extension Scenario {
                 lane.endSource(source, subjects)
             case 2:
                 lane.begin("cancel a token")
-                guard let subject = slot.source?.subjects.randomElement(using: &lane.generator) else { return }
+                guard let subject = slot.content?.subjects.randomElement(using: &lane.generator) else { return }
                 subject.cancel()
                 lane.hit(1)
             case 3:
                 lane.begin("register")
-                guard let source = slot.source else { return }
+                guard let source = slot.content else { return }
                 let subject = lane.observe(source.registry)
                 lane.pass(source.registry, watching: subject.probe)
             default:
                 lane.begin("notify")
-                guard let source = slot.source else { return }
+                guard let source = slot.content else { return }
                 lane.pass(source.registry)
             }
         }
@@ -69,19 +69,6 @@ private final class Source: Sendable {
 
     var subjects: [EndedSubject] { kept.withLock { $0 } }
     func keep(_ subjects: [EndedSubject]) { kept.withLock { $0 = subjects } }
-}
-
-private final class SourceSlot: Sendable {
-    private let content = Guarded<Source?>(nil)
-
-    var source: Source? { content.withLock { $0 } }
-
-    func exchange(_ source: Source?) -> Source? {
-        content.withLock { content in
-            defer { content = source }
-            return content
-        }
-    }
 }
 
 /// An observation whose end is recorded.
