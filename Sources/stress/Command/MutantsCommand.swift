@@ -50,7 +50,7 @@ struct MutantsCommand: ParsableCommand {
         // The same without a bug, for as long as the most patient of the scenario's mutants: nothing may be caught.
         for scenario in Set(chosen.map(\.scenario)).sorted() {
             let budget = chosen.filter { $0.scenario == scenario }.map(\.budget).max()!
-            let outcome = try ChildRun(scenario: scenario, mutant: nil, point: nil, seed: seed, budget: budget).run()
+            let outcome = try ChildRun(control: scenario, seed: seed, budget: budget).run()
             let verdict = outcome.isClean ? "nothing" : "FAILED (exit \(outcome.exit))"
             StandardError.print("control \(scenario): \(verdict), \(outcome.timeText)")
             table.add(["none (control)", scenario, "\(seed)", verdict, outcome.timeText])

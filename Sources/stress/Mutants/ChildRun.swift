@@ -8,6 +8,7 @@ struct ChildRun {
     let scenario: String
     let mutant: StaticString?
     let point: StaticString?
+    let isPerturbed: Bool
     let seed: UInt64
     let budget: Duration
 
@@ -22,18 +23,15 @@ struct ChildRun {
         var timeText: String { "\((seconds * 10).rounded() / 10) s" }
     }
 
-    init(scenario: String, mutant: StaticString?, point: StaticString?, seed: UInt64, budget: Duration) {
-        (self.scenario, self.mutant, self.point, self.seed, self.budget) = (scenario, mutant, point, seed, budget)
+    /// The scenario as it should be.
+    init(control scenario: String, seed: UInt64, budget: Duration) {
+        (self.scenario, self.seed, self.budget) = (scenario, seed, budget)
+        (mutant, point, isPerturbed) = (nil, nil, true)
     }
 
     init(_ mutant: Mutant, seed: UInt64) {
-        self.init(
-            scenario: mutant.scenario,
-            mutant: mutant.name,
-            point: mutant.point,
-            seed: seed,
-            budget: mutant.budget
-        )
+        (scenario, self.seed, budget) = (mutant.scenario, seed, mutant.budget)
+        (self.mutant, point, isPerturbed) = (mutant.name, mutant.point, mutant.isPerturbed)
     }
 
     func run() throws -> Outcome {
@@ -43,6 +41,7 @@ struct ChildRun {
             "run", scenario, "--seed", "\(seed)", "--duration", "\(Int(budget.seconds * 1000))ms", "--fail-fast",
         ]
         if let mutant { arguments += ["--mutant", mutant.description] }
+        if !isPerturbed { arguments += ["--perturb", "none"] }
         if let point { arguments += ["--hot", point.description] }
         process.arguments = arguments
         var environment = ProcessInfo.processInfo.environment
@@ -75,9 +74,9 @@ extension Mutant.Catcher {
         case .invariant(let name): outcome.exit == StressExit.violated.rawValue && outcome.output.contains(": \(name):")
         case .crash: outcome.wasKilled || outcome.exit == StressExit.crash.rawValue
         case .hang: outcome.exit == StressExit.hang.rawValue
-        case .report(.thread): outcome.output.contains("WARNING: ThreadSanitizer")
+        case .report(.thread): outcome.output.contains("SUMMARY: ThreadSanitizer")
         case .model: false
-        case .report(.address): outcome.output.contains("ERROR: AddressSanitizer")
+        case .report(.address): outcome.output.contains("SUMMARY: AddressSanitizer")
         }
     }
 }

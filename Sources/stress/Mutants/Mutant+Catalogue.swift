@@ -82,7 +82,7 @@ extension Mutant {
         // Sanitizers
         Mutant("grace period does nothing", "notification-storm", [.report(.address)], at: "walk.head", .seconds(60)),
         Mutant("grace period does nothing", "notification-storm", [.report(.thread)], at: "walk.head", .seconds(60)),
-        Mutant("relaxed publish", "notification-storm", [.report(.thread)], at: "walk.pinned", .seconds(60)),
+        Mutant("relaxed publish", "notification-storm", [.report(.thread)], isPerturbed: false, .seconds(60)),
     ]
 
     private static let calledTooLate: [Catcher] = [
@@ -95,8 +95,16 @@ extension Mutant {
         _ scenario: String,
         _ catchers: [Catcher],
         at point: StaticString? = nil,
+        isPerturbed: Bool = true,
         _ budget: Duration = .seconds(10)
     ) {
-        self.init(name: name, scenario: scenario, catchers: catchers, point: point, budget: budget)
+        self.init(
+            name: name,
+            scenario: scenario,
+            catchers: catchers,
+            point: point,
+            isPerturbed: isPerturbed,
+            budget: budget
+        )
     }
 }

@@ -10,6 +10,9 @@ struct Mutant: Sendable {
     let catchers: [Catcher]
     /// The injection point where threads are delayed: the race's window. Without one, the seed chooses.
     let point: StaticString?
+    /// Whether threads are delayed at injection points. Not where a missing ordering is looked for: what the delays do orders the
+    /// threads in ThreadSanitizer's eyes.
+    let isPerturbed: Bool
     /// How long the scenario runs at most.
     let budget: Duration
 
