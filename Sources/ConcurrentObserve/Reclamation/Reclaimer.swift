@@ -8,7 +8,7 @@ import Synchronization
 /// It works batch by batch: take everything that is retired, one barrier for all of it, then the list of threads and one scan.
 /// An item that some frame holds is put aside and looked at again; it never delays another.
 internal final class Reclaimer: @unchecked Sendable {
-    // Unchecked: `held` and `ages` are guarded by `passLock`; the rest is constant, atomic or locks by itself.
+    // Unchecked: `held` is guarded by `passLock`; the rest is constant, atomic or locks by itself.
     static let shared = Reclaimer()
 
     private let passLock = ForkAwareLock()
