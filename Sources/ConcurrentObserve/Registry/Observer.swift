@@ -45,7 +45,7 @@ internal final class Observer: Retirable, @unchecked Sendable {
     override func reclaim() { finish() }
 
     override func forsake() {
-        // Release: pairs with the acquire in isFinished. The child has one thread; whoever waits there waits no longer.
+        // Release: pairs with the acquire in isFinished. Relaxed: the child has one thread. Whoever waits there waits no longer.
         state.store(state.load(ordering: .relaxed) | ObserverState.finished, ordering: .releasing)
     }
 }
@@ -123,12 +123,13 @@ extension Observer {
 extension Observer {
     /// Whether the mark is set: no look at the owner.
     var isMarkedActive: Bool {
-        // Acquire: whoever sees the end sees what came before it.
+        // Acquire: pairs with the release in markEnded(_:).
         state.load(ordering: .acquiring) & ObserverState.active != 0
     }
 
     /// Whether the observation goes on. Notices a dead owner. (P13)
     var isActive: Bool {
+        // Acquire: pairs with the release in markEnded(_:).
         let state = state.load(ordering: .acquiring)
         guard state & ObserverState.active != 0 else { return false }
         guard state & ObserverState.ownerBound != 0, hasLostOwner else { return true }
@@ -154,10 +155,11 @@ extension Observer {
 
     /// Marks the end. Under the core's lock.
     func markEnded(_ reason: ObservationEnd) {
-        // Relaxed: whoever destroys the closure executes the heavy barrier between this and its look at the frames.
+        // Release: pairs with the acquires in isActive and isMarkedActive. Walkers need none: whoever destroys the closure executes
+        // the heavy barrier between this and its look at the frames. The load is relaxed: under the lock.
         state.store(
             state.load(ordering: .relaxed) & ~ObserverState.active | reason.rawValue << ObserverState.endShift,
-            ordering: .relaxed
+            ordering: .releasing
         )
         ThreadRecord.countLiveObserver(-1)
     }
