@@ -8,7 +8,8 @@ let package = Package(
     name: "Benchmarks",
     dependencies: [
         // The name, not the folder's: a checkout may be called anything.
-        .package(name: "ConcurrentObserve", path: "..")
+        .package(name: "ConcurrentObserve", path: ".."),
+        .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
     ],
     targets: [
         .target(
@@ -17,7 +18,12 @@ let package = Package(
         ),
         .executableTarget(
             name: "bench",
-            dependencies: ["CReference", .product(name: "ConcurrentObserve", package: "ConcurrentObserve")],
+            dependencies: [
+                "CReference",
+                .product(name: "ConcurrentObserve", package: "ConcurrentObserve"),
+                .product(name: "OpenCombine", package: "OpenCombine"),
+                .product(name: "OpenCombineDispatch", package: "OpenCombine"),
+            ],
             swiftSettings: [.enableUpcomingFeature("ExistentialAny")]
         ),
     ],

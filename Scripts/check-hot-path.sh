@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Proves that a notification takes no lock, executes no atomic read-modify-write, fence or system call, counts no reference
-# and allocates nothing (P15), and that the library that users build contains nothing of the instrumented build: builds a
-# client exactly as a user would and disassembles what it links.
+# Proves that a notification, of a registry and of a property, takes no lock, executes no atomic read-modify-write, fence or
+# system call, counts no reference and allocates nothing (P15); that reading a property does no more than that and, where the
+# value is its own bits, calls nothing; and that the library that users build contains nothing of the instrumented build:
+# builds a client exactly as a user would and disassembles what it links.
 #
-# Then it proves that it can fail: the same check must reject notifications that were made bad on purpose.
+# Then it proves that it can fail: the same check must reject notifications and readers that were made bad on purpose.
 #
 # usage: Scripts/check-hot-path.sh [--no-variants]
 # Exit codes: 0 holds, 1 something is forbidden, 2 the check itself is broken, 4 it cannot judge on this machine.
@@ -71,6 +72,34 @@ for number in 0..<CommandLine.arguments.count {
     pairs.notify((number, CommandLine.arguments[number]))
 }
 tokens.forEach { \$0.cancel() }
+
+let count = Observed(0)
+let pair = Observed((0, 0))
+let flag = Observed(false)
+let name = Observed("short")
+
+@inline(never) func readCount(_ property: Observed<Int>) -> Int { property.value }
+@inline(never) func readPair(_ property: Observed<(Int, Int)>) -> (Int, Int) { property.value }
+@inline(never) func readFlag(_ property: Observed<Bool>) -> Bool { property.value }
+@inline(never) func readName(_ property: Observed<String>) -> String { property.value }
+
+final class Thing: Sendable { let number = CommandLine.arguments.count }
+let thing = Observed(Thing())
+@inline(never) func lendThing(_ property: Observed<Thing>) -> Thing { property.withValue { copy \$0 } }
+print(lendThing(thing).number)
+
+let observations = [
+    count.observe { print(\$0.version) }, pair.observe { print(\$0.version) }, flag.observe { print(\$0.version) },
+    count.observeValues { print(\$0) }, count.observe(options: .old) { print(\$0.version) },
+]
+for argument in CommandLine.arguments {
+    count.value = argument.count
+    pair.value = (argument.count, 1)
+    flag.value = argument.isEmpty
+    name.value = argument
+    print(readCount(count), readPair(pair), readFlag(flag), readName(name))
+}
+observations.forEach { \$0.cancel() }
 END
 }
 
@@ -82,6 +111,13 @@ build_client() {
         exit 2
     fi
     echo "$(swift build -c release --package-path "$1" --show-bin-path)/client"
+}
+
+# follow EXECUTABLE MANGLED NAME ALLOWED OBSERVERS [ONCE [SHORT]]: follows one function; hot-path.awk says what the words mean.
+follow() {
+    objdump -d --no-show-raw-insn --disassemble="$2" "$1" |
+        awk -v name="$3" -v allowed="$4" -v observers="$5" -v once="${6:-}" -v short="${7:-0}" \
+            -v relocations="$work/relocations" -f "$scripts/hot-path.awk"
 }
 
 # --- The notification path ------------------------------------------------------------------------------------------
@@ -103,10 +139,94 @@ check_walk() {
         local allowed="$cold"
         # The test for observers, then the walk.
         [[ "$mangled" == *C6notifyyyxF* ]] && allowed="$cold|16ObserverRegistryC7deliveryyxF"
-        objdump -d --no-show-raw-insn --disassemble="$mangled" "$1" |
-            awk -v name="$plain" -v allowed="$allowed" -v relocations="$work/relocations" -f "$scripts/hot-path.awk" ||
-            verdict=1
+        local observers=some
+        [[ "$plain" == *notify* ]] && observers=any
+        follow "$1" "$mangled" "$plain" "$allowed" "$observers" || verdict=1
     done < <(paste "$work/symbols" "$work/names")
+    return "$verdict"
+}
+
+# --- Properties -----------------------------------------------------------------------------------------------------
+
+# The copy of a boxed value: it is retained, once, in the read section.
+readonly box='9ValueCellV11copyFromBox'
+readonly retain='^swift_(bridgeObjectR|r)etain(@plt)?$'
+
+# check_property EXECUTABLE: follows the readers of properties, and what tells their observers of a change.
+check_property() {
+    local mangled plain verdict=0
+    objdump -R "$1" >"$work/relocations"
+    nm "$1" | awk '$2 ~ /^[tT]$/ { print $3 }' | sort -u >"$work/all"
+
+    local reader
+    for reader in readCount readPair readFlag readName; do
+        mangled="$(grep -E "^[$]s6client[0-9]+$reader" "$work/all" || true)"
+        if [ "$(grep -c . <<<"$mangled")" -ne 1 ]; then
+            echo "check-hot-path: the client contains no function $reader, or several"
+            return 1
+        fi
+        plain="$(swift demangle --simplified --compact <<<"$mangled")"
+        case "$reader" in
+        # Strings that reference something take the way through the box.
+        readName) follow "$1" "$mangled" "$plain" "$box" none "" 1 || verdict=1 ;;
+        *) follow "$1" "$mangled" "$plain" '^$' none || verdict=1 ;;
+        esac
+    done
+    check_each "$1" "$box.*SS_T" none "$retain|^urcu_bp_register(@plt)?\$" "$retain" || verdict=1
+
+    check_lend "$1" || verdict=1
+
+    # Whether paths lead through the property, or mailboxes hear of it: loads, and nothing is called.
+    check_each "$1" "12ObserverListV12mayHaveLinksSbvg\$" none '^$' || verdict=1
+    check_each "$1" "12ObserverListV23mayHaveOrderedObserversSbvg\$" none '^$' || verdict=1
+
+    # The walk, and what it does for each observer, which is or is not a function of its own. Where paths lead through the property
+    # they are wired anew first, and where there are mailboxes these are woken, which is theirs to pay.
+    local links='12ObserverListV(12mayHaveLinks|11rewirePaths|23mayHaveOrderedObservers|4wakey)'
+    local type
+    for type in Si Sb Si_Sit; do
+        check_each "$1" "8ObservedC7deliver.*[FU_]${type}_T" any "$cold|$links|8ObservedC7deliver.*U_${type}_T" || verdict=1
+        if ! grep -E 'calls of observers: [1-9]' "$work/each" >/dev/null; then
+            echo "    FORBIDDEN no observer is called: this is not the walk of $type"
+            verdict=1
+        fi
+    done
+    return "$verdict"
+}
+
+# check_lend EXECUTABLE: what a body makes of a lent value is retained while the value is pinned, not later: the optimiser moves
+# a retain across a store, atomic or not.
+check_lend() {
+    local mangled
+    mangled="$(grep -E '8ObservedC9withValue.*lendThing' "$work/all" || true)"
+    if [ "$(grep -c . <<<"$mangled")" -ne 1 ]; then
+        echo "check-hot-path: the client contains no specialised withValue, or several"
+        return 1
+    fi
+    objdump -d --no-show-raw-insn --disassemble="$mangled" "$1" | awk '
+        /call +.*<swift_retain/ { if (cleared) { print "    FORBIDDEN a retain after the pin is cleared: " $0; bad = 1 } else retained = 1 }
+        /movq +\$0x0,/ { cleared = 1 }
+        END {
+            if (!retained && !bad) { print "    FORBIDDEN nothing is retained: this is not the body that was asked for"; bad = 1 }
+            if (!cleared) { print "    FORBIDDEN no pin is cleared"; bad = 1 }
+            if (!bad) print "lending: retained, then unpinned"
+            exit bad
+        }'
+}
+
+# check_each EXECUTABLE PATTERN OBSERVERS ALLOWED [ONCE]: follows every function whose symbol matches; there must be one.
+check_each() {
+    local mangled verdict=0
+    : >"$work/each"
+    while read -r mangled; do
+        follow "$1" "$mangled" "$(swift demangle --simplified --compact <<<"$mangled")" "$4" "$3" "${5:-}" >>"$work/each" ||
+            verdict=1
+    done < <(grep -E "$2" "$work/all")
+    cat "$work/each"
+    if [ ! -s "$work/each" ]; then
+        echo "check-hot-path: the client contains no function like $2"
+        verdict=1
+    fi
     return "$verdict"
 }
 
@@ -124,19 +244,24 @@ instrumentation_in() {
 # --- The variants that must be rejected -----------------------------------------------------------------------------
 
 readonly walk=Sources/ConcurrentObserve/Registry/ObserverList+Walk.swift
+readonly property=Sources/ConcurrentObserve/Property/Observed.swift
+readonly announcing=Sources/ConcurrentObserve/Property/ObserverList+Changes.swift
+readonly frame=Sources/ConcurrentObserve/Reclamation/Frame.swift
+readonly cell=Sources/ConcurrentObserve/Property/ValueCell.swift
 
-# variant NAME EXPECTED SED-PROGRAM [DECLARATION]: changes the walk in the copy, and expects the check to find EXPECTED.
+# variant CHECK FILE NAME EXPECTED SED-PROGRAM [DECLARATION]: changes the file in the copy, and expects the check to find EXPECTED.
 variant() {
-    cp "$checkout/$walk" "$work/copy/$walk"
-    sed -E -i "$3" "$work/copy/$walk"
-    printf '%s\n' "${4:-}" >>"$work/copy/$walk"
-    if head -n -1 "$work/copy/$walk" | cmp -s - "$checkout/$walk"; then
-        echo "check-hot-path: variant '$1' changes nothing: the walk reads differently now" >&2
+    local check="$1" file="$2" executable
+    shift 2
+    sed -E "$3" "$checkout/$file" >"$work/copy/$file"
+    if cmp -s "$work/copy/$file" "$checkout/$file"; then
+        echo "check-hot-path: variant '$1' changes nothing: $file reads differently now" >&2
         exit 2
     fi
-    local executable
+    printf '%s\n' "${4:-}" >>"$work/copy/$file"
     executable="$(build_client "$work/variant")"
-    if check_walk "$executable" >"$work/report"; then
+    cp "$checkout/$file" "$work/copy/$file"
+    if "$check" "$executable" >"$work/report"; then
         echo "check-hot-path: BROKEN: accepts the variant '$1'" >&2
         exit 2
     fi
@@ -154,27 +279,57 @@ check_variants() {
     make_client "$work/variant" ConcurrentObserve "$work/copy"
 
     local call='^( *)call\(observer\)$'
-    variant "counts a reference" swift_retain \
+    variant check_walk "$walk" "counts a reference" swift_retain \
         "s/$call/\1let probe = unsafe Unmanaged<Observer>.fromOpaque(UnsafeRawPointer(bitPattern: observer)!).retain()\n\1call(observer)\n\1unsafe probe.release()/"
-    variant "adds atomically" "read-modify-write" \
+    variant check_walk "$walk" "adds atomically" "read-modify-write" \
         "s/$call/\1unsafe frame.pointee.passes.add(1, ordering: .relaxed)\n\1call(observer)/"
-    variant "takes a mutex" "read-modify-write" \
+    variant check_walk "$walk" "takes a mutex" "read-modify-write" \
         "s/$call/\1probe.withLock { \$0 += 1 }\n\1call(observer)/" \
         '@usableFromInline internal let probe = Mutex(0)'
-    variant "allocates" "ArrayBuffer|swift_allocObject" \
+    variant check_walk "$walk" "allocates" "ArrayBuffer|swift_allocObject" \
         "s/$call/\1unsafe probe(observer)\n\1call(observer)/" \
         '@inlinable @inline(__always) internal func probe(_ address: UInt) { var list: [UInt] = []; list.append(address); probeSink(list) }
 @inlinable @inline(never) internal func probeSink(_ list: [UInt]) { if list.count > 9 { print(list) } }'
-    variant "fences" "a fence|read-modify-write" \
+    variant check_walk "$walk" "fences" "a fence|read-modify-write" \
         "s/$call/\1atomicMemoryFence(ordering: .sequentiallyConsistent)\n\1call(observer)/"
-    variant "fences where membarrier is in use" fullFence \
+    variant check_walk "$walk" "fences where membarrier is in use" fullFence \
         's/AsymmetricBarrier\.light\(fenced: fenced\)/AsymmetricBarrier.light(fenced: true)/'
-    variant "confuses when to fence" fullFence \
+    variant check_walk "$walk" "confuses when to fence" fullFence \
         's/let fenced = !AsymmetricBarrier/let fenced = AsymmetricBarrier/'
 
-    # The traces are found where they are: the instrumented library, which is no product, becomes one in the copy.
-    cp "$checkout/$walk" "$work/copy/$walk"
-    sed -i '0,/products: \[/s//products: [ .library(name: "ConcurrentObserveInstrumented", targets: ["ConcurrentObserveInstrumented"]),/' \
+    local get='^( *@inlinable @inline\(__always\) get \{) cell.copy\(\) \}$'
+    variant check_property "$property" "reads under a mutex" "read-modify-write" \
+        "s/$get/\1 probe.withLock { \$0 += 1 }; return cell.copy() }/" \
+        'import Synchronization
+@usableFromInline internal let probe = Mutex(0)'
+    variant check_property "$property" "reads with a reference counted" "swift_retain" \
+        "s/$get/\1 let probe = unsafe Unmanaged.passUnretained(self as any AnyObject).retain(); defer { unsafe probe.release() }; return cell.copy() }/"
+    variant check_property "$cell" "reads every string from its box" "nothing returns without a call" \
+        's/Encoding\.isAlwaysInline \|\| _fastPath\(words\.second != 0\)/Encoding.isAlwaysInline/'
+    local body='^( *)let result = body\(words, version\)$'
+    variant check_property "$cell" "copies from the box under a mutex" "read-modify-write" \
+        "s/$body/\1probe.withLock { \$0 += 1 }\n\1let result = body(words, version)/" \
+        '@usableFromInline internal let probe = Mutex(0)'
+    variant check_property "$cell" "copies from the box twice" "swift_(bridgeObjectR|r)elease|second call" \
+        "s/$body/\1let probe = body(words, version)\n\1withExtendedLifetime(probe) {}\n\1let result = body(words, version)/"
+
+    variant check_property "$frame" "lends without keeping the compiler back" "after the pin is cleared" \
+        's/^ *curcu_compiler_barrier\(\)$//'
+
+    local forms='^( *)forms\.call\(observer, state: state\)$'
+    variant check_property "$announcing" "tells of a change under a mutex" "read-modify-write" \
+        "s/$forms/\1probe.withLock { \$0 += 1 }\n&/" \
+        'import Synchronization
+@usableFromInline internal let probe = Mutex(0)'
+    variant check_property "$announcing" "copies an array to tell of a change" "ArrayBuffer|swift_allocObject" \
+        "s/$forms/\1probe(observer)\n&/" \
+        '@inlinable @inline(__always) internal func probe(_ address: UInt) { var list: [UInt] = []; list.append(address); probeSink(list) }
+@inlinable @inline(never) internal func probeSink(_ list: [UInt]) { if list.count > 9 { print(list) } }'
+    variant check_property "$announcing" "counts a reference to tell of a change" "swift_retain" \
+        "s/$forms/\1let probe = unsafe Unmanaged<Observer>.fromOpaque(UnsafeRawPointer(bitPattern: observer)!).retain()\n&\n\1unsafe probe.release()/"
+
+    # The traces are found where they are: in the copy, the instrumented build becomes the product.
+    sed -i 's/"ConcurrentObserve", targets: \["ConcurrentObserve"\]/"ConcurrentObserveInstrumented", targets: ["ConcurrentObserveInstrumented"]/' \
         "$work/copy/Package.swift"
     make_client "$work/instrumented" ConcurrentObserveInstrumented "$work/copy"
     instrumentation_in "$(build_client "$work/instrumented")" >"$work/report"
@@ -194,6 +349,7 @@ verdict=0
 make_client "$work/client" ConcurrentObserve "$checkout"
 client="$(build_client "$work/client")"
 check_walk "$client" || verdict=1
+check_property "$client" || verdict=1
 
 instrumentation_in "$client" >"$work/traces"
 if [ -s "$work/traces" ]; then

@@ -34,23 +34,33 @@ Instrumentation/Instrumentation+Stress.swift
 Reclamation/CallbackAges.swift
 Reclamation/Diagnostics.swift
 Reclamation/EventCount.swift
-Reclamation/Fork.swift
 Reclamation/ForbiddenSections.swift
+Reclamation/Fork.swift
 Reclamation/ForkGate.swift
 Reclamation/FrameScan.swift
 Reclamation/LibraryThread.swift
 Reclamation/Lock.swift
 Reclamation/Reclaimer.swift
 Reclamation/Retirable.swift
-Reclamation/ThreadRecord.swift
+Reclamation/ThreadRecord+Passage.swift
 Reclamation/ThreadRecord+Retire.swift
+Reclamation/ThreadRecord.swift
+Registry/Callback.swift
+Registry/Observer+Visit.swift
 Registry/Observer.swift
-Registry/ObserverList.swift
 Registry/ObserverList+Walk.swift
-Registry/ObserverRegistry.swift
+Registry/ObserverList.swift
 Registry/ObserverTable.swift
 Registry/Quarantine.swift
 Registry/RegistryCore.swift
+Property/MutationLock.swift
+Property/ValueBox.swift
+Property/ValueCell.swift
+Property/ValueEncoding.swift
+Delivery/IsolatedCallback.swift
+Delivery/OrderedObservation.swift
+Delivery/Subscription.swift
+Delivery/Waiter.swift
 "
 
 # code FILE…: the sources without comments and strings, each line as "FILE:LINE:text".

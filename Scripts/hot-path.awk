@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Follows the main path of one disassembled function (objdump -d --no-show-raw-insn, AT&T syntax, x86-64) and prints what it
-# finds there that a notification must not do. (P15)
+# finds there that a notification, or a reader, must not do. (P15)
 #
-# Variables: name (shown), allowed (regular expression of symbols that may be called), relocations (file: objdump -R).
+# Variables: name (shown), allowed (regular expression of symbols that may be called), relocations (file: objdump -R),
+# observers (calls of observers, through their addresses: some, any number, or none), once (regular expression of symbols that
+# may be called in one place only; none if empty), short (1: there must be a way to a return on which nothing is called).
 # Exit code: 0 nothing found, 1 something found, 3 not a function that can be followed.
 #
 # The main path is the control flow from the entry without the branches that are taken where the kernel has no membarrier.
@@ -209,9 +211,13 @@ function jump(i, facts,    word, target) {
 
 # A call, or a jump out of the function, which is one too.
 function leave(i,    callee) {
+    if (i in left) return
+    left[i] = 1
     callee = symbol(operands[i])
-    if (callee != "" && callee ~ allowed) cold[callee] = 1
-    else problem(i, "calls " (callee == "" ? "something without a name" : callee))
+    if (callee != "" && callee ~ allowed) {
+        cold[callee] = 1
+        if (once != "" && callee ~ once && ++places > 1) problem(i, "the second call of its kind")
+    } else problem(i, "calls " (callee == "" ? "something without a name" : callee))
 }
 
 function follow(i,    operation, facts, zero) {
@@ -242,9 +248,31 @@ function inspect(i,    operation) {
     else if (operation ~ /^[lms]fence/) problem(i, "a fence")
     else if (operation ~ /^(syscall|int|sysenter)$/) problem(i, "a system call")
     else if (operation ~ /^call/) {
-        if (operands[i] ~ /^\*/) indirect++
-        else leave(i)
+        if (operands[i] !~ /^\*/) leave(i)
+        else if (observers == "none") problem(i, "calls something through its address")
+        else indirect++
     }
+}
+
+function isOutside(i,    word) {
+    split(operands[i], word, " ")
+    return operands[i] !~ /^\*/ && !(canonical(word[1]) in number)
+}
+
+# Whether a return can be reached from instruction `i` without a call.
+function returns(i,    operation, word) {
+    for (; i <= count; i++) {
+        if (i in tried) return 0
+        tried[i] = 1
+        operation = operations[i]
+        if (operation == "ret") return 1
+        if (operation ~ /^(call|ud2|hlt)/) return 0
+        if (operation !~ /^j/) continue
+        split(operands[i], word, " ")
+        if (operands[i] !~ /^\*/ && !isOutside(i) && returns(number[canonical(word[1])])) return 1
+        if (operation == "jmp") return 0
+    }
+    return 0
 }
 
 END {
@@ -252,21 +280,22 @@ END {
         print name ": not disassembled"
         exit 3
     }
-    queued = done = found = indirect = onPath = 0
+    queued = done = found = indirect = onPath = places = 0
     visit(1, "")
     while (done < queued) follow(queue[++done])
     for (i = 1; i <= count; i++) if (i in reached) {
         onPath++
         inspect(i)
     }
+    if (short && !returns(1)) problem(1, "nothing returns without a call")
     calls = ""
     for (callee in cold) calls = calls " " callee
     print name
     print "    instructions on the main path: " onPath " of " count
-    print "    calls of observers: " indirect
+    if (observers != "none") print "    calls of observers: " indirect
     print "    calls of cold functions:" (calls == "" ? " none" : calls)
     for (i = 1; i <= found; i++) print "    FORBIDDEN " problems[i]
-    if (indirect == 0 && name !~ /notify/) {
+    if (indirect == 0 && observers == "some") {
         print "    FORBIDDEN no observer is called: this is not the walk"
         found++
     }

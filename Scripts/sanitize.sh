@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Builds `stress` with a sanitizer, runs every scenario, then the seeded bugs that only it can see.
-#   Scripts/sanitize.sh thread|address [--duration 60s] [--threads 8] …   arguments go to `stress run`
+#   Scripts/sanitize.sh thread|address|realtime [--duration 60s] [--threads 8] …   arguments go to `stress run`
 # Release builds: a debug build of ThreadSanitizer misses races on loads through raw pointers.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 sanitizer=${1:-}
 case "$sanitizer" in
-    thread | address) ;;
+    thread | address | realtime) ;;
     *)
-        echo "sanitize.sh: thread or address, not '$sanitizer'" >&2
+        echo "sanitize.sh: thread, address or realtime, not '$sanitizer'" >&2
         exit 1
         ;;
 esac
@@ -18,9 +18,24 @@ shift
 [ $# -gt 0 ] || set -- --duration 60s --threads 8
 Scripts/install.sh
 scratch=.build/$sanitizer-sanitizer
-swift build -c release --product stress --sanitize="$sanitizer" --scratch-path "$scratch" -Xcc -DCURCU_OUT_OF_LINE
+case "$sanitizer" in
+    realtime)
+        # The compiler does not know it: its runtime is linked in whole, and `stress` brackets what is to be watched.
+        runtime=$(find "$(dirname "$(readlink -f "$(command -v swiftc)")")/.." -name 'libclang_rt.rtsan-*.a' -path "*$(uname -m)*" | head -1)
+        if [ -z "$runtime" ]; then
+            echo "sanitize.sh: this toolchain has no runtime of RealtimeSanitizer" >&2
+            exit 1
+        fi
+        build=(-Xlinker --whole-archive -Xlinker "$runtime" -Xlinker --no-whole-archive -Xlinker --export-dynamic)
+        ;;
+    *) build=(--sanitize="$sanitizer" -Xcc -DCURCU_OUT_OF_LINE) ;;
+esac
+swift build -c release --product stress --scratch-path "$scratch" "${build[@]}"
 # A report ends the process with a code of its own; leaks are counted by the scenarios, not by LeakSanitizer, which takes
 # Swift's tagged pointers for leaks.
-export TSAN_OPTIONS="exitcode=66 history_size=4" ASAN_OPTIONS="exitcode=67 detect_leaks=0"
-"$scratch/release/stress" run "$@"
+export TSAN_OPTIONS="exitcode=66 history_size=4" ASAN_OPTIONS="exitcode=67 detect_leaks=0" RTSAN_OPTIONS="exitcode=68"
+scenarios=()
+# The others do in their callbacks what a bracket forbids, and are not bracketed.
+[ "$sanitizer" != realtime ] || scenarios=(realtime-path)
+"$scratch/release/stress" run "${scenarios[@]}" "$@"
 "$scratch/release/stress" mutants

@@ -3,7 +3,9 @@
 #define _GNU_SOURCE
 #include "CReference.h"
 
+#include <errno.h>
 #include <malloc.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <urcu/urcu-bp.h>
@@ -66,7 +68,62 @@ size_t creference_heap_bytes(void) {
     return info.uordblks + info.hblkhd;
 }
 
+size_t creference_usable_bytes(const void *address) { return malloc_usable_size((void *)address); }
+
 long creference_preemptions(void) {
     struct rusage usage;
     return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
+}
+
+// MARK: Allocations
+
+// The allocator's functions, found before the C library's, which they call under its other names for them.
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+extern void *__libc_memalign(size_t, size_t);
+
+static bool counts;
+static long counted;
+
+static inline void count_allocation(void) {
+    if (__atomic_load_n(&counts, __ATOMIC_RELAXED)) __atomic_fetch_add(&counted, 1, __ATOMIC_RELAXED);
+}
+
+void *malloc(size_t size) {
+    count_allocation();
+    return __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size) {
+    count_allocation();
+    return __libc_calloc(count, size);
+}
+
+void *realloc(void *old, size_t size) {
+    count_allocation();
+    return __libc_realloc(old, size);
+}
+
+void *aligned_alloc(size_t alignment, size_t size) {
+    count_allocation();
+    return __libc_memalign(alignment, size);
+}
+
+int posix_memalign(void **result, size_t alignment, size_t size) {
+    count_allocation();
+    void *memory = __libc_memalign(alignment, size);
+    if (!memory) return ENOMEM;
+    *result = memory;
+    return 0;
+}
+
+long creference_begin_counting_allocations(void) {
+    __atomic_store_n(&counts, true, __ATOMIC_RELAXED);
+    return __atomic_load_n(&counted, __ATOMIC_RELAXED);
+}
+
+long creference_end_counting_allocations(void) {
+    __atomic_store_n(&counts, false, __ATOMIC_RELAXED);
+    return __atomic_load_n(&counted, __ATOMIC_RELAXED);
 }

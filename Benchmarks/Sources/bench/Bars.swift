@@ -33,6 +33,20 @@ extension Bar {
     static let bytesPerObservation = Bar.value(160)
     static let millionRegisteredSeconds = Bar.value(1)
     static let millionNotified = Bar.ratio(2)
+    static let read = Bar.ratio(0.5)
+    static let readFromHeap = Bar.ratio(1)
+    static let readOnTwoThreads = Bar.ratio(0.1)
+    static let setUnobserved = Bar.ratio(2)
+    static let setObserved = Bar.ratio(0.2)
+    static let bytesPerProperty = Bar.value(96)
+    /// "What the property itself costs": a tenth is what this comparison resolves.
+    static let pathOfOneStep = Bar.ratio(1.1)
+    static let pathOfThreeSteps = Bar.ratio(2)
+    static let bytesPerStep = Bar.value(200)
+    static let enqueue = Bar.ratio(0.5)
+    static let consumeTasks = Bar.ratio(1.0 / 5)
+    static let consumeStream = Bar.ratio(1.0 / 3)
+    static let allocationsPerLatest = Bar.value(0)
 }
 
 /// Whether a bar holds.

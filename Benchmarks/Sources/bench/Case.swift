@@ -28,6 +28,7 @@ struct Case: Sendable {
         case bytes = "B"
         case mebibytes = "MiB"
         case growth = "x"
+        case allocations = "allocations"
     }
 
     enum Summary {

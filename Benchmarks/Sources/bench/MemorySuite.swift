@@ -3,9 +3,9 @@
 import CReference
 import ConcurrentObserve
 
-/// Heap per observation.
+/// Heap per observation and per property.
 enum MemorySuite {
-    static let cases = [perObservation]
+    static let cases = [perObservation, propertyObject, perProperty]
 
     /// Token, closure storage and share of the table; the counters, which are the closures' contexts, exist before.
     private static let perObservation = Case(
@@ -28,6 +28,43 @@ enum MemorySuite {
             ConcurrentObserveDiagnostics.drain()
             let bytes = Double(creference_heap_bytes() - before) / Double(count)
             withExtendedLifetime(tokens) {}
+            return bytes
+        })
+    }
+
+    /// What the allocator has given the object itself.
+    private static let propertyObject = Case(
+        name: "property.init.object-bytes",
+        unit: .bytes,
+        bar: .bytesPerProperty,
+        summary: .median,
+        isLong: true
+    ) { _ in
+        Case.Sides(ours: {
+            let property = Observed(0)
+            return withExtendedLifetime(property) {
+                Double(creference_usable_bytes(Unmanaged.passUnretained(property).toOpaque()))
+            }
+        })
+    }
+
+    /// Everything: what the heap grows by, the allocator's own words included.
+    private static let perProperty = Case(
+        name: "property.init.bytes-per-property",
+        unit: .bytes,
+        bar: .bytesPerProperty,
+        summary: .median,
+        isLong: true
+    ) { _ in
+        let count = 100_000
+        return Case.Sides(ours: {
+            var properties: [Observed<Int>] = []
+            properties.reserveCapacity(count)
+            ConcurrentObserveDiagnostics.drain()
+            let before = creference_heap_bytes()
+            for value in 0..<count { properties.append(Observed(value)) }
+            let bytes = Double(creference_heap_bytes() - before) / Double(count)
+            withExtendedLifetime(properties) {}
             return bytes
         })
     }

@@ -20,10 +20,16 @@ if let path = options.jsonPath, !FileManager.default.createFile(atPath: path, co
     exit(1)
 }
 
-private let cases =
+private let all =
     NotifySuite.cases + ThreadsSuite.cases + RegistrationSuite.cases + WaitSuite.cases + StuckSuite.cases
     + MemorySuite.cases
-    + MillionSuite.cases
+    + MillionSuite.cases + PropertyReadSuite.cases + PropertySetSuite.cases
+    + PathSuite.cases + DeliverySuite.cases
+private let cases = all.filter { options.part.map($0.name.contains) ?? true }
+if cases.isEmpty {
+    FileHandle.standardError.write(Data("bench: no case's name contains '\(options.part ?? "")'.\n".utf8))
+    exit(1)
+}
 private let table = Table(names: cases.map(\.name))
 private var outcomes: [Outcome] = []
 

@@ -19,6 +19,13 @@ public enum Instrumentation {
         "wait.barrier", "wait.scan", "wait.destroy",
         "reclaim.taken", "reclaim.barrier", "reclaim.scan", "reclaim.free",
         "destroy.item", "record.exit",
+        "read.word", "read.copied", "read.box", "lend.loaded", "publish.word",
+        "set.locked", "set.published", "modify.body", "compare.equal",
+        "path.turn", "path.rewire", "path.cut",
+        "register.since", "initial.sampled", "initial.published", "visit.current", "visit.marked", "death.turn",
+        "weak.watched", "weak.died", "weak.found",
+        "bind.passing", "bind.published",
+        "mailbox.posting", "mailbox.attended", "mailbox.taken", "mailbox.hop",
     ]
 
     /// The seeded bug that is on, if any. Written once, before any other thread runs.

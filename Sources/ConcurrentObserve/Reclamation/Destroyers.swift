@@ -24,19 +24,23 @@ internal final class Destroyers: @unchecked Sendable {
     private var look = (begun: 0, at: ContinuousClock.now)
     private var stalls = 0
 
-    /// More threads than this would not help: so many deinitialisers are blocked already.
-    private static let mostThreads = 256
-    /// The reclaimer takes no more while more items than this wait. (P16)
-    private static let comfortableLength = 65_536
     /// As many threads can be busy at once.
-    private static let processors = sysconf(Int32(_SC_NPROCESSORS_ONLN))
+    private let processors = sysconf(Int32(_SC_NPROCESSORS_ONLN))
+
+    // Computed, those that follow: a thread that a fork catches at the first use of a stored one would leave it half made in the
+    // child. (P18)
+
+    /// More threads than this would not help: so many deinitialisers are blocked already.
+    private static var mostThreads: Int { 256 }
+    /// The reclaimer takes no more while more items than this wait. (P16)
+    private static var comfortableLength: Int { 65_536 }
     /// How long a look at the pace waits for the next.
-    private static let patience = Duration.milliseconds(4)
+    private static var patience: Duration { .milliseconds(4) }
     /// A thread that begins fewer items than this between two looks is blocked or slow.
-    private static let briskPace = 8
+    private static var briskPace: Int { 8 }
     /// More threads than this do not help with deinitialisers that are slow, not blocked.
-    private static let mostSlowThreads = 32
-    private static let idleTime = Duration.seconds(2)
+    private static var mostSlowThreads: Int { 32 }
+    private static var idleTime: Duration { .seconds(2) }
 
     private init() {}
 
@@ -83,7 +87,7 @@ internal final class Destroyers: @unchecked Sendable {
             look = (begun, now)
             return waiting.count > 0 && idle == 0 ? 1 : 0
         }
-        if isCrowded, workers.count < Self.processors { return 1 }
+        if isCrowded, workers.count < processors { return 1 }
         guard look.at.duration(to: now) >= Self.patience else { return 0 }
         let served = begun &- look.begun
         look = (begun, now)

@@ -10,7 +10,7 @@ public struct ConcurrentObserveDiagnostics: Sendable {
     /// Observations that have begun and not ended.
     public let liveObservers: Int
 
-    /// Ended observations and replaced tables handed over for reclamation since the process began.
+    /// Ended observations, replaced values and replaced tables handed over for reclamation since the process began.
     public let retired: Int
 
     /// Those of them that are reclaimed: their closures destroyed, their memory released.

@@ -11,15 +11,29 @@ import Synchronization
 internal enum ForkGate {
     private static let isClosed = Atomic<Bool>(false)
 
-    /// Runs `body` while no fork happens; waits while one does. Not when inside already.
+    /// Runs `body` while no fork happens; waits while one does. Whoever is inside already stays so until the outermost body returns.
     @inline(__always)
     static func pass<Result: ~Copyable>(_ body: () -> Result) -> Result {
+        let isOutermost = enter()
+        defer { if isOutermost { leave() } }
+        return body()
+    }
+
+    /// Goes inside, unless the thread is there already.
+    ///
+    /// - Returns: Whether it was outside: then it leaves, too.
+    static func enter() -> Bool {
         // Safe: records are never freed.
         let record = unsafe ThreadRecord.current
+        // Relaxed: the thread's own store.
+        if unsafe record.pointee.isInsideGate.load(ordering: .relaxed) { return false }
         unsafe enter(record)
-        // Release: pairs with the acquire in close().
-        defer { unsafe record.pointee.isInsideGate.store(false, ordering: .releasing) }
-        return body()
+        return true
+    }
+
+    static func leave() {
+        // Safe: records are never freed. Release: pairs with the acquire in close().
+        unsafe ThreadRecord.current.pointee.isInsideGate.store(false, ordering: .releasing)
     }
 
     private static func enter(_ record: UnsafeMutablePointer<ThreadRecord>) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
+public import CURCU
+public import Synchronization
 
 /// What one pass over a table, on one thread, is using at the moment. Written by its thread, read by every scan.
 ///
@@ -23,5 +24,20 @@ internal struct Frame: ~Copyable {
         pin = Atomic(0)
         current = Atomic(0)
         passes = Atomic(0)
+    }
+}
+
+extension Frame {
+    // The optimiser moves the retain of something that user code returns down to its use, across atomic stores, however they are
+    // ordered: they touch no reference count. It does not move it across the barriers below. (The C11 orderings are between
+    // threads; the barrier emits nothing and is between the compiler and this thread.)
+
+    /// Ends the last callback, then the use of what is pinned.
+    @inlinable @inline(__always)
+    borrowing func clear() {
+        curcu_compiler_barrier()
+        // Release, both: what the callbacks did happens before the closures, then the table, are reclaimed; pair with the acquires in the scans.
+        current.store(0, ordering: .releasing)
+        pin.store(0, ordering: .releasing)
     }
 }

@@ -36,9 +36,14 @@ internal struct Lock: ~Copyable, Sendable {
     }
 
     borrowing func lock() {
+        if !tryLock() { lockSlowly() }
+    }
+
+    /// Takes the lock if it is free.
+    @inline(__always)
+    borrowing func tryLock() -> Bool {
         // Acquire: pairs with the release in unlock().
-        if word.compareExchange(expected: Self.free, desired: Self.held, ordering: .acquiring).exchanged { return }
-        lockSlowly()
+        word.compareExchange(expected: Self.free, desired: Self.held, ordering: .acquiring).exchanged
     }
 
     @inline(never)
@@ -48,8 +53,7 @@ internal struct Lock: ~Copyable, Sendable {
             curcu_spin_hint()
             // Relaxed: the exchange decides.
             guard word.load(ordering: .relaxed) == Self.free else { continue }
-            // Acquire: pairs with the release in unlock().
-            if word.compareExchange(expected: Self.free, desired: Self.held, ordering: .acquiring).exchanged { return }
+            if tryLock() { return }
         }
         // Acquire: as above. From here on the lock is taken as contended: others may sleep beside this thread.
         while word.exchange(Self.contended, ordering: .acquiring) != Self.free {

@@ -24,8 +24,9 @@ internal final class Reclaimer: @unchecked Sendable {
     private let gracePeriods = Atomic<UInt>(0)
 
     /// The pause between passes while there is work; longer ones follow while only held items are left.
-    private static let shortestPause = Duration.milliseconds(1)
-    private static let longestPause = Duration.milliseconds(20)
+    // Computed: a thread that a fork catches at the first use of a stored one would leave it half made in the child. (P18)
+    private static var shortestPause: Duration { .milliseconds(1) }
+    private static var longestPause: Duration { .milliseconds(20) }
 
     private init() {}
 
@@ -114,9 +115,17 @@ internal final class Reclaimer: @unchecked Sendable {
 
     // MARK: A pass
 
-    /// Reclaims what can be reclaimed. Returns how many items it took and how many are still held.
+    /// How many items a pass took, and how many are still held.
+    ///
+    /// Not a tuple: the runtime makes a tuple's metadata under a lock, on first use, where a fork could catch it. (P18)
+    private struct PassResult {
+        let took: Int
+        let stillHeld: Int
+    }
+
+    /// Reclaims what can be reclaimed.
     @discardableResult
-    private func pass() -> (took: Int, stillHeld: Int) {
+    private func pass() -> PassResult {
         // Safe: records are never freed.
         let record = unsafe ThreadRecord.current
         unsafe record.pointee.isReclaiming = true
@@ -130,7 +139,7 @@ internal final class Reclaimer: @unchecked Sendable {
             if !tasks.isEmpty { items = items.filter { !$0.isTask } + takeRetired() }
             taken.signal()
             batches.taken(batch, count: items.count, finished: tasks.count)
-            guard !items.isEmpty || !held.isEmpty else { return (took: 0, stillHeld: 0) }
+            guard !items.isEmpty || !held.isEmpty else { return PassResult(took: 0, stillHeld: 0) }
             inject("reclaim.taken")
 
             // Everything in the batch was out of reach before it was taken: the barrier comes after, the scan after that.
@@ -154,7 +163,7 @@ internal final class Reclaimer: @unchecked Sendable {
                 }
             }
             CallbackAges.shared.observe()
-            return (took: items.count, stillHeld: held.count)
+            return PassResult(took: items.count, stillHeld: held.count)
         }
     }
 
@@ -170,10 +179,9 @@ internal final class Reclaimer: @unchecked Sendable {
 
     private func reclaim(_ item: Retirable, of batch: Batch) {
         inject("reclaim.free")
-        switch item.hold {
-        case .current:
+        if item.runsUserCode {
             Destroyers.shared.enqueue(item, of: batch)
-        case .pin, .nothing:
+        } else {
             item.reclaim()
             batches.finished(batch)
         }

@@ -13,9 +13,12 @@ internal class Retirable: @unchecked Sendable {
     /// What keeps it from being reclaimed.
     var hold: Hold { preconditionFailure("a retired item says what holds it") }
 
-    /// Called once, when nothing holds it any more.
+    /// Whether reclaiming it runs user code, and so belongs on a thread of the `Destroyers`.
+    var runsUserCode: Bool { false }
+
+    /// Called once, when nothing holds it any more: on a thread that may run user code if it does, else on the reclaimer's.
     ///
-    /// On a thread that may run user code if `hold` is `.current`, on the reclaimer's otherwise.
+    /// It destroys what user code can notice. The release of the object itself, some time later, may then happen anywhere.
     func reclaim() { preconditionFailure("a retired item can be reclaimed") }
 
     /// Called in the child of a fork that caught another thread in the middle of `reclaim`: nobody will finish that here.
@@ -26,18 +29,19 @@ internal class Retirable: @unchecked Sendable {
 
     /// What a retired item waits for.
     enum Hold {
-        /// Held by nobody: work for the reclaimer's thread, which may retire more. Runs no user code.
+        /// Held by nobody: work, which may retire more.
         case nothing
-        /// Held by the frames that have it as their current observer. Reclaiming it runs user code.
+        /// Held by the frames that have it as their current observer.
         case current(UInt)
-        /// Held by open read sections, then by the frames that pin it. Reclaiming it runs none.
+        /// Held by open read sections, then by the frames that pin it.
         case pin(UInt)
     }
 }
 
 extension Retirable {
     internal var needsGracePeriod: Bool { if case .pin = hold { true } else { false } }
-    internal var isTask: Bool { if case .nothing = hold { true } else { false } }
+    /// Whether the reclaimer does it itself, before anything else.
+    internal var isTask: Bool { if case .nothing = hold { !runsUserCode } else { false } }
 }
 
 /// A list of retired items, linked through the items; it owns a reference to each.

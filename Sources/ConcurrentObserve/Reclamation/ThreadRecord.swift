@@ -14,8 +14,15 @@ internal struct ThreadRecord: ~Copyable {
     /// Frames in use: the nesting of passes on this thread. Read and written by the owner alone.
     @usableFromInline var depth = 0
 
-    /// Other user code of this library's making on this thread's stack: `onEnd`, deinitialisers. Owner alone.
-    var userCode = 0
+    /// Other user code of this library's making on this thread's stack: `onEnd`, deinitialisers, `==`, bodies of `modify`.
+    /// Owner alone.
+    @usableFromInline var userCode = 0
+
+    /// The change that a binding is passing on, on this thread, if any. Owner alone; see `withPassage`.
+    var passage: Unmanaged<AnyObject>?
+
+    /// Where the thread puts off what it has to tell observers of paths. Owner alone.
+    var deferral: Unmanaged<AnyObject>?
 
     /// Whether the thread is in a pass of the reclaimer, which must not wait for itself. Owner alone.
     var isReclaiming = false
@@ -81,12 +88,13 @@ extension ThreadRecord {
     }
 
     /// Runs user code that the library owes somebody, marked as inside a callback.
-    static func withUserCode<Result>(_ body: () -> Result) -> Result {
+    @inlinable
+    static func withUserCode<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         // Safe: records are never freed.
         let record = unsafe current
         unsafe record.pointee.userCode += 1
         defer { unsafe record.pointee.userCode -= 1 }
-        return body()
+        return try body()
     }
 
     /// Gives the calling thread a record: an abandoned one, or a new one.
@@ -150,12 +158,12 @@ extension UnsafeMutablePointer<ThreadRecord> {
     /// Forgets what the record's last thread was doing, which does not exist any more.
     fileprivate func clear() {
         unsafe forEachFrame { frame in
-            // Release, both: as at the end of a pass.
-            unsafe frame.pointee.current.store(0, ordering: .releasing)
-            unsafe frame.pointee.pin.store(0, ordering: .releasing)
+            unsafe frame.pointee.clear()
         }
         unsafe pointee.depth = 0
         unsafe pointee.userCode = 0
+        unsafe pointee.passage = nil
+        unsafe pointee.deferral = nil
     }
 
     /// Visits every frame of the record, in use or not. Any thread.

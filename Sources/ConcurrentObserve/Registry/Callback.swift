@@ -12,6 +12,29 @@ internal struct Callback<Event>: ~Copyable {
     borrowing func callAsFunction(_ event: Event) { body(event) }
 }
 
+extension Callback {
+    /// A closure that is called with its owner, and that ends its observation instead once the owner's `deinit` has begun. (P13)
+    @inlinable
+    static func bound<Owner: AnyObject & Sendable>(
+        to reference: WeakReference,
+        of observer: Observer,
+        _ body: @escaping @Sendable (Owner, Event) -> Void
+    ) -> Callback {
+        let handle = ObservationHandle(observer)
+        return Callback { event in
+            guard let owner = reference.object else { return handle.endWithOwner() }
+            // Safe: the reference was made from an `Owner`.
+            unsafe body(unsafeDowncast(owner, to: Owner.self), event)
+        }
+    }
+}
+
+extension ObservationHandle {
+    /// Ends the observation because its owner is gone.
+    @usableFromInline
+    internal func endWithOwner() { observer.end(.ownerDeleted) }
+}
+
 /// Room for a `Callback` of any event: every closure is a code pointer and a context, whatever its parameters.
 @usableFromInline
 internal struct CallbackStorage {

@@ -21,14 +21,17 @@ internal final class Observer: Retirable, @unchecked Sendable {
     /// The closure: a `Callback<Event>`.
     private var callback = CallbackStorage()
 
+    /// The version of the source when the observation began: it hears the later ones. Constant once published.
+    @usableFromInline var since: UInt64 = 0
+
     let core: RegistryCore
 
     /// What few observations have. Guarded by the core's lock.
     private var extras: Extras?
 
     @usableFromInline
-    init(core: RegistryCore, owner: WeakReference? = nil) {
-        state = Atomic(ObserverState.active | (owner == nil ? 0 : ObserverState.ownerBound))
+    init(core: RegistryCore, owner: WeakReference? = nil, hears: UInt32 = 0) {
+        state = Atomic(ObserverState.active | (owner == nil ? 0 : ObserverState.ownerBound) | hears)
         self.core = core
         if let owner { extras = Extras(owner: owner) }
     }
@@ -42,6 +45,7 @@ internal final class Observer: Retirable, @unchecked Sendable {
     // MARK: Retirable
 
     override var hold: Hold { .current(address) }
+    override var runsUserCode: Bool { true }
     override func reclaim() { finish() }
 
     override func forsake() {
@@ -59,8 +63,22 @@ internal enum ObserverState {
     @usableFromInline static var finished: UInt32 { 2 }
     /// The observation ends with its owner.
     @usableFromInline static var ownerBound: UInt32 { 4 }
+    /// The observer is told of a change before it is made, too.
+    @usableFromInline static var hearsPrior: UInt32 { 8 }
+    /// The observer is told the old value.
+    @usableFromInline static var hearsOld: UInt32 { 16 }
+    /// The observer is told the new value.
+    @usableFromInline static var hearsNew: UInt32 { 32 }
+    /// The observer is the library's own: it wires a path.
+    @usableFromInline static var isWiring: UInt32 { 64 }
+    /// It wires a path that goes on: what it leads to changes with its property.
+    @usableFromInline static var isLink: UInt32 { 128 }
+    /// It posts changes to a mailbox, in the order of their versions: what it is called with is a `Posting`.
+    @usableFromInline static var isOrdered: UInt32 { 256 }
+    /// What it posts is delivered on the thread that posts it: in its turn, among the inline callbacks.
+    @usableFromInline static var isSerial: UInt32 { 512 }
     /// Where the `ObservationEnd` stands.
-    static var endShift: UInt32 { 8 }
+    static var endShift: UInt32 { 16 }
 }
 
 // MARK: - The closure
@@ -73,6 +91,9 @@ extension Observer {
 
     /// Bytes from an observer's address to its mark.
     @usableFromInline static var stateOffset: Int { 24 }
+
+    /// Bytes from an observer's address to `since`.
+    @usableFromInline static var sinceOffset: Int { 48 }
 
     /// Stores the closure. Once, before the observer is published.
     @inlinable
@@ -88,7 +109,8 @@ extension Observer {
         // Safe: addresses are compared, not followed.
         unsafe assert(
             withUnsafePointer(to: &callback) { UInt(bitPattern: $0) } == address + UInt(Self.callbackOffset)
-                && withUnsafePointer(to: state) { UInt(bitPattern: $0) } == address + UInt(Self.stateOffset),
+                && withUnsafePointer(to: state) { UInt(bitPattern: $0) } == address + UInt(Self.stateOffset)
+                && withUnsafePointer(to: &since) { UInt(bitPattern: $0) } == address + UInt(Self.sinceOffset),
             "an observer's layout is not the one that the walk reads"
         )
     }
@@ -108,13 +130,32 @@ extension Observer {
             .unsafelyUnwrapped.pointee(event)
     }
 
-    /// Whether the observer at `address` has not ended.
+    /// The mark of the observer at `address`.
     @inlinable @inline(__always)
-    static func isActive(at address: UInt) -> Bool {
+    static func state(at address: UInt) -> UInt32 {
         // Safe: the pinned table keeps every observer that it holds.
         let state = unsafe UnsafePointer<Atomic<UInt32>>(bitPattern: address &+ UInt(stateOffset)).unsafelyUnwrapped
         // Relaxed: the asymmetric barrier orders it after the store of `current`; publication made the closure visible.
-        return unsafe state.pointee.load(ordering: .relaxed) & ObserverState.active != 0
+        return unsafe state.pointee.load(ordering: .relaxed)
+    }
+
+    /// Whether the observer at `address` has not ended.
+    @inlinable @inline(__always)
+    static func isActive(at address: UInt) -> Bool { state(at: address) & ObserverState.active != 0 }
+
+    /// The version of the source when the observation at `address` began.
+    @inlinable @inline(__always)
+    static func since(at address: UInt) -> UInt64 {
+        // Safe: the pinned table keeps every observer that it holds; the version is constant.
+        unsafe UnsafePointer<UInt64>(bitPattern: address &+ UInt(sinceOffset)).unsafelyUnwrapped.pointee
+    }
+
+    /// The observer at `address`, whose frame has it as current.
+    @usableFromInline
+    static func at(_ address: UInt) -> Observer {
+        // Safe: the pinned table keeps every observer that it holds.
+        unsafe Unmanaged<Observer>.fromOpaque(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
+            .takeUnretainedValue()
     }
 }
 
@@ -192,8 +233,7 @@ extension Observer {
         core.lock.withLock {
             let state = state.load(ordering: .relaxed)  // Relaxed: under the lock.
             if state & ObserverState.finished != 0 { return ObservationEnd(rawValue: state >> ObserverState.endShift) }
-            if extras == nil { extras = Extras(owner: nil) }
-            extras!.onEnd.append(body)
+            withExtras { $0.onEnd.append(body) }
             return nil
         }
     }
@@ -206,9 +246,42 @@ extension Observer {
     private final class Extras {
         let owner: WeakReference?
         var onEnd: [OnEnd] = []
+        /// What has become of what the observer was sent, if it does not hear it inline.
+        var deliveryCounter: DeliveryCounter?
+        /// The core of the path that begins here, if the observer wires the first step of one.
+        var path: RegistryCore?
 
         init(owner: WeakReference?) { self.owner = owner }
     }
+
+    var deliveryCounter: DeliveryCounter? {
+        get { core.lock.withLock { extras?.deliveryCounter } }
+        set { core.lock.withLock { withExtras { $0.deliveryCounter = newValue } } }
+    }
+
+    /// Under the core's lock.
+    private func withExtras(_ body: (Extras) -> Void) {
+        let present = extras ?? Extras(owner: nil)
+        extras = present
+        body(present)
+    }
+
+    /// Makes the observer the beginning of a path, or of a delivery through a mailbox: who removes it from its source ends the observations of `path`.
+    func begin(path: RegistryCore) {
+        core.lock.withLock { withExtras { $0.path = path } }
+    }
+
+    /// The core of the path that begins here, if any.
+    var path: RegistryCore? { core.lock.withLock { extras?.path } }
+
+    /// Whether the observer wires a path, from its second step on. Under the core's lock.
+    var isInsidePath: Bool { state.load(ordering: .relaxed) & ObserverState.isWiring != 0 && extras?.path == nil }
+
+    /// Whether the observer wires a path, at any step.
+    var isWiring: Bool { state.load(ordering: .relaxed) & ObserverState.isWiring != 0 }
+
+    /// Whether the observation is bound to this owner. Under the core's lock.
+    func isBound(to owner: ObjectIdentifier) -> Bool { extras?.owner?.identity == owner }
 
     /// Whether the owner, if there is one, is gone. Under no lock: looking may drop the owner's last reference.
     var hasLostOwner: Bool {
@@ -222,8 +295,14 @@ extension Observer {
 internal final class WeakReference: Sendable {
     @usableFromInline weak let object: (any AnyObject & Sendable)?
 
+    /// Which object it is, or was: to compare without holding it.
+    let identity: ObjectIdentifier
+
     @usableFromInline
-    init(_ object: any AnyObject & Sendable) { self.object = object }
+    init(_ object: any AnyObject & Sendable) {
+        self.object = object
+        identity = ObjectIdentifier(object)
+    }
 
     var isDead: Bool {
         // The load may keep the object for a moment, and then drop its last reference: user code.

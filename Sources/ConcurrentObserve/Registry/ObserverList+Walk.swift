@@ -36,6 +36,9 @@ extension ObserverList {
         if !mutant("pin is stored after the read section") { ReadSection.leave() }
         inject("walk.pinned")
 
+        if mutant("a notification allocates") { misbehave(allocates: true) }
+        if mutant("a notification takes a lock") { misbehave(allocates: false) }
+
         // Relaxed: a statistic with one writer.
         unsafe frame.pointee.passes.store(frame.pointee.passes.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
         // Safe: the pin keeps the table.
@@ -78,9 +81,7 @@ extension ObserverList {
             inject("walk.called")
         }
         unsafe checkWalkedTable(contents)
-        // Release, both: what the callbacks did happens before the closures, then the table, are reclaimed.
-        unsafe frame.pointee.current.store(0, ordering: .releasing)
-        unsafe frame.pointee.pin.store(0, ordering: .releasing)
+        unsafe frame.pointee.clear()
         if mutant("inner pass clears the outer pin") {
             unsafe record.inlineFrames.pointee.pin.store(0, ordering: .releasing)
         }

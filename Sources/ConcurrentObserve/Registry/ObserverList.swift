@@ -54,11 +54,45 @@ internal struct ObserverList: ~Copyable, Sendable {
         return unsafe Unmanaged<RegistryCore>.fromOpaque(UnsafeRawPointer(bitPattern: original)!).takeUnretainedValue()
     }
 
+    /// Whether an observer may want to hear of a change before it is made.
+    @usableFromInline
+    var mayHavePriorObservers: Bool { counts { $0.hearingPrior.load(ordering: .relaxed) } }
+
+    /// Whether paths may go on from here.
+    @usableFromInline
+    var mayHaveLinks: Bool { counts { $0.links.load(ordering: .relaxed) } }
+
+    /// Whether observers may post changes to mailboxes.
+    @usableFromInline
+    var mayHaveOrderedObservers: Bool { counts { $0.ordered.load(ordering: .relaxed) } }
+
+    /// Whether `count` is more than zero. Counts no reference. (P15)
+    @inline(__always)
+    private func counts(_ count: (RegistryCore) -> Int) -> Bool {
+        // Acquire: pairs with the release in makeCore(label:).
+        let address = coreAddress.load(ordering: .acquiring)
+        guard address != 0 else { return false }
+        // Safe: this list owns a reference. The counts are read relaxed: hints; whoever registered before the change began is counted.
+        return unsafe Unmanaged<RegistryCore>.fromOpaque(UnsafeRawPointer(bitPattern: address)!)
+            ._withUnsafeGuaranteedRef { count($0) > 0 }
+    }
+
+    /// What a notification must not do: for seeded bugs. (P15)
+    @usableFromInline
+    borrowing func misbehave(allocates: Bool) {
+        // Of a size that the compiler does not know, so that it is not put on the stack.
+        if allocates {
+            return withExtendedLifetime([UInt8](repeating: 0, count: Int(head.load(ordering: .relaxed) & 63) + 1)) {}
+        }
+        existingCore?.lock.withLock {}
+    }
+
     /// Ends every observation. With `isSourceGone`, as the last thing in the source's life.
     borrowing func endAll(_ reason: ObservationEnd, isSourceGone: Bool) {
         guard let core = existingCore else { return }
         for observer in core.unlinkAll(reason, isSourceGone: isSourceGone) {
             if mutant("source death leaks the closures") { continue }
+            if !isSourceGone { observer.path?.removeAll(reason) { _ in true } }
             ThreadRecord.retire(observer)
         }
     }

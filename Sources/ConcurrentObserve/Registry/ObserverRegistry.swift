@@ -89,14 +89,7 @@ extension ObserverRegistry {
     ) -> ObservationToken {
         let reference = WeakReference(owner)
         let observer = Observer(core: observers.core(), owner: reference)
-        let handle = ObservationHandle(observer)
-        observer.setCallback(
-            Callback<Event> { event in
-                guard let owner = reference.object else { return handle.endWithOwner() }
-                // Safe: the reference was made from an `Owner`.
-                unsafe body(unsafeDowncast(owner, to: Owner.self), event)
-            }
-        )
+        observer.setCallback(.bound(to: reference, of: observer, body))
         return start(observer)
     }
 
@@ -110,12 +103,6 @@ extension ObserverRegistry {
         observers.core().append(observer)
         return ObservationToken(observer)
     }
-}
-
-extension ObservationHandle {
-    /// Ends the observation because its owner is gone.
-    @usableFromInline
-    internal func endWithOwner() { observer.end(.ownerDeleted) }
 }
 
 // MARK: - All observers
@@ -133,4 +120,11 @@ extension ObserverRegistry {
     ///
     /// - Complexity: O(*n*).
     public func removeAll() { observers.endAll(.cancelled, isSourceGone: false) }
+
+    /// Ends every observation of this registry that was registered with `owner`, as if each was cancelled. (P8)
+    ///
+    /// - Complexity: O(*n*).
+    public func removeAll(ownedBy owner: AnyObject) {
+        observers.existingCore?.removeAll { $0.isBound(to: ObjectIdentifier(owner)) }
+    }
 }

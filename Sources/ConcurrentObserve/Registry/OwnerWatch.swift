@@ -16,6 +16,14 @@ internal final class OwnerWatch: @unchecked Sendable {
     func add(_ core: RegistryCore) { lock.withLock { cores[ObjectIdentifier(core)] = WeakCore(core: core) } }
     func remove(_ core: RegistryCore) { _ = lock.withLock { cores.removeValue(forKey: ObjectIdentifier(core)) } }
 
+    /// Ends every observation that is bound to `owner`, whatever it observes.
+    ///
+    /// - Complexity: O(owner-bound registries and their observers).
+    static func removeAll(boundTo owner: ObjectIdentifier) {
+        let watched = ForkGate.pass { shared.lock.withLock { shared.cores.values.compactMap(\.core) } }
+        for core in watched { core.removeAll { $0.isBound(to: owner) } }
+    }
+
     /// Ends every observation whose owner has died.
     ///
     /// - Complexity: O(owner-bound registries and their observers).

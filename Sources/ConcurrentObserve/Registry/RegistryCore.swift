@@ -17,6 +17,12 @@ import Synchronization
     private var table: ObserverTable?
     private var live = 0
     private var ownerBound = 0
+    /// Observers that are told of a change before it is made. Written under the lock, read without.
+    let hearingPrior = Atomic<Int>(0)
+    /// Observers that wire paths which go on from here. Written under the lock, read without.
+    let links = Atomic<Int>(0)
+    /// Observers that post changes to mailboxes. Written under the lock, read without.
+    let ordered = Atomic<Int>(0)
     private var registrationsSinceSweep = 0
     /// So many registrations after a sweep comes the next: as many as it left alive, so that its cost is shared evenly.
     private var sweepInterval = smallestSweepInterval
@@ -39,23 +45,41 @@ import Synchronization
     ///
     /// - Complexity: O(1) amortised.
     @usableFromInline
-    func append(_ observer: Observer) {
+    func append(_ observer: Observer) { settle(publish(observer)) }
+
+    /// What a registration leaves to do when no lock is held.
+    @usableFromInline
+    struct Aftermath {
+        fileprivate let replaced: ObserverTable?
+        fileprivate let shouldSweep: Bool
+    }
+
+    /// The part of `append` that may be done under a lock of the source's: decides under this lock …
+    @usableFromInline
+    func publish(_ observer: Observer) -> Aftermath {
         ThreadRecord.countLiveObserver(1)
-        // Decide under the lock …
-        let (replaced, shouldSweep) = lock.withLock { () -> (ObserverTable?, Bool) in
+        return lock.withLock {
             let replaced = makeRoom()
             table!.append(observer)
             live += 1
             registrationsSinceSweep += 1
+            count(observer, 1)
             if observer.isOwnerBound {
                 ownerBound += 1
                 if ownerBound == 1 { OwnerWatch.shared.add(self) }
             }
-            return (replaced, ownerBound > 0 && registrationsSinceSweep >= sweepInterval)
+            return Aftermath(
+                replaced: replaced,
+                shouldSweep: ownerBound > 0 && registrationsSinceSweep >= sweepInterval
+            )
         }
-        // … act outside it.
-        if let replaced { ThreadRecord.retire(replaced) }
-        if shouldSweep { sweepOwners() }
+    }
+
+    /// … and the part that may not: acts outside it.
+    @usableFromInline
+    func settle(_ aftermath: consuming Aftermath) {
+        if let replaced = aftermath.replaced { ThreadRecord.retire(replaced) }
+        if aftermath.shouldSweep { sweepOwners() }
     }
 
     /// Makes sure that the table has room. Returns the table that was replaced. Under the lock.
@@ -102,9 +126,19 @@ import Synchronization
         return ended
     }
 
+    /// Counts those that a change looks for before it is made, and before it is told.
+    private func count(_ observer: Observer, _ step: Int) {
+        // Relaxed: hints, ordered by the source's own lock; the bits never change.
+        let state = observer.state.load(ordering: .relaxed)
+        if state & ObserverState.hearsPrior != 0 { hearingPrior.add(step, ordering: .relaxed) }
+        if state & ObserverState.isLink != 0 { links.add(step, ordering: .relaxed) }
+        if state & ObserverState.isOrdered != 0 { ordered.add(step, ordering: .relaxed) }
+    }
+
     /// Keeps the counts. True if so many entries are dead now that the reclaimer should tidy up. Under the lock.
     private func forget(_ observer: Observer) -> Bool {
         live -= 1
+        count(observer, -1)
         if observer.isOwnerBound {
             ownerBound -= 1
             if ownerBound == 0 { OwnerWatch.shared.remove(self) }
@@ -149,11 +183,51 @@ import Synchronization
             }
             if ownerBound > 0 { OwnerWatch.shared.remove(self) }
             (live, ownerBound) = (0, 0)
+            // Relaxed: hints.
+            hearingPrior.store(0, ordering: .relaxed)
+            links.store(0, ordering: .relaxed)
+            ordered.store(0, ordering: .relaxed)
             if isSourceGone { unsafe head = nil }
             return replaced
         }
         if let replaced { ThreadRecord.retire(replaced) }
         return ended
+    }
+
+    /// Ends the observations that are chosen; with the first observer of a path, that path's.
+    ///
+    /// - Parameter isChosen: Called under the lock.
+    func removeAll(_ reason: ObservationEnd = .cancelled, where isChosen: (Observer) -> Bool) {
+        let (ended, isUntidy) = lock.withLock { () -> ([Observer], Bool) in
+            var ended: [Observer] = []
+            var isUntidy = false
+            table?.forEachEntry { entry in
+                guard let observer = entry.liveObserver, isChosen(observer) else { return }
+                observer.markEnded(reason)
+                ended.append(observer)
+            }
+            for observer in ended {
+                table!.bury(observer)
+                if forget(observer) { isUntidy = true }
+            }
+            return (ended, isUntidy)
+        }
+        if isUntidy { ThreadRecord.retire(self) }
+        for observer in ended {
+            if !mutant("a removal forgets the paths") { observer.path?.removeAll(reason) { _ in true } }
+            ThreadRecord.retire(observer)
+        }
+    }
+
+    /// How many observations are chosen. Under no lock; `isChosen` is called under this one.
+    func count(where isChosen: (Observer) -> Bool) -> Int {
+        lock.withLock {
+            var count = 0
+            table?.forEachEntry { entry in
+                if let observer = entry.liveObserver, isChosen(observer) { count += 1 }
+            }
+            return count
+        }
     }
 
     // MARK: Owners
@@ -180,7 +254,10 @@ import Synchronization
         }
         if mutant("owner's death goes unnoticed") { return }
         guard !bound.isEmpty else { return }
-        for observer in bound where observer.hasLostOwner { observer.end(.ownerDeleted) }
+        for observer in bound where observer.hasLostOwner {
+            observer.end(.ownerDeleted)
+            observer.path?.removeAll(.ownerDeleted) { _ in true }
+        }
         lock.withLock { sweepInterval = max(live, Self.smallestSweepInterval) }
     }
 }

@@ -11,6 +11,8 @@ final class Epoch: @unchecked Sendable {
     let violations: Violations
     let perturbation: Perturbation
     private(set) var lanes: [Lane] = []
+    /// What was checked besides the lanes' checks.
+    private let checkCount = Atomic<UInt64>(0)
 
     private let deadline: UInt64
     private let isStopped = Atomic<Bool>(false)
@@ -83,18 +85,23 @@ final class Epoch: @unchecked Sendable {
         Watchdog.shared.watch([])
     }
 
+    var checks: UInt64 { checkCount.load(ordering: .relaxed) }
+
     // MARK: At rest
 
     func check(_ holds: Bool, _ invariant: String, _ message: @autoclosure () -> String) {
+        // Relaxed: a statistic.
+        checkCount.add(1, ordering: .relaxed)
         if !holds { violations.report(invariant, message()) }
     }
+
+    /// Counts what was checked elsewhere. Relaxed: as above.
+    func add(checks: UInt64) { checkCount.add(checks, ordering: .relaxed) }
 
     /// Checks that everything that was retired is reclaimed, and no observation is left, once the scenario's objects are gone.
     func checkRest(liveObservers: Int = 0) {
         guard violations.isEmpty else { return }
-        // A deinit that the drain has run may have ended other observations: they are drained in turn.
-        var outcome = drain(seconds: 20)
-        for _ in 0..<3 where ConcurrentObserveDiagnostics.current().backlog > 0 { outcome = drain(seconds: 20) }
+        let outcome = drain()
         let now = ConcurrentObserveDiagnostics.current()
         check(outcome == .finished, "P16.backlog-drains", "drain ended with \(outcome); \(now)")
         check(now.backlog == 0, "P16.backlog-drains", "\(now.backlog) items are not reclaimed at rest")
@@ -112,7 +119,15 @@ final class Epoch: @unchecked Sendable {
         #endif
     }
 
-    private func drain(seconds: Int) -> DrainOutcome {
-        ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(seconds))
+    /// Waits until the library has done what it had still to do, and what that has led to: a deinit may have ended other observations.
+    @discardableResult
+    func drain() -> DrainOutcome {
+        var outcome = DrainOutcome.finished
+        var rounds = 0
+        repeat {
+            outcome = ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(20))
+            rounds += 1
+        } while outcome == .finished && rounds < 50 && ConcurrentObserveDiagnostics.current().backlog > 0
+        return outcome
     }
 }

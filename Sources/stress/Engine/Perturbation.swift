@@ -34,7 +34,7 @@ final class Perturbation: Sendable {
         self.fixedPoint = fixedPoint
         #if INSTRUMENTED
         guard !kinds.isDisjoint(with: [.yield, .stall]) else { return }
-        unsafe Instrumentation.perturbation = { [self] point in reached(point) }
+        unsafe Instrumentation.perturbation = { [self] point in Realtime.unwatched { reached(point) } }
         #endif
     }
 

@@ -42,13 +42,16 @@ struct Runner {
         unsafe CurrentRun.violations = violations
         let start = nanoseconds()
         let end = start + UInt64(duration.seconds * 1e9)
+        // A short share on a busy machine may miss a window: the scenario goes on for it, but not for ever.
+        let lastCall = end + 5_000_000_000
         var result = ScenarioResult(scenario: scenario, windows: scenario.windows)
         var round = 0
         repeat {
             let seed = Generator.epochSeed(plan.seed, scenario.name, round)
             perturbation.prepare(seed: seed)
             let now = nanoseconds()
-            let remaining = Duration.nanoseconds(Int64(end > now ? end - now : 0))
+            // Whole epochs again for windows that were missed.
+            let remaining = now < end ? Duration.nanoseconds(Int64(end - now)) : plan.epochLength
             let length =
                 plan.iterations == nil ? max(.milliseconds(50), min(plan.epochLength, remaining)) : plan.epochLength
             let epoch = Epoch(
@@ -63,7 +66,9 @@ struct Runner {
             result.add(epoch)
             progress.update(scenario, result, violations)
             round += 1
-        } while violations.isEmpty && (plan.iterations.map { round < $0 } ?? (nanoseconds() < end))
+        } while violations.isEmpty
+            && (plan.iterations.map { round < $0 }
+                ?? (nanoseconds() < end || (!result.missedWindows.isEmpty && nanoseconds() < lastCall)))
         result.finish(violations, seconds: Double(nanoseconds() - start) / 1e9)
         return result
     }

@@ -6,6 +6,7 @@ import Glibc
 enum Sanitizer: String, CaseIterable {
     case thread
     case address
+    case realtime
 
     static let current: Sanitizer? = allCases.first { unsafe dlsym(nil, $0.symbol) != nil }
 
@@ -16,6 +17,7 @@ enum Sanitizer: String, CaseIterable {
         switch self {
         case .thread: "__tsan_init"
         case .address: "__asan_init"
+        case .realtime: "__rtsan_init"
         }
     }
 }

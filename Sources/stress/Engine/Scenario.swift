@@ -23,6 +23,11 @@ struct Scenario: Sendable {
     static let all: [Scenario] = [
         .registrationChurn, .notificationStorm, .cancellationRaces, .mutualCancellation, .registryDeath, .ownerDeath,
         .cancellationFlood, .reentrancy, .destruction, .threadChurn, .stuckCallback, .asynchronousUse,
+        .mutationStorm, .tornReads, .initialAgainstWriters, .propertyDeath, .valueDestruction, .parkedInModify,
+        .compareExchange, .pathRewiring, .pathDeath, .bulkRemoval,
+        .weakReferentDeath, .twoWayBinding, .actorOrder, .flood, .sequenceCancellation,
+        .mutualActors, .serialHandover, .deliveryCancellation,
+        .realtimePath,
     ]
 
     static func named(_ name: String) -> Scenario? { all.first { $0.name == name } }

@@ -77,6 +77,7 @@ extension Mutant.Catcher {
         case .report(.thread): outcome.output.contains("SUMMARY: ThreadSanitizer")
         case .model: false
         case .report(.address): outcome.output.contains("SUMMARY: AddressSanitizer")
+        case .report(.realtime): outcome.output.contains("SUMMARY: RealtimeSanitizer")
         }
     }
 }

@@ -10,7 +10,7 @@ extension Mutant {
         Mutant(
             "observe returns before publishing",
             "registration-churn",
-            [.invariant("P1.own-observer-hears"), .crash]
+            [.invariant("P1.own-observer-hears"), .invariant("P1.exactly-once"), .crash]
         ),
         Mutant("append publishes the count first", "notification-storm", [.crash]),
         Mutant(
@@ -79,9 +79,232 @@ extension Mutant {
         ),
         Mutant("backlog is unbounded", "cancellation-flood", [.invariant("P16.backlog-bounded")]),
         Mutant("exiting thread's record leaks", "thread-churn", [.invariant("P17.records-return")]),
+        // Properties
+        Mutant(
+            "a version is handed out outside the lock",
+            "mutation-storm",
+            [
+                .invariant("P2.versions-without-gaps"), .invariant("P2.old-is-last-new"),
+                .invariant("P1.every-change-once"), .invariant("P1.own-observer-hears"), .crash,
+            ]
+        ),
+        Mutant(
+            "old and new are swapped",
+            "mutation-storm",
+            [.invariant("P2.old-is-last-new"), .invariant("P1.own-observer-hears")]
+        ),
+        Mutant(
+            "a read is torn",
+            "torn-reads",
+            [.invariant("P2.whole-value"), .invariant("P2.version-fits")],
+            at: "read.word"
+        ),
+        Mutant(
+            "a value is read after the read section",
+            "torn-reads",
+            [.invariant("P14.not-while-read"), .invariant("P2.whole-value"), .crash],
+            at: "read.box"
+        ),
+        Mutant(
+            "a lent value is not pinned",
+            "torn-reads",
+            [.invariant("P14.not-while-read"), .invariant("P2.whole-value"), .crash]
+        ),
+        Mutant(
+            "a change between initial and registration is missed",
+            "initial-against-writers",
+            [.invariant("P4.nothing-between")],
+            at: "initial.sampled"
+        ),
+        Mutant(
+            "a body does not wait for registrations",
+            "initial-against-writers",
+            [.invariant("P4.nothing-between")],
+            at: "register.since"
+        ),
+        Mutant(
+            "an earlier change is delivered",
+            "initial-against-writers",
+            [.invariant("P4.nothing-earlier")],
+            at: "set.published"
+        ),
+        Mutant("a property's end is told twice", "property-death", [.invariant("P12.heard-once")]),
+        Mutant("a property's end is not the last", "property-death", [.invariant("P12.heard-last")]),
+        Mutant(
+            "a property's death leaks the closures",
+            "property-death",
+            [.invariant("P12.end-once"), .invariant("P14.destroyed-once"), .hang]
+        ),
+        Mutant("a property's death leaks its value", "property-death", [.invariant("P14.value-destroyed")]),
+        Mutant(
+            "a value is destroyed under a lock",
+            "value-destruction",
+            [.invariant("P5.no-lock-around-user-code"), .hang]
+        ),
+        Mutant("a value is destroyed twice", "value-destruction", [.invariant("P14.value-destroyed"), .crash]),
+        Mutant(
+            "a value is destroyed by its writer",
+            "value-destruction",
+            [.invariant("P5.not-on-another-writer"), .invariant("P14.not-while-read")]
+        ),
+        Mutant("a body's error publishes its value", "parked-in-modify", [.invariant("P5.throw-publishes-nothing")]),
+        Mutant(
+            "a comparison is not repeated",
+            "compare-exchange",
+            [.invariant("P2.no-lost-update")],
+            at: "compare.equal"
+        ),
+        // Paths
+        Mutant(
+            "a stale tail is heard",
+            "path-rewiring",
+            [.invariant("P2.path-versions"), .invariant("P2.path-chain"), .invariant("P3.path-converges")]
+        ),
+        Mutant(
+            "a rewiring is lost",
+            "path-rewiring",
+            [.invariant("P3.path-converges"), .invariant("P2.path-chain"), .invariant("P1.heard-from-a-callback")]
+        ),
+        Mutant("racing replacements are not handed on", "path-rewiring", [.invariant("P3.path-converges")]),
+        Mutant("paths are told while others are wired", "path-rewiring", [.invariant("P1.heard-from-a-callback")]),
+        Mutant(
+            "a path's end does not wait",
+            "path-death",
+            [.invariant("P12.path-end-last")],
+            at: "visit.marked"
+        ),
+        Mutant(
+            "a prior delivery is not waited for",
+            "path-death",
+            [.invariant("P12.path-end-last")],
+            at: "visit.marked"
+        ),
+        Mutant("a removal forgets the paths", "bulk-removal", [.invariant("P8.silent-after-removal")]),
+        // Weak properties
+        Mutant(
+            "a referent's death goes unnoticed",
+            "weak-referent-death",
+            [.invariant("P12.inline-nil"), .invariant("P12.nil-once")]
+        ),
+        Mutant(
+            "a dead referent clears its successor",
+            "weak-referent-death",
+            [.invariant("P12.successor-stays"), .invariant("P12.nil-once")],
+            at: "weak.died"
+        ),
+        Mutant("a weak property keeps its referent", "weak-referent-death", [.invariant("P11.not-retained")]),
+        // Bindings
+        Mutant("a binding echoes", "two-way-binding", [.invariant("P6.hops-bounded")]),
+        Mutant("a change passes a binding twice", "two-way-binding", [.invariant("P6.hops-bounded")]),
+        Mutant(
+            "a binding applies an older change",
+            "two-way-binding",
+            [.invariant("P3.destination-follows")],
+            at: "bind.passing"
+        ),
+        Mutant(
+            "a binding decides outside the lock",
+            "two-way-binding",
+            [.invariant("P3.destination-follows")],
+            at: "bind.passing"
+        ),
+        Mutant(
+            "a pair agrees on one side alone",
+            "two-way-binding",
+            [.invariant("P3.pair-converges")],
+            at: "bind.published"
+        ),
+        Mutant("a binding retains its destination", "two-way-binding", [.invariant("P11.not-retained")]),
+        Mutant(
+            "an ended binding goes on backwards",
+            "two-way-binding",
+            [.invariant("P9.nothing-after-wait")],
+            at: "bind.passing"
+        ),
+        // Deliveries that come one at a time
+        Mutant(
+            "a change is posted outside the lock",
+            "actor-order",
+            [.invariant("P1.ordered-once"), .invariant("P2.ordered"), .invariant("P2.ordered-chain")]
+        ),
+        Mutant(
+            "a path's changes arrive as they come",
+            "actor-order",
+            [.invariant("P1.ordered-once"), .invariant("P2.ordered")]
+        ),
+        Mutant(
+            "two deliver at once",
+            "actor-order",
+            [.invariant("P2.one-at-a-time"), .invariant("P1.ordered-once"), .invariant("P2.ordered"), .crash],
+            at: "mailbox.taken"
+        ),
+        Mutant("a hand-over is lost", "actor-order", [.invariant("P1.counts-add-up")]),
+        Mutant("a mailbox's wake-up is lost", "actor-order", [.invariant("P1.counts-add-up")]),
+        Mutant("an actor is retained", "actor-order", [.invariant("P11.actor-not-retained")]),
+        Mutant(
+            "the latest value is lost",
+            "flood",
+            [.invariant("P1.kept-as-asked"), .invariant("P3.last-value")]
+        ),
+        Mutant(
+            "a dropped event is destroyed under the lock",
+            "flood",
+            [.invariant("P5.no-lock-around-user-code")]
+        ),
+        Mutant("an end is dropped by the policy", "flood", [.invariant("P12.end-heard"), .invariant("P1.capacity")]),
+        Mutant(
+            "queued changes are delivered after the end",
+            "delivery-cancellation",
+            [.crash, .invariant("P8.silent-on-its-own-queue")] + calledTooLate
+        ),
+        Mutant(
+            "a setter waits for a busy observer",
+            "serial-handover",
+            [.invariant("P7.no-setter-waits"), .hang]
+        ),
+        Mutant(
+            "two deliver at once",
+            "mutual-actors",
+            [.invariant("P6.not-nested"), .invariant("P2.one-at-a-time"), .crash]
+        ),
+        // Sequences
+        Mutant(
+            "a sequence finishes twice",
+            "sequence-cancellation",
+            [.invariant("P12.end-last"), .invariant("P12.finishes-once")]
+        ),
+        Mutant(
+            "an event is yielded after the end",
+            "sequence-cancellation",
+            [
+                .invariant("P12.finishes-once"), .invariant("P1.counts-add-up"), .invariant("P1.ordered-once"),
+                .invariant("P8.cancelled-task-goes-on"), .invariant("P12.finishes-at-the-end"),
+                .invariant("P2.ordered-chain"), .invariant("P4.initial-first"),
+            ],
+            at: "mailbox.posting"
+        ),
+        Mutant(
+            "a task is resumed under the lock",
+            "sequence-cancellation",
+            [.invariant("P5.no-lock-around-user-code"), .hang]
+        ),
+        Mutant(
+            "an iterator leaves its observer",
+            "sequence-cancellation",
+            [.invariant("P8.iterator-leaves-nothing"), .invariant("P14.nothing-left")]
+        ),
         // Sanitizers
         Mutant("grace period does nothing", "notification-storm", [.report(.address)], at: "walk.head", .seconds(60)),
         Mutant("grace period does nothing", "notification-storm", [.report(.thread)], at: "walk.head", .seconds(60)),
+        Mutant(
+            "a value is read after the read section",
+            "torn-reads",
+            [.report(.address)],
+            at: "read.box",
+            .seconds(60)
+        ),
+        Mutant("a notification allocates", "realtime-path", [.report(.realtime)]),
+        Mutant("a notification takes a lock", "realtime-path", [.report(.realtime)]),
         Mutant("relaxed publish", "notification-storm", [.report(.thread)], isPerturbed: false, .seconds(60)),
     ]
 

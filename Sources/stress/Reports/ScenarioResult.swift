@@ -21,6 +21,7 @@ struct ScenarioResult {
 
     mutating func add(_ epoch: Epoch) {
         epochs += 1
+        checks += epoch.checks
         for lane in epoch.lanes {
             operations += lane.operations
             checks += lane.checks

@@ -40,20 +40,6 @@ private func observeWithCapture(
     }
 }
 
-/// The blocking form, which an asynchronous caller reaches through a function of its own.
-private func waitsForTheEnd(of token: ObservationToken) -> Bool { token.cancelAndWait() == .finished }
-
-/// Forks; the child runs `body` and exits. Returns the child's status: 0 if `body` returned true.
-private func inChild(_ body: () -> Bool) -> Int {
-    let child = Process.fork()
-    if child == 0 {
-        Process.limitLife(seconds: 15)
-        _exit(body() ? 0 : 1)
-    }
-    check(child > 0, "the process cannot be forked")
-    return Process.status(of: child)
-}
-
 extension Promises.P18ForkTests {
     @Test("P18 The child of a process at rest uses the library, and the parent goes on")
     func atRest() async {

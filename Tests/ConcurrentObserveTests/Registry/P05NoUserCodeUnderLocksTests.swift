@@ -20,12 +20,12 @@ extension Promises.P05NoUserCodeUnderLocksTests {
         let answers = Log<String>()
         let lives = Lives()
         let registry = Slot(ObserverRegistry<Int>())
-        let weak = WeakRegistry(registry.value!)
+        let weak = Weak(registry.value!)
         let token = Slot<ObservationToken>()
         do {
             let life = lives.make {
                 // The same registry, if it still exists, and another one.
-                if let registry = weak.registry {
+                if let registry = weak.object {
                     let inner = registry.observe { _ in received.increment() }
                     registry.notify(1)
                     inner.cancel()
@@ -45,7 +45,7 @@ extension Promises.P05NoUserCodeUnderLocksTests {
         ending.end(token, of: registry)
         try lives.waitUntilNoneIsLeft()
         #expect(answers.entries == ["deferred deferred"])
-        let expected = weak.registry == nil ? 2 : 3
+        let expected = weak.object == nil ? 2 : 3
         try eventually("the end of the inner observations") { received.value == expected }
         #expect(!bystander.isActive)
         #expect(other.count == 0)
@@ -237,11 +237,4 @@ struct Ending: Sendable, CustomTestStringConvertible {
         Ending(name: "removeAll") { _, registry in registry.value?.removeAll() },
         Ending(name: "release of the source") { _, registry in registry.clear() },
     ]
-}
-
-/// A registry that is not kept.
-final class WeakRegistry: Sendable {
-    private weak let object: ObserverRegistry<Int>?
-    init(_ registry: ObserverRegistry<Int>) { object = registry }
-    var registry: ObserverRegistry<Int>? { object }
 }

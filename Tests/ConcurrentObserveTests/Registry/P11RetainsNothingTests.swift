@@ -12,7 +12,7 @@ extension Promises.P11RetainsNothingTests {
     @Test("P11 Neither observation, token, handle nor notification keeps the source")
     func source() throws {
         let source = Slot(ObserverRegistry<Int>(label: "source"))
-        let weak = WeakRegistry(source.value!)
+        let weak = Weak(source.value!)
         let handles = Slot<ObservationHandle>()
         var tokens: [ObservationToken] = []
         for _ in 0..<20 { tokens.append(source.value!.observe { _ in }) }
@@ -20,9 +20,9 @@ extension Promises.P11RetainsNothingTests {
         tokens[0].onEnd { _ in }
         source.value!.notify(1)
         tokens[1].cancel()
-        #expect(weak.registry != nil)
+        #expect(weak.object != nil)
         source.clear()
-        #expect(weak.registry == nil)
+        #expect(weak.object == nil)
         #expect(tokens.allSatisfy { !$0.isActive })
         #expect(handles.value?.isActive == false)
     }
@@ -48,15 +48,15 @@ extension Promises.P11RetainsNothingTests {
     @Test("P11 A source that its own closure captures is freed when the observation ends")
     func cycle() throws {
         let source = Slot(ObserverRegistry<Int>())
-        let weak = WeakRegistry(source.value!)
+        let weak = Weak(source.value!)
         let token: ObservationToken
         do {
             let captured = source.take()!
             token = captured.observe { [captured] _ in _ = captured.count }
         }
-        #expect(weak.registry != nil)
+        #expect(weak.object != nil)
         token.cancel()
-        try eventually("the end of the source") { weak.registry == nil }
+        try eventually("the end of the source") { weak.object == nil }
     }
 
     @Test("P11 A token kept by its own onEnd is released with the end")

@@ -98,6 +98,20 @@ enum Process {
     }
 }
 
+/// Forks; the child runs `body` and exits. Returns the child's status: 0 if `body` returned true.
+func inChild(_ body: () -> Bool) -> Int {
+    let child = Process.fork()
+    if child == 0 {
+        Process.limitLife(seconds: 15)
+        _exit(body() ? 0 : 1)
+    }
+    check(child > 0, "the process cannot be forked")
+    return Process.status(of: child)
+}
+
+/// The blocking form, which an asynchronous caller reaches through a function of its own.
+func waitsForTheEnd(of token: ObservationToken) -> Bool { token.cancelAndWait() == .finished }
+
 /// Ends an exit test's process with a message unless `condition` holds.
 func check(_ condition: Bool, _ message: @autoclosure () -> String) {
     if condition { return }

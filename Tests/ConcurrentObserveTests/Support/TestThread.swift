@@ -38,6 +38,17 @@ final class TestThread: Sendable {
         _ = thread.withLock { pthread_join($0, nil) }
     }
 
+    /// Stops the thread for a moment, wherever it is, as a scheduler does once in a long while. Not after `join`.
+    func interrupt() {
+        Self.installHandler
+        thread.withLock { _ = pthread_kill($0, SIGUSR1) }
+    }
+
+    private static let installHandler: Void = {
+        // Longer than it takes others to do many things, shorter than a turn of the scheduler.
+        signal(SIGUSR1) { _ in usleep(50) }
+    }()
+
     private final class Start: Sendable {
         let body: @Sendable () -> Void
         let ended: Signal
@@ -64,6 +75,17 @@ func onThreads(_ count: Int, _ body: @escaping @Sendable (_ index: Int) -> Void)
 
 /// Runs `body` on a new thread and waits for it.
 func onNewThread(_ body: @escaping @Sendable () -> Void) throws { try TestThread(body).join() }
+
+/// Whether another thread gets through `body` while the caller waits for it, inside user code perhaps.
+func anotherThreadFinishes(_ body: @escaping @Sendable () -> Void) -> Bool {
+    let done = Signal("the end of another thread's work")
+    let thread = TestThread {
+        body()
+        done.happen()
+    }
+    guard done.happens(within: patience) else { return false }
+    return (try? thread.join()) != nil
+}
 
 /// The kernel's number of the calling thread.
 ///
@@ -97,6 +119,9 @@ final class Hammer: Sendable {
 
     /// Waits until every thread has been at work for a while.
     func waitUntilWarm() throws { try eventually("the hammer's first turns") { turns.value > 100 } }
+
+    /// Stops each of the threads for a moment, wherever it is.
+    func interrupt() { for thread in threads.withLock({ $0 }) { thread.interrupt() } }
 
     func stop() throws {
         isStopped.set()

@@ -52,4 +52,13 @@ long creference_preemptions(void);
 /// Bytes of heap in use by the process.
 size_t creference_heap_bytes(void);
 
+/// Bytes of the allocation that begins at `address`.
+size_t creference_usable_bytes(const void *_Nonnull address);
+
+/// Counts the calls of malloc and its kin, on all threads, from now on. Returns how many have been counted before.
+long creference_begin_counting_allocations(void);
+
+/// Ends it. Returns how many have been counted.
+long creference_end_counting_allocations(void);
+
 #endif

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CReference
+import ConcurrentObserve
+import Dispatch
+
+/// Changes that are delivered elsewhere: what they cost whoever makes them, and how long it takes until all have been heard.
+enum DeliverySuite {
+    static let cases = [
+        enqueue("delivery.enqueue.actor", PropertyFlood.toActor, StreamFlood.init, .enqueue),
+        enqueue("delivery.enqueue.actor-of-registry", RegistryFlood.init, StreamFlood.init, .enqueue),
+        enqueue("delivery.enqueue.sequence", PropertyFlood.toSequence, StreamFlood.init, .none),
+        enqueue("delivery.enqueue.queue", PropertyFlood.toQueue, StreamFlood.init, .none),
+        enqueue("task.enqueue.actor", PropertyFlood.toActor, TaskFlood.init, .none),
+        enqueue("opencombine.enqueue.queue", PropertyFlood.toQueue, SubjectFlood.init, .none),
+        consume("delivery.consume.actor", PropertyFlood.toActor, StreamFlood.init, .consumeStream),
+        consume("delivery.consume.actor-of-registry", RegistryFlood.init, StreamFlood.init, .consumeStream),
+        consume("delivery.consume.sequence", PropertyFlood.toSequence, StreamFlood.init, .none),
+        consume("delivery.consume.queue", PropertyFlood.toQueue, StreamFlood.init, .none),
+        consume("delivery.consume.serial", PropertyFlood.toSerial, StreamFlood.init, .none),
+        consume("task.consume.actor", PropertyFlood.toActor, TaskFlood.init, .consumeTasks),
+        consume("task.consume.actor-of-registry", RegistryFlood.init, TaskFlood.init, .consumeTasks),
+        consume("opencombine.consume.queue", PropertyFlood.toQueue, SubjectFlood.init, .none),
+        latestOfBusyActor, latest,
+    ]
+
+    private static let events = 40_000
+
+    /// What a change costs the thread that makes it, while the consumers run.
+    private static func enqueue(
+        _ name: String,
+        _ ours: @escaping @Sendable (Int) -> any Flood,
+        _ reference: @escaping @Sendable (Int) -> any Flood,
+        _ bar: Bar
+    ) -> Case {
+        Case(name: name, unit: .nanoseconds, bar: bar, summary: .median) { effort in
+            let events = effort.work(events)
+            let (ours, reference) = (ours(events), reference(events))
+            return Case.Sides(ours: ours.enqueue, reference: reference.enqueue)
+        }
+    }
+
+    /// What a change costs until it has been heard, in a flood of them.
+    private static func consume(
+        _ name: String,
+        _ ours: @escaping @Sendable (Int) -> any Flood,
+        _ reference: @escaping @Sendable (Int) -> any Flood,
+        _ bar: Bar
+    ) -> Case {
+        Case(name: name, unit: .nanoseconds, bar: bar, summary: .median) { effort in
+            let events = effort.work(events)
+            let (ours, reference) = (ours(events), reference(events))
+            return Case.Sides(ours: ours.consume, reference: reference.consume)
+        }
+    }
+
+    /// The process's allocations while changes replace each other in the mailbox of an actor that is busy.
+    private static let latestOfBusyActor = Case(
+        name: "delivery.latest.allocations-while-busy",
+        unit: .allocations,
+        bar: .allocationsPerLatest,
+        summary: .median,
+        isLong: true
+    ) { effort in
+        let (property, receiver) = (Observed(0), Receiver(of: .max))
+        let token = property.observe(on: receiver, buffering: .latest) { receiver, change in
+            receiver.receive(change.new ?? 0)
+        }
+        let times = effort.work(400_000)
+        return Case.Sides(ours: {
+            let (begins, ends) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            Task.detached { await receiver.block(begins, ends) }
+            begins.wait()
+            // The first change calls for a hop, which then waits.
+            setInLoop(property, 1)
+            let count = allocations { setInLoop(property, times) }
+            ends.signal()
+            return withExtendedLifetime(token) { Double(count) }
+        })
+    }
+
+    /// The same for an actor that hears what it can: whenever it has caught up, a task is made to wake it.
+    private static let latest = Case(
+        name: "delivery.latest.allocations-per-1000-changes",
+        unit: .allocations,
+        bar: .none,
+        summary: .median,
+        isLong: true
+    ) { effort in
+        let (property, receiver) = (Observed(0), Receiver(of: .max))
+        let token = property.observe(on: receiver, buffering: .latest) { receiver, change in
+            receiver.receive(change.new ?? 0)
+        }
+        let times = effort.work(400_000)
+        return Case.Sides(ours: {
+            withExtendedLifetime(token) { Double(allocations { setInLoop(property, times) }) * 1_000 / Double(times) }
+        })
+    }
+}
+
+/// The calls of `malloc` and its kin in this process, on all threads, while `body` runs.
+private func allocations(_ body: () -> Void) -> Int {
+    let before = creference_begin_counting_allocations()
+    body()
+    return creference_end_counting_allocations() - before
+}

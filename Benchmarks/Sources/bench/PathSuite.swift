@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CReference
+import ConcurrentObserve
+
+/// Observers of paths, beside observers of the property that the path leads to.
+enum PathSuite {
+    static let cases = [oneStep, threeSteps, replacement, bytesPerStep]
+
+    private static let oneStep = leaf("path.set.1-step", .pathOfOneStep) { cars, counter in
+        cars.garage.engine.observe(\.rpm) { change in counter.value &+= change.new ?? 0 }
+    }
+
+    private static let threeSteps = leaf("path.set.3-steps", .pathOfThreeSteps) { cars, counter in
+        cars.garage.observe(\.car.engine.rpm) { change in counter.value &+= change.new ?? 0 }
+    }
+
+    /// - Parameter observe: Its closure is a literal, as the reference's: one that is handed round is called through a thunk.
+    private static func leaf(
+        _ name: String,
+        _ bar: Bar,
+        _ observe: @escaping @Sendable (Cars, Counter) -> ObservationToken
+    ) -> Case {
+        Case(name: name, unit: .nanoseconds, bar: bar) { effort in
+            let (cars, plain) = (Cars(), Observed(0))
+            let (ours, theirs) = (Counter(), Counter())
+            let tokens = [
+                observe(cars, ours),
+                plain.observe { change in theirs.value &+= change.new ?? 0 },
+            ]
+            let rpm = cars.garage.engine.rpm
+            let times = effort.work(200_000)
+            return Case.Sides(
+                ours: {
+                    withExtendedLifetime((tokens, cars)) { nanoseconds { setInLoop(rpm, times) } } / Double(times)
+                },
+                reference: { withExtendedLifetime(tokens) { nanoseconds { setInLoop(plain, times) } } / Double(times) }
+            )
+        }
+    }
+
+    /// The middle step is replaced, back and forth.
+    private static let replacement = Case(
+        name: "path.replace.middle-of-3",
+        unit: .nanoseconds,
+        bar: .none,
+        summary: .median
+    ) { effort in
+        let cars = Cars()
+        let counter = Counter()
+        let token = cars.garage.observe(\.car.engine.rpm) { change in counter.value &+= change.new ?? 0 }
+        let engines = (Engine(), Engine())
+        let engine = cars.garage.car.value.engine
+        let times = effort.work(20_000)
+        return Case.Sides(ours: {
+            withExtendedLifetime(token) {
+                nanoseconds {
+                    for turn in 0..<times { engine.value = turn & 1 == 0 ? engines.0 : engines.1 }
+                    ConcurrentObserveDiagnostics.drain()
+                }
+            } / Double(times)
+        })
+    }
+
+    /// What a path of three steps takes more than one of two, where every property on the way is observed already.
+    private static let bytesPerStep = Case(
+        name: "path.observe.bytes-per-step",
+        unit: .bytes,
+        bar: .bytesPerStep,
+        summary: .median,
+        isLong: true
+    ) { _ in
+        let count = 20_000
+        let cars = Cars()
+        return Case.Sides(ours: {
+            let before = settledHeap()
+            let three = (0..<count).map { _ in cars.garage.observe(\.car.engine.rpm) { _ in } }
+            let between = settledHeap()
+            let two = (0..<count).map { _ in cars.garage.car.value.observe(\.engine.rpm) { _ in } }
+            let after = settledHeap()
+            withExtendedLifetime((three, two)) {}
+            return ((between - before) - (after - between)) / Double(count)
+        })
+    }
+
+    /// The heap in use, in bytes, once what has ended is gone: the end of a path retires the observers that it had.
+    private static func settledHeap() -> Double {
+        var heap = 0
+        repeat {
+            heap = creference_heap_bytes()
+            ConcurrentObserveDiagnostics.drain()
+            ConcurrentObserveDiagnostics.drain()
+        } while creference_heap_bytes() != heap
+        return Double(heap)
+    }
+}
+
+private final class Engine: ConcurrentObservable { let rpm = Observed(0) }
+
+private final class Car: ConcurrentObservable { let engine = Observed(Engine()) }
+
+private final class Garage: ConcurrentObservable {
+    let car = Observed(Car())
+
+    var engine: Engine { car.value.engine.value }
+}
+
+private struct Cars: Sendable {
+    let garage = Garage()
+}

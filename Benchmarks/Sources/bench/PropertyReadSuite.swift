@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+
+/// Reads of a property, against those of a value behind a mutex, on one thread and on two that contend.
+enum PropertyReadSuite {
+    static let cases =
+        reads("int", .read, .readOnTwoThreads, Ints())
+        + reads("short-string", .read, .readOnTwoThreads, Strings("fifteen bytes !"))
+        + reads("heap-string", .readFromHeap, .none, Strings(heapString))
+
+    static var heapString: String { String(repeating: "sixteen and more", count: 2) }
+
+    private static func reads(_ what: String, _ alone: Bar, _ contended: Bar, _ reading: some Reading) -> [Case] {
+        [
+            onOneThread("property.read.\(what)", alone, reading.singly),
+            onOneThread("property.read.\(what)-in-loop", alone, reading.inLoop),
+            onTwoThreads("property.read.\(what)-2-threads", contended, reading.singly),
+            onTwoThreads("property.read.\(what)-in-loop-2-threads", contended, reading.inLoop),
+        ]
+    }
+
+    private static func onOneThread(_ name: String, _ bar: Bar, _ read: Reads) -> Case {
+        Case(name: name, unit: .nanoseconds, bar: bar) { effort in
+            let times = effort.work(500_000)
+            return Case.Sides(
+                ours: { nanoseconds { read.ours(times) } / Double(times) },
+                reference: { nanoseconds { read.reference(times) } / Double(times) }
+            )
+        }
+    }
+
+    private static func onTwoThreads(_ name: String, _ bar: Bar, _ read: Reads) -> Case {
+        Case(name: name, unit: .nanoseconds, bar: bar, summary: .median) { effort in
+            // Short rounds: the longer they are, the likelier a machine that has something else to do disturbs them.
+            let (times, fewer) = (effort.work(200_000), effort.work(40_000))
+            return Case.Sides(
+                ours: { nanosecondsPerThread(2) { read.ours(times) } / Double(times) },
+                reference: { nanosecondsPerThread(2) { read.reference(fewer) } / Double(fewer) }
+            )
+        }
+    }
+}
+
+/// So many reads of each side.
+private struct Reads: Sendable {
+    let ours: @Sendable (Int) -> Void
+    let reference: @Sendable (Int) -> Void
+}
+
+/// Reads of one kind of value in both forms.
+private protocol Reading {
+    var singly: Reads { get }
+    var inLoop: Reads { get }
+}
+
+private struct Ints: Reading {
+    private let property = Observed(1)
+    private let guarded = MutexInt(1)
+
+    var singly: Reads {
+        Reads(ours: { [property] in readSingly(property, $0) }, reference: { [guarded] in readSingly(guarded, $0) })
+    }
+
+    var inLoop: Reads {
+        Reads(ours: { [property] in readInLoop(property, $0) }, reference: { [guarded] in readInLoop(guarded, $0) })
+    }
+}
+
+private struct Strings: Reading {
+    private let property: Observed<String>
+    private let guarded: MutexString
+
+    init(_ value: String) {
+        property = Observed(value)
+        guarded = MutexString(value)
+    }
+
+    var singly: Reads {
+        Reads(ours: { [property] in readSingly(property, $0) }, reference: { [guarded] in readSingly(guarded, $0) })
+    }
+
+    var inLoop: Reads {
+        Reads(ours: { [property] in readInLoop(property, $0) }, reference: { [guarded] in readInLoop(guarded, $0) })
+    }
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// When the source goes, every observation ends once and is told so once, what is cancelled in time stays silent, and nothing touches the
+// source's memory afterwards: ObserverList.tellEnd in Property/ObserverList+Changes.swift and ObserverList.endAll.
+//
+// Nobody else notifies: whoever calls the source holds it. The first walker is the thread that runs its `deinit`.
+//
+//   ANNOUNCES            1: a property, which tells its observers of the end; 0: a registry
+//   WAITS, CANCELS       the observers on which other threads call cancelAndWait() and cancel(), or 0
+//   TIDIES               the reclaimer replaces the table, of which half is dead, in between
+
+#ifndef ANNOUNCES
+#define ANNOUNCES 1
+#endif
+#ifndef WAITS
+#define WAITS 1
+#endif
+#ifndef CANCELS
+#define CANCELS 0
+#endif
+
+#define OBSERVATIONS_END
+
+#include "Marks.pml"
+
+// What is claimed.
+hidden byte sourceInUse;          // P11: the source's memory is written to after it is freed
+hidden byte endHeardOnce;         // P12: a callback is told of the end once
+hidden byte endToldOnce;          // P12: onEnd
+hidden byte everybodyEnded;       // P12
+hidden byte closureInUse;         // P14
+hidden byte closureDestroyedOnce; // P14
+hidden byte closuresDestroyed;    // P14
+hidden byte silentAfterWait;      // P9
+hidden byte finishedIsDestroyed;  // P9
+hidden byte objectInUse;
+hidden byte tableInUse;
+hidden byte entryIsComplete;
+hidden byte everyTableReclaimed;  // P16
+hidden byte aCallbackIsWaitedFor, aTableIsHeld, anObserverIsHeld; // windows
+
+#define tableIsUsable(used) claim(tableInUse, !has(freedTables, used))
+#define closureIsUsable(called) claim(closureInUse, !has(destroyed, called))
+#define observerIsUsable(seen) claim(objectInUse, isAllocated(seen))
+#define isSilent(called) claim(silentAfterWait, !has(silent, called))
+// RegistryCore.head: where the source keeps the table's address, forgotten with the source.
+#define headIsUsable() claim(sourceInUse, !isFreed)
+
+bit isFreed;    // the source's memory
+byte cancelled; // observers on which cancel() has returned
+byte endsHeard; // observers whose callback was told of the end
+
+#define PASS_NOTES \
+  byte replaced; \
+  byte remaining; \
+  bit isLive; \
+  bit won;
+#define passBegins() skip
+#define isHeard() skip
+#define passEnds() skip
+
+#include "Memory.pml"
+#include "Tables.pml"
+#include "Endings.pml"
+
+// What the walk of tellEnd does at an observer's turn: D1 to D3.
+inline callback() {
+  inject("death.turn")
+  unlink(observer[depth], won);
+  if
+  :: won ->
+     won = 0;
+     d_step {
+       claim(endHeardOnce, !has(endsHeard, observer[depth]));
+       endsHeard = endsHeard | SET(observer[depth])
+     }
+#ifdef A_PROPERTYS_END_IS_TOLD_TWICE
+     claim(endHeardOnce, !has(endsHeard, observer[depth]));
+#endif
+     d_step { accessClosure(observer[depth]); isSilent(observer[depth]) }
+#ifndef A_PROPERTYS_DEATH_LEAKS_THE_CLOSURES
+     retireObserver(observer[depth])
+#endif
+  :: else
+  fi
+}
+
+// ObserverList.endAll, RegistryCore.unlinkAll: the last thing in the source's life.
+inline endAll() {
+  lock();
+  d_step { replaced = head; remaining = marks }
+#ifndef TABLE_OUTLIVES_THE_SOURCE
+  inject("grow.copied")
+  publish(0, replaced);
+  inject("grow.published")
+#endif
+#ifndef TOKEN_STAYS_ACTIVE_AFTER_SOURCE_DEATH
+  marks = 0;
+#endif
+  unlock();
+#ifndef TABLE_OUTLIVES_THE_SOURCE
+  if
+  :: replaced -> retireTable(replaced)
+  :: else
+  fi;
+#endif
+#if !defined(TOKEN_STAYS_ACTIVE_AFTER_SOURCE_DEATH) && !defined(SOURCE_DEATH_LEAKS_THE_CLOSURES)
+  if
+  :: has(remaining, 1) -> retireObserver(1)
+  :: else
+  fi;
+  if
+  :: has(remaining, 2) -> retireObserver(2)
+  :: else
+  fi;
+#endif
+  isFreed = 1
+}
+#define lastly() endAll()
+
+#include "Walk.pml"
+#include "Reclaimer.pml"
+
+// RegistryCore.reclaim: replaces a table of which half is dead by a smaller one, or by none. On the reclaimer's thread, which does it
+// before anything else; here at any time, once.
+proctype tidier() {
+  byte replaced;
+  lock();
+  if
+  :: head && ENTRY(head, 0) == TOMBSTONE && ENTRY(head, 1) == TOMBSTONE ->
+     replaced = head;
+     inject("grow.copied")
+     publish(0, replaced);
+     inject("grow.published")
+  :: head && (ENTRY(head, 0) == TOMBSTONE) + (ENTRY(head, 1) == TOMBSTONE) == 1 -> grow(replaced)
+  :: else
+  fi;
+  unlock();
+  if
+  :: replaced -> retireTable(replaced)
+  :: else
+  fi;
+  busy--
+}
+
+init {
+  atomic {
+    head = 1;
+    lastTable = 1;
+    ENTRY(1, 0) = 1;
+    ENTRY(1, 1) = 2;
+    count[1] = 2;
+    holders[1] = SET(1);
+    holders[2] = SET(1);
+    marks = SET(1) | SET(2);
+    records = SET(0);
+    busy = 1;
+    run reclaimer();
+    run destroyer();
+    run walker(0, ANNOUNCES);
+#if WAITS
+    busy++;
+    tokens[WAITS]++;
+    run waiter(WAITS);
+#endif
+#if CANCELS
+    busy++;
+    tokens[CANCELS]++;
+    run canceller(CANCELS);
+#endif
+#ifdef TIDIES
+    busy++;
+    run tidier()
+#endif
+  }
+  busy == 0;
+  timeout;
+  claim(everybodyEnded, !marks);
+  claim(closuresDestroyed, destroyed == (SET(1) | SET(2)));
+  claim(everyTableReclaimed, freedTables == unlinkedTables)
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// No retired item is forgotten while the reclaimer sleeps: ThreadRecord.retire, Reclaimer.wake and Reclaimer.park, and the EventCount
+// between them, in Reclamation.
+//
+// Threads retire one item each. What a thread stores before a fence may reach memory as late as at that fence: the push on its stack,
+// which on arm64 is a release and no more, and the reclaimer's `isParked`.
+//
+//   RETIRERS   threads that retire
+
+#ifndef RETIRERS
+#define RETIRERS 3
+#endif
+
+#include "Marks.pml"
+
+// What is claimed.
+hidden byte nothingIsForgotten; // P14, P16
+hidden byte itSleeps;           // window
+
+byte stacks; // threads with an item on their stack
+byte signals, sleepers, busy;
+bit isParked = 1, isStarted, isAsleep;
+
+// EventCount.signal.
+inline signal() {
+#ifdef SLEEPERS_ARE_COUNTED_BEFORE_THE_SIGNAL
+  isSomebodyThere = (sleepers > 0);
+  signals++;
+#else
+  signals++;
+  isSomebodyThere = (sleepers > 0);
+#endif
+  if
+  :: isSomebodyThere -> isAsleep = 0 // futex wake
+  :: else
+  fi
+}
+
+// EventCount.wait, until the thread sleeps or need not. The kernel compares and puts to sleep in one step.
+inline fallAsleep() {
+  sleepers++;
+  atomic {
+    if
+#ifdef FUTEX_DOES_NOT_COMPARE
+    :: true -> isAsleep = 1
+#else
+    :: signals == ticket -> isAsleep = 1
+    :: else
+#endif
+    fi
+  }
+}
+
+// ThreadRecord.retire, then Reclaimer.wake.
+proctype retirer(byte self) {
+  bit isDelayed, isSomebodyThere;
+  inject("end.retire")
+  if
+  :: stacks = stacks | SET(self)
+  :: isDelayed = 1
+  fi;
+#ifndef FENCE_OF_THE_RETIRING_THREAD_IS_MISSING
+  d_step { stacks = stacks | (isDelayed << self); isDelayed = 0 }
+#endif
+#ifndef RECLAIMERS_WAKE_UP_IS_LOST
+  if
+  :: isParked ->
+     isStarted = 1;
+     signal()
+  :: else
+  fi;
+#endif
+  d_step { stacks = stacks | (isDelayed << self); busy-- }
+}
+
+// Reclaimer.run.
+proctype reclaimer() {
+  byte ticket, taken;
+  bit isDelayed;
+end_notStarted:
+  isStarted;
+  do
+  :: true ->
+     ticket = signals;
+     d_step { taken = stacks; stacks = 0 }
+     inject("reclaim.taken")
+     if
+     // There is work, or there has been some of late: a pause.
+     :: d_step { true -> taken = 0 }
+        fallAsleep();
+        // Woken, or after a while.
+        isAsleep = 0;
+        sleepers--
+     // Reclaimer.park
+     :: !taken ->
+        if
+        :: isParked = 1
+        :: isDelayed = 1
+        fi;
+#ifndef FENCE_OF_THE_PARKING_RECLAIMER_IS_MISSING
+        d_step { isParked = isParked | isDelayed; isDelayed = 0 }
+#endif
+        if
+#ifndef STACKS_ARE_NOT_LOOKED_AT_BEFORE_PARKING
+        :: stacks
+#endif
+        :: else ->
+           d_step { isParked = isParked | isDelayed; isDelayed = 0 }
+#ifdef TICKET_IS_TAKEN_AFTER_THE_LOOK
+           ticket = signals;
+#endif
+           fallAsleep();
+#ifdef LOOK_FOR_SLEEP
+           window(itSleeps, isAsleep);
+#endif
+end_parked:
+           !isAsleep;
+           sleepers--
+        fi;
+        d_step { isParked = 0; isDelayed = 0 }
+     fi
+  od
+}
+
+init {
+  byte started;
+  atomic {
+    busy = RETIRERS;
+    run reclaimer();
+    do
+    :: started < RETIRERS -> run retirer(started); started++
+    :: else -> break
+    od;
+    started = 0
+  }
+  busy == 0;
+  timeout;
+  claim(nothingIsForgotten, !stacks)
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Part of other models: the walk, ObserverList.walk in Registry/ObserverList+Walk.swift.
+//
+// The model that includes this says what callbacks do (`callback`, where `goto pass` with one more `depth` is a nested pass), what it
+// notes about a pass (`passBegins`, `isHeard`, `passEnds`), and when tables and closures may be used.
+
+byte records; // walkers whose record is on the list of all
+
+// From the entry to the call, where observations end: without that `current` and the mark decide nothing, and are left out.
+inline becomeCurrent() {
+#ifdef MARK_IS_TESTED_BEFORE_CURRENT_IS_STORED
+  isLive = has(marks, observer[depth]);
+#endif
+  inject("walk.marked")
+#ifdef CURRENT_IS_STORED_RELAXED
+  storeRelaxed(CURRENT(self, depth), observer[depth]);
+#else
+  storeReleasing(CURRENT(self, depth), observer[depth]);
+#endif
+  lightBarrier();
+  inject("walk.current")
+  d_step {
+    observerIsUsable(observer[depth]);
+#if defined(MARK_IS_NOT_TESTED)
+    isLive = 1;
+#elif !defined(MARK_IS_TESTED_BEFORE_CURRENT_IS_STORED)
+    isLive = has(marks, observer[depth]);
+#endif
+    if
+    :: isLive -> isHeard()
+    :: else
+    fi
+  }
+}
+
+// One thread that notifies, `passes` times.
+proctype walker(byte self; byte passes) {
+  byte depth; // of the innermost pass
+  byte table[DEPTH], last[DEPTH], next[DEPTH], observer[DEPTH];
+  PASS_NOTES
+
+#ifdef ATTACHES
+  records = records | SET(self);
+#endif
+  do
+  :: passes > 0 ->
+     passes--;
+pass:
+     skip;
+     d_step { enterSection(); passBegins() }
+     atomic {
+       table[depth] = head;
+       if
+       :: table[depth] == 0 -> d_step { leaveSection() }; goto passed
+       :: else
+       fi
+     }
+#ifdef PIN_IS_STORED_AFTER_THE_READ_SECTION
+     d_step { leaveSection() }
+#endif
+     inject("walk.head")
+     storeRelaxed(PIN(self, depth), table[depth]);
+#ifndef PIN_IS_STORED_AFTER_THE_READ_SECTION
+     d_step { leaveSection() }
+#endif
+     inject("walk.pinned")
+     d_step { tableIsUsable(table[depth]); last[depth] = count[table[depth]] }
+     inject("walk.count")
+#ifdef PIN_IS_CLEARED_BEFORE_THE_WALK_ENDS
+     storeReleasing(PIN(self, depth), 0);
+#endif
+
+     do
+     :: next[depth] < last[depth] ->
+        d_step {
+          tableIsUsable(table[depth]);
+          observer[depth] = ENTRY(table[depth], next[depth]);
+          claim(entryIsComplete, observer[depth]);
+          next[depth]++
+        }
+        if
+        :: observer[depth] != TOMBSTONE ->
+           inject("walk.entry")
+#ifdef OBSERVATIONS_END
+           becomeCurrent();
+           if
+           :: isLive ->
+              isLive = 0;
+#ifdef CURRENT_IS_CLEARED_BEFORE_THE_CALLBACK
+              storeReleasing(CURRENT(self, depth), 0);
+#endif
+              callback();
+called:       skip;
+              // Closures are not revived: one look at the end of the callback is one at any time in it.
+              d_step { accessClosure(observer[depth]); isSilent(observer[depth]) }
+              inject("walk.called")
+           :: else
+           fi
+#else
+           d_step { isHeard() }
+           callback();
+called:    skip
+#endif
+        :: else
+        fi
+     :: else ->
+        d_step { accessTable(table[depth]) }
+        break
+     od;
+     observer[depth] = 0;
+     // Frame.clear
+#if defined(OBSERVATIONS_END) && !defined(CURRENT_IS_NOT_CLEARED)
+     storeReleasing(CURRENT(self, depth), 0);
+#endif
+#ifdef PIN_IS_CLEARED_RELAXED
+     storeRelaxed(PIN(self, depth), 0);
+#else
+     storeReleasing(PIN(self, depth), 0);
+#endif
+#ifdef INNER_PASS_CLEARS_THE_OUTER_PIN
+     storeReleasing(PIN(self, 0), 0);
+#endif
+     inject("walk.cleared")
+passed:
+     skip;
+     d_step { passEnds(); table[depth] = 0; last[depth] = 0; next[depth] = 0 }
+     if
+     :: depth > 0 -> depth--; goto called
+     :: else
+     fi
+  :: else ->
+     lastly();
+     d_step { drain(self); busy-- }
+     break
+  od
+}

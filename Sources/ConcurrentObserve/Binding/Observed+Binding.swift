@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Observed {
+    /// Makes `destination` follow this property: it takes the value at once, before the call returns, and every later one.
+    ///
+    /// When those who set this property have returned, the destination has its last value, whatever overtook what on the way (P3);
+    /// values in between may be left out. Setting the destination is allowed, and lasts until this property changes next.
+    ///
+    /// The destination is set on the thread that changes this property, before the setter returns; both may be used by any number of
+    /// threads meanwhile. A callback of the destination that blocks delays its own thread only. As any change does, this one traps in
+    /// the body of the destination's own `modify`: do not call this, or set this property, there. (P5)
+    ///
+    /// Neither side is retained (P11). The binding ends with this property (`.sourceDeleted`), or with the destination
+    /// (`.ownerDeleted`, noticed as an owner's death is, P13), or with its token. Bindings may form a cycle: a change passes each of them at most once, and
+    /// does not undo what others have set meanwhile; but with several writers the properties of a cycle may end up with
+    /// different values. To bind a property to itself does nothing.
+    ///
+    /// - Returns: The token that keeps the binding going.
+    public func bind(to destination: Observed<Value>) -> ObservationToken {
+        bind(to: destination, OneWayBinding(from: self, keepsValue: true) { $0 })
+    }
+
+    /// The same, with values made by `transform`.
+    ///
+    /// A property that is bound to itself corrects its values: each change is followed by one to what `transform` makes of it.
+    ///
+    /// - Parameter transform: Called as callbacks are: under no lock, on several threads at once. Its result is not used if a later
+    ///   change has arrived before it.
+    public func bind<Other>(
+        to destination: Observed<Other>,
+        transform: @escaping @Sendable (Value) -> Other
+    ) -> ObservationToken {
+        bind(to: destination, OneWayBinding(from: self, keepsValue: false, transform))
+    }
+
+    private func bind<Other>(
+        to destination: Observed<Other>,
+        _ binding: OneWayBinding<Value, Other>
+    ) -> ObservationToken {
+        let retained = mutant("a binding retains its destination") ? destination : nil
+        return observe(owner: destination, options: [.initial, .new]) { destination, change in
+            binding.pass(change, to: destination)
+            withExtendedLifetime(retained) {}
+        }
+    }
+}
+
+// MARK: - Both directions
+
+extension Observed {
+    /// Keeps this property and `other` alike: the other one takes this one's value at once, before the call returns; from then on each
+    /// follows the other.
+    ///
+    /// Any threads may set both sides at the same time: when their calls have returned, both sides have one and the same value. Of changes
+    /// that meet, one prevails on both sides; a change that begins after the others have returned always does. A change makes at
+    /// most one on the other side, and none in return.
+    ///
+    /// Each side is set on the thread that changes the other one, before the setter returns; a callback that blocks delays its own
+    /// thread only. As any change does, this traps in the body of a property's own `modify`: do not set one side in
+    /// the body of a `modify` of the other. (P5)
+    ///
+    /// Neither side is retained (P11). The binding ends with this property (`.sourceDeleted`), with the other one (`.ownerDeleted`), or with its
+    /// token, which speaks for both directions. For cycles see `bind(to:)`. To bind a property to itself does nothing.
+    ///
+    /// - Returns: The token that keeps the binding going.
+    public func bindBidirectionally(with other: Observed<Value>) -> ObservationToken {
+        TwoWayBinding(self, other, keepsValue: true, forward: { $0 }, backward: { $0 }).start(self, other)
+    }
+
+    /// The same between values that are made of each other.
+    ///
+    /// - Parameters:
+    ///   - forward: Makes the other side's value of this side's. Called as callbacks are: under no lock, on several threads at once.
+    ///   - backward: Makes this side's value of the other side's; the reverse of `forward`, or what was set on one side may differ
+    ///     from what the other side would make of it.
+    public func bindBidirectionally<Other>(
+        with other: Observed<Other>,
+        forward: @escaping @Sendable (Value) -> Other,
+        backward: @escaping @Sendable (Other) -> Value
+    ) -> ObservationToken {
+        TwoWayBinding(self, other, keepsValue: false, forward: forward, backward: backward).start(self, other)
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What the closure of a two-way binding keeps: both sides, weakly, and what they have agreed upon.
+///
+/// One observation of the left carries the token; another, of the right, brings the way back. It runs as a visit of the first,
+/// so that the token's `cancel` and `cancelAndWait` speak for both. (P8, P9)
+internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Edge {
+    private weak let left: Observed<Left>?
+    private weak let right: Observed<Right>?
+    /// The left's, while it is being announced. Compared, not followed.
+    private let leftSide: ObjectIdentifier
+    private let rightSide: ObjectIdentifier
+    private let forward: @Sendable (Left) -> Right
+    private let backward: @Sendable (Right) -> Left
+    let keepsValue: Bool
+    private let agreement = Agreement()
+
+    init(
+        _ left: Observed<Left>,
+        _ right: Observed<Right>,
+        keepsValue: Bool,
+        forward: @escaping @Sendable (Left) -> Right,
+        backward: @escaping @Sendable (Right) -> Left
+    ) {
+        (self.left, self.right) = (left, right)
+        (leftSide, rightSide) = (ObjectIdentifier(left), ObjectIdentifier(right))
+        (self.forward, self.backward, self.keepsValue) = (forward, backward, keepsValue)
+    }
+
+    /// Starts both directions; the right takes the left's value before this returns.
+    func start(_ left: Observed<Left>, _ right: Observed<Right>) -> ObservationToken {
+        let observer = left.makeObserver(.new)
+        let wayBack = right.observe(options: .new) { [weak self] (change: Change<Right>) in
+            // The token speaks for the left's death; the right's is that of an owner.
+            if change.reason == .sourceDeleted {
+                observer.end(.ownerDeleted)
+            } else if mutant("an ended binding goes on backwards") {
+                self?.passBackward(change)
+            } else {
+                Observer.visit(at: observer.address) { _ in self?.passBackward(change) }
+            }
+        }
+        observer.setCallback(
+            Callback<Change<Left>> { [self] change in
+                passForward(change)
+                withExtendedLifetime(wayBack) {}
+            }
+        )
+        return left.start(observer, [.initial, .new])
+    }
+}
+
+// MARK: - Both ways
+
+extension TwoWayBinding {
+    /// Passes a change of the left on to the right.
+    private func passForward(_ change: Change<Left>) {
+        // None at the end of the left.
+        guard case .some(let value) = change.new else { return }
+        let version = change.version
+        guard agreement.isNews(left: version), let right else { return }
+        let hop = Hop.arriving(at: leftSide, with: change)
+        switch hop.passage(through: self, to: rightSide) {
+        case .over(let known):
+            agreement.note(left: version, right: known)
+        case .onward:
+            right.receive(forward(value), through: self, from: hop) { [agreement] present in
+                agreement.apply(left: version, toRightAt: present)
+            }
+        case .around(let since):
+            right.receive(forward(value), through: self, from: hop) { [agreement] present in
+                if present == since { return agreement.apply(left: version, toRightAt: present) }
+                agreement.note(left: version, right: since)
+                return false
+            }
+        }
+    }
+
+    /// Passes a change of the right on to the left.
+    private func passBackward(_ change: Change<Right>) {
+        guard case .some(let value) = change.new, agreement.isNews(right: change.version), let left else { return }
+        let version = change.version
+        let hop = Hop.arriving(at: rightSide, with: change)
+        switch hop.passage(through: self, to: leftSide) {
+        case .over(let known) where !mutant("a binding echoes"):
+            agreement.note(left: known, right: version)
+        case .around(let since):
+            left.receive(backward(value), through: self, from: hop) { [agreement] present in
+                if present == since { return agreement.apply(right: version, toLeftAt: present) }
+                agreement.note(left: since, right: version)
+                return false
+            }
+        default:
+            left.receive(backward(value), through: self, from: hop) { [agreement] present in
+                agreement.apply(right: version, toLeftAt: present)
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension ConcurrentObservable {
+    /// Calls `body` with every change of the property that `path` leads to, wherever it leads, as `delivery` says: in the order of the
+    /// path's versions. See `observe(_:options:_:)` and `Observed.observe(options:delivery:_:)`.
+    ///
+    /// - Returns: The token that keeps the observation going.
+    @inlinable
+    public func observe<Value: Sendable>(
+        _ path: PathTo<Self, Value>,
+        options: ObservationOptions = [.old, .new],
+        delivery: Delivery,
+        _ body: @escaping @Sendable (Change<Value>) -> Void
+    ) -> ObservationToken {
+        guard !delivery.isInline else { return observe(path, options: options, body) }
+        return observe(path, options, delivery) { _ in Callback(body) }
+    }
+
+    /// The same, with a closure that also receives its observation, to end it from within.
+    @inlinable
+    public func observe<Value: Sendable>(
+        _ path: PathTo<Self, Value>,
+        options: ObservationOptions = [.old, .new],
+        delivery: Delivery,
+        _ body: @escaping @Sendable (Change<Value>, ObservationHandle) -> Void
+    ) -> ObservationToken {
+        guard !delivery.isInline else { return observe(path, options: options, body) }
+        return observe(path, options, delivery) { observer in
+            let handle = ObservationHandle(observer)
+            return Callback { change in body(change, handle) }
+        }
+    }
+
+    /// The same for as long as `owner` lives, too; `body` receives it. (P13)
+    @inlinable
+    public func observe<Owner: AnyObject & Sendable, Value: Sendable>(
+        _ path: PathTo<Self, Value>,
+        owner: Owner,
+        options: ObservationOptions = [.old, .new],
+        delivery: Delivery,
+        _ body: @escaping @Sendable (Owner, Change<Value>) -> Void
+    ) -> ObservationToken {
+        guard !delivery.isInline else { return observe(path, owner: owner, options: options, body) }
+        let reference = WeakReference(owner)
+        return observe(path, options, delivery, owner: reference) { observer in
+            .bound(to: reference, of: observer, body)
+        }
+    }
+
+    /// Calls `body` on `target`, isolated to it, with every change of the property that `path` leads to. See `Observed`.
+    @inlinable
+    public func observe<Target: Actor, Value: Sendable>(
+        _ path: PathTo<Self, Value>,
+        on target: Target,
+        options: ObservationOptions = [.old, .new],
+        buffering: Buffering = .unbounded,
+        _ body: @escaping @Sendable (isolated Target, Change<Value>) -> Void
+    ) -> ObservationToken {
+        let owner = WeakReference(target)
+        let observation = ActorObservation<Target, Change<Value>>(target, buffering)
+        observation.makeUser(owner: owner).setCallback(IsolatedCallback(body: body))
+        return start(observation, path, options, owner: owner)
+    }
+
+    /// The same for a closure that says itself where it is isolated to, as in `{ @MainActor change in … }`.
+    @inlinable
+    public func observe<Value: Sendable>(
+        _ path: PathTo<Self, Value>,
+        options: ObservationOptions = [.old, .new],
+        buffering: Buffering,
+        _ body: @escaping @isolated(any) @Sendable (Change<Value>) -> Void
+    ) -> ObservationToken {
+        let observation = IsolationObservation<Change<Value>>(body.isolation, buffering)
+        observation.makeUser(owner: nil).setCallback(Callback(withoutIsolation(body)))
+        return start(observation, path, options)
+    }
+
+    @inlinable
+    internal func observe<Value: Sendable>(
+        _ path: PathTo<Self, Value>,
+        _ options: ObservationOptions,
+        _ delivery: Delivery,
+        owner: WeakReference? = nil,
+        _ callback: (Observer) -> Callback<Change<Value>>
+    ) -> ObservationToken {
+        let observation = delivery.makeObservation(of: Change<Value>.self)!
+        let user = observation.makeUser(owner: owner)
+        user.setCallback(callback(user))
+        return start(observation, path, options, owner: owner)
+    }
+
+    @inlinable
+    internal func start<Value: Sendable>(
+        _ observation: OrderedObservation<Change<Value>>,
+        _ path: PathTo<Self, Value>,
+        _ options: ObservationOptions,
+        owner: WeakReference? = nil
+    ) -> ObservationToken {
+        if let property = ObservedPath<Self, Self>.root[keyPath: path].directProperty(of: self) {
+            return property.start(observation, options, owner: owner)
+        }
+        return startAlong(path, observation, options, owner: owner)
+    }
+
+    @usableFromInline
+    internal func startAlong<Value: Sendable>(
+        _ path: PathTo<Self, Value>,
+        _ observation: OrderedObservation<Change<Value>>,
+        _ options: ObservationOptions,
+        owner: WeakReference?
+    ) -> ObservationToken {
+        var token: ObservationToken?
+        let order = VersionOrder<Value>(options) { change in
+            if change.reason == .sourceDeleted { observation.postEnd(change) } else { observation.post(change) }
+        }
+        let posting = PathPosting(
+            put: order.put,
+            wake: observation.wake,
+            attend: observation.attend,
+            isSerial: observation.isSerial
+        )
+        let inner = post(path, options, owner: owner, posting) { poster in token = observation.join(poster) }
+        observation.hasJoined()
+        _ = token!.observer.whenFinished { _ in withExtendedLifetime(inner) {} }
+        return token!
+    }
+
+    /// Observes a path of several steps for a mailbox.
+    ///
+    /// - Parameter prepare: Receives the path's observer before it is called.
+    internal func post<Value: Sendable>(
+        _ path: PathTo<Self, Value>,
+        _ options: ObservationOptions,
+        owner: WeakReference? = nil,
+        _ posting: PathPosting<Value>,
+        _ prepare: (Observer) -> Void
+    ) -> ObservationToken {
+        observe(path, options: options, owner: owner, posting: posting) { poster in
+            prepare(poster)
+            // The initial value, what is told ahead, and the end; all changes of a weak property.
+            return Callback { change in
+                posting.put(change)
+                posting.attend()
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The events that one observer has still to hear, in the order in which they were posted.
+///
+/// Posting takes a lock for a few instructions and runs no user code: what the policy drops is put aside, and destroyed elsewhere, outside
+/// all locks. (P5) One thread at a time takes events out.
+@usableFromInline
+internal struct Mailbox<Event: Sendable>: ~Copyable {
+    @usableFromInline var waiting = RingBuffer<Event>()
+    /// The end of the source comes after all others, whatever the policy.
+    @usableFromInline var end: End = .none
+    /// What was dropped and not destroyed yet: the one, most often, then the others.
+    @usableFromInline var spoilt: Event?
+    @usableFromInline var moreSpoilt: [Event] = []
+    /// Whether nobody will hear what is posted.
+    @usableFromInline var isClosed = false
+    @usableFromInline let capacity: Int?
+    @usableFromInline let dropsNewest: Bool
+    @usableFromInline let counter: DeliveryCounter
+
+    @usableFromInline
+    enum End {
+        case none
+        /// The source is gone; what the observer is told, if anything.
+        case waiting(Event?)
+        case taken
+    }
+
+    /// What there is to deliver.
+    @usableFromInline
+    enum Item {
+        case event(Event)
+        case end(Event?)
+    }
+
+    @inlinable
+    init(_ buffering: Buffering, _ counter: DeliveryCounter) {
+        buffering.check()
+        capacity = buffering.capacity
+        dropsNewest = buffering.dropsNewest
+        self.counter = counter
+    }
+
+    // MARK: Under the owner's lock, all of these
+
+    /// Whether events may come in.
+    @inlinable
+    var isOpen: Bool { if case .none = end { !isClosed } else { false } }
+
+    /// Puts an event in.
+    @inlinable
+    mutating func post(_ event: Event) {
+        guard isOpen || mutant("an event is yielded after the end") else { return }
+        counter.countSent()
+        if let capacity, waiting.count >= capacity {
+            counter.countDropped()
+            // The event itself is the caller's, who destroys it.
+            if dropsNewest || mutant("the latest value is lost") { return }
+            let oldest = waiting.popFirst()!
+            if !mutant("a dropped event is destroyed under the lock") { putAside(oldest) }
+        }
+        waiting.append(event)
+    }
+
+    /// The source is gone: nothing comes after this. Only the first call counts.
+    @inlinable
+    mutating func postEnd(_ event: Event?) {
+        guard isOpen else { return }
+        if mutant("an end is dropped by the policy"), let capacity, waiting.count >= capacity { return }
+        if event != nil { counter.countSent() }
+        end = .waiting(event)
+    }
+
+    /// The next to deliver, or nil.
+    @inlinable
+    mutating func next() -> Item? {
+        if let event = waiting.popFirst() { return .event(event) }
+        guard case .waiting(let event) = end else { return nil }
+        if !mutant("a sequence finishes twice") { end = .taken }
+        return .end(event)
+    }
+
+    /// Swaps what is waiting against an empty buffer, for whoever then delivers it without a lock.
+    @inlinable
+    mutating func takeAll(into batch: inout RingBuffer<Event>) { swap(&waiting, &batch) }
+
+    @inlinable
+    var isEmpty: Bool {
+        if case .waiting = end { return false }
+        return waiting.isEmpty
+    }
+
+    /// Whether all was delivered, the end included.
+    @inlinable
+    var isFinished: Bool { if case .taken = end { true } else { isClosed } }
+
+    /// Whether several may be taken at once: the policy does not look at those that are waiting.
+    @inlinable
+    var isUnbounded: Bool { capacity == nil }
+
+    /// No more events come in. Returns those that are left, which the caller destroys under no lock.
+    @inlinable
+    mutating func close() -> Rest {
+        isClosed = true
+        var rest = Rest(spoilt: takeSpoilt())
+        swap(&rest.events, &waiting)
+        counter.countDropped(rest.events.count)
+        if case .waiting(let event) = end {
+            rest.end = event
+            if event != nil { counter.countDropped() }
+        }
+        end = .taken
+        return rest
+    }
+
+    /// What a mailbox still held when it was closed.
+    @usableFromInline
+    struct Rest: Sendable {
+        @usableFromInline var events = RingBuffer<Event>()
+        @usableFromInline var end: Event?
+        @usableFromInline let spoilt: Spoilt?
+
+        @inlinable
+        init(spoilt: Spoilt?) { self.spoilt = spoilt }
+
+        /// Whether destroying it runs no user code.
+        @inlinable
+        var isHarmless: Bool { _isPOD(Event.self) || events.isEmpty && end == nil && spoilt == nil }
+    }
+
+    // MARK: What was dropped
+
+    @usableFromInline
+    struct Spoilt: Sendable {
+        @usableFromInline let first: Event
+        @usableFromInline let others: [Event]
+
+        @inlinable
+        init(first: Event, others: [Event]) { (self.first, self.others) = (first, others) }
+    }
+
+    /// Whether something was dropped that has to be destroyed.
+    @inlinable
+    var hasSpoilt: Bool { spoilt != nil }
+
+    /// What was dropped, if anything; the caller discards it under no lock.
+    @inlinable
+    mutating func takeSpoilt() -> Spoilt? {
+        guard let first = spoilt.take() else { return nil }
+        defer { if !moreSpoilt.isEmpty { moreSpoilt = [] } }
+        return Spoilt(first: first, others: moreSpoilt)
+    }
+
+    @inlinable
+    mutating func putAside(_ event: consuming Event) {
+        // Plain bits are gone without a trace.
+        if _isPOD(Event.self) { return }
+        if spoilt == nil { spoilt = event } else { moreSpoilt.append(event) }
+    }
+}

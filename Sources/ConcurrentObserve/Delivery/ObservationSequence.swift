@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The changes of a property or a path, its values, or the events of a registry, as an asynchronous sequence.
+///
+/// Any number of iterators, each with a buffer of its own; each hears what comes after it was made. The sequence does not retain its source;
+/// when that is gone, each iterator returns what it has left, and finishes. (P11, P12) Cancelling the task that iterates, or letting go of
+/// the iterator, ends its observation. (P8)
+///
+/// ```swift
+/// for await name in car.name.values(buffering: .latest) { print(name) }
+/// ```
+public struct ObservationSequence<Element: Sendable>: AsyncSequence, Sendable {
+    public typealias Failure = Never
+
+    @usableFromInline let subscribe: @Sendable () -> Subscription<Element>
+
+    /// - Parameter subscribe: Lets a source post to a new subscription, which is finished if the source is gone.
+    @inlinable
+    internal init(_ subscribe: @escaping @Sendable () -> Subscription<Element>) { self.subscribe = subscribe }
+
+    /// Begins to observe. What happens from now on, the iterator returns.
+    @inlinable
+    public func makeAsyncIterator() -> Iterator { Iterator(subscribe()) }
+
+    /// Returns one event after the other. For one task at a time.
+    public struct Iterator: AsyncIteratorProtocol {
+        @usableFromInline let lifetime: Lifetime
+
+        @inlinable
+        init(_ subscription: Subscription<Element>) { lifetime = Lifetime(subscription) }
+
+        /// The next event, as soon as there is one; nil at the end, and once the task is cancelled.
+        @inlinable
+        public mutating func next() async -> Element? { await lifetime.subscription.next() }
+
+        /// The same, without leaving the actor on which it is called.
+        @inlinable
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
+            await lifetime.subscription.next(isolation: actor)
+        }
+
+        /// What has become of the events so far. (P1)
+        public var deliveryCounts: DeliveryCounts { lifetime.subscription.counts }
+
+        /// Ends the subscription with the last copy of the iterator.
+        @usableFromInline
+        final class Lifetime {
+            @usableFromInline let subscription: Subscription<Element>
+
+            @inlinable
+            init(_ subscription: Subscription<Element>) { self.subscription = subscription }
+
+            deinit { if !mutant("an iterator leaves its observer") { subscription.cancel() } }
+        }
+    }
+}
+
+@available(*, unavailable)
+extension ObservationSequence.Iterator: Sendable {}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Observed {
+    /// Calls `body` with every change that begins after this call returned, as `delivery` says. (P1, P2, P4)
+    ///
+    /// With `.initial`, that is what `body` hears first; `.sourceDeleted` is the last. (P12) Events that have not begun when the
+    /// observation ends are dropped. (P8) What was dropped `ObservationToken.deliveryCounts` tells. Traps in the body of this property's `modify`.
+    /// (P5)
+    ///
+    /// - Parameters:
+    ///   - options: What to hear.
+    ///   - delivery: Where, and how many at a time.
+    ///   - body: Called under no lock.
+    /// - Returns: The token that keeps the observation going.
+    @inlinable
+    public func observe(
+        options: ObservationOptions = [.old, .new],
+        delivery: Delivery,
+        _ body: @escaping @Sendable (Change<Value>) -> Void
+    ) -> ObservationToken {
+        guard !delivery.isInline else { return observe(options: options, body) }
+        return observe(delivery, options) { _ in Callback(body) }
+    }
+
+    /// The same, with a closure that also receives its observation, to end it from within.
+    @inlinable
+    public func observe(
+        options: ObservationOptions = [.old, .new],
+        delivery: Delivery,
+        _ body: @escaping @Sendable (Change<Value>, ObservationHandle) -> Void
+    ) -> ObservationToken {
+        guard !delivery.isInline else { return observe(options: options, body) }
+        return observe(delivery, options) { observer in
+            let handle = ObservationHandle(observer)
+            return Callback { change in body(change, handle) }
+        }
+    }
+
+    /// The same for as long as `owner` lives, too; `body` receives it. (P13)
+    @inlinable
+    public func observe<Owner: AnyObject & Sendable>(
+        owner: Owner,
+        options: ObservationOptions = [.old, .new],
+        delivery: Delivery,
+        _ body: @escaping @Sendable (Owner, Change<Value>) -> Void
+    ) -> ObservationToken {
+        guard !delivery.isInline else { return observe(owner: owner, options: options, body) }
+        let reference = WeakReference(owner)
+        return observe(delivery, options, owner: reference) { observer in .bound(to: reference, of: observer, body) }
+    }
+
+    /// Calls `body` on `target`, isolated to it, with every change that begins after this call returned: one at a time, in the order of the
+    /// versions. (P1, P2, P4)
+    ///
+    /// Whoever makes a change puts it into the observer's mailbox and goes on. The actor is not retained; when it is gone, the observation ends with
+    /// `.ownerDeleted`, at the next change. `.initial` is the first that `body` hears, `.sourceDeleted` the last. (P12) `token.cancel()` on
+    /// the actor silences the observation at once. (P8)
+    ///
+    /// - Parameters:
+    ///   - target: Any actor, `MainActor.shared` included.
+    ///   - options: What to hear.
+    ///   - buffering: What becomes of changes while the actor is busy.
+    ///   - body: Called under no lock. It may do anything but wait for its own actor.
+    /// - Returns: The token that keeps the observation going.
+    @inlinable
+    public func observe<Target: Actor>(
+        on target: Target,
+        options: ObservationOptions = [.old, .new],
+        buffering: Buffering = .unbounded,
+        _ body: @escaping @Sendable (isolated Target, Change<Value>) -> Void
+    ) -> ObservationToken {
+        let owner = WeakReference(target)
+        let observation = ActorObservation<Target, Change<Value>>(target, buffering)
+        observation.makeUser(owner: owner).setCallback(IsolatedCallback(body: body))
+        return start(observation, options, owner: owner)
+    }
+
+    /// The same for a closure that says itself where it is isolated to, as in `{ @MainActor change in … }`.
+    ///
+    /// One that is isolated to nothing runs on any thread of the concurrency runtime.
+    @inlinable
+    public func observe(
+        options: ObservationOptions = [.old, .new],
+        buffering: Buffering,
+        _ body: @escaping @isolated(any) @Sendable (Change<Value>) -> Void
+    ) -> ObservationToken {
+        let observation = IsolationObservation<Change<Value>>(body.isolation, buffering)
+        observation.makeUser(owner: nil).setCallback(Callback(withoutIsolation(body)))
+        return start(observation, options)
+    }
+
+    /// Observes with a delivery that is not inline.
+    @inlinable
+    internal func observe(
+        _ delivery: Delivery,
+        _ options: ObservationOptions,
+        owner: WeakReference? = nil,
+        _ callback: (Observer) -> Callback<Change<Value>>
+    ) -> ObservationToken {
+        let observation = delivery.makeObservation(of: Change<Value>.self)!
+        let user = observation.makeUser(owner: owner)
+        user.setCallback(callback(user))
+        return start(observation, options, owner: owner)
+    }
+
+    /// Lets the property post its changes to an observation, from a version on; the initial value goes ahead of them. (P4)
+    @inlinable
+    internal func start(
+        _ observation: OrderedObservation<Change<Value>>,
+        _ options: ObservationOptions,
+        owner: WeakReference? = nil
+    ) -> ObservationToken {
+        mutation.trapInsideBody(.observe)
+        let poster = makePoster(options, owner: owner, isSerial: observation.isSerial) { posting in
+            switch posting {
+            case .wake: observation.wake()
+            case .attend: observation.attend()
+            case .change(let change) where change.reason == .sourceDeleted: observation.postEnd(change)
+            case .change(let change): observation.post(change)
+            }
+        }
+        let token = observation.join(poster)
+        publish(poster) { present in
+            if options.contains(.initial) { observation.post(.initial(present, options)) }
+        }
+        observation.hasJoined()
+        return token
+    }
+
+    /// An observer that posts changes, as `options` want them, to a mailbox.
+    @inlinable
+    internal func makePoster(
+        _ options: ObservationOptions,
+        owner: WeakReference? = nil,
+        isSerial: Bool = false,
+        _ post: @escaping @Sendable (Posting<Value>) -> Void
+    ) -> Observer {
+        let poster = Observer(
+            core: observers.core(),
+            owner: owner,
+            hears: (options.marks & ObserverState.hearsPrior) | ObserverState.isOrdered
+                | (isSerial ? ObserverState.isSerial : 0)
+        )
+        if options.isSuperset(of: [.old, .new]) {
+            poster.setCallback(Callback(post))
+        } else {
+            let (dropsOld, dropsNew) = (!options.contains(.old), !options.contains(.new))
+            poster.setCallback(
+                Callback<Posting<Value>> { posting in
+                    if case .change(let change) = posting {
+                        post(.change(change.without(old: dropsOld, new: dropsNew)))
+                    } else {
+                        post(posting)
+                    }
+                }
+            )
+        }
+        return poster
+    }
+}
+
+extension Change {
+    /// The initial delivery, as `options` want it.
+    @inlinable
+    internal static func initial(
+        _ present: (value: Value, version: UInt64),
+        _ options: ObservationOptions
+    ) -> Change {
+        Change(
+            reason: .initial,
+            old: nil,
+            new: options.contains(.new) ? present.value : nil,
+            version: present.version
+        )
+    }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Dispatch
+
+/// Events are delivered on a dispatch queue, one at a time: many to a block.
+@usableFromInline
+internal final class QueueObservation<Event: Sendable>: OrderedObservation<Event>, @unchecked Sendable {
+    // Unchecked: no state of its own but constants.
+    @usableFromInline let queue: DispatchQueue
+    @usableFromInline let deliver: Delivering
+
+    @inlinable
+    init(_ queue: DispatchQueue, _ buffering: Buffering) {
+        self.queue = queue
+        deliver = Self.delivering
+        super.init(buffering)
+    }
+
+    @usableFromInline
+    override func begin() {
+        queue.async { [self] in
+            // Others want the queue, too.
+            if !deliver(self, eventsPerHop) { begin() }
+        }
+    }
+}
+
+/// So many events at most are delivered before others have a turn on the same queue or actor.
+@usableFromInline
+internal var eventsPerHop: Int { 256 }

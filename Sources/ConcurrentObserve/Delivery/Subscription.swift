@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Synchronization
+
+/// What stands between a source and one iterator: a mailbox, and the task that waits for the next event, if one does.
+@usableFromInline
+internal final class Subscription<Event: Sendable>: @unchecked Sendable {
+    // Unchecked: `guarded` is guarded by `lock`; `poster` is written once, before anybody posts.
+    /// Nobody holds it while the process forks: whoever iterates changes nothing, so that the child may change the source. (P18)
+    @usableFromInline let lock = SourceLock()
+    // Exclusivity unchecked: the lock sees to it.
+    @exclusivity(unchecked) @usableFromInline var guarded: Guarded
+    /// Whether somebody has to see to the mailbox. Written under the lock; a poster sees what it has written itself.
+    @usableFromInline let needsAttention = Atomic<Bool>(false)
+    @usableFromInline let counter: DeliveryCounter
+    private var poster: Observer?
+    /// Where that is.
+    @usableFromInline let posterAddress = Atomic<UInt>(0)
+
+    /// What the source and the iterating task share.
+    @usableFromInline
+    struct Guarded: ~Copyable {
+        @usableFromInline var mailbox: Mailbox<Event>
+        @usableFromInline var waiter: Waiter<Event>?
+
+        @inlinable
+        init(mailbox: consuming Mailbox<Event>) { self.mailbox = mailbox }
+    }
+
+    @inlinable
+    init(_ buffering: Buffering) {
+        let counter = DeliveryCounter()
+        self.counter = counter
+        // Safe: nobody else has it yet.
+        unsafe guarded = Guarded(mailbox: Mailbox(buffering, counter))
+    }
+
+    /// Lends what is guarded, under the lock.
+    @inlinable @inline(__always)
+    func withGuarded<Result>(_ body: (inout Guarded) -> Result) -> Result {
+        // Safe: nobody else is inside.
+        lock.withLock { unsafe body(&guarded) }
+    }
+
+    /// Joins the subscription to its source: the caller publishes `poster` there afterwards.
+    @usableFromInline
+    func join(_ poster: Observer) {
+        self.poster = poster
+        // Relaxed: before anybody posts.
+        posterAddress.store(poster.address, ordering: .relaxed)
+        poster.deliveryCounter = counter
+        _ = poster.whenFinished { [self] end in
+            if end == .sourceDeleted { finish() } else { cancel() }
+        }
+    }
+
+    /// Keeps `token` until the subscription ends.
+    func keep(_ token: ObservationToken) { _ = poster!.whenFinished { _ in withExtendedLifetime(token) {} } }
+
+    var counts: DeliveryCounts { counter.counts }
+}
+
+// MARK: - The source's side
+
+extension Subscription {
+    /// Puts an event in. Under the source's lock or none; runs no user code, and resumes nobody.
+    @inlinable
+    func post(_ event: Event) {
+        // Removed by whoever removes all of a source's or an object's: a path's last property may not know yet. (P8)
+        // Relaxed: written before. Safe: this object keeps the observer.
+        guard Observer.isActive(at: posterAddress.load(ordering: .relaxed)) else { return }
+        inject("mailbox.posting")
+        withGuarded { guarded in
+            guarded.mailbox.post(event)
+            noteAttention(guarded)
+        }
+    }
+
+    /// Nothing comes after this. Runs no user code.
+    @inlinable
+    func postEnd(_ event: Event?) {
+        withGuarded { guarded in
+            guarded.mailbox.postEnd(event)
+            noteAttention(guarded)
+        }
+    }
+
+    /// Under the lock.
+    @inlinable
+    func noteAttention(_ guarded: borrowing Guarded) {
+        // Relaxed: whoever has just posted looks at it on the same thread; a task that begins to wait looks at the mailbox first.
+        if guarded.waiter != nil || guarded.mailbox.hasSpoilt { needsAttention.store(true, ordering: .relaxed) }
+    }
+
+    /// After each post, under no lock: resumes the task that waits. Leaves to `attend()` what was dropped.
+    @inlinable @Sendable
+    func wake() {
+        // Relaxed: as above. Another thread's news is that thread's to see to.
+        guard needsAttention.load(ordering: .relaxed) else { return }
+        let resumption = withGuarded { guarded -> Resumption? in
+            needsAttention.store(guarded.mailbox.hasSpoilt, ordering: .relaxed)
+            var resumption = takeResumption(&guarded)
+            if mutant("a task is resumed under the lock"), let early = resumption.take() {
+                early.waiter.resume(returning: early.event)
+            }
+            return resumption
+        }
+        if let resumption { resumption.waiter.resume(returning: resumption.event) }
+    }
+
+    /// After each post, under no lock: resumes the task that waits, and has what was dropped destroyed.
+    @inlinable @Sendable
+    func attend() {
+        // Relaxed: as above.
+        guard needsAttention.load(ordering: .relaxed) else { return }
+        var spoilt: Mailbox<Event>.Spoilt?
+        let resumption = withGuarded { guarded -> Resumption? in
+            needsAttention.store(false, ordering: .relaxed)
+            spoilt = guarded.mailbox.takeSpoilt()
+            return takeResumption(&guarded)
+        }
+        if let resumption { resumption.waiter.resume(returning: resumption.event) }
+        Discarded.discard(&spoilt)
+    }
+
+    /// Nothing comes any more; what is there is still delivered.
+    @usableFromInline
+    func finish() {
+        postEnd(nil)
+        attend()
+    }
+
+    @usableFromInline
+    typealias Resumption = (waiter: Waiter<Event>, event: Event?)
+
+    /// The waiting task, and what it is to return, if there is something. Under the lock.
+    @inlinable
+    func takeResumption(_ guarded: inout Guarded) -> Resumption? {
+        guard let waiter = guarded.waiter, let event = take(&guarded) else { return nil }
+        guarded.waiter = nil
+        return (waiter, event)
+    }
+}
+
+// MARK: - The iterator's side
+
+extension Subscription {
+    /// The next event, as soon as there is one; nil at the end, and once the calling task is cancelled.
+    @inlinable
+    func next(isolation: isolated (any Actor)? = #isolation) async -> Event? {
+        // Where there are many, most often without suspending.
+        if Task.isCancelled { cancel() }
+        if let event = takeAtOnce() { return event }
+        return await withTaskCancellationHandler {
+            // Named: a closure that does not mention the isolation of its function leaves the actor.
+            await Waiter.suspend(isolation: isolation) { waiter in
+                if let event = takeOrWait(waiter) { waiter.resume(returning: event) }
+            }
+        } onCancel: {
+            cancel()
+        }
+    }
+
+    // Out of line, both, so that an asynchronous function never keeps a thread's address across a suspension.
+
+    @inlinable @inline(never)
+    func takeAtOnce() -> Event?? { withGuarded { guarded in take(&guarded) } }
+
+    @inlinable @inline(never)
+    func takeOrWait(_ newcomer: Waiter<Event>) -> Event?? {
+        withGuarded { guarded in
+            if let event = take(&guarded) { return event }
+            guard guarded.waiter == nil else {
+                fatalError(
+                    "ConcurrentObserve: two tasks wait for the same iterator. Give each task an iterator of its own."
+                )
+            }
+            guarded.waiter = newcomer
+            return nil
+        }
+    }
+
+    /// What the iterator returns next, nil at the end; nil if it has to wait. Under the lock.
+    @inlinable
+    func take(_ guarded: inout Guarded) -> Event?? {
+        switch guarded.mailbox.next() {
+        case .event(let event), .end(.some(let event)):
+            counter.countReceived()
+            return .some(event)
+        case .end(nil): return .some(nil)
+        case nil: return guarded.mailbox.isFinished ? .some(nil) : nil
+        }
+    }
+
+    /// Ends the subscription at once: what has not been returned is dropped. Any thread; again it does nothing.
+    @usableFromInline
+    func cancel() {
+        poster?.end(.cancelled)
+        var rest: Mailbox<Event>.Rest?
+        let resumption = withGuarded { guarded -> Resumption? in
+            rest = guarded.mailbox.close()
+            return takeResumption(&guarded)
+        }
+        // Elsewhere: who cancels a task may hold a lock that a value's deinit takes; the runtime does. (P5)
+        if rest?.isHarmless == false { Discarded.discard(&rest) }
+        if let resumption { resumption.waiter.resume(returning: resumption.event) }
+    }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// An object whose observed properties can be reached by key paths, over any number of steps.
+///
+/// A model is a `final class` with its properties in `let`s; the conformance needs nothing else:
+///
+/// ```swift
+/// final class Engine: ConcurrentObservable { let rpm = Observed(0) }
+/// final class Car: ConcurrentObservable { let engine = Observed(Engine()) }
+/// let token = car.observe(\.engine.rpm) { change in print(change.new) }
+/// ```
+public protocol ConcurrentObservable: AnyObject, Sendable {
+    /// Where the observed properties are: the object itself, unless it says otherwise.
+    associatedtype Properties: Sendable = Self
+
+    /// The observed properties. Called under no lock, whenever a path is wired. (P5)
+    var observedProperties: Properties { get }
+}
+
+extension ConcurrentObservable where Properties == Self {
+    public var observedProperties: Self { self }
+}
+
+/// An optional object that paths may go through. `Optional` adopts it; nothing else needs to.
+public protocol OptionalConcurrentObservable {
+    associatedtype Wrapped: ConcurrentObservable
+
+    /// The object, if there is one.
+    var wrapped: Wrapped? { get }
+}
+
+extension Optional: OptionalConcurrentObservable where Wrapped: ConcurrentObservable {
+    public var wrapped: Wrapped? { self }
+}

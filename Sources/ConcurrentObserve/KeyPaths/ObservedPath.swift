@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The steps from an object to an observed property: what a key path such as `\.engine.rpm` is evaluated on.
+///
+/// Its members are the observed properties of the object that the path has reached. A path through an optional is
+/// optional itself, once: nil stands for a step that is nil, and for a last value that is.
+@dynamicMemberLookup
+public struct ObservedPath<Root: ConcurrentObservable, Value: Sendable>: Sendable {
+    /// The properties on the way, seen as the objects in them.
+    @usableFromInline internal let links: [PathLink]
+    /// The last property; nil for the root itself.
+    @usableFromInline internal let last: PathStep<Value>?
+    /// What a path with a nil step has for a value; nil if none of its steps is optional.
+    @usableFromInline internal let absent: Value?
+
+    @inlinable
+    internal init(links: [PathLink], last: PathStep<Value>?, absent: Value?) {
+        self.links = links
+        self.last = last
+        self.absent = absent
+    }
+}
+
+/// A key path from `Root` over observed properties to one of `Value`.
+public typealias PathTo<Root: ConcurrentObservable, Value: Sendable> =
+    KeyPath<ObservedPath<Root, Root>, ObservedPath<Root, Value>>
+
+extension ObservedPath where Root == Value {
+    /// The path of no step.
+    @inlinable
+    internal static var root: ObservedPath { ObservedPath(links: [], last: nil, absent: nil) }
+}
+
+extension ObservedPath {
+    /// The property that the path leads to, if it has one step.
+    @inlinable
+    internal func directProperty(of root: PathObject) -> Observed<Value>? {
+        links.isEmpty ? last?.direct(in: root) : nil
+    }
+
+    /// The path with one more step.
+    @inlinable
+    internal func followed<Next: Sendable, Passage: PathPassage>(
+        by next: PathStep<Next>,
+        through passage: Passage.Type,
+        absent: Next? = nil
+    ) -> ObservedPath<Root, Next> where Passage.Value == Value {
+        ObservedPath<Root, Next>(
+            links: links + (last.map { [$0.link(through: passage)] } ?? []),
+            last: next,
+            absent: absent
+        )
+    }
+}
+
+// MARK: - Members
+
+extension ObservedPath where Value: ConcurrentObservable {
+    /// The path to a property of the object that this one leads to.
+    @inlinable
+    public subscript<Next: Sendable>(
+        dynamicMember member: any KeyPath<Value.Properties, Observed<Next>> & Sendable
+    ) -> ObservedPath<Root, Next> {
+        followed(by: MemberStep<Value, PlainMember<Next>>(member), through: ThroughObject<Value>.self)
+    }
+}
+
+extension ObservedPath where Value: OptionalConcurrentObservable {
+    /// The path to a property of the object that this one leads to, or to nil.
+    @_disfavoredOverload
+    @inlinable
+    public subscript<Next: Sendable>(
+        dynamicMember member: any KeyPath<Value.Wrapped.Properties, Observed<Next>> & Sendable
+    ) -> ObservedPath<Root, Next?> {
+        followed(
+            by: MemberStep<Value.Wrapped, OptionalMember<Next>>(member),
+            through: ThroughOptional<Value>.self,
+            absent: .some(nil)
+        )
+    }
+
+    /// The same for a property that is optional itself: preferred, so that the path is optional once.
+    @inlinable
+    public subscript<Next: Sendable>(
+        dynamicMember member: any KeyPath<Value.Wrapped.Properties, Observed<Next?>> & Sendable
+    ) -> ObservedPath<Root, Next?> {
+        followed(
+            by: MemberStep<Value.Wrapped, PlainMember<Next?>>(member),
+            through: ThroughOptional<Value>.self,
+            absent: .some(nil)
+        )
+    }
+}
+
+// MARK: - Weak members
+
+extension ObservedPath where Value: ConcurrentObservable {
+    /// The path to the referent of a weak property, or to nil.
+    public subscript<Next: WeaklyObservable>(
+        dynamicMember member: any KeyPath<Value.Properties, WeakObserved<Next>> & Sendable
+    ) -> ObservedPath<Root, Next?> {
+        followed(
+            by: MemberStep<Value, WeakMember<Next>>(member),
+            through: ThroughObject<Value>.self,
+            absent: .some(nil)
+        )
+    }
+}
+
+extension ObservedPath where Value: OptionalConcurrentObservable {
+    /// The same behind a step that may be nil.
+    public subscript<Next: WeaklyObservable>(
+        dynamicMember member: any KeyPath<Value.Wrapped.Properties, WeakObserved<Next>> & Sendable
+    ) -> ObservedPath<Root, Next?> {
+        followed(
+            by: MemberStep<Value.Wrapped, WeakMember<Next>>(member),
+            through: ThroughOptional<Value>.self,
+            absent: .some(nil)
+        )
+    }
+}

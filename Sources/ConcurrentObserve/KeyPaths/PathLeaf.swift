@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Synchronization
+
+/// The end of a path, while the path leads there.
+///
+/// The changes of the last property have consecutive versions, and so have the path's while it leads there: the path's version is found by
+/// adding, without a lock. When the path is led elsewhere, its end is cut at a version: all up to it are delivered, on the threads that
+/// made them, and none after it. When the last of those has been delivered, the leaf is done.
+@usableFromInline
+internal final class PathLeaf<Value: Sendable>: Sendable {
+    private let path: PathObservation<Value>
+
+    /// The observer of the property, and where it is. Its closure keeps the leaf, until it is destroyed.
+    private let observer: Observer
+    @usableFromInline let address: UInt
+
+    /// Where the user's observer is, which the path keeps.
+    @usableFromInline let userAddress: UInt
+
+    /// The path's version when it began to lead here.
+    @usableFromInline let base: UInt64
+
+    /// The last version of the property that belongs to the path. Written under the property's lock.
+    @usableFromInline let limit = Atomic<UInt64>(.max)
+
+    /// Deliveries that are still to come, once cut; before, those that are done, counted downwards.
+    @usableFromInline let outstanding = Atomic<Int>(0)
+
+    init(of path: PathObservation<Value>, user: Observer, observer: Observer, base: UInt64) {
+        self.path = path
+        self.observer = observer
+        self.base = base
+        address = observer.address
+        userAddress = user.address
+    }
+
+    /// The property's version when the path began to lead here.
+    @inlinable @inline(__always)
+    var since: UInt64 { Observer.since(at: address) }
+
+    /// The path's version for one of the property.
+    @inlinable @inline(__always)
+    func number(of version: UInt64) -> UInt64 { base &+ (version &- since) }
+
+    /// Called once the limit is set: as many changes up to it as there were are delivered, or will be.
+    func expectDeliveries(through version: UInt64) {
+        inject("path.cut")
+        // Acquire and release: what the deliveries did happens before what is done after the last.
+        let expected = Int(version &- since)
+        if outstanding.wrappingAdd(expected, ordering: .acquiringAndReleasing).newValue == 0 { finish() }
+    }
+
+    /// Ends the registration. Deliveries that are under way are dropped.
+    func drop() { observer.end(.cancelled) }
+
+    @usableFromInline
+    func finish() {
+        drop()
+        path.finishOne()
+    }
+}
+
+extension PathLeaf {
+    /// Passes a change of the property on to the user's observer, numbered as the path's, unless it came after the cut.
+    ///
+    /// Two calls, and the values without the change: a specialised closure is handed a copy of its argument, unless it is so small that it is
+    /// inlined where the copy is made.
+    @inlinable @inline(__always)
+    func pass<Member: PathMember>(_ change: Change<Member.Stored>, of member: Member.Type) where Member.Value == Value {
+        if case .valueChanged = change.reason, !change.isPrior {
+            pass(old: change.old, new: change.new, version: change.version, of: member)
+        } else {
+            passRarely(old: change.old, isPrior: change.isPrior, version: change.version, of: member)
+        }
+    }
+
+    @inlinable @inline(never)
+    func pass<Member: PathMember>(
+        old: Member.Stored?,
+        new: Member.Stored?,
+        version: UInt64,
+        of member: Member.Type
+    ) where Member.Value == Value {
+        // Relaxed: the property's lock orders the cut before every later change.
+        guard version <= limit.load(ordering: .relaxed) || mutant("a stale tail is heard") else { return }
+        Change(
+            reason: .valueChanged,
+            old: old.map(Member.value),
+            new: new.map(Member.value),
+            version: number(of: version)
+        )
+        .tell(userAddress)
+        // Acquire and release: as in expectDeliveries(through:).
+        if outstanding.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 { finish() }
+    }
+
+    /// Puts a change of the property into the path's mailbox, unless it came after the cut. Under the property's lock.
+    func put<Member: PathMember>(
+        _ change: Change<Member.Stored>,
+        of member: Member.Type,
+        into posting: PathPosting<Value>
+    )
+    where Member.Value == Value {
+        // These are told under no lock.
+        guard case .valueChanged = change.reason, !change.isPrior else {
+            return passRarely(old: change.old, isPrior: change.isPrior, version: change.version, of: member)
+        }
+        // Relaxed: under the lock that the cut is made under.
+        guard change.version <= limit.load(ordering: .relaxed) || mutant("a stale tail is heard") else { return }
+        posting.put(
+            Change(
+                reason: .valueChanged,
+                old: change.old.map(Member.value),
+                new: change.new.map(Member.value),
+                version: number(of: change.version)
+            )
+        )
+        // Acquire and release: as in expectDeliveries(through:), which finds all of them done.
+        outstanding.wrappingSubtract(1, ordering: .acquiringAndReleasing)
+    }
+
+    /// The same for what is told ahead, and for the end.
+    @inlinable @inline(never)
+    func passRarely<Member: PathMember>(
+        old: Member.Stored?,
+        isPrior: Bool,
+        version: UInt64,
+        of member: Member.Type
+    ) where Member.Value == Value {
+        let (old, version) = (old.map(Member.value), number(of: version))
+        if isPrior { passAhead(old, version) } else { passEnd(old, version) }
+    }
+
+    @usableFromInline
+    func passAhead(_ old: Value?, _ version: UInt64) {
+        // Relaxed: as above.
+        guard limit.load(ordering: .relaxed) == .max else { return }
+        let ahead = Change(reason: .valueChanged, old: old, new: nil, isPrior: true, version: version)
+        guard !mutant("a prior delivery is not waited for") else { return ahead.tell(userAddress) }
+        guard path.beginOne() else { return }
+        ahead.tell(userAddress)
+        path.finishOne()
+    }
+
+    @usableFromInline
+    func passEnd(_ old: Value?, _ version: UInt64) {
+        // The root's own property: others are retained while the path leads there.
+        if path.hasOneStep { path.rootIsGone(last: old, version: version) }
+    }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How a path finds a property on the way in an object, whatever the object is, and which objects that leads to.
+///
+/// All that a path has for a step of its own, but for what `PathObservation` notes of it. As with `PathStep`, a property is handed round as
+/// an object.
+@usableFromInline
+internal class PathLink: @unchecked Sendable {
+    // Unchecked: subclasses have constants only.
+    init() {}
+
+    /// Whether the property keeps its value alive for nobody, so that the path must not either.
+    var isWeak: Bool { false }
+
+    /// The property in an object. Evaluates the user's key path: under no lock. (P5)
+    func property(in object: PathObject) -> PathObject { preconditionFailure("a link finds its property") }
+
+    /// What the property shares with its observers.
+    func core(of property: PathObject) -> RegistryCore { preconditionFailure("a link knows its property") }
+
+    /// Registers an observer. Returns the object that the property leads to at that moment, and the version.
+    func publish(_ observer: Observer, of property: PathObject) -> (object: PathObject?, version: UInt64) {
+        preconditionFailure("a link knows its property")
+    }
+
+    /// The object that the property leads to at present, and the version.
+    func sample(_ property: PathObject) -> (object: PathObject?, version: UInt64) {
+        preconditionFailure("a link knows its property")
+    }
+}
+
+/// A link that is a member of `Model`.
+internal final class MemberLink<Model: ConcurrentObservable, Member: PathMember, Passage: PathPassage>: PathLink,
+    @unchecked Sendable
+where Member.Value == Passage.Value {
+    // Unchecked: constants only.
+    private let path: MemberPath<Model, Member>
+
+    init(_ path: MemberPath<Model, Member>) {
+        self.path = path
+        super.init()
+    }
+
+    override var isWeak: Bool { Member.isWeak }
+
+    override func property(in object: PathObject) -> PathObject { Member.property(path, of: Model.self, in: object) }
+
+    override func core(of property: PathObject) -> RegistryCore { Member.known(property).observers.core() }
+
+    override func publish(_ observer: Observer, of property: PathObject) -> (object: PathObject?, version: UInt64) {
+        passed(Member.known(property).publishWithValue(observer))
+    }
+
+    override func sample(_ property: PathObject) -> (object: PathObject?, version: UInt64) {
+        passed(Member.known(property).snapshot())
+    }
+
+    private func passed(_ stored: (value: Member.Stored, version: UInt64)) -> (object: PathObject?, version: UInt64) {
+        let (value, version) = Member.seen(stored)
+        return (Passage.object(in: value), version)
+    }
+}
+
+/// How a path goes on from a value.
+@usableFromInline
+internal protocol PathPassage {
+    associatedtype Value: Sendable
+
+    /// The object that the value leads to, if any.
+    static func object(in value: Value) -> PathObject?
+}
+
+/// From an object.
+@usableFromInline
+internal enum ThroughObject<Value: ConcurrentObservable>: PathPassage {
+    @usableFromInline
+    static func object(in value: Value) -> PathObject? { value }
+}
+
+/// From an object or nil.
+@usableFromInline
+internal enum ThroughOptional<Value: OptionalConcurrentObservable & Sendable>: PathPassage {
+    @usableFromInline
+    static func object(in value: Value) -> PathObject? { value.wrapped }
+}

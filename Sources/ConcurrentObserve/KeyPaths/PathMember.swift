@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A kind of member that paths lead through and to: a property of `Stored` that is seen as one of `Value`.
+@usableFromInline
+internal protocol PathMember: SendableMetatype {
+    /// What the user's key path leads to.
+    associatedtype Named: Sendable
+    associatedtype Stored: Sendable
+    associatedtype Value: Sendable
+
+    /// Whether the property keeps its value alive for nobody.
+    static var isWeak: Bool { get }
+
+    /// What keeps the values, and tells of their changes.
+    static func property(of named: Named) -> Observed<Stored>
+
+    /// How the path sees a value.
+    static func value(of stored: Stored) -> Value
+}
+
+/// The user's key path to a member, from where an object of `Model` has its properties.
+@usableFromInline
+internal typealias MemberPath<Model: ConcurrentObservable, Member: PathMember> =
+    any KeyPath<Model.Properties, Member.Named> & Sendable
+
+extension PathMember {
+    /// The property in an object of `Model`. Under no lock. (P5)
+    static func property<Model>(_ path: MemberPath<Model, Self>, of model: Model.Type, in object: PathObject)
+        -> Observed<Stored>
+    {
+        property(of: (object as! Model).observedProperties[keyPath: path])
+    }
+
+    /// A property that such a key path has led to.
+    static func known(_ property: PathObject) -> Observed<Stored> { property as! Observed<Stored> }
+
+    /// How the path sees a value with its version.
+    static func seen(_ stored: (value: Stored, version: UInt64)) -> (value: Value, version: UInt64) {
+        (value(of: stored.value), stored.version)
+    }
+}
+
+/// A property that is seen as what it is.
+@usableFromInline
+internal enum PlainMember<Value: Sendable>: PathMember {
+    @usableFromInline static var isWeak: Bool { false }
+
+    @usableFromInline
+    static func property(of named: Observed<Value>) -> Observed<Value> { named }
+
+    @inlinable
+    static func value(of stored: Value) -> Value { stored }
+}
+
+/// A property that is seen as one that may be nil: the path to it may lead nowhere.
+@usableFromInline
+internal enum OptionalMember<Stored: Sendable>: PathMember {
+    @usableFromInline static var isWeak: Bool { false }
+
+    @usableFromInline
+    static func property(of named: Observed<Stored>) -> Observed<Stored> { named }
+
+    @inlinable
+    static func value(of stored: Stored) -> Stored? { .some(stored) }
+}
+
+/// A weak property, seen as one of its referents.
+internal enum WeakMember<Referent: WeaklyObservable>: PathMember {
+    static var isWeak: Bool { true }
+
+    static func property(of named: WeakObserved<Referent>) -> Observed<WeakBox<Referent>> { named.storage }
+
+    static func value(of stored: WeakBox<Referent>) -> Referent? { stored.referent }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// An object on a path.
+@usableFromInline
+internal typealias PathObject = any AnyObject & Sendable
+
+/// How a path finds its last property in an object, whatever the object is, and observes it as one of `Value`.
+///
+/// A property is handed round as an object, which only the step that has found it can make use of. When the path goes on, a `PathLink` takes
+/// the place of the step.
+@usableFromInline
+internal class PathStep<Value: Sendable>: @unchecked Sendable {
+    // Unchecked: subclasses have constants only.
+    init() {}
+
+    /// The property in an object. Evaluates the user's key path: under no lock. (P5)
+    func property(in object: PathObject) -> PathObject { preconditionFailure("a step finds its property") }
+
+    /// The property in an object, if it is one of `Value` and not only seen as one. Under no lock. (P5)
+    @usableFromInline
+    func direct(in object: PathObject) -> Observed<Value>? { nil }
+
+    /// What the property shares with its observers.
+    func core(of property: PathObject) -> RegistryCore { preconditionFailure("a step knows its property") }
+
+    /// Gives an observer of the property, which is not registered yet, the closure that passes its changes on.
+    func connect(_ observer: Observer, to leaf: PathLeaf<Value>) { preconditionFailure("a step knows its property") }
+
+    /// The same with one that puts them into a mailbox.
+    func connect(_ observer: Observer, to leaf: PathLeaf<Value>, _ posting: PathPosting<Value>) {
+        preconditionFailure("a step knows its property")
+    }
+
+    /// Whether a value of the property can be had under its lock: without a reference that somebody else lets go of meanwhile. (P5)
+    var canPost: Bool { false }
+
+    /// Registers an observer. Returns the value and the version at that moment.
+    func publish(_ observer: Observer, of property: PathObject) -> (value: Value, version: UInt64) {
+        preconditionFailure("a step knows its property")
+    }
+
+    /// The property's present value.
+    func value(of property: PathObject) -> Value { preconditionFailure("a step knows its property") }
+
+    /// Ends a leaf at the present version. See `Observed.cut(at:)`.
+    func cut(_ leaf: PathLeaf<Value>, of property: PathObject) -> (value: Value, version: UInt64) {
+        preconditionFailure("a step knows its property")
+    }
+
+    /// The same step as one on the way.
+    @usableFromInline
+    func link<Passage: PathPassage>(through passage: Passage.Type) -> PathLink where Passage.Value == Value {
+        preconditionFailure("a step can be passed")
+    }
+}
+
+/// The step to a member of `Model`.
+@usableFromInline
+internal final class MemberStep<Model: ConcurrentObservable, Member: PathMember>: PathStep<Member.Value>,
+    @unchecked Sendable
+{
+    // Unchecked: constants only.
+    private let path: MemberPath<Model, Member>
+    private let connection: Connection
+
+    /// Gives an observer the closure that passes its changes on to a leaf.
+    @usableFromInline typealias Connection = @Sendable (Observer, PathLeaf<Member.Value>) -> Void
+
+    @inlinable
+    convenience init(_ path: MemberPath<Model, Member>) {
+        // Made here, where the client's module knows the types: connect(_:to:) is never specialised.
+        self.init(path) { observer, leaf in
+            observer.setCallback(Callback<Change<Member.Stored>> { change in leaf.pass(change, of: Member.self) })
+        }
+    }
+
+    @usableFromInline
+    init(_ path: MemberPath<Model, Member>, _ connection: @escaping Connection) {
+        self.path = path
+        self.connection = connection
+        super.init()
+    }
+
+    override func property(in object: PathObject) -> PathObject { Member.property(path, of: Model.self, in: object) }
+
+    override func direct(in object: PathObject) -> Observed<Member.Value>? {
+        Member.isWeak ? nil : property(in: object) as? Observed<Member.Value>
+    }
+
+    override func core(of property: PathObject) -> RegistryCore { Member.known(property).observers.core() }
+
+    override func connect(_ observer: Observer, to leaf: PathLeaf<Member.Value>) { connection(observer, leaf) }
+
+    override func connect(
+        _ observer: Observer,
+        to leaf: PathLeaf<Member.Value>,
+        _ posting: PathPosting<Member.Value>
+    ) {
+        observer.setCallback(
+            Callback<Posting<Member.Stored>> { message in
+                switch message {
+                case .change(let change): leaf.put(change, of: Member.self, into: posting)
+                case .wake: posting.wake()
+                case .attend: posting.attend()
+                }
+            }
+        )
+    }
+
+    override var canPost: Bool { !Member.isWeak }
+
+    override func publish(
+        _ observer: Observer,
+        of property: PathObject
+    ) -> (value: Member.Value, version: UInt64) {
+        Member.seen(Member.known(property).publishWithValue(observer))
+    }
+
+    override func value(of property: PathObject) -> Member.Value {
+        Member.seen(Member.known(property).snapshot()).value
+    }
+
+    override func cut(
+        _ leaf: PathLeaf<Member.Value>,
+        of property: PathObject
+    ) -> (value: Member.Value, version: UInt64) {
+        Member.seen(Member.known(property).cut(at: leaf.limit))
+    }
+
+    override func link<Passage: PathPassage>(
+        through passage: Passage.Type
+    ) -> PathLink where Passage.Value == Member.Value {
+        MemberLink<Model, Member, Passage>(path)
+    }
+}

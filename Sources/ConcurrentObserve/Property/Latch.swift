@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Synchronization
+
+/// Two words of memory and their version, read together without a lock, written one writer at a time.
+///
+/// Two slots take turns: version *n* is in slot *n* mod 2, and the next one is written to the other, so that a writer that is
+/// descheduled half-way delays no reader. A reader copies its slot and then looks whether the version is still the same; it
+/// repeats only if a whole change was published meanwhile. (The latch of Linux's seqlock.h, with one slot written per change;
+/// orderings as in Boehm, "Can Seqlocks Get Along With Programming Language Memory Models?", MSPC 2012.)
+@usableFromInline
+internal struct Latch: ~Copyable, Sendable {
+    /// The number of changes so far.
+    @usableFromInline let version: Atomic<UInt64>
+    @usableFromInline let even: Slot
+    @usableFromInline let odd: Slot
+
+    @usableFromInline
+    struct Words: BitwiseCopyable, Sendable {
+        @usableFromInline var first: UInt
+        @usableFromInline var second: UInt
+
+        @inlinable @inline(__always)
+        init(first: UInt = 0, second: UInt = 0) { (self.first, self.second) = (first, second) }
+    }
+
+    @usableFromInline
+    struct Slot: ~Copyable, Sendable {
+        @usableFromInline let first: Atomic<UInt>
+        @usableFromInline let second: Atomic<UInt>
+
+        @inlinable
+        init(_ words: Words) {
+            first = Atomic(words.first)
+            second = Atomic(words.second)
+        }
+
+        // Relaxed, all: the version and the fences order them.
+        @inlinable @inline(__always)
+        borrowing func store(_ words: Words) {
+            first.store(words.first, ordering: .relaxed)
+            inject("publish.word")
+            second.store(words.second, ordering: .relaxed)
+        }
+    }
+
+    @inlinable
+    init(_ words: Words) {
+        version = Atomic(0)
+        even = Slot(words)
+        odd = Slot(Words())
+    }
+
+    /// The words in the slot of `version`: whole only if that is the version afterwards, too.
+    ///
+    /// Both slots are loaded and one is taken: they lie side by side, so that this is faster than a branch, or an address to wait for.
+    @inlinable @inline(__always)
+    borrowing func words(of version: UInt64, firstOnly: Bool) -> Words {
+        let isEven = version & 1 == 0
+        // Relaxed, all: the version and the fences order them.
+        let firsts = (even.first.load(ordering: .relaxed), odd.first.load(ordering: .relaxed))
+        let first = isEven ? firsts.0 : firsts.1
+        if firstOnly { return Words(first: first) }
+        inject("read.word")
+        let seconds = (even.second.load(ordering: .relaxed), odd.second.load(ordering: .relaxed))
+        return Words(first: first, second: isEven ? seconds.0 : seconds.1)
+    }
+
+    /// The words and the version that they belong to. Any thread; lock-free.
+    ///
+    /// - Parameter firstOnly: Leaves out the second word. A constant, for those who never use it.
+    @inlinable @inline(__always)
+    borrowing func load(firstOnly: Bool = false) -> (words: Words, version: UInt64) {
+        while true {
+            // Acquire: pairs with the release in publish(_:); the slot of this version, and what its words point to, is complete.
+            let before = version.load(ordering: .acquiring)
+            let words = words(of: before, firstOnly: firstOnly)
+            inject("read.copied")
+            // Acquire: pairs with the fence in publish(_:). If a word above was of a later change, the version below is later, too.
+            atomicMemoryFence(ordering: .acquiring)
+            // Relaxed: ordered by the fence.
+            if _fastPath(version.load(ordering: .relaxed) == before) || mutant("a read is torn") {
+                return (words, before)
+            }
+        }
+    }
+
+    /// Publishes the next version; returns it. One writer at a time.
+    @inlinable @inline(__always)
+    borrowing func publish(_ words: Words) -> UInt64 {
+        // Relaxed: the writer's lock orders the changes.
+        let next = version.load(ordering: .relaxed) &+ 1
+        // Release: the version before this one was published before its predecessor's slot is overwritten; pairs with the fence in load().
+        atomicMemoryFence(ordering: .releasing)
+        if next & 1 == 0 { even.store(words) } else { odd.store(words) }
+        // Release: pairs with the acquire in load().
+        version.store(next, ordering: .releasing)
+        return next
+    }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// The lock under which the changes of one property are made, one after the other. (P2, P5)
+///
+/// The library holds it for a few instructions, and the body of a `modify` for as long as it takes: the one place where user code
+/// runs under a lock of the library's. It is not the lock of the observers, so that observations end at any time.
+@usableFromInline
+internal struct MutationLock: ~Copyable, Sendable {
+    private let lock = Lock()
+
+    /// Held by whoever registers while a body runs, and by the body's thread when it ends.
+    private let bodyLock = Lock()
+
+    /// The record of the thread that runs the body of a `modify` under the lock, or 0. Cleared under `bodyLock`.
+    private let modifier = Atomic<UInt>(0)
+
+    /// What a thread wants the lock for.
+    @usableFromInline
+    enum Purpose { case set, modify, observe }
+
+    init() {}
+}
+
+// MARK: - Changes
+
+extension MutationLock {
+    /// Takes the lock for a change; waits for the body of another thread's `modify`. Traps inside that of this thread.
+    @usableFromInline
+    borrowing func acquire() {
+        acquire(for: .set)
+        enterForbiddenForUserCode()
+    }
+
+    /// Releases it.
+    @usableFromInline
+    borrowing func release() {
+        leaveForbiddenForUserCode()
+        lock.unlock()
+    }
+
+    /// Takes the lock for the body of a `modify`, and marks the thread as inside a callback.
+    @usableFromInline
+    borrowing func acquireForBody() {
+        acquire(for: .modify)
+        // Safe: records are never freed.
+        let record = unsafe ThreadRecord.current
+        unsafe record.pointee.userCode += 1
+        // Release: pairs with the acquire in withLockAtGate(_:), whose caller then sees all earlier changes.
+        modifier.store(UInt(bitPattern: record), ordering: .releasing)
+    }
+
+    /// The body has returned; the lock is still held.
+    @usableFromInline
+    borrowing func leaveBody() {
+        // Safe: records are never freed.
+        unsafe ThreadRecord.current.pointee.userCode -= 1
+        // Relaxed: `bodyLock` orders it.
+        if mutant("a body does not wait for registrations") {
+            modifier.store(0, ordering: .relaxed)
+        } else {
+            bodyLock.withLock { modifier.store(0, ordering: .relaxed) }
+        }
+        enterForbiddenForUserCode()
+    }
+
+    private borrowing func acquire(for purpose: Purpose) {
+        if lock.tryLock() { return }
+        // Not before: the body of a `modify` holds the lock, so that its thread always gets here.
+        trapInsideBody(purpose)
+        lock.lock()
+    }
+}
+
+// MARK: - Registrations
+
+extension MutationLock {
+    /// Runs `body` while nobody publishes a change: for registrations. It waits for the few instructions of other holders, never
+    /// for the body of a `modify`, which publishes nothing before it has passed `bodyLock`.
+    ///
+    /// And it stays out of a fork's way: the child must be able to use a property that another thread was only registering on. (P18)
+    @inline(__always)
+    borrowing func withLockAtGate<Result>(_ body: () -> Result) -> Result {
+        var wait = Backoff()
+        while true {
+            let result = ForkGate.pass { () -> Result? in
+                if lock.tryLock() {
+                    enterForbiddenForUserCode()
+                    defer {
+                        leaveForbiddenForUserCode()
+                        lock.unlock()
+                    }
+                    return body()
+                }
+                // Acquire: pairs with the release in acquireForBody(). Relaxed: under the lock that the body's thread clears it under.
+                guard modifier.load(ordering: .acquiring) != 0 else { return nil }
+                return bodyLock.withLock { modifier.load(ordering: .relaxed) != 0 ? body() : nil }
+            }
+            if let result { return result }
+            wait.pause()
+        }
+    }
+}
+
+// MARK: - Misuse
+
+extension MutationLock {
+    /// Traps if the calling thread is in the body of a `modify` of this property, where it would wait for itself. (P5)
+    @usableFromInline
+    borrowing func trapInsideBody(_ purpose: Purpose) {
+        // Safe: the address is compared, not followed. Relaxed: it is this thread's record only if this thread has stored it.
+        guard unsafe modifier.load(ordering: .relaxed) == UInt(bitPattern: ThreadRecord.current) else { return }
+        switch purpose {
+        case .set:
+            fatalError(
+                "ConcurrentObserve: a property was set inside the body of its own modify. Assign to the body's parameter instead, or set it after modify has returned."
+            )
+        case .modify:
+            fatalError(
+                "ConcurrentObserve: modify was called inside the body of a modify of the same property. Make all changes to the outer body's parameter."
+            )
+        case .observe:
+            fatalError(
+                "ConcurrentObserve: a property was observed inside the body of its own modify. Call observe before or after modify."
+            )
+        }
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Observed {
+    /// Calls the observers with a change that has been made. Under no lock. (P1, P2, P15)
+    @inlinable @inline(__always)
+    internal func announce(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
+        // Whoever registers from now on has a later version than this.
+        if observers.isPossiblyObserved { deliver(replaced, new) }
+    }
+
+    /// Out of line, so that its copies of the values are gone when the replaced one is retired: what destroys that one is the library.
+    /// And so that a caller that is asynchronous never keeps a thread's address across a suspension.
+    @inlinable @inline(never)
+    internal func deliver(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
+        if mutant("a change is posted outside the lock") { post(replaced, new) }
+        if observers.mayHaveOrderedObservers { observers.wake(Value.self) }
+        if observers.mayHaveLinks { observers.rewirePaths(version: replaced.version) }
+        let old = replaced.value
+        observers.tell(
+            mutant("old and new are swapped")
+                ? Change(reason: .valueChanged, old: new, new: old, version: replaced.version)
+                : Change(reason: .valueChanged, old: old, new: new, version: replaced.version)
+        )
+    }
+
+    /// Tells those who asked for it of a change that is about to be made.
+    @inlinable @inline(never)
+    internal func announceAhead() {
+        guard observers.mayHavePriorObservers else { return }
+        // The sampled value may be replaced meanwhile, and its last copy be the one that is destroyed here.
+        ThreadRecord.withUserCode { deliverAhead() }
+    }
+
+    @inlinable @inline(never)
+    internal func deliverAhead() {
+        let (value, version) = cell.load()
+        observers.tellAhead(Change(reason: .valueChanged, old: value, new: nil, isPrior: true, version: version))
+    }
+
+    /// Tells every live observer that the property is gone.
+    internal func announceEnd() {
+        let (value, version) = cell.load()
+        observers.tellEnd(Change(reason: .sourceDeleted, old: value, new: nil, version: version))
+    }
+}

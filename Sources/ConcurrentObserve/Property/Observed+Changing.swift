@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Observed {
+    /// Sets the property and returns the value that this replaced: one step for everybody else. (P2)
+    ///
+    /// - Returns: The value of the version before. The caller's copy is destroyed where the caller lets go of it.
+    @inlinable
+    @discardableResult
+    public func exchange(_ newValue: Value) -> Value {
+        let replaced = change(to: newValue)
+        let old = replaced.value
+        replaced.retire()
+        return old
+    }
+
+    /// Changes the value in place: reading, changing and writing are one step for everybody else, and one change for the observers.
+    ///
+    /// `body` runs under the lock that all changes of this property take, so it should be short; other writers wait
+    /// for it, readers and registrations do not, and see the earlier value. Inside it any property may be read, observations may be ended, and other
+    /// properties set and observed. It must not set, modify or observe this property: that traps. If it throws, nothing is
+    /// changed and nobody is called. (P5)
+    ///
+    /// - Parameter body: Receives a copy of the value, which becomes the new value, equal or not. Counts as inside a callback.
+    /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws.
+    @inlinable @inline(never)
+    @discardableResult
+    public func modify<Result, Failure: Error>(
+        _ body: (inout Value) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        mutation.acquireForBody()
+        inject("modify.body")
+        var draft = cell.load().value
+        let result: Result
+        do throws(Failure) {
+            result = try body(&draft)
+        } catch {
+            mutation.leaveBody()
+            if mutant("a body's error publishes its value") { cell.publish(ValueEncoding.encode(draft)).retire() }
+            mutation.release()
+            // Not earlier: what the body has left there may run user code when it is destroyed. (P5)
+            withExtendedLifetime(draft) {}
+            throw error
+        }
+        let words = ValueEncoding.encode(draft)
+        mutation.leaveBody()
+        let replaced = commit(words, draft)
+        mutation.release()
+        announce(replaced, draft)
+        replaced.retire()
+        return result
+    }
+
+    /// Makes the change: publishes the new value under the lock, then calls the observers.
+    @inlinable
+    internal func change(to newValue: Value) -> ValueCell<Value>.Replaced {
+        if observers.isPossiblyObserved { announceAhead() }
+        let words = ValueEncoding.encode(newValue)
+        mutation.acquire()
+        inject("set.locked")
+        if mutant("a version is handed out outside the lock") { mutation.release() }
+        let replaced = commit(words, newValue)
+        if !mutant("a version is handed out outside the lock") { mutation.release() }
+        inject("set.published")
+        announce(replaced, newValue)
+        return replaced
+    }
+}
+
+extension Observed {
+    /// Publishes the new value if `condition` holds, and tells nobody yet: the caller announces what this returns, and retires it.
+    ///
+    /// - Parameter condition: Called with the present version under the lock that all changes take, so that nothing comes between its
+    ///   answer and the change. No user code. (P5)
+    /// - Returns: What was replaced, or nil if the condition did not hold.
+    internal func publish(
+        _ newValue: Value,
+        if condition: (_ version: UInt64) -> Bool
+    ) -> ValueCell<Value>.Replaced? {
+        if observers.isPossiblyObserved { announceAhead() }
+        let words = ValueEncoding.encode(newValue)
+        mutation.acquire()
+        guard condition(cell.version) else {
+            mutation.release()
+            ValueEncoding<Value>.discard(words)
+            return nil
+        }
+        let replaced = commit(words, newValue)
+        mutation.release()
+        return replaced
+    }
+}
+
+extension Observed where Value: Equatable {
+    /// Sets the property if its value equals `expected`: comparing and setting are one step for everybody else.
+    ///
+    /// Values are compared outside the lock, with the value's own `==`, and again if another change came in between. (P5)
+    ///
+    /// - Returns: Whether the property was set, and the value that was found.
+    @inlinable @inline(never)
+    @discardableResult
+    public func compareExchange(expected: Value, desired: Value) -> (exchanged: Bool, original: Value) {
+        mutation.trapInsideBody(.set)
+        var prepared: Latch.Words?
+        while true {
+            let found = cell.load()
+            guard ThreadRecord.withUserCode({ found.value == expected }) else {
+                if let prepared { ValueEncoding<Value>.discard(prepared) }
+                return (false, found.value)
+            }
+            inject("compare.equal")
+            let words = prepared ?? ValueEncoding.encode(desired)
+            prepared = words
+            mutation.acquire()
+            guard cell.version == found.version || mutant("a comparison is not repeated") else {
+                mutation.release()
+                continue
+            }
+            let replaced = commit(words, desired)
+            mutation.release()
+            announce(replaced, desired)
+            replaced.retire()
+            return (true, found.value)
+        }
+    }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Observed {
+    /// How many observations of this property are going on. Notices owners that have died. (P13)
+    ///
+    /// Paths that lead through or to the property are observations of their roots, and not counted.
+    ///
+    /// - Complexity: O(*n*).
+    public var observerCount: Int {
+        guard let core = observers.existingCore else { return 0 }
+        core.sweepOwners()
+        return core.count { !$0.isWiring }
+    }
+
+    /// Ends every observation of this property, as if each was cancelled. Any thread, also inside a callback. (P8)
+    ///
+    /// Paths that lead through or to the property go on: they are observations of their roots.
+    ///
+    /// - Complexity: O(*n*).
+    public func removeAllObservers() { observers.existingCore?.removeAll { !$0.isWiring } }
+
+    /// Ends every observation of this property that was registered with `owner`, as if each was cancelled. (P8)
+    ///
+    /// - Complexity: O(*n*).
+    public func removeAllObservers(ownedBy owner: AnyObject) {
+        observers.existingCore?.removeAll { !$0.isWiring && $0.isBound(to: ObjectIdentifier(owner)) }
+    }
+}
+
+extension WeakObserved {
+    /// Ends every observation of this property, as if each was cancelled. See `Observed.removeAllObservers()`. (P8)
+    public func removeAllObservers() { storage.removeAllObservers() }
+
+    /// Ends every observation of this property that was registered with `owner`, as if each was cancelled. (P8)
+    public func removeAllObservers(ownedBy owner: AnyObject) { storage.removeAllObservers(ownedBy: owner) }
+}
+
+/// Something observed, whatever its type: what can be found in an object by reflection.
+internal protocol AnyObserved: Sendable {
+    /// Ends every observation of it, and every path that begins with it.
+    func removeAllObserversAndPaths()
+}
+
+extension Observed: AnyObserved {
+    func removeAllObserversAndPaths() { observers.existingCore?.removeAll { !$0.isInsidePath } }
+}
+
+extension WeakObserved: AnyObserved {
+    func removeAllObserversAndPaths() { storage.removeAllObserversAndPaths() }
+}
+
+extension ObserverRegistry: AnyObserved {
+    func removeAllObserversAndPaths() { removeAll() }
+}

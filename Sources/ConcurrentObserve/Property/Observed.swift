@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A value that any thread may read and change, and that tells its observers of every change.
+///
+/// Use it for state; for events that leave nothing behind there is `ObserverRegistry`. It belongs in a `let` of a class that is
+/// `Sendable`:
+///
+/// ```swift
+/// final class Car: Sendable {
+///     let name = Observed("Beetle")
+///     let mileage = Observed(0)
+/// }
+/// let car = Car()
+/// let token = car.name.observe { change in print(change.old, change.new, change.version) }
+/// car.name.value = "Golf"
+/// car.mileage.modify { $0 += 1 }
+/// ```
+///
+/// Every member may be used from any thread, also inside a callback. Readers never wait, neither for writers nor for the body
+/// of a `modify`. Changes are made one at a time and numbered 1, 2, 3, … (P2); observers are called afterwards, under no lock,
+/// on the thread that made the change, and may be called on several threads at once.
+///
+/// Values of up to 16 bytes that are nothing but bits (`BitwiseCopyable`: integers, floating-point numbers, small structs and
+/// enums of them), and strings of up to 15, are kept in the property itself. Others are allocated, one by one, and a replaced one is destroyed when its last
+/// reader has finished, on a thread of the library. (P5, P14)
+public final class Observed<Value: Sendable>: Sendable {
+    @usableFromInline internal let observers = ObserverList()
+    @usableFromInline internal let mutation = MutationLock()
+    @usableFromInline internal let cell: ValueCell<Value>
+
+    /// Makes a property, at version 0.
+    @inlinable
+    public init(_ value: Value) { cell = ValueCell(value) }
+
+    /// Tells every live observer `.sourceDeleted`, the last that it hears, and ends its observation. (P12)
+    deinit {
+        guard observers.isPossiblyObserved else { return observers.endAll(.sourceDeleted, isSourceGone: true) }
+        announceEnd()
+        observers.endAll(.sourceDeleted, isSourceGone: true)
+    }
+}
+
+// MARK: - Reading
+
+extension Observed {
+    /// The present value. Reading never waits; the setter makes a change and calls the observers before it returns.
+    ///
+    /// `property.value += 1` is a read and then a change, and loses what others do in between: use `modify`.
+    ///
+    /// Setting waits for other changes of this property, the bodies of `modify` included, and traps in the body of its own `modify`.
+    ///
+    /// - Complexity: Reading: O(1). Setting: O(*n*) in the observers.
+    public var value: Value {
+        @inlinable @inline(__always) get { cell.copy() }
+        @inlinable set { change(to: newValue).retire() }
+    }
+
+    /// The number of changes so far. A read that follows sees this version or a later one. (P2)
+    @inlinable
+    public var version: UInt64 { cell.version }
+
+    /// The present value and its version, which belong together. Never waits.
+    @inlinable
+    public func snapshot() -> (value: Value, version: UInt64) { cell.load() }
+
+    /// Lends the present value to `body`, without copying it.
+    ///
+    /// `body` may take as long as it likes: the value stays what it is, others change the property meanwhile, and the value is
+    /// destroyed after both. It counts as inside a callback.
+    ///
+    /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws.
+    @inlinable @inline(never)
+    public func withValue<Result, Failure: Error>(
+        _ body: (borrowing Value) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try cell.lend(to: body)
+    }
+}

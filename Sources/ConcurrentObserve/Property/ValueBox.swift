@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One value of a property, on the heap: what readers follow an address to, and what is retired when the value is replaced.
+@usableFromInline
+@safe internal final class ValueBox<Value: Sendable>: Retirable, @unchecked Sendable {
+    // Unchecked: `slot` is written before publication and by `reclaim`, once, when nobody can read it any more.
+
+    /// The value, until it is destroyed. Readers find it by its offset.
+    private var slot: Value?
+
+    @usableFromInline
+    init(_ value: Value) {
+        // Whoever reads a box enters a read section of liburcu's, perhaps without ever having used anything else here. (P18)
+        Fork.prepareForFork()
+        slot = value
+        super.init()
+        // Safe: addresses are compared, not followed.
+        unsafe assert(
+            withUnsafePointer(to: &slot) { UInt(bitPattern: $0) } == Self.valueAddress(Self.address(of: self)),
+            "a box's layout is not the one that readers read"
+        )
+    }
+
+    // MARK: Retirable
+
+    override var hold: Hold { .pin(Self.address(of: self)) }
+
+    override var runsUserCode: Bool { ValueEncoding<Value>.hasDeinitialisers }
+
+    override func reclaim() {
+        if mutant("a value is destroyed under a lock") { return Lock().withLock { slot = nil } }
+        if mutant("a value is destroyed twice") {
+            _ = unsafe withUnsafeMutablePointer(to: &slot) { unsafe $0.deinitialize(count: 1) }
+        }
+        slot = nil
+    }
+}
+
+extension ValueBox {
+    /// The address of a new box, to which the caller then owns a reference.
+    @inlinable
+    static func allocate(_ value: Value) -> UInt {
+        unsafe UInt(bitPattern: Unmanaged.passRetained(ValueBox(value)).toOpaque())
+    }
+
+    /// The address of `box`, as latches and pins hold it.
+    static func address(of box: ValueBox) -> UInt {
+        // Safe: an address only; whoever follows it is in a read section, pins the box or owns a reference.
+        unsafe UInt(bitPattern: Unmanaged.passUnretained(box).toOpaque())
+    }
+
+    /// Where the value in the box at `address` is: behind the object's header and its link, as strictly aligned as its type asks. The
+    /// payload of an optional that is not nil lies at its start.
+    @inlinable @inline(__always)
+    static func valueAddress(_ address: UInt) -> UInt {
+        let mask = UInt(MemoryLayout<Value>.alignment) &- 1
+        return address &+ (24 &+ mask) & ~mask
+    }
+
+    /// The value in the box at `address`, in place.
+    ///
+    /// The caller is in the read section in which it has loaded the address, or pins the box, or owns a reference.
+    @inlinable @inline(__always)
+    static func value(at address: UInt) -> UnsafePointer<BoxedValue<Value>> {
+        // Safe: `init` has checked that the value is there; a struct of one member is laid out as its member.
+        unsafe UnsafePointer(bitPattern: valueAddress(address)).unsafelyUnwrapped
+    }
+
+    /// Hands the box at `address` over for reclamation, with the reference that the caller owns.
+    @usableFromInline
+    static func retire(at address: UInt) {
+        // Safe: the caller owns a reference and gives it up.
+        let box = unsafe unmanaged(address).takeRetainedValue()
+        if mutant("a value is destroyed by its writer") {
+            waitForGracePeriod()
+            return box.reclaim()
+        }
+        ThreadRecord.retire(box)
+    }
+
+    /// Destroys the box at `address`, which nobody else can be reading.
+    @usableFromInline
+    static func release(at address: UInt) {
+        // Safe: the caller owns the last reference.
+        unsafe unmanaged(address).release()
+    }
+
+    @inlinable @inline(__always)
+    static func unmanaged(_ address: UInt) -> Unmanaged<ValueBox> {
+        unsafe Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
+    }
+}
+
+/// A value where it is: not copyable, so that lending it counts no reference.
+@usableFromInline
+internal struct BoxedValue<Value: Sendable>: ~Copyable {
+    @usableFromInline let value: Value
+
+    @inlinable @inline(__always)
+    borrowing func lend<Result, Failure: Error>(
+        to body: (borrowing Value) throws(Failure) -> Result
+    ) throws(Failure) -> Result { try body(value) }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Synchronization
+
+/// The memory of a property's value: read by any thread at any time, replaced by one at a time.
+///
+/// The latch holds the value's bits, or the address of a box. Whoever follows the address does so in a read section, or pins the box;
+/// a replaced box is retired.
+@usableFromInline
+internal struct ValueCell<Value: Sendable>: ~Copyable, Sendable {
+    @usableFromInline typealias Encoding = ValueEncoding<Value>
+
+    @usableFromInline let latch: Latch
+
+    @inlinable
+    init(_ value: Value) { latch = Latch(Encoding.encode(value)) }
+
+    deinit { if !mutant("a property's death leaks its value") { Encoding.discard(latch.load().words) } }
+}
+
+// MARK: - Reading
+
+extension ValueCell {
+    /// The number of changes so far.
+    @inlinable
+    var version: UInt64 {
+        // Acquire: pairs with the release in publish(_:); a read that follows sees this version or a later one.
+        latch.version.load(ordering: .acquiring)
+    }
+
+    /// A copy of the value. Any thread; lock-free.
+    @inlinable @inline(__always)
+    borrowing func copy() -> Value {
+        if !Encoding.isAlwaysBoxed {
+            let words = latch.load(firstOnly: Encoding.needsOneWord).words
+            // Nil takes the longer way: one test is faster than two.
+            if Encoding.isAlwaysInline || _fastPath(words.second != 0) { return Encoding.decode(words) }
+        }
+        return Self.copyFromBox(self)
+    }
+
+    /// A copy of the value, and its version. Any thread; lock-free.
+    @inlinable @inline(__always)
+    borrowing func load() -> (value: Value, version: UInt64) {
+        guard Encoding.isAlwaysInline else { return Self.loadFromBox(self) }
+        let (words, version) = latch.load(firstOnly: Encoding.needsOneWord)
+        return (Encoding.decode(words), version)
+    }
+
+    // Out of line, both, so that a caller that is asynchronous never keeps a thread's address across a suspension. Static: a
+    // method's self takes a register that the caller would have to save on the short way, too.
+
+    @inlinable @inline(never)
+    static func copyFromBox(_ cell: borrowing ValueCell) -> Value {
+        cell.inReadSection { words, _ in Encoding.copy(words) }
+    }
+
+    @inlinable @inline(never)
+    static func loadFromBox(_ cell: borrowing ValueCell) -> (value: Value, version: UInt64) {
+        cell.inReadSection { words, version in (Encoding.copy(words), version) }
+    }
+
+    @inlinable @inline(__always)
+    borrowing func inReadSection<Result>(_ body: (Latch.Words, _ version: UInt64) -> Result) -> Result {
+        ReadSection.enter()
+        let (words, version) = latch.load(firstOnly: Encoding.needsOneWord)
+        if mutant("a value is read after the read section") { ReadSection.leave() }
+        inject("read.box")
+        let result = body(words, version)
+        if !mutant("a value is read after the read section") { ReadSection.leave() }
+        return result
+    }
+
+    /// Lends the value to `body`, which may take its time: a box is pinned, as a table is by a walk.
+    @inlinable @inline(__always)
+    borrowing func lend<Result, Failure: Error>(
+        to body: (borrowing Value) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        // Safe: records are never freed; the frame is this reader's until leaveFrame().
+        let record = unsafe ThreadRecord.current
+        let frame = unsafe record.enterFrame()
+        defer { unsafe record.leaveFrame() }
+        if Encoding.isAlwaysInline { return try body(copy()) }
+
+        ReadSection.enter()
+        let words = latch.load(firstOnly: Encoding.needsOneWord).words
+        guard Encoding.isBoxed(words) else {
+            ReadSection.leave()
+            return try body(Encoding.decode(words))
+        }
+        inject("lend.loaded")
+        // Relaxed: whoever frees the box waits for this section, which makes the pin visible.
+        if !mutant("a lent value is not pinned") { unsafe frame.pointee.pin.store(words.first, ordering: .relaxed) }
+        ReadSection.leave()
+        // And with it the references that `body` has made of what it was lent.
+        defer { unsafe frame.pointee.clear() }
+        // Safe: the pin keeps the box.
+        return try unsafe ValueBox<Value>.value(at: words.first).pointee.lend(to: body)
+    }
+}
+
+// MARK: - Replacing
+
+extension ValueCell {
+    /// A value that has been replaced, and the version of the change that did it. Belongs to whoever made the change.
+    @usableFromInline
+    struct Replaced: ~Copyable {
+        @usableFromInline let words: Latch.Words
+        @usableFromInline let version: UInt64
+
+        @inlinable
+        init(words: Latch.Words, version: UInt64) { (self.words, self.version) = (words, version) }
+
+        /// A copy of the value.
+        @inlinable
+        var value: Value { Encoding.copy(words) }
+
+        /// Hands the value over for destruction, elsewhere, when its last reader has finished. Under no lock. (P5, P14)
+        @inlinable
+        consuming func retire() { if Encoding.isBoxed(words) { ValueBox<Value>.retire(at: words.first) } }
+    }
+
+    /// Publishes what `words` stand for as the next version. Under the property's lock.
+    @inlinable @inline(__always)
+    borrowing func publish(_ words: Latch.Words) -> Replaced {
+        let replaced = latch.load().words
+        return Replaced(words: replaced, version: latch.publish(words))
+    }
+}

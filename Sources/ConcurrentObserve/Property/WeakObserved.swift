@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A reference that any thread may read and change, that keeps its referent alive for nobody, and that tells its observers of every
+/// change, the referent's death included.
+///
+/// What it refers to adopts `WeaklyObservable`, which takes one line. It belongs in a `let` of a class that is `Sendable`:
+///
+/// ```swift
+/// final class Session: WeaklyObservable {
+///     let lifetime = ReferentLifetime()
+/// }
+/// final class Router: Sendable {
+///     let active = WeakObserved<Session>()
+/// }
+/// let token = router.active.observe { change in print(change.new ?? nil, change.version) }
+/// router.active.value = session
+/// ```
+///
+/// Every member may be used from any thread, also inside a callback, and readers never wait. Changes are made one at a time and
+/// numbered 1, 2, 3, … (P2); observers are called afterwards, under no lock, on the thread that made the change, and may be called
+/// on several threads at once.
+///
+/// From the moment at which the referent's `deinit` begins the property reads as nil. When the `deinit` has returned, the property
+/// becomes nil, which is one change with a version of its own, unless it refers to something else by then: the observers are called
+/// on the thread where the referent dies, before the release that ended it returns, while the rest of what the referent stored is being
+/// destroyed. (P12)
+///
+/// Whoever reads the referent, or is told it, holds it for so long and may be the last to let it go: its `deinit`, and what that sets off, then run
+/// there, under no lock. (P5)
+public final class WeakObserved<Referent: WeaklyObservable>: Sendable {
+    internal let storage: Observed<WeakBox<Referent>>
+
+    /// Makes a property, at version 0. The referent is not retained. (P11)
+    public init(_ referent: Referent? = nil) {
+        let box = WeakBox(referent)
+        storage = Observed(box)
+        watch(referent, for: box)
+        // Not earlier: a referent that dies finds the property that refers to it.
+        withExtendedLifetime(referent) {}
+    }
+}
+
+// MARK: - Reading
+
+extension WeakObserved {
+    /// The present referent, which the reader then holds, or nil once its `deinit` has begun. Reading never waits; the setter makes a
+    /// change and calls the observers before it returns.
+    ///
+    /// The setter retains nothing; it waits for other changes of this property for the few instructions that they take.
+    ///
+    /// - Complexity: Reading: O(1). Setting: O(*n*) in the observers.
+    public var value: Referent? {
+        get { storage.withValue { $0.referent } }
+        set { _ = replace(by: newValue) }
+    }
+
+    /// The number of changes so far. A read that follows sees this version or a later one. (P2)
+    public var version: UInt64 { storage.version }
+
+    /// The present referent and the version that it belongs to. Never waits.
+    ///
+    /// Nil between the beginning of the referent's `deinit` and the change that tells of its death, with the version of the referent.
+    public func snapshot() -> (value: Referent?, version: UInt64) {
+        let (box, version) = storage.snapshot()
+        return (box.referent, version)
+    }
+}
+
+// MARK: - Changing
+
+extension WeakObserved {
+    /// Sets the property and returns the referent that this replaced: one step for everybody else. (P2)
+    ///
+    /// - Returns: The referent of the version before; nil if it has died by the return.
+    @discardableResult
+    public func exchange(_ newValue: Referent?) -> Referent? { replace(by: newValue).referent }
+
+    /// Makes the change and calls the observers; returns what was replaced, which is not watched any more.
+    private func replace(by referent: Referent?) -> WeakBox<Referent> {
+        let box = WeakBox(referent)
+        watch(referent, for: box)
+        inject("weak.watched")
+        let replaced = storage.exchange(box)
+        replaced.stopWatching()
+        // Not earlier: a referent that dies finds the property that refers to it, and the observers are told an object, not nil.
+        withExtendedLifetime(referent) {}
+        return replaced
+    }
+
+    /// Sees to it that the property becomes nil when `referent` dies, unless `box` is replaced by then.
+    private func watch(_ referent: Referent?, for box: WeakBox<Referent>) {
+        box.watch(referent) { [weak self] watch in self?.referentDied(watch) }
+    }
+
+    /// On the thread where the referent died, after its `deinit`. Replaces the very box that has watched it, and no other: the
+    /// comparison is of boxes, so that nothing is loaded, and repeated when another change came in between.
+    private func referentDied(_ watch: Observer) {
+        inject("weak.died")
+        let present = storage.snapshot().value
+        guard present.isWatched(by: watch) || mutant("a dead referent clears its successor") else { return }
+        inject("weak.found")
+        storage.compareExchange(expected: present, desired: WeakBox(nil))
+    }
+}

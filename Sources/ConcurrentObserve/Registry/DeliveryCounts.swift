@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Synchronization
+
+/// What has become of the events that were sent to one observer which does not hear them inline. (P1)
+///
+/// Every one is delivered, dropped, or still to come: `sent == received + dropped + pending`, always.
+public struct DeliveryCounts: Sendable, Equatable {
+    /// Events that the observer was sent: changes, the initial value, prior deliveries, and the end.
+    public let sent: UInt64
+    /// Events that the observer was called with, or that an iterator has returned.
+    public let received: UInt64
+    /// Events that the overload policy left out, and those that had not begun when the observation ended.
+    public let dropped: UInt64
+
+    /// Events that are still to come.
+    public var pending: UInt64 { sent &- received &- dropped }
+}
+
+/// The counts of one mailbox; they outlive it.
+@usableFromInline
+internal final class DeliveryCounter: Sendable {
+    /// Written under the mailbox's lock.
+    @usableFromInline let sent = Atomic<UInt64>(0)
+    /// Keeps what posters write out of the cache line that whoever delivers writes.
+    private let padding = (0, 0, 0, 0, 0, 0, 0)
+    /// Written by whoever empties the mailbox, one thread at a time.
+    @usableFromInline let received = Atomic<UInt64>(0)
+    @usableFromInline let dropped = Atomic<UInt64>(0)
+
+    @usableFromInline
+    init() {}
+
+    @inlinable
+    func countSent() {
+        // Relaxed, both: one writer at a time; whoever counts the event as received has it from under the lock.
+        sent.store(sent.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+    }
+
+    @inlinable
+    func countReceived() {
+        // Relaxed: one writer at a time. Release: pairs with the acquire in counts; the event was sent before.
+        received.store(received.load(ordering: .relaxed) &+ 1, ordering: .releasing)
+    }
+
+    @inlinable
+    func countDropped(_ count: Int = 1) {
+        // Release: as above.
+        if count > 0 { dropped.add(UInt64(count), ordering: .releasing) }
+    }
+
+    var counts: DeliveryCounts {
+        // Acquire, both: what is counted here was sent before the load of `sent`.
+        let (received, dropped) = (received.load(ordering: .acquiring), dropped.load(ordering: .acquiring))
+        return DeliveryCounts(sent: sent.load(ordering: .relaxed), received: received, dropped: dropped)
+    }
+}
+
+extension ObservationToken {
+    /// How the delivery goes; nil for inline observers, which are called by whoever makes the change. Any thread; also after the end.
+    public var deliveryCounts: DeliveryCounts? { observer.deliveryCounter?.counts }
+}

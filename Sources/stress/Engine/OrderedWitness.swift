@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+
+/// One observer whose changes come one at a time: what it hears is checked as it comes. (P1, P2, P4, P12)
+final class OrderedWitness: @unchecked Sendable {
+    // Unchecked: what is not atomic belongs to the callback that runs. That there is one at a time is under test: ThreadSanitizer
+    // reports where they are not ordered.
+
+    /// What it has heard last. Read at rest, after `heard`.
+    private(set) var last: Heard?
+    private(set) var checks: UInt64 = 0
+    /// Events that came after others had been left out.
+    private(set) var gaps: UInt64 = 0
+
+    /// Events heard to the end of the callback. Release: pairs with the acquire in `settle`.
+    private let heard = Atomic<UInt64>(0)
+    private let isRunning = Atomic<Bool>(false)
+    private let isOver = Atomic<Bool>(false)
+
+    private let violations: Violations
+    private let name: String
+    let mayLeaveOut: Bool
+    private let beginsWithInitial: Bool
+
+    /// A change, with the numbers of its values.
+    struct Heard: Sendable {
+        let reason: ChangeReason
+        let version: UInt64
+        let old: UInt64?
+        let new: UInt64?
+
+        init<Value>(_ change: Change<Value>, _ number: (Value) -> UInt64) {
+            reason = change.reason
+            version = change.version
+            old = change.old.map(number)
+            new = change.new.map(number)
+        }
+    }
+
+    /// - Parameters:
+    ///   - name: For messages.
+    ///   - mayLeaveOut: Whether the observer's policy drops changes.
+    ///   - beginsWithInitial: Whether it has asked for the initial delivery.
+    init(_ name: String, _ epoch: Epoch, mayLeaveOut: Bool = false, beginsWithInitial: Bool = false) {
+        self.name = name
+        violations = epoch.violations
+        self.mayLeaveOut = mayLeaveOut
+        self.beginsWithInitial = beginsWithInitial
+    }
+
+    /// How many events it has heard.
+    var count: UInt64 { heard.load(ordering: .acquiring) }
+
+    /// Whether it has heard the end of its source.
+    var hasHeardEnd: Bool { isOver.load(ordering: .acquiring) }
+
+    /// Called by the callback with what it is called with.
+    ///
+    /// - Parameter body: What else the callback does.
+    func hear(_ change: Heard, _ body: () -> Void = {}) {
+        checkUserCode("callback")
+        // Relaxed: it must not order the callbacks, which the library does.
+        check(!isRunning.exchange(true, ordering: .relaxed), "P2.one-at-a-time", "two callbacks run at once")
+        checkPlace(of: change)
+        body()
+        last = change
+        isRunning.store(false, ordering: .relaxed)
+        heard.store(heard.load(ordering: .relaxed) &+ 1, ordering: .releasing)
+    }
+
+    private func checkPlace(of change: Heard) {
+        check(!isOver.load(ordering: .relaxed), "P12.end-last", "version \(change.version) after the end")
+        if change.reason == .sourceDeleted { return isOver.store(true, ordering: .releasing) }
+        guard let last else {
+            check(
+                (change.reason == .initial) == beginsWithInitial || mayLeaveOut,
+                "P4.initial-first",
+                "began with \(change.reason), version \(change.version)"
+            )
+            return
+        }
+        check(change.reason != .initial, "P4.initial-first", "the initial value after version \(last.version)")
+        check(
+            change.version > last.version,
+            "P2.ordered",
+            "version \(change.version) after \(last.version)"
+        )
+        let isNext = change.version == last.version &+ 1
+        check(isNext || mayLeaveOut, "P1.ordered-once", "version \(change.version) after \(last.version)")
+        if isNext {
+            check(
+                change.old == last.new,
+                "P2.ordered-chain",
+                "version \(change.version) replaced \(text(change.old)), but \(text(last.new)) was there"
+            )
+        } else {
+            gaps &+= 1
+        }
+    }
+
+    func check(_ holds: Bool, _ invariant: StaticString, _ message: @autoclosure () -> String) {
+        checks &+= 1
+        if !holds { violations.report(invariant.description, "\(name): \(message())") }
+    }
+
+    private func text(_ number: UInt64?) -> String { number.map { "\($0)" } ?? "nothing" }
+}
+
+extension OrderedWitness {
+    /// At rest: waits until all that its observation was sent is heard or dropped, for as long as it gets on. (P1)
+    ///
+    /// - Returns: What has become of it.
+    @discardableResult
+    func settle(_ epoch: Epoch, _ counts: () -> DeliveryCounts) -> DeliveryCounts {
+        let isSettled = waitWhileMoving({ count }) {
+            let counts = counts()
+            return counts.pending == 0 && count == counts.received
+        }
+        let counts = counts()
+        epoch.check(
+            isSettled,
+            "P1.counts-add-up",
+            "\(name): sent \(counts.sent), received \(counts.received), dropped \(counts.dropped), heard \(count), and nothing moves"
+        )
+        epoch.add(checks: checks)
+        return counts
+    }
+}
+
+/// Waits until `condition` holds, or `progress` has not changed for some seconds.
+///
+/// - Returns: Whether the condition holds.
+func waitWhileMoving(_ progress: () -> UInt64 = { 0 }, until condition: () -> Bool) -> Bool {
+    var last = progress()
+    var since = nanoseconds()
+    while !condition() {
+        usleep(200)
+        let now = progress()
+        if now != last {
+            (last, since) = (now, nanoseconds())
+        } else if nanoseconds() - since > 8_000_000_000 * Sanitizer.slowdown.clamped(to: 4) {
+            return false
+        }
+    }
+    return true
+}
+
+extension UInt64 {
+    fileprivate func clamped(to most: UInt64) -> UInt64 { Swift.min(self, most) }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Synchronization
+
+/// An actor whose executor is the scenario's code, and tells who runs there, and how often it was asked for.
+actor Stage {
+    nonisolated let executor = StageExecutor()
+
+    /// Safe: the actor keeps its executor.
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+
+    /// Whether the calling thread runs what is isolated to this actor.
+    nonisolated var isCurrent: Bool { executor.isCurrent }
+}
+
+/// Runs jobs on a dispatch queue, one at a time.
+final class StageExecutor: SerialExecutor {
+    private let queue = DispatchQueue(label: "stress.stage")
+    private let key = DispatchSpecificKey<Bool>()
+
+    init() { queue.setSpecific(key: key, value: true) }
+
+    var isCurrent: Bool { queue.getSpecific(key: key) == true && DispatchQueue.getSpecific(key: key) == true }
+
+    /// Lets no job run before `body` has returned.
+    func pause(_ body: () -> Void) {
+        queue.suspend()
+        body()
+        queue.resume()
+    }
+
+    private let enqueued = Atomic<Int>(0)
+
+    /// How many jobs it was given.
+    var jobs: Int { enqueued.load(ordering: .relaxed) }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        enqueued.add(1, ordering: .relaxed)
+        let job = UnownedJob(job)
+        // Safe: the block keeps the executor.
+        queue.async { [self] in unsafe job.runSynchronously(on: asUnownedSerialExecutor()) }
+    }
+}
+
+/// Runs tasks that prefer it. Whoever resumes one calls it, and must hold no lock of the library's. (P5)
+final class WatchedExecutor: TaskExecutor {
+    static let shared = WatchedExecutor()
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        checkUserCode("executor")
+        let job = UnownedJob(job)
+        // Safe: the block keeps the executor.
+        DispatchQueue.global().async { [self] in unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
+    }
+}
+
+/// An actor with the runtime's own executor.
+actor Listener {}
+
+/// For closures that say themselves where they are isolated to.
+@globalActor
+actor GlobalListener {
+    static let shared = GlobalListener()
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Glibc
+
+extension Scenario {
+    /// Many writers; observers of every ordered delivery hear one chain, one change at a time, where they belong.
+    static let actorOrder = Scenario(
+        name: "actor-order",
+        summary:
+            "many writers: actors, queues and serial observers hear each version once, in order, where they belong",
+        invariants: [
+            "P1.ordered-once", "P1.counts-add-up", "P1.nothing-dropped", "P2.one-at-a-time", "P2.ordered",
+            "P2.ordered-chain", "P2.isolated", "P3.last-value", "P3.path-converges", "P4.initial-first",
+            "P5.no-lock-around-user-code", "P11.actor-not-retained", "P12.end-last", "P12.end-heard",
+            "P13.actor-death-noticed",
+            "P14.nothing-left", "P16.backlog-drains",
+        ],
+        windows: [
+            "an actor was behind", "more waited than an actor takes at a time", "the library went on for the writers",
+            "the path led elsewhere",
+        ],
+        leastThreads: 8
+    ) { epoch in
+        var property: Observed<UInt64>? = Observed(0)
+        let ends = (1...4).map { PathEnd(UInt64($0)) }
+        var root: PathRoot? = PathRoot(ends[0])
+        let cast = Cast(epoch, property!, root!)
+
+        let load = { [property = property!, root = root!] in
+            epoch.load { lane in
+                if lane.generator.oneIn(4) {
+                    lane.rewire(root, ends)
+                } else {
+                    lane.change(property)
+                }
+                cast.keepPace(lane)
+            }
+        }
+        load()
+
+        let counts = cast.settle(epoch)
+        cast.check(epoch, counts, property!, root!)
+        cast.checkDeathOfActors(epoch, property!)
+        property = nil
+        root = nil
+        cast.checkEnd(epoch)
+        epoch.checkRest()
+    }
+}
+
+extension Lane {
+    fileprivate func change(_ property: Observed<UInt64>) {
+        if generator.oneIn(256) {
+            begin("burst")
+            for _ in 0..<1_000 where !epoch.isOver { property.value = uniqueSerial() }
+        }
+        let number = uniqueSerial()
+        switch generator.below(8) {
+        case 0..<4:
+            begin("set")
+            property.value = number
+        case 4:
+            begin("exchange")
+            property.exchange(number)
+        case 5, 6:
+            begin("modify")
+            property.modify { $0 = number }
+        default:
+            begin("compareExchange")
+            property.compareExchange(expected: property.value, desired: number)
+        }
+    }
+
+    fileprivate func rewire(_ root: PathRoot, _ ends: [PathEnd]) {
+        let end = ends[generator.below(ends.count)]
+        switch generator.below(16) {
+        case 0:
+            begin("replace the first step")
+            root.middle.value = PathMiddle(end)
+            hit(3)
+        case 1, 2:
+            begin("replace the second step")
+            root.middle.value.end.value = end
+            hit(3)
+        case 3:
+            begin("lead to nowhere")
+            root.middle.value.end.value = nil
+        default:
+            begin("change an end")
+            end.number.value = uniqueSerial()
+        }
+    }
+}
+
+extension OrderedWitness {
+    fileprivate func hear(_ change: Change<UInt64>, isThere: Bool = true) {
+        check(isThere, "P2.isolated", "called elsewhere")
+        hear(.init(change) { $0 })
+    }
+
+    /// Nowhere stands as 0.
+    fileprivate func hear(_ change: Change<UInt64?>, isThere: Bool = true) {
+        check(isThere, "P2.isolated", "called elsewhere")
+        hear(.init(change) { $0 ?? 0 })
+    }
+}
+
+/// The observers, what each has heard, and the actors that some are isolated to.
+private final class Cast: Sendable {
+    private struct Member: Sendable {
+        let witness: OrderedWitness
+        let token: ObservationToken
+        let isOnPath: Bool
+        let isOnMortalActor: Bool
+
+        /// Of what was sent; there is a counter, the delivery is not inline.
+        var counts: DeliveryCounts { token.deliveryCounts! }
+    }
+
+    private let members: [Member]
+    private let actors: Guarded<[any Actor]>
+    private let watched: [WeakActor]
+
+    private final class WeakActor: Sendable {
+        weak let actor: (any Actor)?
+        init(_ actor: any Actor) { self.actor = actor }
+    }
+
+    init(_ epoch: Epoch, _ property: Observed<UInt64>, _ root: PathRoot) {
+        let (stage, listener, serializer) = (Stage(), Listener(), ObservationActor())
+        let actors: [any Actor] = [stage, listener, serializer]
+        self.actors = Guarded(actors)
+        watched = actors.map(WeakActor.init)
+
+        let options: ObservationOptions = [.initial, .old, .new]
+        func witness(_ name: String) -> OrderedWitness { OrderedWitness(name, epoch, beginsWithInitial: true) }
+        var members: [Member] = []
+        func add(_ name: String, onMortalActor: Bool = false, _ observe: (OrderedWitness) -> ObservationToken) {
+            let witness = witness(name)
+            members.append(
+                Member(witness: witness, token: observe(witness), isOnPath: false, isOnMortalActor: onMortalActor)
+            )
+        }
+        func addPath(_ name: String, onMortalActor: Bool = false, _ observe: (OrderedWitness) -> ObservationToken) {
+            let witness = witness(name)
+            members.append(
+                Member(witness: witness, token: observe(witness), isOnPath: true, isOnMortalActor: onMortalActor)
+            )
+        }
+
+        add("an actor with its own executor", onMortalActor: true) { witness in
+            property.observe(on: stage, options: options) { stage, change in
+                // Slow to begin with, so that more waits than it takes at a time.
+                if change.version == 1 { usleep(Sanitizer.current == nil ? 5_000 : 150_000) }
+                witness.hear(change, isThere: stage.isCurrent)
+            }
+        }
+        add("an actor", onMortalActor: true) { witness in
+            property.observe(on: listener, options: options) { listener, change in
+                listener.preconditionIsolated()
+                witness.hear(change)
+            }
+        }
+        add("the serialising actor", onMortalActor: true) { witness in
+            serializer.observe(property, options: options) { [weak serializer] change in
+                serializer?.preconditionIsolated()
+                witness.hear(change)
+            }
+        }
+        add("a closure that is isolated") { witness in
+            property.observe(options: options, buffering: .unbounded) { @GlobalListener change in
+                GlobalListener.shared.preconditionIsolated()
+                witness.hear(change)
+            }
+        }
+        add("a serial observer") { witness in
+            property.observe(options: options, delivery: .serial()) { change in
+                if change.reason == .valueChanged, Lane.current == nil { Cast.noteLibraryThread() }
+                witness.hear(change)
+            }
+        }
+        add("a queue") { witness in
+            let queue = DispatchQueue(label: "stress.ordered")
+            return property.observe(options: options, delivery: .queue(queue)) { change in
+                dispatchPrecondition(condition: .onQueue(queue))
+                witness.hear(change)
+            }
+        }
+        add("a concurrent queue") { witness in
+            property.observe(options: options, delivery: .queue(.global())) { change in witness.hear(change) }
+        }
+        addPath("an actor on a path", onMortalActor: true) { witness in
+            root.observe(\.middle.end.number, on: stage, options: options) { stage, change in
+                witness.hear(change, isThere: stage.isCurrent)
+            }
+        }
+        addPath("a serial observer on a path") { witness in
+            root.observe(\.middle.end.number, options: options, delivery: .serial()) { change in
+                witness.hear(change)
+            }
+        }
+        addPath("a queue on a path") { witness in
+            root.observe(\.middle.end.number, options: options, delivery: .queue(.global())) { change in
+                witness.hear(change)
+            }
+        }
+        self.members = members
+    }
+
+    private static let libraryCalls = Guarded(0)
+
+    private static func noteLibraryThread() { libraryCalls.withLock { $0 += 1 } }
+
+    /// How far behind the observers are.
+    private func look(_ lane: Lane) -> UInt64 {
+        // More may be reported than there is: the counts are read one after the other.
+        let pending = members.map(\.counts.pending).max() ?? 0
+        if pending > 1 { lane.hit(0) }
+        if pending > 256 { lane.hit(1) }
+        return pending
+    }
+
+    /// Now and then waits for the observers, so that memory does not grow without end.
+    func keepPace(_ lane: Lane) {
+        guard lane.generator.oneIn(16) else { return }
+        lane.begin("wait for the observers")
+        while !lane.epoch.isOver, look(lane) > 2_000 { usleep(100) }
+    }
+
+    func settle(_ epoch: Epoch) -> [DeliveryCounts] {
+        let counts = members.map { member in
+            epoch.violations.isEmpty ? member.witness.settle(epoch) { member.counts } : member.counts
+        }
+        if Self.libraryCalls.withLock({ $0 }) > 0 { epoch.lanes[0].hit(2) }
+        return counts
+    }
+
+    func check(_ epoch: Epoch, _ counts: [DeliveryCounts], _ property: Observed<UInt64>, _ root: PathRoot) {
+        guard epoch.violations.isEmpty else { return }
+        let (value, version) = property.snapshot()
+        for (member, counts) in zip(members, counts) {
+            epoch.check(counts.dropped == 0, "P1.nothing-dropped", "\(counts.dropped) of \(counts.sent) were dropped")
+            let last = member.witness.last?.new ?? 0
+            if member.isOnPath {
+                epoch.check(
+                    last == root.present,
+                    "P3.path-converges",
+                    "the last word was \(last), the path leads to \(root.present)"
+                )
+                continue
+            }
+            epoch.check(
+                counts.sent == version + 1,
+                "P1.ordered-once",
+                "\(counts.sent) changes were sent with the initial one, the version is \(version)"
+            )
+            epoch.check(last == value, "P3.last-value", "the last change brought \(last), the property has \(value)")
+        }
+    }
+
+    /// The actors are retained by nobody else: they go, and the next change ends their observations. (P11, P13)
+    func checkDeathOfActors(_ epoch: Epoch, _ property: Observed<UInt64>) {
+        guard epoch.violations.isEmpty else { return }
+        actors.withLock { $0.removeAll() }
+        let areGone = waitWhileMoving { watched.allSatisfy { $0.actor == nil } }
+        epoch.check(areGone, "P11.actor-not-retained", "an actor is alive whose observations alone are left")
+        guard areGone else { return }
+        property.value &+= 1
+        let mortal = members.filter { $0.isOnMortalActor && !$0.isOnPath }
+        let haveEnded = waitWhileMoving { mortal.allSatisfy { !$0.token.isActive && $0.counts.pending == 0 } }
+        epoch.check(haveEnded, "P13.actor-death-noticed", "an observation goes on whose actor is gone")
+    }
+
+    /// The sources are gone: who still listens has heard of it, last.
+    func checkEnd(_ epoch: Epoch) {
+        guard epoch.violations.isEmpty else { return }
+        for member in members {
+            let isMortal = member.isOnMortalActor
+            let hasEnded = waitWhileMoving {
+                !member.token.isActive && (isMortal || member.witness.hasHeardEnd) && member.counts.pending == 0
+            }
+            epoch.check(hasEnded, "P12.end-heard", "an observer has not heard of its source's end")
+            member.token.cancel()
+        }
+    }
+}

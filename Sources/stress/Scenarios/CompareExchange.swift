@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+extension Scenario {
+    /// Counters that are counted with `compareExchange`, and values that are passed on with `exchange`.
+    static let compareExchange = Scenario(
+        name: "compare-exchange",
+        summary: "counters by compareExchange, and values handed on by exchange: none is lost",
+        invariants: [
+            "P2.no-lost-update", "P2.each-value-once", "P5.no-lock-around-user-code", "P5.deferred-in-comparison",
+            "P16.backlog-drains", "P14.nothing-left",
+        ],
+        windows: ["a comparison was repeated or failed", "a value was handed on"]
+    ) { epoch in
+        let counter = Observed<UInt64>(0)
+        let boxed = Observed(Count(0))
+        let handed = Observed<UInt64>(0)
+        let totals = (0..<epoch.threads).map { _ in Totals() }
+
+        epoch.load { lane in
+            let total = totals[lane.index]
+            lane.begin("compareExchange")
+            var seen = counter.value
+            while true {
+                let (exchanged, original) = counter.compareExchange(expected: seen, desired: seen + 1)
+                if exchanged { break }
+                lane.hit(0)
+                lane.check(original != seen, "P2.no-lost-update", "refused \(seen), which was there")
+                seen = original
+            }
+            total.counted += 1
+            lane.begin("compareExchange, boxed")
+            let count = boxed.value
+            if boxed.compareExchange(expected: count, desired: Count(count.number + 1)).exchanged {
+                total.countedBoxed += 1
+            } else {
+                lane.hit(0)
+            }
+            lane.begin("exchange")
+            let serial = lane.uniqueSerial()
+            total.put &+= serial
+            total.got &+= handed.exchange(serial)
+            lane.hit(1)
+        }
+
+        let counted = totals.reduce(0) { $0 + $1.counted }
+        let boxedCount = totals.reduce(0) { $0 + $1.countedBoxed }
+        epoch.check(counter.value == counted, "P2.no-lost-update", "\(counter.value) after \(counted) additions")
+        epoch.check(
+            boxed.value.number == boxedCount && boxed.version == boxedCount,
+            "P2.no-lost-update",
+            "\(boxed.value.number) after \(boxedCount) additions, version \(boxed.version)"
+        )
+        let (put, got) = totals.reduce((0, handed.value)) { ($0.0 &+ $1.put, $0.1 &+ $1.got) }
+        epoch.check(put == got, "P2.each-value-once", "put \(put), got \(got): sums of the values handed on")
+        boxed.value = Count(0)
+        epoch.checkRest()
+    }
+}
+
+/// What one thread has done.
+private final class Totals: @unchecked Sendable {
+    // Unchecked: one thread writes it, others read it after joining that thread.
+    var counted: UInt64 = 0
+    var countedBoxed: UInt64 = 0
+    var put: UInt64 = 0
+    var got: UInt64 = 0
+}
+
+/// A boxed number whose `==` looks where it runs.
+private final class Count: Sendable, Equatable {
+    let number: UInt64
+    init(_ number: UInt64) { self.number = number }
+
+    static func == (left: Count, right: Count) -> Bool {
+        checkUserCode("==")
+        // Inside a callback, as all user code that the library runs: nothing waits there.
+        if left.number & 1023 == 1023 {
+            let outcome = ConcurrentObserveDiagnostics.drain(deadline: .now)
+            Lane.current?.check(outcome == .deferred, "P5.deferred-in-comparison", "drain in == returned \(outcome)")
+        }
+        return left.number == right.number
+    }
+}

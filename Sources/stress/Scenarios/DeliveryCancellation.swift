@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Glibc
+import Synchronization
+
+extension Scenario {
+    /// Observations of every ordered delivery end in every way while changes wait in their mailboxes.
+    static let deliveryCancellation = Scenario(
+        name: "delivery-cancellation",
+        summary: "ordered deliveries end in every way while changes wait: silence, and everything destroyed once",
+        invariants: [
+            "P1.counts-add-up", "P5.no-lock-around-user-code", "P8.silent-after-cancel", "P8.silent-on-its-own-queue",
+            "P9.outcome", "P9.closure-destroyed", "P9.inactive", "P9.nothing-after-wait", "P9.async-outcome",
+            "P13.actor-death-noticed", "P14.not-while-called", "P14.not-while-read", "P14.destroyed-once",
+            "P14.value-destroyed", "P14.nothing-left", "P16.backlog-drains",
+        ],
+        windows: [
+            "waited for with changes left", "awaited with changes left", "cancelled with changes left",
+            "let go with changes left", "ended itself with changes left", "an actor died with changes left",
+        ],
+        leastThreads: 4
+    ) { epoch in
+        let values = Guarded<[ProbeReference]>([])
+        endObservations(epoch, values)
+        if checkDeathOfActors(epoch) { epoch.lanes[0].hit(5) }
+        checkValues(epoch, values)
+        epoch.checkRest()
+    }
+}
+
+/// Apart, so that the sources are gone when it returns.
+private func endObservations(_ epoch: Epoch, _ values: Guarded<[ProbeReference]>) {
+    let sources = Sources()
+    epoch.load { lane in
+        lane.begin("change")
+        let before = (0..<16).map { _ in sources.change(lane) }
+        let ending = Ending(lane, sources)
+        lane.begin("change")
+        let after = (0..<16).map { _ in sources.change(lane) }
+        values.withLock { $0 += before + after }
+        ending.end(lane, sources)
+    }
+}
+
+/// What is observed: a property, and a path.
+private final class Sources: Sendable {
+    final class Root: ConcurrentObservable {
+        let end = Observed(End())
+    }
+
+    final class End: ConcurrentObservable {
+        let value = Observed(TrackedValue(serial: 0))
+    }
+
+    let property = Observed(TrackedValue(serial: 0))
+    let root = Root()
+    private let ends = [End(), End()]
+    private let listeners = [Listener(), Listener()]
+    let stage = Stage()
+    let queue = DispatchQueue(label: "stress.cancelled")
+
+    var listener: Listener { listeners[Int(nanoseconds() & 1)] }
+
+    /// Makes a change somewhere; returns the life of the value that it brings.
+    @inline(never)
+    func change(_ lane: Lane) -> ProbeReference {
+        let value = TrackedValue(serial: lane.uniqueSerial())
+        switch lane.generator.below(8) {
+        case 0: root.end.value = ends[lane.generator.below(2)]
+        case 1...3: ends[lane.generator.below(2)].value.value = value
+        default: property.value = value
+        }
+        return value.probe
+    }
+}
+
+/// An observation that is to end while changes wait for it.
+private struct Ending {
+    /// In what way it is delivered, and how it ends.
+    private let way: Way
+    private let subject: Subject
+    private let state: EndState
+
+    enum Way: CaseIterable { case wait, asyncWait, cancel, letGo, fromWithin }
+
+    init(_ lane: Lane, _ sources: Sources) {
+        lane.begin("observe")
+        way = Way.allCases[lane.generator.below(Way.allCases.count)]
+        let policies: [Buffering] = [.unbounded, .latest, .droppingOldest(4), .droppingNewest(1), .droppingNewest(4)]
+        let buffering = policies[lane.generator.below(policies.count)]
+        let options: ObservationOptions = lane.generator.oneIn(2) ? [.initial, .old, .new] : [.old, .new]
+        let probe = ProbeReference.make(serial: lane.uniqueSerial())
+        let kind = way == .fromWithin ? 5 + lane.generator.below(2) : lane.generator.below(8)
+        state = EndState(isOnProperty: [0, 1, 2, 5, 6].contains(kind))
+        let token = Self.observe(
+            sources,
+            kind: kind,
+            options,
+            buffering,
+            Self.body(probe, state, lane.epoch, endsItself: way == .fromWithin)
+        )
+        subject = Subject(probe: probe, token: token)
+    }
+
+    private typealias Body = @Sendable (Change<TrackedValue>, ObservationHandle?) -> Void
+
+    /// Apart, so that nothing else keeps the capture.
+    private static func body(
+        _ probe: ProbeReference,
+        _ state: EndState,
+        _ epoch: Epoch,
+        endsItself: Bool
+    ) -> Body {
+        let capture = Capture(probe)
+        return { change, handle in
+            checkUserCode("callback")
+            state.check(probe, change, epoch.violations)
+            probe.markRunning(true)
+            if change.version & 7 == 0 { usleep(50) }
+            if endsItself, let handle {
+                handle.cancel()
+                state.isSilent.store(true, ordering: .relaxed)
+            }
+            probe.markRunning(false)
+            state.check(probe, nil, epoch.violations)
+            withExtendedLifetime(capture) {}
+        }
+    }
+
+    private static func observe(
+        _ sources: Sources,
+        kind: Int,
+        _ options: ObservationOptions,
+        _ buffering: Buffering,
+        _ body: @escaping Body
+    ) -> ObservationToken {
+        let property = sources.property
+        switch kind {
+        case 0:
+            return property.observe(on: sources.listener, options: options, buffering: buffering) { body($1, nil) }
+        case 1: return property.observe(on: sources.stage, options: options, buffering: buffering) { body($1, nil) }
+        case 2:
+            return property.observe(options: options, buffering: buffering) { @GlobalListener in body($0, nil) }
+        case 3:
+            return sources.root.observe(\.end.value, options: options, delivery: .queue(sources.queue, buffering)) {
+                body($0, nil)
+            }
+        case 4:
+            return sources.root.observe(\.end.value, options: options, delivery: .serial(buffering)) { body($0, nil) }
+        case 5:
+            return property.observe(options: options, delivery: .serial(buffering)) { change, handle in
+                body(change, handle)
+            }
+        case 6:
+            return property.observe(options: options, delivery: .queue(sources.queue, buffering)) { change, handle in
+                body(change, handle)
+            }
+        default:
+            return sources.root.observe(\.end.value, on: sources.stage, options: options, buffering: buffering) {
+                body($1, nil)
+            }
+        }
+    }
+
+    func end(_ lane: Lane, _ sources: Sources) {
+        let counts = { [observer = subject.token] in observer.deliveryCounts! }
+        let left = way == .fromWithin ? counts().dropped : counts().pending
+        if left > 0, let window = Way.allCases.firstIndex(of: way) { lane.hit(window) }
+        switch way {
+        case .wait:
+            lane.cancelAndWait(subject)
+        case .asyncWait:
+            lane.begin("await cancelAndWait")
+            lane.awaitEnd(of: subject)
+        case .cancel, .fromWithin:
+            lane.begin("cancel")
+            subject.token.cancel()
+            // What comes after this has a later version.
+            state.lastVersion.store(sources.property.version, ordering: .relaxed)
+            lane.checkDestruction(of: subject.probe)
+        case .letGo:
+            // The caller does, of the last reference to the token.
+            return lane.begin("let go")
+        }
+        guard lane.generator.oneIn(16) else { return }
+        lane.begin("wait for the counts")
+        lane.check(
+            waitWhileMoving { counts().pending == 0 },
+            "P1.counts-add-up",
+            "\(counts()) after the end"
+        )
+    }
+}
+
+/// What a callback looks at to see whether it may run.
+private final class EndState: Sendable {
+    /// Set by the callback itself, on its own queue.
+    let isSilent = Atomic<Bool>(false)
+    /// The version when `cancel` had returned.
+    let lastVersion = Atomic<UInt64>(.max)
+    private let isOnProperty: Bool
+
+    init(isOnProperty: Bool) { self.isOnProperty = isOnProperty }
+
+    func check(_ probe: ProbeReference, _ change: Change<TrackedValue>?, _ violations: Violations) {
+        if probe.isDead { violations.report("P9.nothing-after-wait", "a callback runs after cancelAndWait returned") }
+        if probe.destroyed != 0 {
+            violations.report("P14.not-while-called", "a callback runs whose closure is destroyed")
+        }
+        guard let change else { return }
+        // Nothing that began after `cancel` had returned. A path has versions of its own.
+        if isOnProperty, change.version > lastVersion.load(ordering: .relaxed) {
+            violations.report(
+                "P8.silent-after-cancel",
+                "version \(change.version) after cancel returned at an earlier one"
+            )
+        }
+        if isSilent.load(ordering: .relaxed) {
+            violations.report("P8.silent-on-its-own-queue", "version \(change.version) after it has cancelled itself")
+        }
+        for value in [change.old, change.new] {
+            guard let value else { continue }
+            if !value.isWhole || value.probe.destroyed != 0 {
+                violations.report("P14.not-while-read", "a value is destroyed while it is heard")
+            }
+        }
+    }
+}
+
+extension Lane {
+    /// Awaits the end on a thread of the concurrency runtime. (P9)
+    fileprivate func awaitEnd(of subject: Subject) {
+        subject.probe.markEnding()
+        let done = DispatchSemaphore(value: 0)
+        let found = Guarded<(CancellationOutcome, Int)?>(nil)
+        Task.detached {
+            let outcome = await subject.token.cancelAndWait()
+            subject.probe.markDead()
+            found.withLock { $0 = (outcome, subject.probe.destroyed) }
+            done.signal()
+        }
+        done.wait()
+        guard let (outcome, destroyed) = found.withLock({ $0 }) else { return }
+        check(outcome == .finished, "P9.async-outcome", "await cancelAndWait() returned \(outcome)")
+        check(destroyed == 1, "P9.closure-destroyed", "the closure was destroyed \(destroyed) times at the return")
+    }
+
+    /// Now and then waits for the destruction of a closure whose observation has ended. (P14)
+    fileprivate func checkDestruction(of probe: ProbeReference) {
+        guard generator.oneIn(16) else { return }
+        begin("await a destruction")
+        _ = waitWhileMoving { probe.destroyed > 0 }
+        check(probe.destroyed == 1, "P14.destroyed-once", "a closure was destroyed \(probe.destroyed) times")
+    }
+}
+
+// MARK: - At rest
+
+/// Actors die while more changes wait than they take at a time: the observations end, and the counts add up. (P1, P13)
+///
+/// - Returns: Whether an actor died with changes left.
+private func checkDeathOfActors(_ epoch: Epoch) -> Bool {
+    var hasDropped = false
+    for _ in 0..<4 where epoch.violations.isEmpty {
+        let property = Observed<UInt64>(0)
+        let token = observeOnMortal(property)
+        let hasEnded = waitWhileMoving({ token.deliveryCounts!.received }) {
+            // The next change notices it; while the actor delivers, it lives.
+            property.value = 0
+            return !token.isActive
+        }
+        epoch.check(hasEnded, "P13.actor-death-noticed", "an observation goes on whose actor is gone")
+        let isSettled = waitWhileMoving { token.deliveryCounts!.pending == 0 }
+        let counts = token.deliveryCounts!
+        epoch.check(isSettled, "P1.counts-add-up", "\(counts) after the actor's death")
+        if counts.dropped > 0 { hasDropped = true }
+    }
+    return hasDropped
+}
+
+/// Observes on an actor that nobody else keeps, and leaves it more changes than it takes at a time.
+private func observeOnMortal(_ property: Observed<UInt64>) -> ObservationToken {
+    let stage = Stage()
+    let token = property.observe(on: stage) { _, _ in }
+    stage.executor.pause { for number in 1...4_000 as ClosedRange<UInt64> { property.value = number } }
+    return token
+}
+
+/// When the sources are gone, every value is destroyed, once. (P14)
+private func checkValues(_ epoch: Epoch, _ values: Guarded<[ProbeReference]>) {
+    guard epoch.violations.isEmpty else { return }
+    let values = values.withLock { $0 }
+    _ = waitWhileMoving { values.allSatisfy { $0.destroyed > 0 } }
+    let wrong = values.filter { $0.destroyed != 1 }
+    epoch.check(
+        wrong.isEmpty,
+        "P14.value-destroyed",
+        "of \(values.count) values, \(wrong.count) were not destroyed once, the first \(wrong.first?.destroyed ?? 0) times"
+    )
+}

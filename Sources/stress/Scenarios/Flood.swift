@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Glibc
+
+extension Scenario {
+    /// Changes come faster than observers hear them, under each policy: what is left out is counted, and what is kept is what the policy says.
+    static let flood = Scenario(
+        name: "flood",
+        summary:
+            "more changes than observers can hear, under each policy: all are heard or counted as dropped, in order",
+        invariants: [
+            "P1.ordered-once", "P1.counts-add-up", "P1.nothing-dropped", "P1.capacity", "P1.kept-as-asked",
+            "P2.one-at-a-time", "P2.ordered", "P2.ordered-chain", "P2.whole-value", "P3.last-value",
+            "P4.initial-first", "P5.no-lock-around-user-code", "P12.end-last", "P12.end-heard",
+            "P14.not-while-read", "P14.nothing-left", "P16.backlog-drains",
+        ],
+        windows: [
+            "the latest was replaced", "an oldest was dropped", "a newest was dropped", "none was dropped",
+            "a buffer was full",
+        ],
+        leastThreads: 4
+    ) { epoch in
+        var property: Observed<TrackedValue>? = Observed(TrackedValue(serial: 0))
+        let listeners = FloodListener.all(epoch, property!)
+        change(property!, under: epoch, listeners)
+
+        for listener in listeners { listener.checkRest(epoch, property!) }
+        property = nil
+        for listener in listeners { listener.checkEnd(epoch) }
+        checkPolicies(epoch)
+        epoch.checkRest()
+    }
+}
+
+private func change(_ property: Observed<TrackedValue>, under epoch: Epoch, _ listeners: [FloodListener]) {
+    epoch.load { lane in
+        lane.begin("set")
+        for _ in 0..<32 { property.value = TrackedValue(serial: lane.uniqueSerial()) }
+        lane.begin("modify")
+        let value = TrackedValue(serial: lane.uniqueSerial())
+        property.modify { draft in
+            // Nobody posts meanwhile.
+            for listener in listeners { listener.checkCapacity(lane) }
+            draft = value
+        }
+        lane.begin("wait for the unbounded")
+        for listener in listeners { listener.keepPace(lane) }
+    }
+}
+
+/// An observer with a policy, and how it is called.
+private struct FloodListener: Sendable {
+    let buffering: Buffering
+    let witness: OrderedWitness
+    let token: ObservationToken
+    let hasInitial: Bool
+
+    private var counts: DeliveryCounts { token.deliveryCounts! }
+
+    /// One for each policy, and each kind of delivery; which for which depends on the epoch.
+    static func all(_ epoch: Epoch, _ property: Observed<TrackedValue>) -> [FloodListener] {
+        var generator = Generator(seed: epoch.seed, stream: 0xF100D)
+        let policies: [Buffering] = [
+            .unbounded, .latest, .droppingOldest(1 + generator.below(16)), .droppingNewest(1 + generator.below(16)),
+        ]
+        return policies.map { FloodListener(epoch, property, $0, way: generator.below(4), generator.oneIn(2)) }
+    }
+
+    init(
+        _ epoch: Epoch,
+        _ property: Observed<TrackedValue>,
+        _ buffering: Buffering,
+        way: Int,
+        _ hasInitial: Bool
+    ) {
+        let witness = OrderedWitness(
+            "\(buffering)",
+            epoch,
+            mayLeaveOut: buffering != .unbounded,
+            beginsWithInitial: hasInitial
+        )
+        let options: ObservationOptions = hasInitial ? [.initial, .old, .new] : [.old, .new]
+        let hear: @Sendable (Change<TrackedValue>) -> Void = { change in
+            witness.check(change.old)
+            witness.check(change.new)
+            witness.hear(.init(change, \.serial)) {
+                // Slow now and then, so that others come meanwhile.
+                if change.version & 63 == 0 { usleep(100) }
+            }
+        }
+        token =
+            switch way {
+            case 0: property.observe(on: Stage.forFloods, options: options, buffering: buffering) { hear($1) }
+            case 1: property.observe(options: options, delivery: .serial(buffering), hear)
+            case 2: property.observe(options: options, delivery: .queue(.global(), buffering), hear)
+            default: property.observe(options: options, buffering: buffering) { @GlobalListener in hear($0) }
+            }
+        (self.buffering, self.witness, self.hasInitial) = (buffering, witness, hasInitial)
+    }
+
+    /// So many may wait, nil for any number.
+    private var capacity: UInt64? {
+        switch buffering {
+        case .unbounded: nil
+        case .latest: 1
+        case .droppingOldest(let capacity), .droppingNewest(let capacity): UInt64(capacity)
+        }
+    }
+
+    /// While nobody posts: no more are pending than the policy allows, and the one that is on its way out of the buffer.
+    func checkCapacity(_ lane: Lane) {
+        let pending = counts.pending
+        guard let capacity else {
+            lane.check(counts.dropped == 0, "P1.nothing-dropped", "an unbounded buffer dropped \(counts.dropped)")
+            return
+        }
+        lane.check(pending <= capacity + 1, "P1.capacity", "\(buffering): \(pending) are pending")
+        if pending >= capacity { lane.hit(4) }
+    }
+
+    /// Waits for an observer that drops nothing, so that memory does not grow without end.
+    func keepPace(_ lane: Lane) {
+        guard capacity == nil else { return }
+        while counts.pending > 2_000, !lane.epoch.isOver { usleep(100) }
+    }
+
+    func checkRest(_ epoch: Epoch, _ property: Observed<TrackedValue>) {
+        guard epoch.violations.isEmpty else { return }
+        let counts = witness.settle(epoch) { self.counts }
+        let (value, version) = property.snapshot()
+        epoch.check(
+            counts.sent == version + (hasInitial ? 1 : 0),
+            "P1.counts-add-up",
+            "\(buffering): \(counts.sent) were sent, the version is \(version)"
+        )
+        switch buffering {
+        case .unbounded:
+            epoch.check(counts.dropped == 0, "P1.nothing-dropped", "an unbounded buffer dropped \(counts.dropped)")
+            epoch.lanes[0].hit(3)
+        case .latest: if counts.dropped > 0 { epoch.lanes[0].hit(0) }
+        case .droppingOldest: if counts.dropped > 0 { epoch.lanes[0].hit(1) }
+        case .droppingNewest:
+            if counts.dropped > 0 { epoch.lanes[0].hit(2) }
+            return
+        }
+        epoch.check(
+            witness.last?.version == version && witness.last?.new == value.serial,
+            "P3.last-value",
+            "\(buffering): the last heard was version \(witness.last?.version ?? 0), the property has \(version)"
+        )
+    }
+
+    func checkEnd(_ epoch: Epoch) {
+        guard epoch.violations.isEmpty else { return }
+        let hasEnded = waitWhileMoving { !token.isActive && witness.hasHeardEnd }
+        epoch.check(hasEnded, "P12.end-heard", "\(buffering): nothing was heard of the source's end")
+        token.cancel()
+    }
+}
+
+extension Stage {
+    /// Lives as long as the program.
+    fileprivate static let forFloods = Stage()
+}
+
+extension OrderedWitness {
+    fileprivate func check(_ value: TrackedValue?) {
+        guard let value else { return }
+        check(value.isWhole, "P2.whole-value", "a value is made of parts")
+        check(value.probe.destroyed == 0, "P14.not-while-read", "a value is destroyed while it is heard")
+    }
+}
+
+// MARK: - To the letter
+
+/// A queue that stands still lets each policy show what it keeps, the end included; what it drops is destroyed under no lock.
+private func checkPolicies(_ epoch: Epoch) {
+    guard epoch.violations.isEmpty else { return }
+    let kept: [(Buffering, [UInt64])] = [
+        (.unbounded, Array(1...9)), (.latest, [9]), (.droppingOldest(3), [7, 8, 9]), (.droppingNewest(3), [1, 2, 3]),
+    ]
+    for (buffering, expected) in kept {
+        let queue = DispatchQueue(label: "stress.standstill")
+        queue.suspend()
+        let (heard, ends) = (Guarded<[UInt64]>([]), Guarded(0))
+        let token = observeAndFlood(epoch, queue, buffering) { change in
+            if change.reason == .sourceDeleted {
+                ends.withLock { $0 += 1 }
+            } else {
+                heard.withLock { $0.append(change.version) }
+            }
+        }
+        let waiting = token.deliveryCounts!
+        epoch.check(
+            waiting.received == 0 && waiting.pending == UInt64(expected.count) + 1 && waiting.sent == 10,
+            "P1.capacity",
+            "\(buffering): \(waiting) after nine changes and the end"
+        )
+        queue.resume()
+        _ = waitWhileMoving { !token.isActive && token.deliveryCounts!.pending == 0 }
+        queue.sync {}
+        let (versions, endCount) = (heard.withLock { $0 }, ends.withLock { $0 })
+        epoch.check(versions == expected, "P1.kept-as-asked", "\(buffering) kept \(versions) of 1 to 9")
+        epoch.check(endCount == 1, "P12.end-heard", "\(buffering): the end was heard \(endCount) times")
+        let counts = token.deliveryCounts!
+        epoch.check(
+            counts.pending == 0 && counts.received == UInt64(expected.count) + 1,
+            "P1.counts-add-up",
+            "\(buffering): \(counts)"
+        )
+    }
+}
+
+/// Makes nine changes of a property that then goes.
+private func observeAndFlood(
+    _ epoch: Epoch,
+    _ queue: DispatchQueue,
+    _ buffering: Buffering,
+    _ hear: @escaping @Sendable (Change<TrackedValue>) -> Void
+) -> ObservationToken {
+    let property = Observed(TrackedValue(serial: 0))
+    let token = property.observe(delivery: .queue(queue, buffering), hear)
+    for serial in 1...9 as ClosedRange<UInt64> {
+        property.value = TrackedValue(serial: serial)
+        // Nobody else has the replaced value any more.
+        epoch.drain()
+    }
+    return token
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+extension Scenario {
+    /// Observers register, most with `.initial`, while others change the property: nothing falls between, nothing repeats.
+    static let initialAgainstWriters = Scenario(
+        name: "initial-against-writers",
+        summary: "observers register while the property changes: every version after the first, once",
+        invariants: [
+            "P4.initial-once", "P4.initial-value", "P4.nothing-between", "P4.nothing-earlier", "P3.last-value",
+            "P5.no-lock-around-user-code", "P14.nothing-left", "P16.backlog-drains",
+        ],
+        windows: ["a change was heard beside the initial value", "registered while a change was made"],
+        leastThreads: 3
+    ) { epoch in
+        // The property's value is its version.
+        let property = Observed<UInt64>(0)
+        let hearings = (0..<epoch.threads).map { _ in Guarded<[Hearing]>([]) }
+        let writers = max(2, epoch.threads / 2)
+
+        epoch.load([
+            Epoch.Role(threads: writers) { lane in
+                lane.begin("modify")
+                property.modify { $0 += 1 }
+            },
+            Epoch.Role(threads: epoch.threads - writers) { lane in
+                // As many observers as the writers can bear: the epoch's last part is without registrations.
+                guard hearings[lane.index].withLock({ $0.count < 48 }) else { return sleepBriefly() }
+                lane.begin("observe")
+                let before = property.version
+                let hearing = Hearing(withInitial: lane.generator.below(4) > 0, before: before)
+                hearing.start(on: property, lane)
+                if property.version != before { lane.hit(1) }
+                if hearing.wasOvertaken { lane.hit(0) }
+                hearings[lane.index].withLock { $0.append(hearing) }
+                sleepBriefly()
+            },
+        ])
+
+        let (value, version) = property.snapshot()
+        epoch.check(value == version, "P3.last-value", "value \(value), version \(version)")
+        for hearing in hearings.flatMap({ $0.withLock { $0 } }) { hearing.check(epoch, version) }
+        for hearing in hearings { hearing.withLock { $0 = [] } }
+        epoch.checkRest()
+    }
+}
+
+/// One observer, and the sum of what it has heard; on every thread, hence in atomics.
+private final class Hearing: Sendable {
+    private let withInitial: Bool
+    private let versionBefore: UInt64
+    /// Stands for "not heard". Not the largest there is: the standard library's `min` takes that for -1.
+    private static let none: UInt64 = 1 << 62
+    private let initial = Atomic<UInt64>(none)
+    private let initials = Atomic<Int>(0)
+    /// The version from which on it hears changes: the initial one, or the smallest heard less one.
+    private let smallest = Atomic<UInt64>(none)
+    private let largest = Atomic<UInt64>(0)
+    private let calls = Atomic<UInt64>(0)
+    private let versions = Atomic<UInt64>(0)
+    private let overtaken = Atomic<Bool>(false)
+    private let token = Guarded<ObservationToken?>(nil)
+
+    init(withInitial: Bool, before version: UInt64) {
+        self.withInitial = withInitial
+        versionBefore = version
+    }
+
+    var wasOvertaken: Bool { overtaken.load(ordering: .relaxed) }
+
+    func start(on property: Observed<UInt64>, _ lane: Lane) {
+        let observed = property.observe(options: withInitial ? [.initial, .new] : .new) { [weak self] change in
+            checkUserCode("callback")
+            self?.note(change, on: lane)
+        }
+        lane.check(
+            !withInitial || initials.load(ordering: .relaxed) == 1,
+            "P4.initial-once",
+            "heard \(initials.load(ordering: .relaxed)) initial values before observe returned"
+        )
+        token.withLock { $0 = observed }
+    }
+
+    private func note(_ change: Change<UInt64>, on registering: Lane) {
+        guard change.reason != .sourceDeleted, let lane = Lane.current else { return }
+        lane.check(change.new == change.version, "P4.initial-value", "\(change)")
+        if change.reason == .initial {
+            lane.check(lane === registering, "P4.initial-once", "the initial value came on another thread")
+            initials.add(1, ordering: .relaxed)
+            initial.store(change.version, ordering: .relaxed)
+            // Some take their time: changes are heard meanwhile, on other threads.
+            if lane.generator.oneIn(4) { sleepBriefly() }
+            if calls.load(ordering: .relaxed) > 0 { overtaken.store(true, ordering: .relaxed) }
+            return
+        }
+        calls.add(1, ordering: .relaxed)
+        versions.add(change.version, ordering: .relaxed)
+        smallest.min(change.version, ordering: .relaxed)
+        largest.max(change.version, ordering: .relaxed)
+    }
+
+    /// At rest: each version after the first, once.
+    func check(_ epoch: Epoch, _ version: UInt64) {
+        let (calls, sum) = (calls.load(ordering: .relaxed), versions.load(ordering: .relaxed))
+        let (smallest, largest) = (smallest.load(ordering: .relaxed), largest.load(ordering: .relaxed))
+        var since = initial.load(ordering: .relaxed)
+        if withInitial {
+            epoch.check(
+                initials.load(ordering: .relaxed) == 1,
+                "P4.initial-once",
+                "\(initials.load(ordering: .relaxed)) times"
+            )
+            epoch.check(
+                since >= versionBefore,
+                "P4.nothing-earlier",
+                "initial \(since), but \(versionBefore) was there before"
+            )
+        } else {
+            since = calls == 0 ? version : smallest - 1
+            epoch.check(
+                since >= versionBefore,
+                "P4.nothing-earlier",
+                "heard \(smallest), registered after \(versionBefore)"
+            )
+        }
+        guard calls > 0 || since < version else { return }
+        epoch.check(smallest > since, "P4.nothing-earlier", "heard version \(smallest) after initial \(since)")
+        epoch.check(largest == version, "P3.last-value", "the last heard is \(largest), the property is at \(version)")
+        epoch.check(
+            calls == version &- since && sum == sumOfNumbers(after: since, through: version),
+            "P4.nothing-between",
+            "from version \(since) to \(version) heard \(calls), sum \(sum)"
+        )
+    }
+}
+
+/// The sum of the whole numbers after `first`, up to `last`.
+private func sumOfNumbers(after first: UInt64, through last: UInt64) -> UInt64 {
+    func triangle(_ number: UInt64) -> UInt64 {
+        number.isMultiple(of: 2) ? (number / 2) &* (number &+ 1) : number &* ((number &+ 1) / 2)
+    }
+    return triangle(last) &- triangle(first)
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Scenario {
+    /// All threads change one property in every way there is; what its observers hear must be one chain without gaps.
+    static let mutationStorm = Scenario(
+        name: "mutation-storm",
+        summary: "writers set, exchange and modify one property: its changes chain, and nobody misses one",
+        invariants: [
+            "P1.every-change-once", "P1.own-observer-hears", "P2.versions-without-gaps", "P2.old-is-last-new",
+            "P2.as-asked",
+            "P2.prior-ahead", "P3.last-value", "P5.no-lock-around-user-code", "P9.outcome", "P9.closure-destroyed",
+            "P9.nothing-after-wait", "P14.not-while-called", "P14.nothing-left", "P16.backlog-drains",
+        ],
+        windows: ["another change was published before this was delivered", "set in a callback", "a boxed value"]
+    ) { epoch in
+        // One property with values in itself, one with boxed ones.
+        let small = Storm<UInt64>(epoch) { $0 }
+        let boxed = Storm<Payload>(epoch) { Payload($0) }
+        epoch.load { lane in
+            if lane.generator.oneIn(2) {
+                small.step(lane)
+            } else {
+                lane.hit(2)
+                boxed.step(lane)
+            }
+        }
+        small.check(epoch)
+        boxed.check(epoch)
+        epoch.checkRest()
+    }
+}
+
+/// A value with a number of its own.
+private protocol Numbered: Sendable { var number: UInt64 { get } }
+
+extension UInt64: Numbered { fileprivate var number: UInt64 { self } }
+
+private struct Payload: Numbered {
+    private final class Reference: Sendable {
+        let number: UInt64
+        init(_ number: UInt64) { self.number = number }
+    }
+    private let reference: Reference
+
+    init(_ number: UInt64) { reference = Reference(number) }
+    var number: UInt64 { reference.number }
+}
+
+/// One property, what its standing observers have heard, and what threads do with it.
+private final class Storm<Value: Numbered>: Sendable {
+    private let property: Observed<Value>
+    private let logs: [Log]
+    private let tokens: [ObservationToken]
+    private let make: @Sendable (UInt64) -> Value
+
+    init(_ epoch: Epoch, _ make: @escaping @Sendable (UInt64) -> Value) {
+        let property = Observed(make(0))
+        let logs = (0..<epoch.threads).map { _ in Log() }
+        tokens = standingObservers(of: property, logs, make)
+        (self.property, self.logs, self.make) = (property, logs, make)
+    }
+
+    func step(_ lane: Lane) {
+        let log = logs[lane.index]
+        switch lane.generator.below(8) {
+        case 0..<4:
+            lane.begin("set")
+            log.announced += 1
+            property.value = make(lane.uniqueSerial())
+        case 4:
+            lane.begin("exchange")
+            log.announced += 1
+            property.exchange(make(lane.uniqueSerial()))
+        case 5, 6:
+            lane.begin("modify")
+            let value = make(lane.uniqueSerial())
+            property.modify { $0 = value }
+        default:
+            lane.begin("observe")
+            let number = lane.uniqueSerial()
+            log.ownCalls = 0
+            let subject = lane.observe(property, options: .new) { [logs] lane, change in
+                if change.new?.number == number { lane.map { logs[$0.index].ownCalls += 1 } }
+            }
+            log.announced += 1
+            property.value = make(number)
+            lane.check(log.ownCalls == 1, "P1.own-observer-hears", "heard its own change \(log.ownCalls) times")
+            lane.cancelAndWait(subject)
+        }
+        if log.lastHeard < property.version { lane.hit(0) }
+        if log.nested > 0 { lane.hit(1) }
+    }
+
+    func check(_ epoch: Epoch) {
+        let (last, version) = property.snapshot()
+        checkChain(epoch, logs, version, last.number)
+        for token in tokens { token.cancelAndWait() }
+    }
+}
+
+/// What the callbacks of one thread have heard. Its own; read when it has ended.
+private final class Log: @unchecked Sendable {
+    // Unchecked: one thread writes it, others read it after joining that thread.
+    var chain: [(version: UInt64, old: UInt64, new: UInt64)] = []
+    /// For each standing observer: calls, and the sum of the versions.
+    var heard = [(calls: UInt64, versions: UInt64)](repeating: (0, 0), count: 4)
+    var priors = 0
+    /// Changes of the kind that is told ahead.
+    var announced = 0
+    var ownCalls = 0
+    var nested = 0
+    var lastHeard: UInt64 = 0
+}
+
+/// Observers that stay throughout, one for each choice of old and new; the first now and then sets the property itself.
+private func standingObservers<Value: Numbered>(
+    of property: Observed<Value>,
+    _ logs: [Log],
+    _ make: @escaping @Sendable (UInt64) -> Value
+) -> [ObservationToken] {
+    let choices: [ObservationOptions] = [[.old, .new, .prior], .new, .old, []]
+    return choices.enumerated().map { index, options in
+        property.observe(options: options) { [weak property] change in
+            checkUserCode("callback")
+            guard let lane = Lane.current, change.reason == .valueChanged else { return }
+            let log = logs[lane.index]
+            lane.check(
+                (change.old != nil) == options.contains(.old)
+                    && (change.new != nil) == (options.contains(.new) && !change.isPrior),
+                "P2.as-asked",
+                "asked for \(options.rawValue), old \(change.old != nil), new \(change.new != nil)"
+            )
+            if change.isPrior { return log.priors += 1 }
+            log.heard[index].calls += 1
+            log.heard[index].versions &+= change.version
+            log.lastHeard = change.version
+            guard index == 0, let old = change.old, let new = change.new else { return }
+            log.chain.append((change.version, old.number, new.number))
+            guard lane.depth == 0, lane.generator.oneIn(64) else { return }
+            lane.depth += 1
+            log.nested += 1
+            log.announced += 1
+            property?.value = make(lane.uniqueSerial())
+            lane.depth -= 1
+        }
+    }
+}
+
+/// At rest: versions 1, 2, 3, … each once, each beginning where the one before has ended.
+private func checkChain(_ epoch: Epoch, _ logs: [Log], _ version: UInt64, _ last: UInt64) {
+    guard epoch.violations.isEmpty else { return }
+    var chain = logs.flatMap(\.chain)
+    chain.sort { $0.version < $1.version }
+    var value: UInt64 = 0
+    for (index, change) in chain.enumerated() {
+        epoch.check(
+            change.version == UInt64(index) + 1,
+            "P2.versions-without-gaps",
+            "change \(index + 1) has version \(change.version)"
+        )
+        epoch.check(
+            change.old == value,
+            "P2.old-is-last-new",
+            "version \(change.version) replaced \(change.old), but \(value) was there"
+        )
+        guard epoch.violations.isEmpty else { return }
+        value = change.new
+    }
+    epoch.check(
+        UInt64(chain.count) == version,
+        "P2.versions-without-gaps",
+        "\(chain.count) changes, version \(version)"
+    )
+    epoch.check(value == last, "P3.last-value", "the last change brought \(value), the property has \(last)")
+    for index in 0..<4 {
+        let calls = logs.reduce(0) { $0 &+ $1.heard[index].calls }
+        let versions = logs.reduce(0) { $0 &+ $1.heard[index].versions }
+        epoch.check(
+            calls == version && versions == version &* (version &+ 1) / 2,
+            "P1.every-change-once",
+            "observer \(index) heard \(calls) of \(version) changes, sum of their versions \(versions)"
+        )
+    }
+    let (priors, announced) = (logs.reduce(0) { $0 + $1.priors }, logs.reduce(0) { $0 + $1.announced })
+    epoch.check(priors == announced, "P2.prior-ahead", "\(priors) changes were told ahead, \(announced) expected")
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Glibc
+
+extension Scenario {
+    /// Callbacks that change what others observe, in circles that end: nobody waits for anybody, and no callback is nested in another.
+    static let mutualActors = Scenario(
+        name: "mutual-actors",
+        summary: "actors, queues and serial observers that answer each other's changes, and their own",
+        invariants: [
+            "P1.ordered-once", "P1.counts-add-up", "P2.one-at-a-time", "P2.ordered", "P2.ordered-chain",
+            "P3.answered-to-the-end", "P4.initial-first", "P5.no-lock-around-user-code", "P6.not-nested",
+            "P12.end-last", "P14.nothing-left", "P16.backlog-drains",
+        ],
+        windows: [
+            "answered by an actor", "answered by a serial observer", "a serial observer has changed its own source",
+        ],
+        leastThreads: 4
+    ) { epoch in
+        epoch.load { lane in
+            lane.begin("ping and pong")
+            let game = Game(lane)
+            lane.hit(game.isSerial ? 1 : 0)
+            if game.hasReentered { lane.hit(2) }
+            game.play(lane)
+        }
+        epoch.checkRest()
+    }
+}
+
+/// Two properties, each of whose observers counts the other one up.
+private final class Game: Sendable {
+    private static let moves: UInt64 = 24
+
+    private let left = Observed<UInt64>(0)
+    private let right = Observed<UInt64>(0)
+    private let witnesses: [OrderedWitness]
+    private let tokens: Guarded<[ObservationToken]>
+    let isSerial: Bool
+    let hasReentered: Bool
+
+    init(_ lane: Lane) {
+        let epoch = lane.epoch
+        let kinds = (lane.generator.below(4), lane.generator.below(4))
+        // The right one answers to itself, too: its observer changes what it observes.
+        let isSelfish = lane.generator.oneIn(2)
+        (isSerial, hasReentered) = (kinds.0 == 1 || kinds.1 == 1, isSelfish && kinds.1 == 1)
+        let witnesses = [OrderedWitness("left", epoch), OrderedWitness("right", epoch)]
+        self.witnesses = witnesses
+        tokens = Guarded([])
+        let (left, right) = (left, right)
+        let depths = [Guarded(0), Guarded(0)]
+        func answer(
+            _ index: Int,
+            _ body: @escaping @Sendable (UInt64) -> Void
+        ) -> @Sendable (Change<UInt64>) -> Void {
+            { [witness = witnesses[index], depth = depths[index]] change in
+                let isNested = depth.withLock { depth in
+                    depth += 1
+                    return depth > 1
+                }
+                witness.check(!isNested, "P6.not-nested", "a callback began before the last one had returned")
+                witness.hear(.init(change) { $0 }) { if let new = change.new { body(new) } }
+                depth.withLock { $0 -= 1 }
+            }
+        }
+        let toLeft = answer(0) { [weak right] new in right?.raise(to: new) }
+        let toRight = answer(1) { [weak left, weak right] new in
+            guard new < Self.moves else { return }
+            left?.raise(to: new + 1)
+            if isSelfish { right?.raise(to: new + 1) }
+        }
+        tokens.withLock { $0 = [Self.observe(left, kinds.0, toLeft), Self.observe(right, kinds.1, toRight)] }
+    }
+
+    private static func observe(
+        _ property: Observed<UInt64>,
+        _ kind: Int,
+        _ body: @escaping @Sendable (Change<UInt64>) -> Void
+    ) -> ObservationToken {
+        switch kind {
+        case 0: property.observe(on: actors[Int(nanoseconds() & 1)]) { body($1) }
+        case 1: property.observe(delivery: .serial(), body)
+        case 2: property.observe(delivery: .queue(.global()), body)
+        default: property.observe(buffering: .unbounded) { @GlobalListener in body($0) }
+        }
+    }
+
+    /// Shared by all games: an actor may be busy with another.
+    private static let actors = [Listener(), Listener()]
+
+    /// Makes the first move, and waits until the last is answered.
+    func play(_ lane: Lane) {
+        left.value = 1
+        let isOver = waitWhileMoving({ witnesses[0].count &+ witnesses[1].count }) {
+            left.value >= Self.moves && right.value >= Self.moves
+                && tokens.withLock { tokens in
+                    zip(tokens, witnesses).allSatisfy { token, witness in
+                        let counts = token.deliveryCounts!
+                        return counts.pending == 0 && witness.count == counts.received
+                    }
+                }
+        }
+        lane.check(
+            isOver,
+            "P3.answered-to-the-end",
+            "it ended at \(left.value) and \(right.value), \(Self.moves) expected"
+        )
+        for (token, witness) in zip(tokens.withLock { $0 }, witnesses) {
+            let counts = token.deliveryCounts!
+            lane.check(
+                counts.sent == counts.received && counts.dropped == 0,
+                "P1.counts-add-up",
+                "\(counts) with nothing left to do"
+            )
+            lane.checks &+= witness.checks
+            lane.begin("cancelAndWait")
+            token.cancelAndWait()
+        }
+        tokens.withLock { $0 = [] }
+    }
+}
+
+extension Observed<UInt64> {
+    /// Sets the property unless it is as far already: every number is a change, and few are two.
+    fileprivate func raise(to number: UInt64) {
+        guard value < number else { return }
+        modify { present in present = Swift.max(present, number) }
+    }
+}

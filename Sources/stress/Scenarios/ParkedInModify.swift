@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+
+extension Scenario {
+    /// Bodies of `modify` that do not return until others have read the property and ended observations of it.
+    static let parkedInModify = Scenario(
+        name: "parked-in-modify",
+        summary: "bodies of modify that block until others have read the property and ended observations of it",
+        invariants: [
+            "P5.earlier-value", "P5.throw-publishes-nothing", "P5.deferred-in-body", "P5.no-lock-around-user-code",
+            "P2.version-fits", "P4.initial-value", "P9.outcome", "P9.closure-destroyed", "P9.nothing-after-wait",
+            "P14.not-while-called",
+            "P14.nothing-left", "P16.backlog-drains",
+        ],
+        windows: [
+            "read while a body was blocked", "cancelled while a body was blocked", "a body threw",
+            "registered while a body was blocked",
+        ],
+        leastThreads: 4
+    ) { epoch in
+        // The property's value is its version. The other one is set inside its bodies.
+        let property = Observed<UInt64>(0)
+        let other = Observed<UInt64>(0)
+        let parking = Parking()
+        let pool = Place<[Subject]>()
+
+        epoch.load([
+            Epoch.Role(threads: 2) { lane in
+                lane.begin("modify")
+                lane.park(property, other, parking)
+                lane.begin("observe")
+                _ = pool.exchange((0..<4).map { _ in lane.observe(property) })
+                sleepBriefly()
+            },
+            Epoch.Role(threads: epoch.threads - 2) { lane in
+                lane.begin("read")
+                let before = parking.occupant
+                let (value, version) = property.snapshot()
+                let lent = property.withValue { $0 }
+                let after = parking.occupant
+                lane.check(value == version, "P2.version-fits", "value \(value), version \(version)")
+                if before != 0, before == after {
+                    lane.check(
+                        version == before.version && lent == before.version,
+                        "P5.earlier-value",
+                        "read \(version) and \(lent) beside a body that has found \(before.version)"
+                    )
+                    lane.hit(0)
+                }
+                if lane.generator.oneIn(4), let subjects = pool.exchange(nil) {
+                    lane.begin("cancel")
+                    for subject in subjects { lane.cancelAndWait(subject) }
+                    if before != 0, before == parking.occupant { lane.hit(1) }
+                }
+                if lane.generator.oneIn(8) { lane.register(property, parking) }
+                parking.step()
+            },
+        ])
+        _ = pool.exchange(nil)
+        let changes = parking.changes.load(ordering: .relaxed)
+        epoch.check(
+            property.version == changes,
+            "P5.throw-publishes-nothing",
+            "version \(property.version) after \(changes) bodies that did not throw"
+        )
+        epoch.checkRest()
+    }
+}
+
+/// Tells who is inside a body, and lets it out when the others have got on.
+private final class Parking: Sendable {
+    /// The version that the body in there has found, plus one, or 0: versions are never found twice but by bodies that throw.
+    private let inside = Atomic<UInt64>(0)
+    private let entries = Atomic<UInt64>(0)
+    private let steps = Atomic<Int>(0)
+    /// Bodies that have not thrown.
+    let changes = Atomic<UInt64>(0)
+
+    /// Sequentially consistent, all: the marks enclose the body, the looks the read.
+    var occupant: UInt64 { inside.load(ordering: .sequentiallyConsistent) }
+
+    func enter(_ version: UInt64) {
+        let entry = entries.add(1, ordering: .relaxed).newValue
+        inside.store(entry << 40 | (version + 1), ordering: .sequentiallyConsistent)
+    }
+    func leave() { inside.store(0, ordering: .sequentiallyConsistent) }
+
+    func step() { steps.add(1, ordering: .relaxed) }
+
+    /// Waits until the others have read, or cancelled, several times: for ever, if a body held them up.
+    func awaitSteps(_ count: Int, _ epoch: Epoch) {
+        let goal = steps.load(ordering: .relaxed) + count
+        while steps.load(ordering: .relaxed) < goal, !epoch.isOver { usleep(20) }
+    }
+}
+
+extension UInt64 {
+    fileprivate var version: UInt64 { (self & (1 << 40 - 1)) - 1 }
+}
+
+private struct Refusal: Error {}
+
+extension Lane {
+    fileprivate func park(_ property: Observed<UInt64>, _ other: Observed<UInt64>, _ parking: Parking) {
+        let refuses = generator.oneIn(4)
+        let own = observe(property)
+        do throws(Refusal) {
+            try property.modify { value throws(Refusal) in
+                parking.enter(value)
+                parking.awaitSteps(8, epoch)
+                check(
+                    property.snapshot().version == value,
+                    "P5.earlier-value",
+                    "the body does not see the earlier value"
+                )
+                other.value = value
+                let outcome = own.token.cancelAndWait()
+                check(outcome == .deferred, "P5.deferred-in-body", "cancelAndWait in a body returned \(outcome)")
+                let found = value
+                value += 1
+                parking.leave()
+                if refuses { throw Refusal() }
+                check(value == found + 1, "P5.earlier-value", "\(value) after adding one to \(found)")
+            }
+            check(!refuses, "P5.throw-publishes-nothing", "the error was lost")
+            parking.changes.add(1, ordering: .relaxed)
+        } catch {
+            check(refuses, "P5.throw-publishes-nothing", "an error out of nowhere")
+            hit(2)
+        }
+    }
+}
+
+extension Lane {
+    /// Registers while a body may be blocked, and hears the value that it has found.
+    fileprivate func register(_ property: Observed<UInt64>, _ parking: Parking) {
+        begin("observe")
+        let before = parking.occupant
+        let initial = Guarded<Change<UInt64>?>(nil)
+        let subject = observe(property, options: [.initial, .new]) { _, change in
+            if change.reason == .initial { initial.withLock { $0 = change } }
+        }
+        let after = parking.occupant
+        let heard = initial.withLock { $0 }
+        check(heard != nil && heard?.new == heard?.version, "P4.initial-value", "\(String(describing: heard))")
+        if before != 0, before == after {
+            check(
+                heard?.version == before.version,
+                "P5.earlier-value",
+                "heard \(String(describing: heard?.version)) beside a body that has found \(before.version)"
+            )
+            hit(3)
+        }
+        cancelAndWait(subject)
+    }
+}

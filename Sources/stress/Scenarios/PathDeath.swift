@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+extension Scenario {
+    /// The roots of paths die on any thread, while their steps are replaced, their ends change, and tokens are cancelled.
+    static let pathDeath = Scenario(
+        name: "path-death",
+        summary: "the last reference to a path's root goes while its steps are replaced and its end changes",
+        invariants: [
+            "P12.path-end-once", "P12.path-end-last", "P12.end-once", "P12.reason", "P9.silent-path",
+            "P5.no-lock-around-user-code",
+            "P14.nothing-left", "P16.backlog-drains",
+        ],
+        windows: [
+            "died with observers", "cancelled before the end", "an end outlived its root",
+            "waited for a path's callbacks",
+        ],
+        leastThreads: 3
+    ) { epoch in
+        let ends = (1...3).map { PathEnd(UInt64($0)) }
+        let slots = (0..<3).map { _ in Place<PathSource>() }
+        let records = (0..<epoch.threads).map { _ in Guarded<[PathRecord]>([]) }
+
+        epoch.load { lane in
+            let slot = slots[lane.generator.below(slots.count)]
+            let end = ends[lane.generator.below(ends.count)]
+            switch lane.generator.below(12) {
+            case 0:
+                lane.begin("make a root")
+                let source = PathSource(PathRoot(end))
+                let made = source.observe(times: 1 + lane.generator.below(4))
+                records[lane.index].withLock { $0 += made.map(\.record) }
+                _ = slot.exchange(source)
+            case 2:
+                lane.begin("wait for callbacks")
+                guard let path = slot.content?.paths.randomElement(using: &lane.generator) else { break }
+                if path.token.cancelAndWait() == .finished { lane.hit(3) }
+                path.record.silence()
+            case 1:
+                lane.begin("drop a root")
+                if slot.exchange(nil) != nil { lane.hit(0) }
+            case 3:
+                lane.begin("cancel")
+                slot.content?.paths.randomElement(using: &lane.generator)?.token.cancel()
+                lane.hit(1)
+            case 4:
+                lane.begin("replace a step")
+                slot.content?.root.middle.value = PathMiddle(end)
+            case 5:
+                lane.begin("lead elsewhere")
+                slot.content?.root.middle.value.end.value = lane.generator.oneIn(3) ? nil : end
+            default:
+                lane.begin("change an end")
+                if slot.content == nil { lane.hit(2) }
+                end.number.value = lane.uniqueSerial()
+            }
+        }
+
+        for slot in slots { _ = slot.exchange(nil) }
+        epoch.checkRest()
+        for record in records.flatMap({ $0.withLock { $0 } }) { record.check(epoch) }
+    }
+}
+
+/// A root and the tokens of the observations of a path from it.
+private final class PathSource: Sendable {
+    let root: PathRoot
+    private let kept = Guarded<[(record: PathRecord, token: ObservationToken)]>([])
+
+    init(_ root: PathRoot) { self.root = root }
+
+    var paths: [(record: PathRecord, token: ObservationToken)] { kept.withLock { $0 } }
+
+    func observe(times: Int) -> [(record: PathRecord, token: ObservationToken)] {
+        let options: [ObservationOptions] = [[], [.old, .new], [.prior, .old, .new]]
+        let made = (0..<times).map { number in
+            let record = PathRecord()
+            let token = root.observe(\.middle.end.number, options: options[number % 3]) { change in
+                checkUserCode("callback")
+                record.note(change.reason)
+            }
+            token.onEnd { end in record.note(end) }
+            return (record, token)
+        }
+        kept.withLock { $0 = made }
+        return made
+    }
+}
+
+/// What one observer has heard of the end.
+private final class PathRecord: Sendable {
+    private let last = Atomic<Int>(0)
+    private let after = Atomic<Int>(0)
+    private let isSilent = Atomic<Bool>(false)
+    private let late = Atomic<Int>(0)
+    private let ends = Atomic<Int>(0)
+    private let reason = Atomic<UInt32>(.max)
+
+    /// No callback is running, and none will begin.
+    func silence() { isSilent.store(true, ordering: .releasing) }
+
+    func note(_ reason: ChangeReason) {
+        if isSilent.load(ordering: .acquiring) { late.add(1, ordering: .relaxed) }
+        if reason == .sourceDeleted {
+            last.add(1, ordering: .relaxed)
+        } else if last.load(ordering: .relaxed) > 0 {
+            after.add(1, ordering: .relaxed)
+        }
+    }
+
+    func note(_ end: ObservationEnd) {
+        checkUserCode("onEnd body")
+        reason.store(end.rawValue, ordering: .relaxed)
+        ends.add(1, ordering: .releasing)
+    }
+
+    /// At rest: ended once; heard of the root's end once and last if it ended by that, and not at all otherwise.
+    func check(_ epoch: Epoch) {
+        guard epoch.violations.isEmpty else { return }
+        let ends = ends.load(ordering: .acquiring)
+        epoch.check(ends == 1, "P12.end-once", "onEnd was called \(ends) times")
+        let reason = ObservationEnd(rawValue: reason.load(ordering: .relaxed))
+        epoch.check(reason == .sourceDeleted || reason == .cancelled, "P12.reason", "\(String(describing: reason))")
+        let heard = last.load(ordering: .relaxed)
+        epoch.check(
+            heard == (reason == .sourceDeleted ? 1 : 0),
+            "P12.path-end-once",
+            "ended with \(String(describing: reason)), heard of the root's end \(heard) times"
+        )
+        let late = late.load(ordering: .relaxed)
+        epoch.check(late == 0, "P9.silent-path", "called \(late) times after cancelAndWait had returned")
+        let after = after.load(ordering: .relaxed)
+        epoch.check(after == 0, "P12.path-end-last", "heard \(after) changes after the root's end")
+    }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A model of three steps for the scenarios about paths: the middle one may lead nowhere.
+final class PathRoot: ConcurrentObservable {
+    let middle: Observed<PathMiddle>
+
+    init(_ leaf: PathEnd?) { middle = Observed(PathMiddle(leaf)) }
+}
+
+final class PathMiddle: ConcurrentObservable {
+    let end: Observed<PathEnd?>
+
+    init(_ end: PathEnd?) { self.end = Observed(end) }
+}
+
+final class PathEnd: ConcurrentObservable {
+    let number: Observed<UInt64>
+
+    init(_ number: UInt64) { self.number = Observed(number) }
+}
+
+extension PathRoot {
+    /// What a path to the number leads to at the moment; 0 for nowhere.
+    var present: UInt64 { middle.value.end.value?.number.value ?? 0 }
+}

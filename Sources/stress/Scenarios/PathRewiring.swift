@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+extension Scenario {
+    /// All threads change what a path leads to, at every step; what its observers hear must be one chain that ends where the path does.
+    static let pathRewiring = Scenario(
+        name: "path-rewiring",
+        summary:
+            "every step of a path is replaced while its end changes: one chain, and the last word is the present value",
+        invariants: [
+            "P2.path-versions", "P2.path-chain", "P3.path-converges", "P1.every-change-once",
+            "P1.heard-from-a-callback",
+            "P4.initial-once",
+            "P5.no-lock-around-user-code", "P11.not-retained", "P14.nothing-left", "P16.backlog-drains",
+        ],
+        windows: [
+            "led to nowhere", "an earlier step was replaced", "an end was changed that the path had left",
+            "replacements kept coming while the path was wired",
+        ],
+        leastThreads: 3
+    ) { epoch in
+        let ends = (1...4).map { PathEnd(UInt64($0)) }
+        let root = PathRoot(ends[0])
+        let path = PathWitness(root, lanes: epoch.threads, options: [.initial, .old, .new])
+        let bare = PathWitness(root, lanes: epoch.threads, options: [])
+
+        epoch.load { lane in
+            let end = ends[lane.generator.below(ends.count)]
+            switch lane.generator.below(16) {
+            case 0:
+                lane.begin("replace the first step")
+                root.middle.value = PathMiddle(end)
+                lane.hit(1)
+            case 1, 2:
+                lane.begin("replace the second step")
+                root.middle.value.end.value = end
+            case 3:
+                lane.begin("lead to nowhere")
+                root.middle.value.end.value = nil
+                lane.hit(0)
+            case 4:
+                lane.begin("replace a step in a body")
+                end.number.modify { number in
+                    root.middle.value.end.value = end
+                    number = lane.uniqueSerial()
+                }
+            default:
+                lane.begin("change an end")
+                if root.middle.value.end.value !== end { lane.hit(2) }
+                end.number.value = lane.uniqueSerial()
+            }
+        }
+
+        epoch.drain()
+        path.check(epoch, present: root.present)
+        bare.checkCount(epoch)
+        path.end()
+        bare.end()
+        checkChangesInCallbacks(epoch)
+        if checkReplacementsInWiring(epoch) { epoch.lanes[0].hit(3) }
+        epoch.checkRest()
+        weak let watched = root
+        _ = consume root
+        epoch.check(watched == nil, "P11.not-retained", "the path keeps its root alive")
+    }
+}
+
+/// When an observer of one path is told of a replacement, all other paths lead to the new property already: they hear the change that it
+/// makes there, besides the replacement.
+private func checkChangesInCallbacks(_ epoch: Epoch) {
+    let root = PathRoot(PathEnd(1))
+    let heard = (0..<2).map { _ in Guarded<[UInt64]>([]) }
+    let tokens = heard.map { heard in
+        root.observe(\.middle.end.number) { change in
+            guard let new = change.new ?? nil else { return }
+            let isFirst = heard.withLock { heard in
+                heard.append(new)
+                return heard.count == 1
+            }
+            if isFirst { root.middle.value.end.value?.number.value = new + 1 }
+        }
+    }
+    root.middle.value = PathMiddle(PathEnd(10))
+    for (index, heard) in heard.enumerated() {
+        let heard = heard.withLock { $0 }
+        epoch.check(
+            heard.sorted() == [10, 11, 12],
+            "P1.heard-from-a-callback",
+            "path \(index) heard \(heard) of a replacement and two changes that its callbacks made"
+        )
+    }
+    for token in tokens { token.cancelAndWait() }
+}
+
+/// Whoever wires a path anew does not do it for ever: the library goes on with it, and has the last word.
+///
+/// - Returns: Whether it came to that.
+private func checkReplacementsInWiring(_ epoch: Epoch) -> Bool {
+    guard epoch.violations.isEmpty else { return false }
+    let root = RestlessRoot()
+    let caller = pthread_self()
+    let (last, others) = (Guarded<UInt64>(0), Guarded(0))
+    let token = root.observe(\.end.number) { change in
+        // Versions grow, on whatever thread.
+        last.withLock { last in if let new = change.new { last = max(last, new) } }
+        if pthread_equal(pthread_self(), caller) == 0 { others.withLock { $0 += 1 } }
+    }
+    root.replace(times: 100)
+    epoch.drain()
+    let told = last.withLock { $0 }
+    epoch.check(told == 100, "P3.path-converges", "the last word was \(told), 100 replacements were made")
+    token.cancelAndWait()
+    return others.withLock { $0 } > 0
+}
+
+/// A root whose end replaces itself while a path is wired to it, a hundred times over.
+private final class RestlessRoot: ConcurrentObservable {
+    let end = Observed(RestlessEnd(0, nil))
+
+    func replace(times: UInt64) { end.value = RestlessEnd(1, times > 1 ? (self, times) : nil) }
+}
+
+private final class RestlessEnd: ConcurrentObservable {
+    let number: Observed<UInt64>
+    private let next: Guarded<(root: RestlessRoot, last: UInt64)?>
+
+    init(_ number: UInt64, _ next: (root: RestlessRoot, last: UInt64)?) {
+        self.number = Observed(number)
+        self.next = Guarded(next)
+    }
+
+    /// Called whenever a path is wired.
+    var observedProperties: RestlessEnd {
+        if let (root, last) = next.withLock({ $0.take() }) {
+            let number = number.value + 1
+            root.end.value = RestlessEnd(number, number < last ? (root, last) : nil)
+        }
+        return self
+    }
+}
+
+/// An observer of a path, and what it has heard, thread by thread.
+private final class PathWitness: Sendable {
+    private let logs: [Guarded<Log>]
+    private let token: ObservationToken
+
+    private struct Log {
+        var chain: [(version: UInt64, old: UInt64, new: UInt64)] = []
+        var initials: [UInt64] = []
+    }
+
+    init(_ root: PathRoot, lanes: Int, options: ObservationOptions) {
+        // The last log is that of the epoch's own thread, which hears the initial value, and of the library's.
+        let logs = (0...lanes).map { _ in Guarded(Log()) }
+        self.logs = logs
+        token = root.observe(\.middle.end.number, options: options) { change in
+            checkUserCode("callback")
+            let log = logs[Lane.current?.index ?? lanes]
+            // Nil is nowhere, and stands as 0.
+            let (old, new) = ((change.old ?? nil) ?? 0, (change.new ?? nil) ?? 0)
+            switch change.reason {
+            case .initial: log.withLock { $0.initials.append(new) }
+            case .sourceDeleted: break
+            default: log.withLock { $0.chain.append((change.version, old, new)) }
+            }
+        }
+    }
+
+    private var chain: [(version: UInt64, old: UInt64, new: UInt64)] { logs.flatMap { $0.withLock(\.chain) } }
+
+    /// At rest: each version once. Another path may fold other changes that race, so that the versions of two differ.
+    func checkCount(_ epoch: Epoch) {
+        let chain = chain
+        let (count, sum) = (UInt64(chain.count), chain.reduce(0) { $0 &+ $1.version })
+        epoch.check(
+            sum == count * (count + 1) / 2,
+            "P1.every-change-once",
+            "heard \(count) changes, sum of versions \(sum)"
+        )
+    }
+
+    /// At rest: versions 1, 2, 3, … each once, each beginning where the one before has ended, the last with the present value.
+    func check(_ epoch: Epoch, present: UInt64) {
+        guard epoch.violations.isEmpty else { return }
+        let initials = logs.flatMap { $0.withLock(\.initials) }
+        epoch.check(initials == [1], "P4.initial-once", "heard the initial values \(initials)")
+        var value = initials.first ?? 0
+        for (index, change) in chain.sorted(by: { $0.version < $1.version }).enumerated() {
+            epoch.check(
+                change.version == UInt64(index) + 1,
+                "P2.path-versions",
+                "change \(index + 1) has version \(change.version)"
+            )
+            epoch.check(
+                change.old == value,
+                "P2.path-chain",
+                "version \(change.version) replaced \(change.old), but \(value) was there"
+            )
+            guard epoch.violations.isEmpty else { return }
+            value = change.new
+        }
+        epoch.check(value == present, "P3.path-converges", "the last word was \(value), the path leads to \(present)")
+    }
+
+    func end() { token.cancelAndWait() }
+}

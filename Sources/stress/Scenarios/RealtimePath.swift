@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+extension Scenario {
+    /// Most threads notify and read without a pause, in brackets that RealtimeSanitizer watches; one registers, cancels and changes.
+    static let realtimePath = Scenario(
+        name: "realtime-path",
+        summary: "notifying and reading, beside churn, neither allocate nor lock nor call the system",
+        invariants: ["P1.stable-hears-all", "P2.reads-grow", "P14.nothing-left", "P16.backlog-drains"],
+        windows: ["notified during churn", "walked a table of 32 or more", "notified within a callback"],
+        leastThreads: 3
+    ) { epoch in
+        let registry = ObserverRegistry<UInt64>()
+        let inner = ObserverRegistry<UInt64>()
+        let property = Observed<UInt64>(0)
+        let heard = (0..<epoch.threads).map { _ in Tally() }
+        let stable = [
+            registry.observe { event in
+                heard[Int(event & 0xFF)].stable &+= 1
+                inner.notify(event)
+            },
+            inner.observe { event in heard[Int(event & 0xFF)].inner &+= 1 },
+            // Counts them all, those of the churn included.
+            registry.observe { _ in },
+        ]
+        let churn = Churn()
+
+        epoch.load([
+            Epoch.Role(threads: epoch.threads - 1) { lane in
+                lane.begin("notify and read")
+                let tally = heard[lane.index]
+                let event = UInt64(lane.index)
+                let (before, nested) = (churn.steps, tally.inner)
+                // What a thread uses for the first time it makes.
+                if lane.operations == 1 { registry.notify(event) }
+                let start = tally.stable
+                Realtime.bracket {
+                    for _ in 0..<64 { registry.notify(event) }
+                }
+                lane.check(tally.stable == start + 64, "P1.stable-hears-all", "heard \(tally.stable - start) of 64")
+                var reads: (UInt64, UInt64) = (0, 0)
+                _ = property.value
+                Realtime.bracket { reads = (property.value, property.value) }
+                lane.check(reads.0 <= reads.1, "P2.reads-grow", "read \(reads.0), then \(reads.1)")
+                if churn.steps != before { lane.hit(0) }
+                if churn.size >= 32 { lane.hit(1) }
+                if tally.inner > nested { lane.hit(2) }
+            },
+            Epoch.Role(threads: 1) { lane in
+                lane.begin("churn")
+                let tokens = (0..<lane.generator.below(64)).map { _ in registry.observe { _ in } }
+                churn.step(to: tokens.count)
+                property.modify { $0 += 1 }
+                for token in tokens { token.cancel() }
+                churn.step(to: 0)
+            },
+        ])
+
+        for token in stable { token.cancelAndWait() }
+        epoch.checkRest()
+    }
+}
+
+/// What one thread has heard.
+private final class Tally: @unchecked Sendable {
+    // Unchecked: one thread writes it.
+    var stable: UInt64 = 0
+    var inner: UInt64 = 0
+}
+
+/// How far the churn is: hints for the windows.
+private final class Churn: Sendable {
+    private let state = Atomic<Int>(0)
+
+    var steps: Int { state.load(ordering: .relaxed) >> 8 }
+    var size: Int { state.load(ordering: .relaxed) & 0xFF }
+
+    func step(to size: Int) { state.store((steps + 1) << 8 | size, ordering: .relaxed) }
+}

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Glibc
+import Synchronization
+
+extension Scenario {
+    /// Tasks that iterate are cancelled, let go of their iterators, or see their source go, while changes come.
+    static let sequenceCancellation = Scenario(
+        name: "sequence-cancellation",
+        summary: "tasks iterate over changes; they are cancelled, let go, or their source dies: each finishes once",
+        invariants: [
+            "P1.ordered-once", "P1.counts-add-up", "P1.nothing-lost-before-the-end", "P2.one-at-a-time", "P2.ordered",
+            "P2.ordered-chain", "P2.stays-on-its-actor", "P4.initial-first", "P5.no-lock-around-user-code",
+            "P5.deferred-in-deinit",
+            "P5.not-by-the-canceller",
+            "P8.cancelled-task-goes-on", "P8.iterator-leaves-nothing", "P12.end-last", "P12.finishes-once",
+            "P12.finishes-at-the-end",
+            "P14.nothing-left", "P16.backlog-drains",
+        ],
+        windows: [
+            "cancelled while it waited", "cancelled with changes left", "let go with changes left",
+            "the source died while a task waited", "the source died before a task had heard all",
+        ]
+    ) { epoch in
+        let property = Observed<UInt64>(0)
+        let ends = (1...2).map { PathEnd(UInt64($0)) }
+        let root = PathRoot(ends[0])
+        let stage = Stage()
+        checkResumption(epoch, on: stage)
+
+        epoch.load { lane in
+            switch lane.generator.below(4) {
+            case 0:
+                lane.begin("make iterators and let them go")
+                for _ in 0..<8 { _ = property.changes(options: lane.options()).makeAsyncIterator() }
+            case 1:
+                lane.begin("a source dies")
+                lane.sourceDies(on: stage)
+            case 2:
+                lane.begin("cancel tasks that iterate over a path")
+                lane.cancelTasks(on: stage) {
+                    root.changes(\.middle.end.number, options: $0, buffering: $1)
+                } setting: {
+                    [serial = lane.uniqueSerial()] step in
+                    if step & 3 == 0 { root.middle.value.end.value = ends[step >> 2 & 1] }
+                    ends[step & 1].number.value = serial << 8 | UInt64(step)
+                }
+            default:
+                lane.begin("cancel tasks")
+                lane.cancelTasks(on: stage) {
+                    property.changes(options: $0, buffering: $1)
+                } setting: {
+                    [serial = lane.uniqueSerial()] step in
+                    property.value = serial << 8 | UInt64(step)
+                }
+            }
+        }
+
+        let isAlone = waitWhileMoving { property.observerCount == 0 }
+        epoch.check(isAlone, "P8.iterator-leaves-nothing", "\(property.observerCount) iterators are still served")
+        checkDestructionOfRest(epoch)
+        checkCancellationBesideRest(epoch)
+        checkStayingOnActor(epoch)
+        epoch.checkRest()
+    }
+}
+
+// MARK: - Rounds
+
+extension Lane {
+    fileprivate func options() -> ObservationOptions { generator.oneIn(2) ? [.initial, .old, .new] : [.old, .new] }
+
+    /// Starts tasks that iterate over what others change, too, and cancels them.
+    fileprivate func cancelTasks<Value: Numbered>(
+        on stage: Stage,
+        _ sequence: (ObservationOptions, Buffering) -> ObservationSequence<Change<Value>>,
+        setting set: (Int) -> Void
+    ) {
+        let policies: [Buffering] = [.unbounded, .unbounded, .latest, .droppingOldest(4)]
+        let consumers = (0..<4).map { _ in
+            let (options, buffering) = (options(), policies[generator.below(policies.count)])
+            // One in four lets go of its iterator before it is cancelled.
+            let limit = generator.oneIn(4) ? UInt64(generator.below(4)) : .max
+            let consumer = Consumer(epoch, options, buffering, limit: limit)
+            return (
+                consumer, consumer.start(sequence(options, buffering), on: generator.oneIn(2) ? stage : nil)
+            )
+        }
+        var step = 0
+        for (consumer, task) in consumers {
+            if !generator.oneIn(4) { consumer.isReady.wait() }
+            for _ in 0..<generator.below(8) {
+                set(step)
+                step += 1
+            }
+            if generator.oneIn(4) { sched_yield() }
+            if consumer.isWaiting.load(ordering: .relaxed) { hit(0) }
+            task.cancel()
+        }
+        for (consumer, _) in consumers {
+            guard waitForEnd(of: consumer, "P8.cancelled-task-goes-on") else { return }
+            if consumer.leftBehind { hit(consumer.limit == .max ? 1 : 2) }
+        }
+    }
+
+    /// A property of this thread's own: its observers hear all its changes, its end, and nothing more.
+    fileprivate func sourceDies(on stage: Stage) {
+        var property: Observed<UInt64>? = Observed(0)
+        let changes = UInt64(generator.below(16))
+        let consumers = (0..<3).map { number in
+            let options = options()
+            let consumer = Consumer(epoch, options, number < 2 ? .unbounded : .latest)
+            let sequence = property!.changes(options: options, buffering: number < 2 ? .unbounded : .latest)
+            _ = consumer.start(sequence, on: generator.oneIn(2) ? stage : nil)
+            return (consumer, options)
+        }
+        for (consumer, _) in consumers { consumer.isReady.wait() }
+        for number in 0..<changes { property!.value = number + 1 }
+        if generator.oneIn(2) { sched_yield() }
+        if consumers[0].0.isWaiting.load(ordering: .relaxed) { hit(3) }
+        if consumers[0].0.witness.count < changes { hit(4) }
+        property = nil
+        for (consumer, options) in consumers {
+            guard waitForEnd(of: consumer, "P12.finishes-at-the-end") else { return }
+            guard !consumer.witness.mayLeaveOut, epoch.violations.isEmpty else { continue }
+            let expected = changes + (options.contains(.initial) ? 2 : 1)
+            check(
+                consumer.witness.count == expected,
+                "P1.nothing-lost-before-the-end",
+                "an iterator returned \(consumer.witness.count) of \(expected) elements"
+            )
+        }
+    }
+
+    /// Waits for the end of a consumer.
+    ///
+    /// - Returns: Whether it has come.
+    private func waitForEnd(of consumer: Consumer, _ invariant: StaticString) -> Bool {
+        let hasEnded = consumer.isDone.wait(timeout: .now() + 10 * Double(Sanitizer.slowdown)) == .success
+        check(hasEnded, invariant, "a task has waited for its iterator for ten seconds")
+        checks &+= consumer.witness.checks
+        return hasEnded
+    }
+}
+
+/// What values of changes are told apart by.
+private protocol Numbered: Sendable { var number: UInt64 { get } }
+
+extension UInt64: Numbered { fileprivate var number: UInt64 { self } }
+
+extension UInt64?: Numbered { fileprivate var number: UInt64 { self ?? 0 } }
+
+/// A task that iterates, and what it hears.
+private final class Consumer: Sendable {
+    let witness: OrderedWitness
+    let limit: UInt64
+    /// Signalled when the iterator is made, and when the task ends.
+    let isReady = DispatchSemaphore(value: 0)
+    let isDone = DispatchSemaphore(value: 0)
+    /// A hint.
+    let isWaiting = Atomic<Bool>(false)
+    private let hasLeftChanges = Atomic<Bool>(false)
+    private let epoch: Epoch
+
+    /// - Parameter limit: How many elements it takes before it lets go.
+    init(_ epoch: Epoch, _ options: ObservationOptions, _ buffering: Buffering, limit: UInt64 = .max) {
+        self.epoch = epoch
+        self.limit = limit
+        witness = OrderedWitness(
+            "an iterator, \(buffering)",
+            epoch,
+            mayLeaveOut: buffering != .unbounded,
+            beginsWithInitial: options.contains(.initial)
+        )
+    }
+
+    /// Whether there were changes that it had not heard at its end.
+    var leftBehind: Bool { hasLeftChanges.load(ordering: .relaxed) }
+
+    func start<Value: Numbered>(_ sequence: ObservationSequence<Change<Value>>, on stage: Stage?) -> Task<Void, Never> {
+        Task.detached(executorPreference: WatchedExecutor.shared) { await self.run(sequence, isolation: stage) }
+    }
+
+    private func run<Value: Numbered>(
+        _ sequence: ObservationSequence<Change<Value>>,
+        isolation: isolated (any Actor)?
+    ) async {
+        var iterator = sequence.makeAsyncIterator()
+        isReady.signal()
+        while witness.count < limit, epoch.violations.isEmpty {
+            isWaiting.store(true, ordering: .relaxed)
+            let change = await iterator.next(isolation: isolation)
+            isWaiting.store(false, ordering: .relaxed)
+            guard let change else {
+                await finish(&iterator, isolation: isolation)
+                isDone.signal()
+                return
+            }
+            witness.hear(.init(change, \.number))
+            if change.version & 3 == 0 { await Task.yield() }
+        }
+        if iterator.deliveryCounts.pending > 0 { hasLeftChanges.store(true, ordering: .relaxed) }
+        isDone.signal()
+    }
+
+    /// The iterator has returned nil: it does so again, and what it was sent is accounted for. (P1, P12)
+    private func finish<Value: Numbered>(
+        _ iterator: inout ObservationSequence<Change<Value>>.Iterator,
+        isolation: isolated (any Actor)?
+    ) async {
+        witness.check(
+            Task.isCancelled || witness.hasHeardEnd,
+            "P12.finishes-at-the-end",
+            "finished, neither cancelled nor told of the end"
+        )
+        for _ in 0..<2 {
+            let again = await iterator.next(isolation: isolation)
+            witness.check(again == nil, "P12.finishes-once", "returned version \(again?.version ?? 0) after nil")
+        }
+        let counts = iterator.deliveryCounts
+        if counts.dropped > 0 { hasLeftChanges.store(true, ordering: .relaxed) }
+        witness.check(
+            counts.pending == 0 && counts.received == witness.count,
+            "P1.counts-add-up",
+            "\(counts), returned \(witness.count)"
+        )
+    }
+}
+
+// MARK: - Who resumes a task
+
+/// A task that waits is resumed by whoever makes the change, who calls the task's executor: under no lock. (P5)
+private func checkResumption(_ epoch: Epoch, on stage: Stage) {
+    let property = Observed<UInt64>(0)
+    let consumer = Consumer(epoch, [.old, .new], .unbounded, limit: 3)
+    _ = consumer.start(property.changes(), on: stage)
+    consumer.isReady.wait()
+    for number in 1...3 as ClosedRange<UInt64> {
+        _ = waitWhileMoving { consumer.isWaiting.load(ordering: .relaxed) && consumer.witness.count == number - 1 }
+        // It has said that it is about to wait.
+        usleep(1_000)
+        property.value = number
+    }
+    let hasEnded = consumer.isDone.wait(timeout: .now() + 10 * Double(Sanitizer.slowdown)) == .success
+    epoch.check(hasEnded, "P12.finishes-at-the-end", "a task waits for the third of three changes")
+}
+
+// MARK: - What is left in an iterator
+
+/// Values that an iterator has still to return are destroyed when it goes, by the library: waiting is put off there. (P5)
+private func checkDestructionOfRest(_ epoch: Epoch) {
+    guard epoch.violations.isEmpty else { return }
+    let property = Observed(TrackedValue(serial: 0))
+    let other = Observed(0)
+    let outcomes = Guarded<[CancellationOutcome]>([])
+    var iterator: ObservationSequence<TrackedValue>.Iterator? = property.values().makeAsyncIterator()
+    property.value = TrackedValue(serial: 1) {
+        let token = other.observe { _ in }
+        let outcome = token.cancelAndWait()
+        outcomes.withLock { $0.append(outcome) }
+    }
+    property.value = TrackedValue(serial: 2)
+    // Nobody but the iterator has the value now.
+    epoch.drain()
+    withExtendedLifetime(iterator) {}
+    iterator = nil
+    epoch.drain()
+    let found = outcomes.withLock { $0 }
+    epoch.check(found == [.deferred], "P5.deferred-in-deinit", "cancelAndWait in the deinit returned \(found)")
+}
+
+/// Who cancels a task does not destroy what its iterator has left: the deinit of a value may wait for the canceller. (P5)
+private func checkCancellationBesideRest(_ epoch: Epoch) {
+    guard epoch.violations.isEmpty else { return }
+    let stage = Stage()
+    let property = Observed(TrackedValue(serial: 0))
+    let (ready, cancelled, done) = (
+        DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
+    )
+    let wasInTime = Guarded<Bool?>(nil)
+    let task = Task.detached {
+        await stage.takeOne(from: property.values(), ready)
+        done.signal()
+    }
+    ready.wait()
+    // It has said that it is about to wait.
+    usleep(2_000)
+    stage.executor.pause {
+        // The first resumes the task, which does not get on; the second has nobody but the iterator when the third is there.
+        property.value = TrackedValue(serial: 1)
+        property.value = TrackedValue(serial: 2) {
+            let isInTime = cancelled.wait(timeout: .now() + 2) == .success
+            wasInTime.withLock { $0 = isInTime }
+        }
+        property.value = TrackedValue(serial: 3)
+        epoch.drain()
+        task.cancel()
+        cancelled.signal()
+    }
+    done.wait()
+    _ = waitWhileMoving { wasInTime.withLock { $0 } != nil }
+    epoch.check(
+        wasInTime.withLock { $0 } == true,
+        "P5.not-by-the-canceller",
+        "who cancelled a task has destroyed a value that its iterator had left"
+    )
+}
+
+extension Stage {
+    fileprivate func takeOne(from values: ObservationSequence<TrackedValue>, _ ready: DispatchSemaphore) async {
+        var iterator = values.makeAsyncIterator()
+        ready.signal()
+        _ = await iterator.next(isolation: self)
+    }
+}
+
+// MARK: - Where an iterator returns
+
+/// An iterator that has something to return does so without leaving the actor that asks.
+private func checkStayingOnActor(_ epoch: Epoch) {
+    guard epoch.violations.isEmpty else { return }
+    let stage = Stage()
+    let done = DispatchSemaphore(value: 0)
+    let jobs = Guarded<[Int]>([])
+    Task.detached {
+        await stage.takeThree(noting: jobs)
+        done.signal()
+    }
+    done.wait()
+    let found = jobs.withLock { $0 }
+    epoch.check(
+        found.allSatisfy { $0 == found[0] },
+        "P2.stays-on-its-actor",
+        "the actor was given \(found) jobs while an iterator on it returned what it had"
+    )
+}
+
+extension Stage {
+    fileprivate func takeThree(noting jobs: Guarded<[Int]>) async {
+        let property = Observed(0)
+        var iterator = property.values().makeAsyncIterator()
+        for number in 1...3 { property.value = number }
+        for _ in 0..<3 {
+            jobs.withLock { $0.append(executor.jobs) }
+            _ = await iterator.next(isolation: self)
+        }
+        jobs.withLock { $0.append(executor.jobs) }
+    }
+}

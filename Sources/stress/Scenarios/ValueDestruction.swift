@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+
+extension Scenario {
+    /// Values whose deinit uses the property that they were replaced in, or blocks.
+    static let valueDestruction = Scenario(
+        name: "value-destruction",
+        summary: "values whose deinit reads, changes and observes their property, or blocks",
+        invariants: [
+            "P5.no-lock-around-user-code", "P5.not-on-another-writer", "P5.deferred-in-deinit", "P2.whole-value",
+            "P14.not-while-read", "P14.value-destroyed", "P14.prompt", "P14.nothing-left", "P16.backlog-drains",
+        ],
+        windows: ["deinit that re-enters", "deinit that blocks", "lent while it was replaced"]
+    ) { epoch in
+        let property = Observed(TrackedValue(serial: 0))
+        let standing = property.observe { change in
+            checkUserCode("callback")
+            guard let lane = Lane.current else { return }
+            if let old = change.old { lane.check(old, "when it is told as the old one") }
+            if let new = change.new { lane.check(new, "when it is told as the new one") }
+        }
+        let reentered = Atomic<Int>(0)
+        let blocked = Atomic<Int>(0)
+        let delays = Guarded(Histogram())
+
+        epoch.load { lane in
+            lane.begin("set")
+            let serial = lane.uniqueSerial()
+            let probe = lane.put(serial, into: property) { [weak property] kind in
+                switch kind {
+                case 0:
+                    usleep(5_000)
+                    blocked.add(1, ordering: .relaxed)
+                case 1..<60:
+                    guard let property else { return }
+                    reenter(epoch, property)
+                    reentered.add(1, ordering: .relaxed)
+                default:
+                    break
+                }
+            }
+            lane.begin("borrow")
+            property.withValue { value in
+                lane.check(value, "when it is lent")
+                if lane.generator.oneIn(16) { usleep(50) }
+                if property.version & 1 == 0 { sched_yield() }
+                if property.withValue({ $0.serial }) != value.serial { lane.hit(2) }
+                lane.check(value, "while it is lent")
+            }
+            lane.begin("await a destruction")
+            lane.awaitReplacement(of: probe, serial, property, delays)
+        }
+
+        if reentered.load(ordering: .relaxed) > 0 { epoch.lanes.first?.hit(0) }
+        if blocked.load(ordering: .relaxed) > 0 { epoch.lanes.first?.hit(1) }
+        let median = delays.withLock { $0.quantile(0.5) } ?? 0
+        epoch.check(
+            median <= 100_000_000 * Sanitizer.slowdown,
+            "P14.prompt",
+            "half of the values were destroyed later than \(median / 1_000_000) ms after they were replaced"
+        )
+        standing.cancelAndWait()
+        epoch.checkRest()
+    }
+}
+
+/// Uses a property from the deinit of one of its values: waiting is put off there. (P5, P9)
+private func reenter(_ epoch: Epoch, _ property: Observed<TrackedValue>) {
+    let token = property.observe { _ in checkUserCode("callback") }
+    let serial = property.withValue { $0.serial }
+    property.value = TrackedValue(serial: serial | 1 << 63)
+    let outcome = token.cancelAndWait()
+    guard Lane.current == nil else { return }
+    epoch.check(outcome == .deferred, "P5.deferred-in-deinit", "cancelAndWait in a deinit returned \(outcome)")
+}
+
+extension Lane {
+    /// Makes a value and sets the property to it; keeps no reference to it.
+    ///
+    /// - Parameter atEnd: What the value's deinit does, at random.
+    @inline(never)
+    fileprivate func put(
+        _ serial: UInt64,
+        into property: Observed<TrackedValue>,
+        atEnd: @escaping @Sendable (_ kind: Int) -> Void
+    ) -> ProbeReference {
+        let kind = generator.below(1_000)
+        let maker = index
+        let value = TrackedValue(serial: serial) {
+            // A thread of the scenario lends values and never keeps one: it may be the last to let go of its own only.
+            if let lane = Lane.current {
+                lane.check(
+                    lane.index == maker,
+                    "P5.not-on-another-writer",
+                    "at \(lane.currentStep), thread \(lane.index) destroys a value of thread \(maker)"
+                )
+            }
+            atEnd(kind)
+        }
+        if generator.oneIn(4) {
+            property.modify { $0 = value }
+        } else {
+            property.value = value
+        }
+        return value.probe
+    }
+
+    /// Now and then replaces its value and waits, without using the library, until the old one is destroyed; notes how long it
+    /// took. (P14)
+    fileprivate func awaitReplacement(
+        of probe: ProbeReference,
+        _ serial: UInt64,
+        _ property: Observed<TrackedValue>,
+        _ delays: Guarded<Histogram>
+    ) {
+        guard generator.oneIn(64) else { return }
+        property.value = TrackedValue(serial: uniqueSerial())
+        probe.markEnded()
+        let start = nanoseconds()
+        while probe.destroyed == 0, nanoseconds() - start < 10_000_000_000 { usleep(200) }
+        check(
+            probe.serial != serial || probe.destroyed == 1,
+            "P14.value-destroyed",
+            "destroyed \(probe.destroyed) times ten seconds after it was replaced"
+        )
+        if let delay = probe.destructionDelay { delays.withLock { $0.record(delay) } }
+    }
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+extension Scenario {
+    /// Referents of weak properties die on any thread, while others set, read and observe.
+    static let weakReferentDeath = Scenario(
+        name: "weak-referent-death",
+        summary: "referents of weak properties die on any thread while others set, read and observe",
+        invariants: [
+            "P12.nil-once", "P12.inline-nil", "P12.successor-stays", "P12.inactive", "P2.weak-chain",
+            "P11.not-retained", "P11.alive-when-read", "P14.nothing-left", "P14.not-while-called",
+            "P9.nothing-after-wait", "P5.no-lock-around-user-code", "P16.backlog-drains",
+        ],
+        windows: [
+            "death told", "replaced before its death was told", "died in a callback", "died by a reader's release",
+            "property died first",
+        ]
+    ) { epoch in
+        let diaries = Diaries(threads: epoch.threads)
+        let properties = (0..<2).map { _ in WeakObserved<Mortal>() }
+        let owners = (0..<4).map { _ in Place<Mortal>() }
+        // Outlives many properties that refer to it.
+        let survivor = Mortal(serial: 1, diaries)
+        // The first observer of each: nothing else runs between a change and its call.
+        let standing = properties.indices.map { index in
+            properties[index].observe { change in
+                checkUserCode("callback")
+                diaries.write { $0.note(change, property: index) }
+            }
+        }
+
+        epoch.load { lane in
+            let index = lane.generator.below(properties.count)
+            let property = properties[index]
+            let owner = owners[lane.generator.below(owners.count)]
+            switch lane.generator.below(12) {
+            case 0..<4:
+                lane.begin("set a new one")
+                let referent = Mortal(serial: lane.uniqueSerial(), diaries)
+                lane.set(property, index, to: referent, diaries)
+                _ = owner.exchange(referent)
+            case 4:
+                lane.begin("set one of another's, or nil")
+                lane.set(property, index, to: owner.content, diaries)
+            case 5, 6:
+                lane.begin("drop")
+                _ = owner.exchange(nil)
+            case 7, 8:
+                lane.begin("read")
+                lane.read(property, owner, diaries)
+            case 9:
+                lane.begin("observe")
+                lane.watch(property, index, owner, diaries)
+            case 10:
+                lane.begin("let a property die first")
+                lane.outliveProperty(of: survivor)
+            default:
+                lane.begin("let a referent die in sight")
+                lane.seeDeath(diaries)
+            }
+        }
+
+        for owner in owners { _ = owner.exchange(nil) }
+        epoch.check(diaries, properties, survivors: 1)
+        for token in standing { token.cancelAndWait() }
+        epoch.checkRest()
+        withExtendedLifetime(survivor) {}
+    }
+}
+
+/// A referent that shows when its deinit has begun.
+final class Mortal: WeaklyObservable {
+    let serial: UInt64
+    let lifetime = ReferentLifetime()
+    private let diaries: Diaries
+    private let canary = Atomic<UInt64>(0x600D)
+
+    init(serial: UInt64, _ diaries: Diaries) {
+        self.serial = serial
+        self.diaries = diaries
+        diaries.write { $0.births += 1 }
+    }
+
+    /// Relaxed: a wrong answer is a violation in any case.
+    var isAlive: Bool { canary.load(ordering: .relaxed) == 0x600D }
+
+    deinit {
+        checkUserCode("referent's deinit")
+        canary.store(0xDEAD, ordering: .relaxed)
+        let wasRead = diaries.write { diary in
+            diary.deaths.append(serial)
+            return diary.reading == serial
+        }
+        guard let lane = Lane.current else { return }
+        if lane.depth > 0 { lane.hit(2) }
+        if wasRead { lane.hit(3) }
+    }
+}
+
+// MARK: - What the threads do
+
+extension Lane {
+    /// Sets a property, and checks that the change is told before that is done.
+    fileprivate func set(
+        _ property: WeakObserved<Mortal>,
+        _ index: Int,
+        to referent: Mortal?,
+        _ diaries: Diaries
+    ) {
+        diaries.write { $0.settings[index] = .some(referent?.serial) }
+        if generator.oneIn(8) {
+            checkAlive(property.exchange(referent), "as the one that was replaced")
+        } else {
+            property.value = referent
+        }
+        let isTold = diaries.write { $0.settings[index] == nil }
+        check(isTold, "P2.weak-chain", "a change was not told on its thread")
+    }
+
+    /// Reads a referent; the owner may let it go meanwhile.
+    fileprivate func read(_ property: WeakObserved<Mortal>, _ owner: Place<Mortal>, _ diaries: Diaries) {
+        let referent = generator.oneIn(2) ? property.value : property.snapshot().value
+        if generator.oneIn(4) { _ = owner.exchange(nil) }
+        checkAlive(referent, "when it is read")
+        let serial = referent?.serial
+        diaries.write { $0.reading = serial }
+    }
+
+    /// Observes for a while, with callbacks that drop referents and set the property again.
+    fileprivate func watch(
+        _ property: WeakObserved<Mortal>,
+        _ index: Int,
+        _ owner: Place<Mortal>,
+        _ diaries: Diaries
+    ) {
+        let probe = ProbeReference.make(serial: uniqueSerial())
+        let capture = Capture(probe)
+        let token = property.observe(options: [.initial, .old, .new]) { change in
+            guarded(probe) { lane in
+                lane?.checkAlive(change.old.flatMap(\.self), "as the old one")
+                lane?.checkAlive(change.new.flatMap(\.self), "as the new one")
+                guard let lane, lane.depth < 3 else { return }
+                if lane.generator.oneIn(4) { _ = owner.exchange(nil) }
+                if lane.generator.oneIn(8) { lane.set(property, index, to: owner.content, diaries) }
+            }
+            withExtendedLifetime(capture) {}
+        }
+        for _ in 0..<4 {
+            let referent = Mortal(serial: uniqueSerial(), diaries)
+            set(property, index, to: referent, diaries)
+            if generator.oneIn(2) { _ = owner.exchange(referent) }
+        }
+        probe.markEnding()
+        guard generator.oneIn(2) else { return token.cancel() }
+        token.cancelAndWait()
+        probe.markDead()
+    }
+
+    /// The property goes while what it refers to lives on, and must not remember it: at rest no observation may be left.
+    fileprivate func outliveProperty(of survivor: Mortal) {
+        let token: ObservationToken
+        do {
+            let property = WeakObserved(survivor)
+            token = property.observe { _ in checkUserCode("callback") }
+            property.value = survivor
+        }
+        check(!token.isActive, "P12.inactive", "the token is active after its property's death")
+        hit(4)
+    }
+
+    /// A referent and a property of this thread's own: when the last reference is gone, all is told.
+    fileprivate func seeDeath(_ diaries: Diaries) {
+        let property = WeakObserved<Mortal>()
+        let told = Guarded<[UInt64]>([])
+        let token = property.observe { change in
+            checkUserCode("callback")
+            if case .some(.none) = change.new { told.withLock { $0.append(change.version) } }
+        }
+        let serial = uniqueSerial()
+        do {
+            let referent = Mortal(serial: serial, diaries)
+            property.value = referent
+            if generator.oneIn(2) { property.value = referent }
+        }
+        let (versions, isDead) = (told.withLock { $0 }, diaries.write { $0.deaths.last == serial })
+        check(isDead, "P11.not-retained", "a referent is alive after its last owner let it go")
+        check(
+            versions == [property.version] && property.value == nil,
+            "P12.inline-nil",
+            "after its referent's death a property is at version \(property.version), and nil was told at \(versions)"
+        )
+        withExtendedLifetime(token) {}
+    }
+
+    fileprivate func checkAlive(_ referent: Mortal?, _ moment: StaticString) {
+        check(referent?.isAlive ?? true, "P11.alive-when-read", "a referent is dead \(moment)")
+    }
+}

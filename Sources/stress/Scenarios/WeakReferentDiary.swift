@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What one thread has seen of referents and weak properties, in order.
+final class Diary {
+    /// A change of a weak property, as its first observer was told on this thread.
+    struct Entry {
+        let property: Int
+        let version: UInt64
+        let old: UInt64?
+        let new: UInt64?
+        /// Whether this thread was setting the property; otherwise a referent has died on it.
+        let isSetting: Bool
+        /// How many referents had died on this thread by then.
+        let deathsBefore: Int
+    }
+
+    var births = 0
+    /// The serial numbers of the referents that have died on this thread.
+    var deaths: [UInt64] = []
+    /// The referent that this thread has read and is about to release.
+    var reading: UInt64?
+    /// For each property what this thread is setting it to, until it is told so.
+    var settings: [UInt64??] = [nil, nil]
+    private(set) var entries: [Entry] = []
+    /// What the first observer was told instead of what this thread had set.
+    private(set) var mistake: String?
+
+    func note(_ change: Change<Mortal?>, property: Int) {
+        let (old, new) = (change.old.flatMap(\.self)?.serial, change.new.flatMap(\.self)?.serial)
+        if let set = settings[property], set != new {
+            mistake = "\(String(describing: new)) was told when \(String(describing: set)) was set"
+        }
+        entries.append(
+            Entry(
+                property: property,
+                version: change.version,
+                old: old,
+                new: new,
+                isSetting: settings[property] != nil,
+                deathsBefore: deaths.count
+            )
+        )
+        settings[property] = nil
+    }
+}
+
+/// The diaries of an epoch's threads, each its own, and one for all others.
+final class Diaries: @unchecked Sendable {
+    // Unchecked: each thread has its own; the epoch's reads them after joining those threads.
+    private let diaries: [Diary]
+    private let others = Guarded(Diary())
+
+    init(threads: Int) { diaries = (0..<threads).map { _ in Diary() } }
+
+    /// Lends the calling thread its diary.
+    func write<Result>(_ body: (Diary) -> Result) -> Result {
+        guard let lane = Lane.current else { return others.withLock { body($0) } }
+        return body(diaries[lane.index])
+    }
+
+    /// At rest.
+    var all: [Diary] { diaries + [others.withLock { $0 }] }
+}
+
+// MARK: - At rest
+
+extension Epoch {
+    /// Checks what all threads have written down, when no referent has an owner any more but the survivors.
+    func check(_ diaries: Diaries, _ properties: [WeakObserved<Mortal>], survivors: Int) {
+        guard violations.isEmpty else { return }
+        let all = diaries.all
+        for case .some(let mistake) in all.map(\.mistake) { check(false, "P2.weak-chain", mistake) }
+        let alive = all.reduce(0) { $0 + $1.births - $1.deaths.count }
+        check(alive == survivors, "P11.not-retained", "\(alive - survivors) referents without an owner are alive")
+        for (index, property) in properties.enumerated() {
+            let entries = all.enumerated().flatMap { diary, pages in
+                pages.entries.lazy.filter { $0.property == index }.map { (entry: $0, diary: diary) }
+            }.sorted { $0.entry.version < $1.entry.version }
+            check(
+                entries.map(\.entry.version).elementsEqual(1..<(property.version + 1)),
+                "P2.weak-chain",
+                "the first observer was told \(entries.count) changes of \(property.version)"
+            )
+            checkChain(entries, all)
+            check(
+                entries.last?.entry.new == nil && property.value == nil,
+                "P12.nil-once",
+                "a property's referent is dead, and its observers were not told"
+            )
+        }
+    }
+
+    private func checkChain(_ entries: [(entry: Diary.Entry, diary: Int)], _ all: [Diary]) {
+        var present: UInt64?
+        for (entry, diary) in entries {
+            guard violations.isEmpty else { return }
+            check(
+                entry.old == nil || entry.old == present,
+                "P2.weak-chain",
+                "version \(entry.version) replaced something else than what was there"
+            )
+            if entry.isSetting {
+                if entry.old == nil, present != nil { lanes.first?.hit(1) }
+            } else {
+                lanes.first?.hit(0)
+                checkDeath(of: present, entry, all[diary])
+            }
+            present = entry.new
+        }
+    }
+
+    /// A change that nobody has made: to nil, because what was there has died, before that, on the thread that tells it.
+    private func checkDeath(of referent: UInt64?, _ entry: Diary.Entry, _ diary: Diary) {
+        check(
+            referent != nil && entry.old == nil && entry.new == nil,
+            "P12.nil-once",
+            "version \(entry.version) was set by nobody and is not the death of what was there"
+        )
+        guard let referent else { return }
+        // Mostly among the last: what died there later were the referents that its callbacks had dropped.
+        check(
+            diary.deaths[..<entry.deathsBefore].reversed().contains(referent),
+            "P12.successor-stays",
+            "version \(entry.version) became nil, and what it referred to had not died on that thread"
+        )
+    }
+}

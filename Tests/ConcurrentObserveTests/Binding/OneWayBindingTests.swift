@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Testing
+
+extension Promises {
+    @Suite("Binding: one-way")
+    struct OneWayBindingTests {}
+}
+
+extension Promises.OneWayBindingTests {
+    @Test("P3 The destination takes the value at once and follows, with every kind of change")
+    func follows() {
+        let (source, destination) = (Observed(1), Observed(0))
+        let token = source.bind(to: destination)
+        #expect(destination.snapshot() == (1, 1))
+        source.value = 2
+        #expect(destination.value == 2)
+        source.modify { $0 += 1 }
+        #expect(destination.value == 3)
+        source.exchange(4)
+        #expect(destination.value == 4)
+        source.compareExchange(expected: 4, desired: 5)
+        #expect(destination.snapshot() == (5, 5))
+        // What is set on the destination lasts until the source changes, which has not heard of it.
+        destination.value = 100
+        #expect(source.snapshot() == (5, 4))
+        source.value = 6
+        #expect(destination.value == 6)
+        #expect(token.isActive)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test("P1 Observers of the destination hear one change for each of the source's")
+    func isHeard() {
+        let (source, destination) = (Observed("a"), Observed(""))
+        let told = Told<String>()
+        let tokens = [destination.observe(told, options: [.old, .new, .prior]), source.bind(to: destination)]
+        source.value = "b"
+        #expect(
+            told.lines == [
+                "prior  → - @0", "valueChanged  → a @1", "prior a → - @1", "valueChanged a → b @2",
+            ]
+        )
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P3 With a transform the destination has what it makes of the value")
+    func transforms() {
+        let (source, destination) = (Observed(7), Observed(""))
+        let token = source.bind(to: destination) { "\($0)" }
+        #expect(destination.value == "7")
+        source.value = 8
+        #expect(destination.value == "8")
+        withExtendedLifetime(token) {}
+    }
+
+    @Test("P3 Nil is a value, to and fro")
+    func optionals() {
+        let (source, destination) = (Observed<Int?>(nil), Observed<Int?>(1))
+        let length = Observed(-1)
+        let tokens = [source.bind(to: destination), source.bind(to: length) { $0 ?? 0 }]
+        #expect(destination.snapshot() == (nil, 1))
+        #expect(length.value == 0)
+        source.value = 3
+        #expect(destination.value == 3)
+        source.value = nil
+        #expect(destination.snapshot() == (nil, 3))
+        #expect(length.value == 0)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P8 Released or cancelled, it does not follow any more")
+    func ends() throws {
+        let (source, destination) = (Observed(1), Observed(0))
+        var token: ObservationToken? = source.bind(to: destination)
+        source.value = 2
+        token = nil
+        source.value = 3
+        #expect(destination.value == 2)
+        _ = source.bind(to: destination)
+        source.value = 4
+        #expect(destination.value == 3)
+        token = source.bind(to: destination)
+        token!.cancel()
+        #expect(!token!.isActive)
+        source.value = 5
+        #expect(destination.value == 4)
+        #expect(waitsForTheEnd(of: token!))
+    }
+
+    @Test("P6 A callback of the destination sets the source: the destination ends with that value")
+    func setsTheSource() {
+        let (source, destination) = (Observed(0), Observed(0))
+        let tokens = [
+            source.bind(to: destination),
+            destination.observe { change in if change.new! < 5 { source.value = change.new! + 1 } },
+        ]
+        source.value = 1
+        #expect(source.value == 5)
+        #expect(destination.value == 5)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P6 A transform and a prior delivery that set the source: the later value stays")
+    func setsTheSourceOnTheWay() {
+        let (source, destination) = (Observed(0), Observed(0))
+        let tokens = [
+            source.bind(to: destination) { value in
+                if value == 1 { source.value = 2 }
+                return value
+            },
+            destination.observe(options: .prior) { change in
+                if change.isPrior, source.value == 3 { source.value = 4 }
+            },
+        ]
+        source.value = 1
+        #expect(destination.value == 2)
+        source.value = 3
+        #expect(source.value == 4)
+        #expect(destination.value == 4)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P5 Setting the source in the body of the destination's modify traps with the property's message")
+    func trapsInModify() async throws {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let (source, destination) = (Observed(0), Observed(0))
+            let token = source.bind(to: destination)
+            destination.modify { _ in source.value = 1 }
+            withExtendedLifetime(token) {}
+        }
+        let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(message.contains("a property was set inside the body of its own modify"))
+    }
+}

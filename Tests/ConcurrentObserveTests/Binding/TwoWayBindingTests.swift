@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Testing
+
+extension Promises {
+    @Suite("Binding: two-way")
+    struct TwoWayBindingTests {}
+}
+
+extension Promises.TwoWayBindingTests {
+    @Test("P3 The right takes the left's value, the left unchanged; then both directions")
+    func bothDirections() {
+        let (left, right) = (Observed("left"), Observed("right"))
+        let (toldLeft, toldRight) = (Told<String>(), Told<String>())
+        let tokens = [
+            left.observe(toldLeft), right.observe(toldRight),
+            left.bindBidirectionally(with: right),
+        ]
+        #expect(left.snapshot() == ("left", 0))
+        #expect(right.snapshot() == ("left", 1))
+        left.value = "a"
+        #expect(right.value == "a")
+        right.value = "b"
+        #expect(left.value == "b")
+        right.modify { $0 += "c" }
+        left.exchange("d")
+        #expect(right.value == "d")
+        // Each change is heard once on each side: nothing comes back.
+        #expect(toldLeft.changes.map { $0.new } == ["a", "b", "bc", "d"])
+        #expect(toldRight.changes.map { $0.new } == ["left", "a", "b", "bc", "d"])
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P3 With transforms each side has what is made of the other; none comes back, also if they are not inverse")
+    func transforms() {
+        let (celsius, text) = (Observed(20), Observed(""))
+        let token = celsius.bindBidirectionally(
+            with: text,
+            forward: { "\($0)" },
+            backward: { Int($0) ?? -1 }
+        )
+        #expect(text.snapshot() == ("20", 1))
+        text.value = "21"
+        #expect(celsius.snapshot() == (21, 1))
+        text.value = "warm"
+        #expect(celsius.snapshot() == (-1, 2))
+        #expect(text.snapshot() == ("warm", 3))
+        celsius.value = 3
+        #expect(text.snapshot() == ("3", 4))
+        withExtendedLifetime(token) {}
+    }
+
+    @Test("P3 Nil is a value, both ways")
+    func optionals() {
+        let (left, right) = (Observed<String?>(nil), Observed<String?>("x"))
+        let token = left.bindBidirectionally(with: right)
+        #expect(right.snapshot() == (nil, 1))
+        right.value = "a value that is too long to be kept in place"
+        #expect(left.value == right.value)
+        right.value = nil
+        #expect(left.snapshot() == (nil, 2))
+        withExtendedLifetime(token) {}
+    }
+
+    @Test("P6 Callbacks of both sides set their own and the other side: both end alike")
+    func callbacksSet() {
+        for order in 0..<2 {
+            let (left, right) = (Observed(0), Observed(0))
+            var tokens: [ObservationToken] = []
+            if order == 0 { left.bindBidirectionally(with: right).store(in: &tokens) }
+            left.observe { change in if change.new! % 7 == 1 { right.value = change.new! + 1 } }.store(in: &tokens)
+            right.observe { change in if change.new! % 7 == 3 { right.value = change.new! + 1 } }.store(in: &tokens)
+            right.observe { change in if change.new! % 7 == 5 { left.value = change.new! + 1 } }.store(in: &tokens)
+            if order == 1 { left.bindBidirectionally(with: right).store(in: &tokens) }
+            for value in 1..<50 {
+                if value.isMultiple(of: 2) { left.value = value } else { right.value = value }
+                #expect(left.value == right.value, "after \(value), order \(order)")
+            }
+        }
+    }
+
+    @Test(
+        "P7 A callback of the left that blocks before the binding: both sides go on alike, and setters of the right wait for nobody"
+    )
+    func blockedBefore() throws {
+        let (left, right) = (Observed(0), Observed(0))
+        let (inside, release) = (Signal("a callback that blocks"), Signal("its release"))
+        let tokens = [
+            left.observe { change in
+                guard change.new == 1 else { return }
+                inside.happen()
+                release.hold()
+            },
+            left.bindBidirectionally(with: right),
+        ]
+        let blocked = TestThread { left.value = 1 }
+        try inside.wait()
+        right.value = 2
+        #expect(left.value == 2)
+        right.value = 3
+        #expect(left.value == 3)
+        release.happen()
+        try blocked.join()
+        #expect(left.value == 3)
+        #expect(right.value == 3)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P7 A callback of the right that blocks in a change from the left: both directions go on")
+    func blockedBehind() throws {
+        let (left, right) = (Observed(0), Observed(0))
+        let (inside, release) = (Signal("a callback that blocks"), Signal("its release"))
+        let tokens = [
+            left.bindBidirectionally(with: right),
+            right.observe { change in
+                guard change.new == 1 else { return }
+                inside.happen()
+                release.hold()
+            },
+        ]
+        let blocked = TestThread { left.value = 1 }
+        try inside.wait()
+        left.value = 2
+        #expect(right.value == 2)
+        right.value = 3
+        #expect(left.value == 3)
+        release.happen()
+        try blocked.join()
+        #expect(left.value == 3)
+        #expect(right.value == 3)
+        withExtendedLifetime(tokens) {}
+    }
+}

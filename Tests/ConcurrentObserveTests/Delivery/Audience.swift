@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+
+/// An observer that writes down what it hears and where, counts the callbacks that overlap, and blocks at one number until it is let go.
+final class Audience: Sendable {
+    private let log = Log<Heard>()
+    private let threads = Log<Int>()
+    private let inside = Counter()
+    private let overlapping = Counter()
+    private let entered = Signal("the callback")
+    private let exit = Signal("the callback's release")
+    private let hasLeft = Flag()
+
+    /// At which it blocks. No test sends it for another purpose.
+    static let blockingNumber = -1
+
+    /// - Parameter blocks: Whether it does.
+    init(blocks: Bool = true) {
+        if !blocks { hasLeft.set() }
+    }
+
+    var heard: [Heard] { log.entries }
+    var count: Int { log.count }
+    var numbers: [Int?] { heard.map(\.number) }
+    /// The threads of the callbacks, in order.
+    var callbackThreads: [Int] { threads.entries }
+    /// How many callbacks began while another one was running.
+    var overlaps: Int { overlapping.value }
+    var isInside: Bool { inside.value > 0 }
+
+    func hear(_ heard: Heard) {
+        if inside.increment() > 1 { overlapping.increment() }
+        log.append(heard)
+        threads.append(threadNumber())
+        if heard.number == Self.blockingNumber, !hasLeft.isSet {
+            entered.happen()
+            exit.hold()
+            hasLeft.set()
+        }
+        inside.add(-1)
+    }
+
+    /// Has a change made that blocks the callback, on a thread of its own, and waits until it does.
+    func block(by stage: Stage) throws -> TestThread {
+        let thread = TestThread { stage.send(Self.blockingNumber) }
+        try entered.wait()
+        return thread
+    }
+
+    /// Waits until the callback blocks.
+    func waitUntilBlocked() throws { try entered.wait() }
+
+    /// Lets the blocked callback return.
+    func release() { exit.happen() }
+
+    /// Waits until so many events have been heard.
+    func wait(for count: Int) throws {
+        try eventually("\(count) events instead of \(self.count)") { self.count >= count }
+    }
+
+    /// Waits until all that the observation was sent is dropped, or was heard: an event counts as received when its callback begins.
+    func waitUntilIdle(_ token: ObservationToken) throws {
+        try token.waitUntilIdle()
+        try wait(for: Int(token.counts.received))
+        try eventually("the end of the last callback") { !isInside }
+    }
+
+    /// What is wrong with the changes: versions that are not consecutive, old values that are not the new ones before. (P2, P4)
+    var mistakes: [String] {
+        var mistakes: [String] = []
+        let changes = heard.filter { $0.kind == .initial || $0.kind == .change }
+        for (before, after) in zip(changes, changes.dropFirst()) {
+            if after.version != before.version + 1 { mistakes.append("after @\(before.version): \(after)") }
+            if let old = after.old, old != before.number { mistakes.append("after \(before): \(after)") }
+        }
+        return mistakes
+    }
+}
+
+extension ObservationToken {
+    /// The counts of a delivery that is not inline.
+    var counts: DeliveryCounts { deliveryCounts! }
+
+    /// Waits until nothing is pending.
+    func waitUntilIdle() throws { try eventually("\(counts) to be all delivered") { counts.pending == 0 } }
+}
+
+extension DeliveryCounts {
+    /// Sent, received, dropped.
+    var parts: [UInt64] { [sent, received, dropped] }
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Dispatch
+import Testing
+
+extension Promises {
+    @Suite("Deliveries: races found in review")
+    struct ReviewedRacesTests {}
+}
+
+/// An actor that has nothing to do but to be called.
+private actor Bystander {}
+
+private final class Leaf: ConcurrentObservable { let life = Observed<Life?>(nil) }
+private final class Root: ConcurrentObservable { let leaf = Observed(Leaf()) }
+
+/// A serial queue that is busy until it is let go.
+private struct BusyQueue {
+    let queue = DispatchQueue(label: "busy")
+
+    /// Has the queue wait for `gate`, after all that it has to do already. Returns what happens when it has got there.
+    func block(until gate: Signal) -> Signal {
+        let reached = Signal("the queue's turn")
+        queue.async {
+            reached.happen()
+            gate.hold()
+        }
+        return reached
+    }
+}
+
+// MARK: - The end before the beginning
+
+extension Promises.ReviewedRacesTests {
+    @Test("P8 Ending all of an owner's observations while one is registered ends no other, on the source or elsewhere")
+    func endsWhileItBegins() async {
+        // In a process of its own: it used to write where it must not.
+        await #expect(processExitsWith: .success) {
+            let (property, registry, owner) = (Observed(0), ObserverRegistry<Int>(), Mortal(Counter()))
+            let (heard, done) = (Counter(), Flag())
+            let bystanders = [
+                property.observe { (_: Change<Int>) in heard.increment() }, registry.observe { _ in heard.increment() },
+            ]
+            let ending = TestThread { while !done.isSet { ObservationToken.cancelAll(ownedBy: owner) } }
+            for number in 1...8_000 {
+                let tokens = [
+                    property.observe(owner: owner, delivery: .serial()) { _, _ in },
+                    registry.observe(owner: owner, delivery: .serial()) { _, _ in },
+                ]
+                property.value = number
+                registry.notify(number)
+                check(heard.value == 2 * number, "\(heard.value) were heard of \(2 * number)")
+                withExtendedLifetime(tokens) {}
+            }
+            done.set()
+            try ending.join()
+            try Process.settle()
+            check(registry.count == 1, "\(registry.count) observers are left")
+            check(ConcurrentObserveDiagnostics.current().liveObservers == 2, "observers of the library's are left")
+            withExtendedLifetime(bystanders) {}
+        }
+    }
+}
+
+// MARK: - What is left of a batch
+
+extension Promises.ReviewedRacesTests {
+    @Test("P8 P14 What waits for the queue's next turn is dropped with the observation, not when the queue has time")
+    func betweenTurns() throws {
+        let (lives, queue, heard) = (Lives(), BusyQueue(), Counter())
+        let (first, second) = (Signal("the first gate"), Signal("the second gate"))
+        let property = Observed<Life?>(nil)
+        try queue.block(until: first).wait()
+        let token = property.observe(options: .new, delivery: .queue(queue.queue)) { (_: Change<Life?>) in
+            heard.increment()
+        }
+        for _ in 0..<1000 { property.value = lives.make() }
+        property.value = nil
+        // Comes between the first turn and the next.
+        let reached = queue.block(until: second)
+        first.happen()
+        try reached.wait()
+        let received = heard.value
+        #expect(received > 0 && received < 1000)
+        token.cancel()
+        try lives.waitUntilNoneIsLeft()
+        let counts = try #require(token.deliveryCounts)
+        #expect(counts.received == UInt64(received) && counts.dropped == 1001 - UInt64(received))
+        second.happen()
+        try Process.settle()
+        #expect(heard.value == received)
+    }
+
+    @Test("P1 What waits for the next turn of an actor that dies is counted as dropped")
+    func actorDiesBetweenTurns() throws {
+        let (heard, entered, gate) = (Counter(), Signal("the first callback"), Signal("the gate"))
+        let property = Observed(0)
+        let listener = Slot(Bystander())
+        let token = property.observe(on: listener.value!) { _, _ in
+            guard heard.increment() == 1 else { return }
+            entered.happen()
+            gate.hold()
+        }
+        property.value = 1
+        try entered.wait()
+        for number in 2...1000 { property.value = number }
+        listener.clear()
+        gate.happen()
+        try eventually("the end") { !token.isActive }
+        try eventually("the end of what is pending") { token.deliveryCounts!.pending == 0 }
+        #expect(token.deliveryCounts!.sent == 1000)
+        #expect(heard.value < 1000)
+    }
+
+    @Test("P1 The serialising actor's counts learn what was dropped after the end")
+    func countsOfTheEnded() throws {
+        for _ in 0..<5 {
+            let (heard, entered, gate) = (Counter(), Signal("the first callback"), Signal("the gate"))
+            let (actor, property) = (ObservationActor(), Observed(0))
+            let token = actor.observe(property) { _ in
+                guard heard.increment() == 1 else { return }
+                entered.happen()
+                gate.hold()
+            }
+            property.value = 1
+            try entered.wait()
+            for number in 2...50_000 { property.value = number }
+            gate.happen()
+            try eventually("some callbacks") { heard.value > 2 }
+            token.cancel()
+            try eventually("the end of what is pending") { token.deliveryCounts!.pending == 0 }
+            try eventually("the same in the actor's counts") { actor.deliveryCounts.pending == 0 }
+            #expect(actor.deliveryCounts == token.deliveryCounts)
+        }
+    }
+}
+
+// MARK: - What is dropped
+
+extension Promises.ReviewedRacesTests {
+    @Test("P7 The end of a dropped value, which blocks, keeps no other observer from hearing the change")
+    func blockedEndOfADroppedValue() throws {
+        let (lives, gate, entered) = (Lives(), Signal("the gate"), Signal("the deinit"))
+        let (property, queue, heard) = (Observed<Life?>(nil), BusyQueue(), Counter())
+        let queueGate = Signal("the queue's gate")
+        try queue.block(until: queueGate).wait()
+        let tokens = [
+            property.observe(options: .new, delivery: .queue(queue.queue, .droppingOldest(2))) { (_: Change<Life?>) in
+            },
+            property.observe(options: .new, delivery: .queue(DispatchQueue(label: "idle"))) { (_: Change<Life?>) in
+                heard.increment()
+            },
+        ]
+        property.value = lives.make {
+            entered.happen()
+            gate.hold()
+        }
+        property.value = nil
+        try eventually("two changes") { heard.value == 2 }
+        // From here on the first queue's mailbox alone keeps the value.
+        try Process.settle()
+        let setter = TestThread { property.value = nil }
+        try entered.wait()
+        try eventually("the third change") { heard.value == 3 }
+        gate.happen()
+        try setter.join()
+        queueGate.happen()
+        try lives.waitUntilNoneIsLeft()
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P5 What a mailbox drops of a path's changes that came early is destroyed under no lock")
+    func droppedAmongTheEarly() throws {
+        let (lives, gate, entered) = (Lives(), Signal("the gate"), Signal("the first callback"))
+        let (root, queue, queueGate) = (Root(), BusyQueue(), Signal("the queue's gate"))
+        let leaf = root.leaf.value
+        try queue.block(until: queueGate).wait()
+        let blocking = leaf.life.observe { (change: Change<Life?>) in
+            guard change.version == 1 else { return }
+            entered.happen()
+            gate.hold()
+        }
+        let token = root.observe(\.leaf.life, delivery: .queue(queue.queue, .droppingNewest(1))) { _ in }
+        let setter = TestThread { leaf.life.value = nil }
+        try entered.wait()
+        let isDone = Flag()
+        // Sets the property as it dies: that waits for the lock, if one is held.
+        leaf.life.value = lives.make {
+            leaf.life.value = nil
+            isDone.set()
+        }
+        leaf.life.value = nil
+        gate.happen()
+        try eventually("the end of the dropped value") { isDone.isSet }
+        try setter.join()
+        queueGate.happen()
+        withExtendedLifetime((blocking, token)) {}
+    }
+}
+
+// MARK: - Fork
+
+extension Promises.ReviewedRacesTests {
+    @Test("P18 The child may set a property whose changes another thread was delivering at the fork")
+    func forkWhileDelivering() async {
+        await #expect(processExitsWith: .success) {
+            for _ in 0..<20 {
+                let property = Observed(0)
+                let token = property.observe(
+                    delivery: .queue(DispatchQueue(label: "delivery"), .droppingOldest(100_000))
+                ) { (_: Change<Int>) in }
+                for number in 1...20_000 { property.value = number }
+                let status = inChild {
+                    Process.limitLife(seconds: 5)
+                    property.value = -1
+                    return property.value == -1
+                }
+                check(status == 0, "the child: \(status)")
+                token.cancel()
+            }
+        }
+    }
+}

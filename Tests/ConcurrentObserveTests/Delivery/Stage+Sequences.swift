@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+
+extension Stage {
+    /// The numbers as an asynchronous sequence; of a registry its events.
+    func numbers(includingInitial: Bool = false, buffering: Buffering = .unbounded) -> ObservationSequence<Int> {
+        switch origin {
+        case .property: property.value!.values(includingInitial: includingInitial, buffering: buffering)
+        case .path:
+            car.value!.values(\.axle.wheel.pressure, includingInitial: includingInitial, buffering: buffering)
+        case .registry: registry.value!.events(buffering: buffering)
+        }
+    }
+
+    /// The changes as an asynchronous sequence: no registry's.
+    func changes(
+        options: ObservationOptions = [.old, .new],
+        buffering: Buffering = .unbounded
+    ) -> ObservationSequence<Change<Int>> {
+        origin == .property
+            ? property.value!.changes(options: options, buffering: buffering)
+            : car.value!.changes(\.axle.wheel.pressure, options: options, buffering: buffering)
+    }
+}
+
+extension ObservationSequence.Iterator {
+    /// The next so many elements, or those up to the end.
+    mutating func next(_ count: Int) async -> [Element] {
+        var elements: [Element] = []
+        while elements.count < count, let element = await next() { elements.append(element) }
+        return elements
+    }
+
+    /// All up to the end.
+    mutating func rest() async -> [Element] { await next(.max) }
+}
+
+/// A task that goes through a sequence and writes down what comes.
+final class Consumer<Element: Sendable>: Sendable {
+    private let log = Log<Element>()
+    private let hasEnded = Flag()
+    private let task: Task<Void, Never>
+
+    /// - Parameter isReady: Happens when the iterator has been made.
+    init(_ sequence: ObservationSequence<Element>) throws {
+        let isReady = Signal("an iterator")
+        task = Task.detached { [log, hasEnded] in
+            var iterator = sequence.makeAsyncIterator()
+            isReady.happen()
+            while let element = await iterator.next() { log.append(element) }
+            // Once it has ended, it has for good.
+            if await iterator.next() == nil { hasEnded.set() }
+        }
+        try isReady.wait()
+    }
+
+    var elements: [Element] { log.entries }
+    var isOver: Bool { hasEnded.isSet }
+
+    func cancel() { task.cancel() }
+
+    /// Waits for the end of the sequence.
+    func wait() async throws { try await eventuallyAsync("the end of a sequence") { isOver } }
+}

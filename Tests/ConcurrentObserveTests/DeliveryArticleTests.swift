@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Dispatch
+import FoundationEssentials
+import Testing
+
+extension Promises {
+    @Suite("The article about deliveries")
+    struct DeliveryArticleTests {}
+}
+
+// MARK: - The article
+
+extension Promises.DeliveryArticleTests {
+    @Test("Each line of its code stands in the code below, which compiles and runs")
+    func code() throws {
+        let source = try String(contentsOfFile: #filePath, encoding: .utf8)
+        let root = #filePath.components(separatedBy: "/Tests/").dropLast().joined(separator: "/Tests/")
+        let article = try String(
+            contentsOfFile: root + "/Sources/ConcurrentObserve/ConcurrentObserve.docc/ChoosingADelivery.md",
+            encoding: .utf8
+        )
+        // Code alone, and nothing above it.
+        let code = source.components(separatedBy: "// MARK: - The article's code").last!
+            .split(separator: "\n").filter { !$0.contains("//") }.joined(separator: "\n").withoutSpace
+        // Every other part is between two fences.
+        let parts = article.components(separatedBy: "```")
+        let lines = stride(from: 1, to: parts.count, by: 2).flatMap { parts[$0].split(separator: "\n").dropFirst() }
+        #expect(lines.count >= 8)
+        for line in lines { #expect(code.contains(line.withoutSpace), "\(line) is not in the test") }
+    }
+}
+
+extension StringProtocol {
+    fileprivate var withoutSpace: String { String(filter { !$0.isWhitespace }) }
+}
+
+// MARK: - The model
+
+extension Promises.DeliveryArticleTests {
+    fileprivate final class Car: ConcurrentObservable {
+        let name = Observed("Beetle")
+        let mileage = Observed(0)
+    }
+
+    fileprivate final class Meter: Sendable {
+        let heard = Observed(0)
+
+        func add(_ miles: Int) { heard.value = miles }
+        func note(_ name: String) { heard.modify { $0 += name.count } }
+    }
+
+    fileprivate actor Dashboard {
+        let meter: Meter
+
+        init(_ meter: Meter) { self.meter = meter }
+
+        func show(_ miles: Int) { meter.add(miles) }
+        func store(_ miles: Int) { meter.add(miles) }
+    }
+
+    @MainActor fileprivate final class Screen {
+        let meter: Meter
+
+        nonisolated init(_ meter: Meter) { self.meter = meter }
+
+        func show(_ miles: Int) { meter.add(miles) }
+    }
+
+    /// Changes the car, and returns when that was heard.
+    private func hearsOfChange(_ car: Car, _ meter: Meter) async {
+        let values = meter.heard.values(includingInitial: true)
+        car.mileage.value = 7
+        for await heard in values where heard == 7 { break }
+        meter.heard.value = 0
+    }
+}
+
+// MARK: - The article's code
+
+// swift-format-ignore
+extension Promises.DeliveryArticleTests {
+    @Test("Inline, serial, queue")
+    func threads() async {
+        let (car, meter, queue) = (Car(), Meter(), DispatchQueue(label: "meter"))
+        do {
+            let token = car.mileage.observe { change in meter.add(change.new ?? 0) }
+            await hearsOfChange(car, meter)
+            token.cancel()
+        }
+        do {
+            let token = car.mileage.observe(delivery: .serial()) { change in meter.add(change.new ?? 0) }
+            await hearsOfChange(car, meter)
+            token.cancel()
+        }
+        do {
+            let token = car.mileage.observe(delivery: .queue(queue, .droppingOldest(100))) { change in meter.add(change.new ?? 0) }
+            await hearsOfChange(car, meter)
+            token.cancel()
+        }
+    }
+
+    @Test("An actor, an isolated closure, the serialising actor")
+    func actors() async {
+        let (car, meter) = (Car(), Meter())
+        let (dashboard, screen) = (Dashboard(meter), Screen(meter))
+        do {
+            let token = car.mileage.observe(on: dashboard, buffering: .latest) { dashboard, change in dashboard.show(change.new ?? 0) }
+            await hearsOfChange(car, meter)
+            token.cancel()
+        }
+        do {
+            let token = car.mileage.observe(buffering: .unbounded) { @MainActor change in screen.show(change.new ?? 0) }
+            await hearsOfChange(car, meter)
+            token.cancel()
+        }
+        let log = ObservationActor(buffering: .droppingNewest(1_000))
+        let tokens = [log.observe(car.mileage) { change in meter.add(change.new ?? 0) }, log.observe(car, \.name) { change in meter.note(change.new ?? "") }]
+        await hearsOfChange(car, meter)
+        for token in tokens { token.cancel() }
+    }
+
+    @Test("A sequence")
+    func sequence() async {
+        let (car, meter) = (Car(), Meter())
+        let dashboard = Dashboard(meter)
+        let task = Task { for await miles in car.mileage.values(buffering: .latest) { await dashboard.store(miles) } }
+        while meter.heard.value == 0 {
+            car.mileage.modify { $0 += 1 }
+            await Task.yield()
+        }
+        task.cancel()
+        await task.value
+    }
+}

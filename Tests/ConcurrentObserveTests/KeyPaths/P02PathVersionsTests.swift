@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Testing
+
+extension Promises {
+    @Suite("P2, P3 Versions of paths")
+    struct P02PathVersionsTests {}
+}
+
+// MARK: - One writer
+
+extension Promises.P02PathVersionsTests {
+    @Test("P2 One writer: versions 1, 2, 3, …, each beginning with the value that the one before has left")
+    func oneWriter() {
+        let fleet = Fleet(Car(0))
+        let told = Told<Int>()
+        let token = fleet.observe(\.car.axle.wheel.pressure, told)
+        for number in 1...200 {
+            switch number % 7 {
+            case 0: fleet.car.value = Car(number)
+            case 1: fleet.car.value.axle.value = Axle(number)
+            case 2: fleet.car.value.axle.value.wheel.value = Wheel(number)
+            default: fleet.car.value.setPressure(number)
+            }
+        }
+        #expect(told.mistakes(from: 0).isEmpty)
+        #expect(told.chain.compactMap(\.new) == Array(1...200))
+        withExtendedLifetime(token) {}
+    }
+
+    @Test("P2 A path's versions are its own: those of the end, changed long before, do not show")
+    func ownVersions() {
+        let car = Car(0)
+        for number in 1...9 { car.setPressure(number) }
+        let told = Told<Int>()
+        let token = car.observe(\.axle.wheel.pressure, told)
+        car.setPressure(10)
+        let other = Axle(0)
+        for number in 1...5 { other.wheel.value.pressure.value = number }
+        car.axle.value = other
+        car.setPressure(11)
+        #expect(told.lines.map { $0.suffix(2) } == ["@1", "@2", "@3"])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test("P2 A step is replaced in the body of the end's own modify: that change belongs to the path no more")
+    func replacedInBody() {
+        let car = Car(1)
+        let told = Told<Int>()
+        let token = car.observe(\.axle.wheel.pressure, told)
+        let old = car.axle.value.wheel.value
+        old.pressure.modify { pressure in
+            car.axle.value.wheel.value = Wheel(10)
+            pressure = 2
+        }
+        car.setPressure(11)
+        #expect(told.lines == ["pathChanged(depth: 1) 1 → 10 @1", "valueChanged 10 → 11 @2"])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test("P2 The same, led to the same end again: the body's change is the path's, after the replacement")
+    func replacedBySameInBody() {
+        let car = Car(1)
+        let told = Told<Int>()
+        let token = car.observe(\.axle.wheel.pressure, told)
+        let wheel = car.axle.value.wheel.value
+        wheel.pressure.modify { pressure in
+            car.axle.value = Axle(wheel)
+            pressure = 2
+        }
+        #expect(told.lines == ["pathChanged(depth: 0) 1 → 1 @1", "valueChanged 1 → 2 @2"])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test("P2 Another thread replaces a step while the body of the end's modify runs, and does not wait for it")
+    func replacedByAnotherDuringBody() throws {
+        let car = Car(1)
+        let told = Told<Int>()
+        let token = car.observe(\.axle.wheel.pressure, told)
+        let wheel = car.axle.value.wheel.value
+        let hasReplaced = Log<Bool>()
+        wheel.pressure.modify { pressure in
+            hasReplaced.append(anotherThreadFinishes { car.axle.value = Axle(10) })
+            hasReplaced.append(anotherThreadFinishes { car.axle.value.wheel.value = wheel })
+            hasReplaced.append(anotherThreadFinishes { car.axle.value = Axle(20) })
+            pressure = 2
+        }
+        #expect(hasReplaced.entries == [true, true, true])
+        #expect(
+            told.lines == [
+                "pathChanged(depth: 0) 1 → 10 @1", "pathChanged(depth: 1) 10 → 1 @2",
+                "pathChanged(depth: 0) 1 → 20 @3",
+            ]
+        )
+        withExtendedLifetime(token) {}
+    }
+}
+
+// MARK: - Several writers
+
+extension Promises.P02PathVersionsTests {
+    @Test(
+        "P2 P3 Writers of all steps: one chain without gaps, and the last word is the present value",
+        arguments: 2...4
+    )
+    func manyWriters(threads: Int) throws {
+        for _ in 0..<8 {
+            let wheels = (0..<3).map { Wheel(-1 - $0) }
+            let fleet = Fleet(Car(Axle(wheels[0])))
+            let told = (0..<3).map { _ in Told<Int>() }
+            let tokens = told.map { fleet.observe(\.car.axle.wheel.pressure, $0) }
+            try onThreads(threads) { thread in
+                for round in 0..<150 {
+                    let number = thread * 1000 + round
+                    let wheel = wheels[number * 7 % 3]
+                    switch number * 13 % 16 {
+                    case 0: fleet.car.value = Car(Axle(wheel))
+                    case 1: fleet.car.value.axle.value = Axle(wheel)
+                    case 2, 3: fleet.car.value.axle.value.wheel.value = wheel
+                    case 4:
+                        wheel.pressure.modify { pressure in
+                            fleet.car.value.axle.value.wheel.value = wheel
+                            pressure = number
+                        }
+                    default: wheel.pressure.modify { $0 = number }
+                    }
+                }
+            }
+            // Replacements that kept racing are told by the library.
+            try Process.settle()
+            let present = fleet.car.value.pressure
+            for told in told {
+                #expect(told.mistakes(from: -1).isEmpty)
+                #expect(told.chain.last?.new == present)
+            }
+            withExtendedLifetime(tokens) {}
+        }
+    }
+
+    @Test("P2 P3 The same with a step that is nil now and then")
+    func manyWritersAndNil() throws {
+        for _ in 0..<15 {
+            let axle = Axle(0)
+            let car = Car(Axle(1), second: axle)
+            let told = Told<Int?>()
+            let token = car.observe(\.second.wheel.pressure, told)
+            try onThreads(3) { thread in
+                for round in 0..<120 {
+                    switch (thread, round % 4) {
+                    case (0, 0): car.second.value = nil
+                    case (0, _): car.second.value = axle
+                    case (1, 0): axle.wheel.value = Wheel(round)
+                    default: axle.wheel.value.pressure.value = thread * 1000 + round
+                    }
+                }
+            }
+            try Process.settle()
+            #expect(told.mistakes(from: 0).isEmpty)
+            #expect(told.chain.last?.new == car.second.value?.wheel.value.pressure.value)
+            withExtendedLifetime(token) {}
+        }
+    }
+
+    @Test("P1 P2 Writers of the end alone: every change of every one, exactly once")
+    func writersOfTheEnd() throws {
+        let car = Car(0)
+        let told = Told<Int>()
+        let token = car.observe(\.axle.wheel.pressure, told)
+        try onThreads(3) { _ in
+            for _ in 0..<1000 { car.axle.value.wheel.value.pressure.modify { $0 += 1 } }
+        }
+        #expect(told.count == 3000)
+        #expect(told.chain.compactMap(\.new) == Array(1...3000))
+        #expect(told.mistakes(from: 0).isEmpty)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test("P1 One writer replaces steps, others change the end: each replacement is heard")
+    func replacementsOfOneWriter() throws {
+        let car = Car(0)
+        let told = Told<Int>()
+        let token = car.observe(\.axle.wheel.pressure, told)
+        let writers = Hammer(threads: 2) { car.axle.value.wheel.value.pressure.modify { $0 += 1 } }
+        try writers.waitUntilWarm()
+        for round in 0..<300 {
+            if round.isMultiple(of: 2) {
+                car.axle.value = Axle(round)
+            } else {
+                car.axle.value.wheel.value = Wheel(round)
+            }
+        }
+        try writers.stop()
+        let depths = told.chain.compactMap { change in
+            if case .pathChanged(let depth) = change.reason { depth } else { nil }
+        }
+        #expect(depths == (0..<300).map { $0 % 2 })
+        #expect(told.mistakes(from: 0).isEmpty)
+        #expect(told.chain.last?.new == car.pressure)
+        withExtendedLifetime(token) {}
+        try Process.settle()
+    }
+}

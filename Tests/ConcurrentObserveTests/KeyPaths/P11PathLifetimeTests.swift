@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Testing
+
+extension Promises {
+    @Suite("P11, P13 What paths keep, and their owners")
+    struct P11PathLifetimeTests {}
+}
+
+extension Promises.P11PathLifetimeTests {
+    @Test("P11 Neither observation, token nor handle keeps the root, or the objects on the way")
+    func root() throws {
+        let lives = Lives()
+        let car = Slot(Car(Axle(Wheel(1, life: lives.make()), life: lives.make()), life: lives.make()))
+        let told = Told<Int>()
+        let handle = Slot<ObservationHandle>()
+        let tokens = [
+            car.value!.observe(\.axle.wheel.pressure, told, options: [.initial, .prior, .old, .new]),
+            car.value!.observe(\.axle.wheel.pressure) { _, observation in handle.put(observation) },
+            car.value!.observe(all: \.name, \.axle.wheel.pressure) { _, _, _ in },
+        ]
+        car.value!.setPressure(2)
+        let weak = Weak(car.value!)
+        car.clear()
+        #expect(weak.object == nil)
+        #expect(tokens.allSatisfy { !$0.isActive })
+        #expect(handle.value?.isActive == false)
+        try lives.waitUntilNoneIsLeft()
+    }
+
+    @Test("P11 P14 What is replaced goes, at each step, while the path goes on")
+    func intermediates() throws {
+        let lives = Lives()
+        let fleet = Fleet(Car(Axle(Wheel(1, life: lives.make()), life: lives.make()), life: lives.make()))
+        let told = Told<Int>()
+        let token = fleet.observe(\.car.axle.wheel.pressure, told)
+        for round in 0..<20 {
+            let wheel = Wheel(round, life: lives.make())
+            switch round % 3 {
+            case 0: fleet.car.value.axle.value.wheel.value = wheel
+            case 1: fleet.car.value.axle.value = Axle(wheel, life: lives.make())
+            default: fleet.car.value = Car(Axle(wheel, life: lives.make()), life: lives.make())
+            }
+            // One of each.
+            try eventually("the end of what was replaced") { lives.alive == 3 }
+        }
+        fleet.car.value = Car(0)
+        try lives.waitUntilNoneIsLeft()
+        #expect(told.count == 21)
+        #expect(token.isActive)
+    }
+
+    @Test("P11 Values of the end are not kept either, nor is anything when the observation has ended")
+    func values() throws {
+        let lives = Lives()
+        let box = Trunk(lives.make())
+        let root = Garage(box)
+        let token = root.observe(\.trunk.content, options: []) { (_: Change<Life>) in }
+        for _ in 0..<5 { box.content.value = lives.make() }
+        try eventually("the end of what was replaced") { lives.alive == 1 }
+        root.trunk.value = Trunk(lives.make())
+        #expect(lives.alive >= 1)
+        token.cancelAndWait()
+        root.trunk.value = Trunk(Lives().make())
+        withExtendedLifetime(box) {}
+        _ = consume box
+        try lives.waitUntilNoneIsLeft()
+    }
+
+    @Test("P11 A root that its own closure captures is freed when the observation ends")
+    func cycle() throws {
+        let lives = Lives()
+        let token: ObservationToken
+        do {
+            let car = Car(Axle(1), life: lives.make())
+            token = car.observe(\.axle.wheel.pressure) { (_: Change<Int>) in _ = car.name.value }
+        }
+        #expect(lives.alive == 1)
+        token.cancel()
+        try lives.waitUntilNoneIsLeft()
+    }
+}
+
+// MARK: - Owners
+
+extension Promises.P11PathLifetimeTests {
+    @Test("P13 The closure receives its owner for as long as it lives, in each delivery, and nothing afterwards")
+    func owner() throws {
+        let lives = Lives()
+        let car = Car(1)
+        let told = Told<Int>()
+        let ends = Log<ObservationEnd>()
+        let owner = Slot(lives.make())
+        let token = car.observe(\.axle.wheel.pressure, owner: owner.value!, options: [.initial, .old, .new]) {
+            owner,
+            change in
+            owner.touch()
+            told.append(change)
+        }
+        token.onEnd { ends.append($0) }
+        car.setPressure(2)
+        car.axle.value = Axle(3)
+        #expect(
+            told.lines == ["initial - → 1 @0", "valueChanged 1 → 2 @1", "pathChanged(depth: 0) 2 → 3 @2"]
+        )
+        owner.clear()
+        #expect(lives.alive == 0)
+        car.setPressure(4)
+        car.axle.value.wheel.value = Wheel(5)
+        #expect(told.count == 3)
+        #expect(!token.isActive)
+        try eventually("the end") { ends.count > 0 }
+        #expect(ends.entries == [.ownerDeleted])
+    }
+
+    @Test("P13 Once the owner's deinit has begun it is not called any more, not even by it")
+    func notDuringDeinit() {
+        let car = Car(0)
+        let begun = Flag()
+        let late = Counter()
+        let owner = Slot(
+            Lives().make {
+                begun.set()
+                car.setPressure(1)
+                car.axle.value = Axle(2)
+            }
+        )
+        let token = car.observe(\.axle.wheel.pressure, owner: owner.value!, options: [.prior, .new]) { _, _ in
+            if begun.isSet { late.increment() }
+        }
+        owner.clear()
+        #expect(begun.isSet)
+        #expect(late.value == 0)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test("P13 drain notices the dead owner of a quiet path; a living one hears the root's end")
+    func quiet() throws {
+        let car = Slot(Car(0))
+        let ends = Log<ObservationEnd>()
+        let told = Told<Int>()
+        let (dead, living) = (Slot(Lives().make()), Lives().make())
+        let tokens = [dead.value!, living].map { owner in
+            car.value!.observe(\.axle.wheel.pressure, owner: owner) { _, change in told.append(change) }
+        }
+        tokens[0].onEnd { ends.append($0) }
+        dead.clear()
+        try Process.settle()
+        try eventually("the end") { ends.count > 0 }
+        #expect(ends.entries == [.ownerDeleted])
+        car.clear()
+        #expect(told.lines == ["sourceDeleted 0 → - @0"])
+        withExtendedLifetime((tokens, living)) {}
+    }
+
+    @Test("P13 An object that observes a path from itself dies, and the path with it")
+    func selfObserving() throws {
+        let lives = Lives()
+        let told = Told<Int>()
+        do {
+            let watcher = SelfObserving(lives.make(), told)
+            watcher.car.value.setPressure(1)
+            watcher.car.value.axle.value = Axle(2)
+            #expect(told.chain.map(\.new) == [1, 2])
+        }
+        try lives.waitUntilNoneIsLeft()
+        #expect(told.count == 2)
+    }
+}
+
+private final class SelfObserving: ConcurrentObservable {
+    let car = Observed(Car(0))
+    private let life: Life
+    private let tokens = Log<ObservationToken>()
+
+    init(_ life: Life, _ told: Told<Int>) {
+        self.life = life
+        tokens.append(observe(\.car.axle.wheel.pressure, owner: self) { _, change in told.append(change) })
+    }
+}
+
+private final class Trunk: ConcurrentObservable {
+    let content: Observed<Life>
+    init(_ content: Life) { self.content = Observed(content) }
+}
+
+private final class Garage: ConcurrentObservable {
+    let trunk: Observed<Trunk>
+    init(_ trunk: Trunk) { self.trunk = Observed(trunk) }
+}

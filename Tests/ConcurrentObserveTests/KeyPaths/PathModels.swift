@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+
+/// Where the paths of the tests end.
+final class Wheel: ConcurrentObservable {
+    let pressure: Observed<Int>
+    let warning: Observed<String?>
+    private let life: Life?
+
+    init(_ pressure: Int, warning: String? = nil, life: Life? = nil) {
+        self.pressure = Observed(pressure)
+        self.warning = Observed(warning)
+        self.life = life
+    }
+}
+
+final class Axle: ConcurrentObservable {
+    let wheel: Observed<Wheel>
+    let spare: Observed<Wheel?>
+    private let life: Life?
+
+    init(_ wheel: Wheel, spare: Wheel? = nil, life: Life? = nil) {
+        self.wheel = Observed(wheel)
+        self.spare = Observed(spare)
+        self.life = life
+    }
+
+    convenience init(_ pressure: Int) { self.init(Wheel(pressure)) }
+}
+
+final class Car: ConcurrentObservable {
+    let name = Observed("Beetle")
+    let mileage = Observed(0)
+    let axle: Observed<Axle>
+    let second: Observed<Axle?>
+    private let life: Life?
+
+    init(_ axle: Axle, second: Axle? = nil, life: Life? = nil) {
+        self.axle = Observed(axle)
+        self.second = Observed(second)
+        self.life = life
+    }
+
+    convenience init(_ pressure: Int) { self.init(Axle(pressure)) }
+}
+
+final class Fleet: ConcurrentObservable {
+    let car: Observed<Car>
+    let best: Observed<Car?>
+
+    init(_ car: Car, best: Car? = nil) {
+        self.car = Observed(car)
+        self.best = Observed(best)
+    }
+}
+
+extension Car {
+    /// Sets the property that `\.axle.wheel.pressure` leads to at the moment.
+    func setPressure(_ pressure: Int) { axle.value.wheel.value.pressure.value = pressure }
+
+    /// The present value of that path.
+    var pressure: Int { axle.value.wheel.value.pressure.value }
+}
+
+extension ConcurrentObservable {
+    /// Observes a path with everything written down in `told`.
+    func observe<Value: Sendable>(
+        _ path: PathTo<Self, Value>,
+        _ told: Told<Value>,
+        options: ObservationOptions = [.old, .new]
+    ) -> ObservationToken {
+        observe(path, options: options) { (change: Change<Value>) in told.append(change) }
+    }
+}
+
+extension Told where Value: Equatable {
+    /// The changes of a path in the order of their versions: no initial delivery, no prior one, no end.
+    var chain: [Change<Value>] {
+        changes.filter { $0.reason != .initial && $0.reason != .sourceDeleted && !$0.isPrior }
+            .sorted { $0.version < $1.version }
+    }
+
+    /// What is wrong with the chain: versions 1, 2, 3, …, each once, each beginning where the one before has ended. (P2)
+    ///
+    /// - Parameter first: The value at the registration.
+    func mistakes(from first: Value) -> [String] {
+        var mistakes: [String] = []
+        var before = first
+        for (index, change) in chain.enumerated() {
+            if change.version != UInt64(index) + 1 { mistakes.append("number \(index + 1): \(change.line)") }
+            if change.old != before { mistakes.append("after \(before): \(change.line)") }
+            if let new = change.new { before = new } else { mistakes.append("no new value: \(change.line)") }
+        }
+        return mistakes
+    }
+}
+
+/// A model whose parts do what a test wants when a path is wired to them.
+final class Gauge: ConcurrentObservable {
+    let part: Observed<Part>
+    let other: Observed<Gauge?>
+
+    init(_ part: Part, other: Gauge? = nil) {
+        self.part = Observed(part)
+        self.other = Observed(other)
+    }
+
+    final class Part: ConcurrentObservable {
+        let number: Observed<Int>
+        private let atWiring: Slot<@Sendable () -> Void>
+
+        /// - Parameter atWiring: Called once, when a path is wired to the object.
+        init(_ number: Int, atWiring: (@Sendable () -> Void)? = nil) {
+            self.number = Observed(number)
+            self.atWiring = Slot(atWiring)
+        }
+
+        var observedProperties: Part {
+            if let atWiring = atWiring.take() { atWiring() }
+            return self
+        }
+    }
+}

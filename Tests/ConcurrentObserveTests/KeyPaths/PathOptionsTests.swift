@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Testing
+
+extension Promises {
+    @Suite("P1, P4 What an observer of a path hears")
+    struct PathOptionsTests {}
+}
+
+extension Promises.PathOptionsTests {
+    @Test("P1 Old and new values are delivered as asked for, of every change and of the end", arguments: 0..<4)
+    func sides(bits: Int) {
+        let (old, new) = (bits & 1 != 0, bits & 2 != 0)
+        var options: ObservationOptions = []
+        if old { options.insert(.old) }
+        if new { options.insert(.new) }
+        let car = Slot(Car(Axle(1), second: Axle(5)))
+        let (told, second) = (Told<Int>(), Told<Int?>())
+        let tokens = [
+            car.value!.observe(\.axle.wheel.pressure, told, options: options),
+            car.value!.observe(\.second.wheel.pressure, second, options: options),
+        ]
+        car.value!.setPressure(2)
+        car.value!.axle.value = Axle(3)
+        car.value!.second.value = nil
+        car.clear()
+        func side(_ isTold: Bool, _ value: String) -> String { isTold ? value : "-" }
+        #expect(
+            told.lines == [
+                "valueChanged \(side(old, "1")) → \(side(new, "2")) @1",
+                "pathChanged(depth: 0) \(side(old, "2")) → \(side(new, "3")) @2",
+                "sourceDeleted \(side(old, "3")) → - @2",
+            ]
+        )
+        #expect(
+            second.lines == [
+                "pathChanged(depth: 0) \(side(old, "Optional(5)")) → \(side(new, "nil")) @1",
+                "sourceDeleted \(side(old, "nil")) → - @1",
+            ]
+        )
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P1 A prior delivery comes before each change of the end, with its old value; none before a replacement")
+    func prior() {
+        let car = Car(1)
+        let told = Told<Int>()
+        let seen = Log<Int>()
+        let token = car.observe(\.axle.wheel.pressure, options: [.prior, .old, .new]) { (change: Change<Int>) in
+            told.append(change)
+            seen.append(car.pressure)
+        }
+        car.setPressure(2)
+        car.axle.value = Axle(10)
+        car.setPressure(11)
+        car.axle.value.wheel.value = Wheel(20)
+        #expect(
+            told.lines == [
+                "prior 1 → - @0", "valueChanged 1 → 2 @1", "pathChanged(depth: 0) 2 → 10 @2", "prior 10 → - @2",
+                "valueChanged 10 → 11 @3", "pathChanged(depth: 1) 11 → 20 @4",
+            ]
+        )
+        #expect(seen.entries == [1, 2, 10, 10, 11, 20])
+        token.cancel()
+    }
+
+    @Test("P1 The prior deliveries of an end that the path has left are not heard")
+    func stalePrior() {
+        let car = Car(1)
+        let told = Told<Int>()
+        let token = car.observe(\.axle.wheel.pressure, told, options: [.prior])
+        let old = car.axle.value
+        car.axle.value = Axle(2)
+        old.wheel.value.pressure.value = 3
+        #expect(told.lines == ["pathChanged(depth: 0) - → - @1"])
+        withExtendedLifetime(token) {}
+    }
+}
+
+// MARK: - The initial delivery
+
+extension Promises.PathOptionsTests {
+    @Test("P4 Initial: once, before observe returns, at version 0, not repeated by a rewiring", arguments: 2...4)
+    func initial(steps: Int) throws {
+        let fleet = Fleet(Car(Axle(1)))
+        let told = Told<Int>()
+        let threads = Log<Int>()
+        try onNewThread {
+            let body: @Sendable (Change<Int>) -> Void = { change in
+                told.append(change)
+                threads.append(threadNumber())
+            }
+            fleet.car.value.setPressure(2)
+            let options: ObservationOptions = [.initial, .old, .new]
+            let token =
+                switch steps {
+                case 2: fleet.car.value.axle.value.observe(\.wheel.pressure, options: options, body)
+                case 3: fleet.car.value.observe(\.axle.wheel.pressure, options: options, body)
+                default: fleet.observe(\.car.axle.wheel.pressure, options: options, body)
+                }
+            #expect(told.lines == ["initial - → 2 @0"])
+            #expect(threads.entries == [threadNumber()])
+            fleet.car.value.axle.value.wheel.value = Wheel(3)
+            #expect(told.lines.dropFirst() == ["pathChanged(depth: \(steps - 2)) 2 → 3 @1"])
+            token.cancel()
+        }
+    }
+
+    @Test("P4 Initial alone, and initial with the old side alone")
+    func initialAlone() {
+        let car = Car(1)
+        let (alone, old) = (Told<Int>(), Told<Int>())
+        let tokens = [
+            car.observe(\.axle.wheel.pressure, alone, options: .initial),
+            car.observe(\.axle.wheel.pressure, old, options: [.initial, .old]),
+        ]
+        car.setPressure(2)
+        #expect(alone.lines == ["initial - → - @0", "valueChanged - → - @1"])
+        #expect(old.lines == ["initial - → - @0", "valueChanged 1 → - @1"])
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P4 Initial with a nil step delivers nil")
+    func initialNil() {
+        let car = Car(1)
+        let (pressure, warning) = (Told<Int?>(), Told<String?>())
+        let tokens = [
+            car.observe(\.second.wheel.pressure, pressure, options: [.initial, .new]),
+            car.observe(\.axle.spare.warning, warning, options: [.initial, .new]),
+        ]
+        #expect(pressure.lines == ["initial - → nil @0"])
+        #expect(warning.lines == ["initial - → nil @0"])
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P4 Initial among writers of all steps: once, and the versions after it begin with its value")
+    func initialAmongWriters() throws {
+        let wheels = (0..<3).map { Wheel($0) }
+        let car = Car(Axle(wheels[0]))
+        let turns = Counter()
+        let writers = Hammer(threads: 2) {
+            let turn = turns.increment()
+            switch turn % 8 {
+            case 0: car.axle.value = Axle(wheels[turn % 3])
+            case 1, 2: car.axle.value.wheel.value = wheels[turn / 8 % 3]
+            default: wheels[turn % 3].pressure.value = turn
+            }
+        }
+        try writers.waitUntilWarm()
+        let tellers = (0..<60).map { _ in Told<Int>() }
+        for told in tellers {
+            let token = car.observe(\.axle.wheel.pressure, told, options: [.initial, .old, .new])
+            #expect(told.changes.contains { $0.reason == .initial })
+            let seen = turns.value
+            while turns.value < seen + 20 { briefPause() }
+            token.cancelAndWait()
+        }
+        try writers.stop()
+        for told in tellers {
+            let initials = told.changes.filter { $0.reason == .initial }
+            #expect(initials.map(\.version) == [0])
+            // Cancelled in the middle: of the last versions some may be missing.
+            var before = initials[0].new!
+            for (index, change) in told.chain.enumerated() where change.version == UInt64(index) + 1 {
+                #expect(change.old == before)
+                before = change.new!
+            }
+        }
+        try Process.settle()
+    }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Testing
+
+extension Promises {
+    @Suite("P5 The traps of modify")
+    struct P05ModifyMisuseTests {}
+}
+
+/// What must not be done with a property inside its own `modify`.
+enum Misuse: String, CaseIterable, Codable, Sendable {
+    case set, exchange, compareExchange, compareExchangeInVain, modify, observe, observeInitial, observeValues
+    case observeWithHandle, observeForOwner, observeRemovingDuplicates
+
+    func commit(_ property: Observed<Int>) {
+        switch self {
+        case .set: property.value = 1
+        case .exchange: property.exchange(1)
+        case .compareExchange: property.compareExchange(expected: 0, desired: 1)
+        case .compareExchangeInVain: property.compareExchange(expected: 7, desired: 1)
+        case .modify: property.modify { $0 += 1 }
+        case .observe: _ = property.observe { (_: Change<Int>) in }
+        case .observeInitial: _ = property.observe(options: [.initial, .new]) { (_: Change<Int>) in }
+        case .observeValues: _ = property.observeValues { _ in }
+        case .observeWithHandle: _ = property.observe { _, _ in }
+        case .observeForOwner: _ = property.observe(owner: property) { _, _ in }
+        case .observeRemovingDuplicates: _ = property.observe(removingDuplicates: true) { _ in }
+        }
+    }
+
+    /// The mistake and the remedy.
+    var message: String {
+        switch self {
+        case .set, .exchange, .compareExchange, .compareExchangeInVain:
+            "a property was set inside the body of its own modify. Assign to the body's parameter instead"
+        case .modify:
+            "modify was called inside the body of a modify of the same property. Make all changes to the outer body's"
+        default: "a property was observed inside the body of its own modify. Call observe before or after modify."
+        }
+    }
+}
+
+/// Where it is done.
+enum Place: String, CaseIterable, Codable, Sendable {
+    case body, callbackOfAnother, modifyOfAnother, withValue, comparison
+
+    func enter(_ property: Observed<Int>, _ misuse: @escaping @Sendable () -> Void) {
+        let other = Observed(Compared(0))
+        switch self {
+        case .body: property.modify { _ in misuse() }
+        case .callbackOfAnother:
+            let token = other.observe { _ in misuse() }
+            property.modify { _ in other.value = Compared(1) }
+            token.cancel()
+        case .modifyOfAnother: property.modify { _ in other.modify { _ in misuse() } }
+        case .withValue: property.modify { _ in property.withValue { _ in misuse() } }
+        case .comparison:
+            property.modify { _ in
+                _ = other.compareExchange(expected: Compared(1, atComparison: misuse), desired: Compared(2))
+            }
+        }
+    }
+}
+
+extension Promises.P05ModifyMisuseTests {
+    @Test(
+        "P5 A change or a registration inside the property's own modify traps and says why",
+        arguments: Misuse.allCases
+    )
+    func traps(misuse: Misuse) async { await expectTrap(misuse, .body) }
+
+    @Test(
+        "P5 It traps also when something else stands between",
+        arguments: Place.allCases,
+        [Misuse.set, .modify, .observe]
+    )
+    func trapsIndirectly(place: Place, misuse: Misuse) async { await expectTrap(misuse, place) }
+
+    private func expectTrap(_ misuse: Misuse, _ place: Place) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            [misuse, place] in
+            // Waiting for itself would end otherwise: in silence.
+            Process.limitLife(seconds: 20)
+            let property = Observed(0)
+            place.enter(property) { misuse.commit(property) }
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.contains("ConcurrentObserve: " + misuse.message), "\(text.prefix(1_000))")
+    }
+
+    @Test(
+        "P5 Other threads do not trap: changes wait for the body, registrations do not",
+        arguments: Misuse.allCases
+    )
+    func otherThreads(misuse: Misuse) throws {
+        guard misuse != .compareExchangeInVain else { return }
+        let property = Observed(0)
+        let done = Signal("the other thread's turn")
+        let other = Slot<TestThread>()
+        property.modify { value in
+            other.put(
+                TestThread {
+                    misuse.commit(property)
+                    done.happen()
+                }
+            )
+            if misuse.message.contains("observed") {
+                #expect(done.happens(within: patience))
+            } else {
+                #expect(!done.happens(within: .milliseconds(5)))
+            }
+        }
+        try done.wait()
+        try other.take()?.join()
+    }
+}

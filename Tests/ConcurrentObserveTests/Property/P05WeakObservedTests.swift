@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Testing
+
+extension Promises {
+    @Suite("P5 P6 Referents that die in the library's hands")
+    struct P05WeakObservedTests {}
+}
+
+extension Promises.P05WeakObservedTests {
+    @Test("P5 A reader is the last owner: the referent dies on its thread, and is heard there")
+    func reader() throws {
+        let referent = Slot(Referent("a"))
+        let property = WeakObserved(referent.value)
+        let heard = Log<Int>()
+        let token = property.observe { change in heard.append(threadNumber()) }
+        let reading = Log<Int>()
+        try onNewThread {
+            reading.append(threadNumber())
+            let held = Slot(property.value!)
+            referent.clear()
+            if heard.count != 0 { reading.append(0) }
+            held.clear()
+        }
+        #expect(heard.entries == reading.entries)
+        #expect(property.version == 1)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test(
+        "P5 A callback is the last owner, by the new value, the old or the prior one: the referent dies there, under no lock",
+        arguments: [ObservationOptions.new, .old, .prior.union(.old), .initial.union(.new)]
+    )
+    func callback(options: ObservationOptions) throws {
+        let lives = Lives()
+        let property = WeakObserved<Referent>()
+        let referent = Slot<Referent>()
+        let (told, free) = (WeaklyTold(), Log<Bool>())
+        // Other threads get through everything that takes the property's locks.
+        referent.put(
+            Referent("a", life: lives.make()) { _ in
+                free.append(
+                    anotherThreadFinishes {
+                        _ = property.value
+                        property.value = nil
+                        property.observe(WeaklyTold(), options: [.initial, .new]).cancel()
+                    }
+                )
+            }
+        )
+        let isNew = options == .new
+        if !isNew { property.value = referent.value }
+        let token = property.observe(options: options) { change in
+            told.append(change)
+            referent.clear()
+        }
+        // The setter holds what it is given.
+        property.value = isNew ? referent.value : nil
+        #expect(lives.alive == 0)
+        #expect(free.entries == [true])
+        #expect(property.value == nil)
+        #expect(told.versions.map(\.version) == Array(UInt64(isNew ? 1 : 2)...property.version))
+        withExtendedLifetime(token) {}
+    }
+
+    @Test("P6 A callback that hears of the death sets the property again, cancels, observes, and blocks nobody else")
+    func reentrancy() throws {
+        let (a, b) = (Slot(Referent("a")), Referent("b"))
+        let property = WeakObserved(a.value)
+        let told = WeaklyTold()
+        let extra = Slot<ObservationToken>()
+        let free = Log<Bool>()
+        let token = property.observe { change, observation in
+            told.append(change)
+            guard change.version == 1 else { return }
+            free.append(anotherThreadFinishes { property.value = b })
+            extra.put(property.observe(told))
+            property.value = nil
+            observation.cancel()
+        }
+        a.clear()
+        #expect(free.entries == [true])
+        // Set by the other thread, then here: heard by both.
+        #expect(
+            told.lines == [
+                "valueChanged nil → nil @1", "valueChanged nil → b @2", "valueChanged b → nil @3",
+                "valueChanged b → nil @3",
+            ]
+        )
+        #expect(!token.isActive)
+        extra.clear()
+    }
+
+    @Test("P6 An observation that an earlier callback of the same death cancels hears nothing, of another property too")
+    func cancelled() {
+        let referent = Slot(Referent("a"))
+        let properties = (0..<2).map { _ in WeakObserved(referent.value) }
+        let told = WeaklyTold()
+        let victims = Slot<[ObservationToken]>()
+        let first = properties[0].observe { _ in for victim in victims.value! { victim.cancel() } }
+        victims.put(properties.map { $0.observe(told) })
+        referent.clear()
+        #expect(told.count == 0)
+        #expect(properties.map(\.version) == [1, 1])
+        withExtendedLifetime(first) {}
+        victims.clear()
+    }
+
+    @Test("P5 A referent that dies in the body of a modify, or of a withValue, is heard there, and nothing traps")
+    func insideBodies() {
+        let (a, b) = (Slot(Referent("a")), Slot(Referent("b")))
+        let weak = [WeakObserved(a.value), WeakObserved(b.value)]
+        let other = Observed("text")
+        let told = WeaklyTold()
+        let tokens = weak.map { $0.observe(told) }
+        other.modify { value in
+            a.clear()
+            value = "changed"
+        }
+        other.withValue { _ in b.clear() }
+        #expect(told.lines == ["valueChanged nil → nil @1", "valueChanged nil → nil @1"])
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test(
+        "P6 A referent whose deinit sets the property, to nil, to another, or to itself: no change is lost or too many"
+    )
+    func inItsDeinit() {
+        let property = WeakObserved<Referent>()
+        let b = Referent("b")
+        let ways: [@Sendable (Referent) -> Void] = [
+            { _ in property.value = nil }, { _ in property.value = b }, { property.value = $0 },
+        ]
+        let expected = [
+            ["valueChanged nil → a @1", "valueChanged nil → nil @2"],
+            ["valueChanged nil → a @3", "valueChanged nil → b @4"],
+            // It is dying: nobody can be told it any more. Then its death, as ever.
+            ["valueChanged b → a @5", "valueChanged nil → nil @6", "valueChanged nil → nil @7"],
+        ]
+        for (way, expected) in zip(ways, expected) {
+            let told = WeaklyTold()
+            let token = property.observe(told)
+            let a = Slot(Referent("a", atDeinit: way))
+            property.value = a.value
+            a.clear()
+            #expect(told.lines == expected)
+            token.cancel()
+        }
+    }
+}

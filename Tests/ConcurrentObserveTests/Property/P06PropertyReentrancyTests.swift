@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Testing
+
+extension Promises {
+    @Suite("P6 Re-entrancy: properties")
+    struct P06PropertyReentrancyTests {}
+}
+
+// MARK: - Setting in a callback
+
+extension Promises.P06PropertyReentrancyTests {
+    @Test("P6 A callback sets its own property: every observer hears every version once, the nested ones first")
+    func setsItself() {
+        let property = Observed("")
+        let (before, after) = (Told<String>(), Told<String>())
+        let tokens = [
+            property.observe(before),
+            property.observe { change in if change.version < 4 { property.value = change.new! + "x" } },
+            property.observe(after),
+        ]
+        property.value = "a"
+        #expect(
+            before.lines == [
+                "valueChanged  → a @1", "valueChanged a → ax @2", "valueChanged ax → axx @3",
+                "valueChanged axx → axxx @4",
+            ]
+        )
+        #expect(after.lines == before.lines.reversed())
+        #expect(property.snapshot() == ("axxx", 4))
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P6 A bounded A sets B sets A ends, with every kind of change", arguments: [4, 30, 200])
+    func ping(depth: Int) {
+        let (a, b) = (Observed(0), Observed("0"))
+        let tokens = [
+            a.observe { change in
+                let next = change.new! + 1
+                if next < depth { b.modify { $0 = "\(next)" } }
+            },
+            b.observe { change in
+                let next = Int(change.new!)! + 1
+                if next < depth { a.exchange(next) }
+            },
+        ]
+        a.value = 0
+        #expect(a.value == depth - 2)
+        #expect(b.value == "\(depth - 1)")
+        #expect(a.version == UInt64(depth / 2))
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P6 A prior delivery may change the property: the change that it announced comes after")
+    func setsInPrior() {
+        let property = Observed(0)
+        let told = Told<Int>()
+        let token = property.observe(options: [.prior, .old, .new]) { (change: Change<Int>) in
+            told.append(change)
+            if change.isPrior, change.version == 0 { property.modify { $0 = 10 } }
+        }
+        property.value = 1
+        #expect(told.lines == ["prior 0 → - @0", "valueChanged 0 → 10 @1", "valueChanged 10 → 1 @2"])
+        withExtendedLifetime(token) {}
+    }
+}
+
+// MARK: - Observing in a callback
+
+extension Promises.P06PropertyReentrancyTests {
+    @Test("P6 An observer added in a callback is not called for that change, but for the next", arguments: [1, 100])
+    func addedInACallback(count: Int) {
+        let property = Observed(0)
+        let tokens = Log<ObservationToken>()
+        let told = Told<Int>()
+        let token = property.observe { change in
+            guard change.version == 1 else { return }
+            for _ in 0..<count { tokens.append(property.observe(told)) }
+        }
+        property.value = 1
+        #expect(told.count == 0)
+        property.value = 2
+        #expect(told.versions == Array(repeating: 2, count: count))
+        token.cancel()
+    }
+
+    @Test("P6 With initial, it is told that change's value as its first")
+    func addedWithInitial() {
+        let property = Observed(0)
+        let tokens = Log<ObservationToken>()
+        let told = Told<Int>()
+        let token = property.observe { change in
+            if change.version == 1 { tokens.append(property.observe(told, options: [.initial, .new])) }
+        }
+        property.value = 1
+        property.value = 2
+        #expect(told.lines == ["initial - → 1 @1", "valueChanged - → 2 @2"])
+        token.cancel()
+    }
+
+    @Test("P6 An observer added before a change is made, in its prior delivery, misses no version")
+    func addedInPrior() {
+        let property = Observed(0)
+        let tokens = Log<ObservationToken>()
+        let told = Told<Int>()
+        let token = property.observe(options: .prior) { change, observation in
+            observation.cancel()
+            tokens.append(property.observe(told, options: [.initial, .new, .prior]))
+        }
+        property.value = 1
+        #expect(told.lines == ["initial - → 0 @0", "valueChanged - → 1 @1"])
+        token.cancel()
+    }
+}
+
+// MARK: - Ending in a callback
+
+extension Promises.P06PropertyReentrancyTests {
+    /// Which delivery the cancellation happens in, and whether the table grows between it and the turn of the cancelled.
+    enum Moment: String, CaseIterable, Sendable { case change, prior, end }
+
+    @Test("P6 An observer cancelled earlier in the same pass hears nothing", arguments: Moment.allCases, [0, 1, 100])
+    func cancelledSibling(moment: Moment, growth: Int) throws {
+        let property = Slot(Observed(0))
+        let weak = Weak(property.value!)
+        let tokens = Log<ObservationToken>()
+        let (sibling, told) = (Slot<ObservationToken>(), Told<Int>())
+        let cancelling = property.value!.observe(options: moment == .prior ? .prior : .new) { (change: Change<Int>) in
+            guard moment != .end || change.reason == .sourceDeleted else { return }
+            sibling.value?.cancel()
+            for _ in 0..<growth {
+                if let property = weak.object { tokens.append(property.observe { (_: Change<Int>) in }) }
+            }
+        }
+        sibling.put(property.value!.observe(told, options: moment == .prior ? [.prior, .new] : .new))
+        if moment != .end { property.value!.value = 1 } else { property.clear() }
+        #expect(told.count == 0)
+        #expect(!sibling.value!.isActive)
+        withExtendedLifetime(cancelling) {}
+        sibling.clear()
+    }
+
+    @Test("P6 A callback ends its own observation through the handle, the token, or by dropping the token")
+    func endsItself() {
+        let property = Observed(0)
+        let calls = Log<String>()
+        let kept = Slot<ObservationToken>()
+        let dropped = Slot<ObservationToken>()
+        let byHandle = property.observe { _, observation in
+            calls.append("handle")
+            observation.cancel()
+        }
+        kept.put(
+            property.observe { (_: Change<Int>) in
+                calls.append("token")
+                kept.value?.cancel()
+            }
+        )
+        dropped.put(
+            property.observe { (_: Change<Int>) in
+                calls.append("release")
+                dropped.clear()
+            }
+        )
+        property.value = 1
+        property.value = 2
+        #expect(calls.entries == ["handle", "token", "release"])
+        #expect(!byHandle.isActive)
+        #expect(kept.value?.isActive == false)
+        kept.clear()
+    }
+
+    @Test("P6 A callback may drop the last reference to the source: the change is delivered to all, then the end")
+    func dropsTheSource() throws {
+        let lives = Lives()
+        let property = Slot(Observed<Life?>(lives.make()))
+        let weak = Weak(property.value!)
+        let order = Log<String>()
+        let tokens = (0..<3).map { index in
+            property.value!.observe { change in
+                order.append("\(index) \(change.reason) \(change.version)")
+                if index == 0 { property.clear() }
+            }
+        }
+        property.value!.value = nil
+        #expect(
+            order.entries == [
+                "0 valueChanged 1", "1 valueChanged 1", "2 valueChanged 1", "0 sourceDeleted 1", "1 sourceDeleted 1",
+                "2 sourceDeleted 1",
+            ]
+        )
+        #expect(weak.object == nil)
+        #expect(tokens.allSatisfy { !$0.isActive })
+        try lives.waitUntilNoneIsLeft()
+    }
+
+    @Test("P6 A body of modify may drop the last reference to the source")
+    func dropsTheSourceInModify() {
+        let property = Slot(Observed([0]))
+        let told = Told<[Int]>()
+        let token = property.value!.observe(told)
+        property.value!.modify { value in
+            property.clear()
+            value.append(1)
+        }
+        #expect(told.lines == ["valueChanged [0] → [0, 1] @1", "sourceDeleted [0, 1] → - @1"])
+        #expect(!token.isActive)
+    }
+
+    @Test("P6 A callback that ends its task does not stop the other observers")
+    func endsItsTask() async {
+        let property = Observed(0)
+        let told = Told<Int>()
+        let tokens = [
+            property.observe { (_: Change<Int>) in unsafe withUnsafeCurrentTask { unsafe $0?.cancel() } },
+            property.observe(told),
+        ]
+        let task = Task {
+            property.value = 1
+            property.value = 2
+            return Task.isCancelled
+        }
+        #expect(await task.value)
+        #expect(told.versions == [1, 2])
+        withExtendedLifetime(tokens) {}
+    }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Testing
+
+extension Promises {
+    @Suite("P7 Blocking callbacks: properties")
+    struct P07PropertyBlockingTests {}
+}
+
+extension Promises.P07PropertyBlockingTests {
+    /// Which delivery blocks.
+    enum Delivery: String, CaseIterable, Sendable { case initial, prior, change, end }
+
+    @Test("P7 A callback that blocks delays its own thread only, whatever is delivered", arguments: Delivery.allCases)
+    func blocked(delivery: Delivery) throws {
+        let property = Slot(Observed([0]))
+        let alive = delivery == .end ? Observed([0]) : property.value!
+        let lives = Lives()
+        let (entered, exit) = (Signal("the callback"), Signal("the callback's release"))
+        let hasBlocked = Flag()
+        let tokens = Log<ObservationToken>()
+        let body: @Sendable (Change<[Int]>) -> Void = { change in
+            let isIt =
+                switch delivery {
+                case .initial: change.reason == .initial
+                case .prior: change.isPrior
+                case .change: change.reason == .valueChanged
+                case .end: change.reason == .sourceDeleted
+                }
+            guard isIt, !hasBlocked.isSet else { return }
+            hasBlocked.set()
+            entered.happen()
+            exit.hold()
+        }
+        if delivery != .initial { tokens.append(property.value!.observe(options: [.prior, .new], body)) }
+        let blocked = TestThread {
+            switch delivery {
+            case .initial: tokens.append(property.value!.observe(options: .initial, body))
+            case .prior, .change: property.value!.value = [1]
+            case .end: property.clear()
+            }
+        }
+        try entered.wait()
+        let goesOn = anotherThreadFinishes {
+            for _ in 0..<100 {
+                let life = lives.make()
+                let told = Told<[Int]>()
+                let token = alive.observe(options: [.initial, .old, .new]) { (change: Change<[Int]>) in
+                    life.touch()
+                    told.append(change)
+                }
+                alive.modify { $0.append(1) }
+                #expect(told.count == 2)
+                #expect(token.cancelAndWait() == .finished)
+            }
+            #expect(alive.value.count > 100)
+        }
+        #expect(goesOn)
+        #expect(lives.alive == 0)
+        exit.happen()
+        try blocked.join()
+        property.clear()
+        try Process.settle()
+    }
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Testing
+
+extension Promises {
+    @Suite("P12 The death of a weak property's referent")
+    struct P12WeakObservedDeathTests {}
+}
+
+// MARK: - What is heard
+
+extension Promises.P12WeakObservedDeathTests {
+    @Test("P12 valueChanged to nil, once, with the next version, whatever the options; the old one is gone")
+    func once() throws {
+        let referent = Slot(Referent("a"))
+        let property = WeakObserved<Referent>()
+        property.value = referent.value
+        let options: [ObservationOptions] = [[], .new, .old, [.old, .new], .prior, [.initial, .new]]
+        let told = options.map { _ in WeaklyTold() }
+        let tokens = zip(told, options).map { property.observe($0, options: $1) }
+        referent.clear()
+        let expected = [
+            ["valueChanged - → - @2"], ["valueChanged - → nil @2"], ["valueChanged nil → - @2"],
+            ["valueChanged nil → nil @2"], ["valueChanged - → - @2"], ["initial - → a @1", "valueChanged - → nil @2"],
+        ]
+        #expect(told.map(\.lines) == expected)
+        #expect(property.version == 2)
+        #expect(tokens.allSatisfy { $0.isActive })
+        try Process.settle()
+        #expect(told.map(\.lines) == expected)
+    }
+
+    @Test("P12 On the thread of the last release, after the referent's own deinit, before the release returns")
+    func whereAndWhen() throws {
+        let order = Log<String>()
+        let property = WeakObserved<Referent>()
+        let lives = Lives()
+        let referent = Slot(
+            Referent("a", life: lives.make { order.append("stored \(threadNumber())") }) { _ in
+                // Nil already; told later.
+                order.append("deinit \(property.value?.description ?? "nil") @\(property.version)")
+            }
+        )
+        property.value = referent.value
+        let token = property.observe { change in order.append("@\(change.version) \(threadNumber())") }
+        let dropping = Slot<Int>()
+        try onNewThread {
+            dropping.put(threadNumber())
+            referent.clear()
+            order.append("returned")
+        }
+        let thread = dropping.value!
+        #expect(order.entries == ["deinit nil @1", "@2 \(thread)", "stored \(thread)", "returned"])
+        #expect(lives.alive == 0)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test("P12 Set to something else before, to nil or to another: silence, and the successor stays")
+    func replacedBefore() {
+        let (a, b) = (Slot(Referent("a")), Slot(Referent("b")))
+        let property = WeakObserved(a.value)
+        property.value = b.value
+        let told = WeaklyTold()
+        let token = property.observe(told)
+        a.clear()
+        #expect(told.count == 0)
+        #expect(property.value === b.value)
+        property.value = nil
+        b.clear()
+        #expect(told.lines == ["valueChanged b → nil @2"])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test("P12 Set twice, or set to another and back: its death is one change")
+    func setAgain() {
+        let (a, b) = (Slot(Referent("a")), Slot(Referent("b")))
+        let property = WeakObserved(a.value)
+        for referent in [a, b, a, a] { property.value = referent.value }
+        let told = WeaklyTold()
+        let token = property.observe(told)
+        b.clear()
+        a.clear()
+        #expect(told.lines == ["valueChanged nil → nil @5"])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test("P12 Of many weak properties each hears it, once")
+    func manyProperties() {
+        let referent = Slot(Referent("a"))
+        let properties = (0..<50).map { _ in WeakObserved(referent.value) }
+        let told = properties.map { _ in WeaklyTold() }
+        let tokens = zip(properties, told).map { $0.observe($1) }
+        referent.clear()
+        #expect(told.allSatisfy { $0.lines == ["valueChanged nil → nil @1"] })
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P3 Cancelled before: silence; who registers afterwards is told the present value, nil")
+    func cancelledBefore() {
+        let referent = Slot(Referent("a"))
+        let property = WeakObserved(referent.value)
+        let (told, later) = (WeaklyTold(), WeaklyTold())
+        let token = property.observe(told)
+        token.cancel()
+        referent.clear()
+        #expect(told.count == 0)
+        let second = property.observe(later, options: [.initial, .new])
+        #expect(later.lines == ["initial - → nil @1"])
+        withExtendedLifetime(second) {}
+    }
+}
+
+// MARK: - The property's own death
+
+extension Promises.P12WeakObservedDeathTests {
+    @Test(
+        "P12 The property dies: sourceDeleted once, last; old is the referent if it lives; its death is not heard then"
+    )
+    func propertyFirst() {
+        for dies in [false, true] {
+            let referent = Slot(Referent("a"))
+            let property = Slot(WeakObserved(referent.value))
+            let told = WeaklyTold()
+            let ends = Log<ObservationEnd>()
+            let token = property.value!.observe(told)
+            token.onEnd { ends.append($0) }
+            if dies { referent.clear() }
+            property.clear()
+            referent.clear()
+            #expect(!token.isActive)
+            let end = dies ? ["valueChanged nil → nil @1", "sourceDeleted nil → - @1"] : ["sourceDeleted a → - @0"]
+            #expect(told.lines == end)
+            #expect(throws: Never.self) { try eventually("the end") { ends.entries == [.sourceDeleted] } }
+        }
+    }
+
+    @Test("P14 What observes the referent ends with the property, with the next setting, and with the referent")
+    func nothingIsLeft() throws {
+        try Process.settle()
+        let before = ConcurrentObserveDiagnostics.current().liveObservers
+        var observing: Int { ConcurrentObserveDiagnostics.current().liveObservers - before }
+        let (a, b) = (Slot(Referent("a")), Slot(Referent("b")))
+        let properties = Slot((0..<10).map { _ in WeakObserved(a.value) })
+        #expect(observing == 10)
+        for _ in 0..<1000 { properties.value![0].value = a.value }
+        #expect(observing == 10)
+        properties.value![1].value = b.value
+        #expect(observing == 10)
+        properties.value![2].value = nil
+        #expect(observing == 9)
+        b.clear()
+        #expect(observing == 8)
+        properties.clear()
+        #expect(observing == 0)
+        try Process.settle()
+        #expect(ConcurrentObserveDiagnostics.current().backlog == 0)
+        a.clear()
+    }
+
+    @Test(
+        "P6 A callback that hears of the death may drop the last reference to the property: then its end, then no more"
+    )
+    func dropsTheProperty() {
+        let referent = Slot(Referent("a"))
+        let property = Slot(WeakObserved(referent.value))
+        let told = WeaklyTold()
+        let token = property.value!.observe { change in
+            told.append(change)
+            property.clear()
+        }
+        referent.clear()
+        #expect(told.lines == ["valueChanged nil → nil @1", "sourceDeleted nil → - @1"])
+        #expect(!token.isActive)
+    }
+}
+
+// MARK: - Misuse
+
+/// Its lifetime is a new one each time, and dies at once.
+private final class Forgetful: WeaklyObservable { var lifetime: ReferentLifetime { ReferentLifetime() } }
+
+extension Promises.P12WeakObservedDeathTests {
+    @Test("P12 A lifetime that the referent does not store traps, and the message says what to write")
+    func computedLifetime() async throws {
+        let result = try #require(
+            await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+                WeakObserved<Forgetful>().value = Forgetful()
+            }
+        )
+        #expect(
+            String(decoding: result.standardErrorContent, as: UTF8.self).contains("let lifetime = ReferentLifetime()")
+        )
+    }
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A value that is equal by its number, and whose `==` does what a test wants before it compares.
+struct Compared: Equatable, Sendable {
+    let number: Int
+    private let life: Life?
+    private let atComparison: (@Sendable () -> Void)?
+
+    /// - Parameter life: Dies with the last copy of the value.
+    init(_ number: Int, life: Life? = nil, atComparison: (@Sendable () -> Void)? = nil) {
+        self.number = number
+        self.life = life
+        self.atComparison = atComparison
+    }
+
+    /// What the left and then the right value does comes first.
+    static func == (left: Compared, right: Compared) -> Bool {
+        left.atComparison?()
+        right.atComparison?()
+        return left.number == right.number
+    }
+}

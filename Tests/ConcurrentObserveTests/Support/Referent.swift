@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+
+/// What weak properties under test refer to. It has a name, and may tell of its end.
+final class Referent: WeaklyObservable, CustomStringConvertible {
+    let description: String
+    let lifetime = ReferentLifetime()
+    private let atDeinit: (@Sendable (Referent) -> Void)?
+    private let life: Life?
+
+    /// - Parameters:
+    ///   - life: Dies after the object's lifetime has ended.
+    ///   - atDeinit: Runs in the object's `deinit`.
+    init(_ name: String, life: Life? = nil, atDeinit: (@Sendable (Referent) -> Void)? = nil) {
+        description = name
+        self.life = life
+        self.atDeinit = atDeinit
+    }
+
+    deinit { atDeinit?(self) }
+}
+
+/// What one observer of a weak property was told, as lines: they keep no referent.
+final class WeaklyTold: Sendable {
+    private let log = Log<String>()
+
+    /// In the order of their arrival. "-" stands for what the observer was not told.
+    var lines: [String] { log.entries }
+    var count: Int { log.count }
+
+    /// The version of each change and what the property refers to from then on, by version.
+    var versions: [(version: UInt64, new: String)] {
+        lines.filter { $0.hasPrefix("valueChanged") }.map { line in
+            let parts = line.split(separator: " ")
+            return (UInt64(parts[4].dropFirst())!, String(parts[3]))
+        }.sorted { $0.version < $1.version }
+    }
+
+    func append(_ change: Change<Referent?>) {
+        let (old, new) = (change.old.map(Self.name) ?? "-", change.new.map(Self.name) ?? "-")
+        log.append("\(change.isPrior ? "prior" : "\(change.reason)") \(old) → \(new) @\(change.version)")
+    }
+
+    private static func name(_ referent: Referent?) -> String { referent?.description ?? "nil" }
+}
+
+extension WeakObserved<Referent> {
+    /// Observes with everything written down in `told`.
+    func observe(_ told: WeaklyTold, options: ObservationOptions = [.old, .new]) -> ObservationToken {
+        observe(options: options) { (change: Change<Referent?>) in told.append(change) }
+    }
+}
