@@ -36,12 +36,8 @@ struct MutantsCommand: ParsableCommand {
         var survivors = 0
         for mutant in chosen {
             for seed in seed..<seed + UInt64(seeds) {
-                let outcome = try ChildRun(mutant, seed: seed).run()
-                let catcher = mutant.catchers.first { $0.hasCaught(outcome) }
-                if catcher == nil {
-                    survivors += 1
-                    StandardError.print(outcome.output)
-                }
+                let (catcher, outcome) = try mutant.hunt(seed: seed)
+                if catcher == nil { survivors += 1 }
                 let verdict = catcher?.text ?? "SURVIVED (exit \(outcome.exit))"
                 StandardError.print("\(mutant.name): \(verdict), \(outcome.timeText)")
                 table.add([mutant.name.description, mutant.scenario, "\(seed)", verdict, outcome.timeText])

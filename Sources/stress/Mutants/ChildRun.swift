@@ -15,7 +15,7 @@ struct ChildRun {
     struct Outcome {
         let exit: Int32
         let wasKilled: Bool
-        let seconds: Double
+        var seconds: Double
         let output: String
 
         /// Whether nothing was found.
@@ -64,6 +64,26 @@ struct ChildRun {
             seconds: Double(nanoseconds() - start) / 1e9,
             output: output
         )
+    }
+}
+
+extension Mutant {
+    /// Looks for this bug until something that it names has caught it or its budget is over.
+    ///
+    /// What a bug breaks first may be another invariant than those that prove it; then further seeds are tried, for the time that is
+    /// left. A run in which nothing shows has used up the budget.
+    func hunt(seed: UInt64) throws -> (catcher: Catcher?, outcome: ChildRun.Outcome) {
+        let start = nanoseconds()
+        let end = start + UInt64(budget.seconds * 1e9)
+        var seeds = Generator(seed: seed, stream: 0)
+        var outcome = try ChildRun(self, seed: seed).run()
+        while true {
+            outcome.seconds = Double(nanoseconds() - start) / 1e9
+            if let catcher = catchers.first(where: { $0.hasCaught(outcome) }) { return (catcher, outcome) }
+            StandardError.print(outcome.output)
+            guard !outcome.isClean, nanoseconds() < end else { return (nil, outcome) }
+            outcome = try ChildRun(self, seed: seeds.next() >> 32).run()
+        }
     }
 }
 
