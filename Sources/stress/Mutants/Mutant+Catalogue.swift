@@ -22,7 +22,12 @@ extension Mutant {
         Mutant("mark is tested before current is stored", "cancellation-races", calledTooLate),
         Mutant("current observers are not scanned", "cancellation-races", calledTooLate),
         Mutant("current is cleared before the callback", "cancellation-races", calledTooLate),
-        Mutant("outer frames are skipped", "reentrancy", calledTooLate + [.invariant("memory.table-in-use")]),
+        Mutant(
+            "outer frames are skipped",
+            "reentrancy",
+            calledTooLate + [.invariant("memory.table-in-use")],
+            .seconds(30)
+        ),
         Mutant("cancelAndWait does not wait", "cancellation-races", calledTooLate),
         Mutant(
             "cancelAndWait in a callback waits",
@@ -51,7 +56,7 @@ extension Mutant {
             at: "walk.head"
         ),
         Mutant("pin is cleared before the walk ends", "notification-storm", tableInUse),
-        Mutant("inner pass clears the outer pin", "reentrancy", tableInUse),
+        Mutant("inner pass clears the outer pin", "reentrancy", tableInUse, .seconds(30)),
         // Destruction
         Mutant(
             "closure is destroyed twice",
@@ -120,7 +125,8 @@ extension Mutant {
             "a body does not wait for registrations",
             "initial-against-writers",
             [.invariant("P4.nothing-between")],
-            at: "register.since"
+            at: "register.since",
+            .seconds(30)
         ),
         Mutant(
             "an earlier change is delivered",
@@ -212,7 +218,8 @@ extension Mutant {
             "a pair agrees on one side alone",
             "two-way-binding",
             [.invariant("P3.pair-converges")],
-            at: "bind.published"
+            at: "bind.published",
+            .seconds(30)
         ),
         Mutant("a binding retains its destination", "two-way-binding", [.invariant("P11.not-retained")]),
         Mutant(
@@ -251,7 +258,12 @@ extension Mutant {
             "flood",
             [.invariant("P5.no-lock-around-user-code")]
         ),
-        Mutant("an end is dropped by the policy", "flood", [.invariant("P12.end-heard"), .invariant("P1.capacity")]),
+        Mutant(
+            "an end is dropped by the policy",
+            "flood",
+            [.invariant("P12.end-heard"), .invariant("P1.capacity")],
+            .seconds(30)
+        ),
         Mutant(
             "queued changes are delivered after the end",
             "delivery-cancellation",
@@ -281,7 +293,8 @@ extension Mutant {
                 .invariant("P8.cancelled-task-goes-on"), .invariant("P12.finishes-at-the-end"),
                 .invariant("P2.ordered-chain"), .invariant("P4.initial-first"),
             ],
-            at: "mailbox.posting"
+            at: "mailbox.posting",
+            .seconds(30)
         ),
         Mutant(
             "a task is resumed under the lock",
