@@ -21,6 +21,12 @@ extension Bar {
     static let emptyNotify = Bar.ratio(0.5)
     static let notifyOne = Bar.ratio(1.75)
     static let notifyHundred = Bar.ratio(1.3)
+    static let notifyOneOfCombine = Bar.ratio(1.0 / 15)
+    static let notifyHundredOfCombine = Bar.ratio(1.0 / 50)
+    static let notifyOneOfCenter = Bar.ratio(1.0 / 30)
+    static let pairOfCombine = Bar.ratio(1.0 / 5)
+    static let pairOfCenter = Bar.ratio(0.5)
+    static let latencyUnderChurn = Bar.ratio(3)
     /// "Grows no more than the reference": both grow by nothing when all is well, and two equal figures never measure
     /// equal. A tenth is what this comparison resolves; a shared cache line written per notification shows as 3 and more.
     static let growthOnTwoThreads = Bar.ratio(1.1)

@@ -8,7 +8,8 @@ enum NotifySuite {
     static let cases = [
         empty,
         versusReference(1, .notifyOne), versusReference(10, .none), versusReference(100, .notifyHundred),
-        versusMutex(1), versusMutex(100),
+        versusReference(10_000, .none),
+        versusMutex(1), versusMutex(10), versusMutex(100), versusMutex(10_000),
     ]
 
     private static let empty = Case(name: "registry.notify.empty", unit: .nanoseconds, bar: .emptyNotify) { effort in
@@ -40,7 +41,7 @@ enum NotifySuite {
                 let counter = Counter()
                 list.observe { event in counter.value &+= event }
             }
-            let events = effort.work(1_000_000 / (count + 1))
+            let events = max(1, effort.work(1_000_000 / (count + 1)))
             return Case.Sides(
                 ours: { nanoseconds { observed.notify(events) } / Double(events) },
                 reference: { nanoseconds { for event in 0..<events { list.notify(event) } } / Double(events) }

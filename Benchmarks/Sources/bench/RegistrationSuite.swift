@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConcurrentObserve
+import Foundation
+import OpenCombine
 
 /// Registering and cancelling.
 enum RegistrationSuite {
-    static let cases = [pair]
+    static let cases = [pair, versusCombine, versusCenter]
 
     /// A pair among 100,000 live observations, compared with one among 100.
     private static let pair = Case(
@@ -19,6 +21,60 @@ enum RegistrationSuite {
         return Case.Sides(
             ours: { perPair(many.registry, pairs) },
             reference: { perPair(few.registry, pairs) }
+        )
+    }
+
+    private static let versusCombine = Case(
+        name: "opencombine.observe+cancel",
+        unit: .nanoseconds,
+        bar: .pairOfCombine,
+        summary: .median
+    ) { effort in
+        let observed = ObservedCounters(100)
+        let subject = PassthroughSubject<Int, Never>()
+        let others = (0..<100).map { _ in
+            let counter = Counter()
+            return subject.sink { event in counter.value &+= event }
+        }
+        let pairs = effort.work(40_000)
+        return Case.Sides(
+            ours: { perPair(observed.registry, pairs) },
+            reference: {
+                let counter = Counter()
+                let time = nanoseconds {
+                    for _ in 0..<pairs { subject.sink { event in counter.value &+= event }.cancel() }
+                }
+                return withExtendedLifetime(others) { time / Double(pairs) }
+            }
+        )
+    }
+
+    private static let versusCenter = Case(
+        name: "notificationcenter.observe+cancel",
+        unit: .nanoseconds,
+        bar: .pairOfCenter,
+        summary: .median
+    ) { effort in
+        let observed = ObservedCounters(100)
+        let (center, name) = (NotificationCenter(), Notification.Name("changed"))
+        let others = (0..<100).map { _ in
+            let counter = Counter()
+            return center.addObserver(forName: name, object: nil, queue: nil) { _ in counter.value &+= 1 }
+        }
+        let pairs = effort.work(40_000)
+        return Case.Sides(
+            ours: { perPair(observed.registry, pairs) },
+            reference: {
+                let counter = Counter()
+                let time = nanoseconds {
+                    for _ in 0..<pairs {
+                        center.removeObserver(
+                            center.addObserver(forName: name, object: nil, queue: nil) { _ in counter.value &+= 1 }
+                        )
+                    }
+                }
+                return withExtendedLifetime(others) { time / Double(pairs) }
+            }
         )
     }
 

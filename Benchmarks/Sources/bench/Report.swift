@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Histogram
 
-/// The file that `--json` writes.
+/// What a run has found; the file that `--json` writes.
 struct Report: Encodable {
     let date: String
-    let system: String
-    let processors: Int
+    let machine: Machine
     let isQuick: Bool
     let exitCode: Int32
     let outcomes: [Line]
+    let latencies: [Tail]
 
     struct Line: Encodable {
         let name: String
@@ -23,10 +24,22 @@ struct Report: Encodable {
         let verdict: String
     }
 
-    init(_ outcomes: [Outcome], isQuick: Bool) {
+    /// All rounds of one situation together, in nanoseconds from the moment when an operation was due.
+    struct Tail: Encodable {
+        let situation: String
+        let count: UInt64
+        let max: UInt64
+        let percentiles: [Point]
+
+        struct Point: Encodable {
+            let percentile: Double
+            let nanoseconds: UInt64
+        }
+    }
+
+    init(_ outcomes: [Outcome], _ latencies: [(name: String, histogram: Histogram<UInt64>)], isQuick: Bool) {
         date = Date().formatted(.iso8601)
-        system = ProcessInfo.processInfo.operatingSystemVersionString
-        processors = ProcessInfo.processInfo.activeProcessorCount
+        machine = Machine()
         self.isQuick = isQuick
         exitCode = outcomes.exitCode
         self.outcomes = outcomes.map {
@@ -42,6 +55,7 @@ struct Report: Encodable {
                 verdict: $0.verdict.rawValue
             )
         }
+        self.latencies = latencies.map { Tail($0.name, $0.histogram) }
     }
 
     func write(to path: String) throws {
@@ -54,4 +68,21 @@ struct Report: Encodable {
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
         try encoder.encode(self).write(to: URL(filePath: path))
     }
+}
+
+extension Report.Tail {
+    /// What tables show.
+    static let shown = [50, 90, 99, 99.9, 99.99]
+
+    fileprivate init(_ situation: String, _ histogram: Histogram<UInt64>) {
+        self.situation = situation
+        (count, max) = (histogram.totalCount, histogram.max)
+        let drawn = [1, 10, 25, 75, 95, 98, 99.5, 99.8, 99.95, 99.98]
+        percentiles = (Self.shown + drawn).sorted().map {
+            Point(percentile: $0, nanoseconds: histogram.valueAtPercentile($0))
+        }
+    }
+
+    /// Nanoseconds within which so many in a hundred were done.
+    func value(_ percentile: Double) -> UInt64? { percentiles.first { $0.percentile == percentile }?.nanoseconds }
 }

@@ -31,7 +31,7 @@ private struct Together {
     init(_ count: Int, _ body: @escaping @Sendable () -> Void) {
         let start = StartingLine(count)
         let threads = (0..<count).map { _ in
-            Thread {
+            MeasuredThread {
                 start.wait()
                 let preemptions = creference_preemptions()
                 let begin = ContinuousClock.now
@@ -72,7 +72,7 @@ private final class StartingLine: Sendable {
 }
 
 /// A thread that yields the figures of its run.
-private final class Thread {
+private final class MeasuredThread {
     private let job: Job
     private var handle = pthread_t()
 

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+
+/// Changes of a bound property: against the same two changes made by hand.
+enum BindingSuite {
+    static let cases = [oneWay, twoWay]
+
+    private static let oneWay = bound("binding.set.one-way") { source, destination in source.bind(to: destination) }
+    private static let twoWay = bound("binding.set.two-way") { source, destination in
+        source.bindBidirectionally(with: destination)
+    }
+
+    private static func bound(
+        _ name: String,
+        _ bind: @escaping @Sendable (Observed<Int>, Observed<Int>) -> ObservationToken
+    ) -> Case {
+        Case(name: name, unit: .nanoseconds, bar: .none) { effort in
+            let (source, destination) = (Observed(0), Observed(0))
+            let token = bind(source, destination)
+            let (first, second) = (Observed(0), Observed(0))
+            let times = effort.work(200_000)
+            return Case.Sides(
+                ours: {
+                    withExtendedLifetime((token, destination)) { nanoseconds { setInLoop(source, times) } }
+                        / Double(times)
+                },
+                reference: {
+                    nanoseconds {
+                        for value in 0..<times {
+                            first.value = value
+                            second.value = value
+                        }
+                    } / Double(times)
+                }
+            )
+        }
+    }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Synchronization
+
+/// A thread that does the same over and over until it is told to stop.
+final class BusyThread: Sendable {
+    private let isOver = Atomic<Bool>(false)
+    private let left = DispatchSemaphore(value: 0)
+
+    /// Returns when the thread has begun.
+    init(_ body: @escaping @Sendable () -> Void) {
+        let entered = DispatchSemaphore(value: 0)
+        DispatchQueue(label: "busy").async { [self] in
+            entered.signal()
+            // Relaxed: one round more does no harm.
+            while !isOver.load(ordering: .relaxed) { body() }
+            left.signal()
+        }
+        entered.wait()
+    }
+
+    /// Returns when the thread has ended.
+    func stop() {
+        isOver.store(true, ordering: .relaxed)
+        left.wait()
+    }
+}

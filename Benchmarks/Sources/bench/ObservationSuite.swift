@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Dispatch
+import Observation
+import Synchronization
+
+/// Against the standard library's Observation, whose classes belong to one thread or actor at a time: it does less than a property does.
+enum ObservationSuite {
+    static let cases = [tracked, observations]
+
+    /// A change with one observer. Theirs hears before the change, once, and must be set up again for the next.
+    private static let tracked = Case(name: "observation.set.1-observer", unit: .nanoseconds, bar: .none) { effort in
+        let (property, model) = (Observed(0), Model())
+        let counter = Counter()
+        let token = property.observe { change in counter.value &+= change.new ?? 0 }
+        let (times, fewer) = (effort.work(400_000), effort.work(50_000))
+        return Case.Sides(
+            ours: { withExtendedLifetime(token) { nanoseconds { setInLoop(property, times) } } / Double(times) },
+            reference: { nanoseconds { model.setTracked(fewer) } / Double(fewer) }
+        )
+    }
+
+    /// From a change to the moment when a task has it from its sequence: one change at a time. Theirs is made on the actor that owns it.
+    private static let observations = Case(
+        name: "observations.round-trip",
+        unit: .nanoseconds,
+        bar: .none,
+        summary: .median
+    ) { effort in
+        let (property, model) = (Observed(0), DomainModel())
+        let values = property.values(includingInitial: true)
+        let ours = Listener { listener in for await value in values { listener.hear(value) } }
+        let theirs = Listener { listener in await model.listen(listener) }
+        let times = effort.work(20_000)
+        return Case.Sides(
+            ours: { roundTrips(times, ours) { property.value = $0 } },
+            reference: { roundTrips(times, theirs) { model.set($0) } }
+        )
+    }
+
+    private static func roundTrips(_ times: Int, _ listener: Listener, _ set: (Int) -> Void) -> Double {
+        var isHeard = true
+        let first = listener.next
+        let time = nanoseconds {
+            for value in first..<first + times where isHeard {
+                set(value)
+                isHeard = listener.wait(for: value)
+            }
+        }
+        return isHeard ? time / Double(times) : .nan
+    }
+}
+
+/// A task that hears values from a sequence.
+private final class Listener: Sendable {
+    private let heard = Atomic<Int>(-1)
+    private let signal = DispatchSemaphore(value: 0)
+    private let task = Mutex<Task<Void, Never>?>(nil)
+
+    /// Returns when the sequence's present value, zero, has been heard.
+    init(_ listen: @escaping @Sendable (Listener) async -> Void) {
+        task.withLock { [unowned self] in $0 = Task.detached { await listen(self) } }
+        _ = wait(for: 0)
+    }
+
+    deinit { task.withLock { $0?.cancel() } }
+
+    /// The value to go on with. Relaxed: the semaphore orders.
+    var next: Int { heard.load(ordering: .relaxed) + 1 }
+
+    func hear(_ value: Int) {
+        heard.store(value, ordering: .relaxed)
+        signal.signal()
+    }
+
+    /// - Returns: Whether the value was heard within a second.
+    func wait(for value: Int) -> Bool {
+        while signal.wait(timeout: .now() + 1) == .success {
+            if heard.load(ordering: .relaxed) >= value { return true }
+        }
+        return false
+    }
+}
+
+@globalActor
+private actor Domain {
+    static let shared = Domain()
+}
+
+/// Observation's sequence must not be used across domains: it tracks anew when a change is about to be made, and would miss the change itself.
+@Domain @Observable
+private final class DomainModel {
+    var value = 0
+    nonisolated init() {}
+
+    func listen(_ listener: Listener) async {
+        for await value in Observations({ self.value }) { listener.hear(value) }
+    }
+
+    nonisolated func set(_ value: Int) {
+        Task { @Domain in self.value = value }
+    }
+}
+
+@Observable
+private final class Model {
+    var value = 0
+    @ObservationIgnored private let counter = Counter()
+
+    @inline(never)
+    func setTracked(_ times: Int) {
+        for value in 0..<times {
+            withObservationTracking {
+                _ = self.value
+            } onChange: { [counter] in
+                counter.value &+= 1
+            }
+            self.value = value
+        }
+    }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Foundation
+import OpenCombine
+
+/// The same notification by what is used for it elsewhere.
+enum PeerNotifySuite {
+    static let cases = [
+        combine(1, .notifyOneOfCombine), combine(10, .none), combine(100, .notifyHundredOfCombine),
+        combine(10_000, .none),
+        center(1, .notifyOneOfCenter), center(10, .none), center(100, .none), center(10_000, .none),
+        actor(1), actor(100),
+    ]
+
+    private static func combine(_ count: Int, _ bar: Bar) -> Case {
+        versus("opencombine.notify.\(count)-observers", count, bar) { ObservedSubject(count).notify }
+    }
+
+    private static func center(_ count: Int, _ bar: Bar) -> Case {
+        versus("notificationcenter.notify.\(count)-observers", count, bar) { ObservedCenter(count).notify }
+    }
+
+    /// The caller awaits each notification, as an actor demands of it.
+    private static func actor(_ count: Int) -> Case {
+        versus("actor.notify.\(count)-observers", count, .none) { ActorList(count).notify }
+    }
+
+    private static func versus(
+        _ name: String,
+        _ count: Int,
+        _ bar: Bar,
+        _ peer: @escaping @Sendable () -> (_ events: Int) -> Void
+    ) -> Case {
+        Case(name: name, unit: .nanoseconds, bar: bar) { effort in
+            let observed = ObservedCounters(count)
+            let notifyPeer = peer()
+            let events = effort.work(4_000_000 / (count + 1))
+            let fewer = max(1, effort.work(400_000 / (count + 1)))
+            return Case.Sides(
+                ours: { nanoseconds { observed.notify(events) } / Double(events) },
+                reference: { nanoseconds { notifyPeer(fewer) } / Double(fewer) }
+            )
+        }
+    }
+}
+
+/// A subject with sinks, each with a counter of its own.
+private final class ObservedSubject {
+    private let subject = PassthroughSubject<Int, Never>()
+    private var sinks: [AnyCancellable] = []
+
+    init(_ count: Int) {
+        for _ in 0..<count {
+            let counter = Counter()
+            sinks.append(subject.sink { event in counter.value &+= event })
+        }
+    }
+
+    @inline(never)
+    func notify(_ events: Int) {
+        for event in 0..<events { subject.send(event) }
+    }
+}
+
+/// A notification center with observers, each with a counter of its own. It carries no value: less than the others do.
+private final class ObservedCenter {
+    private let center = NotificationCenter()
+    private let name = Notification.Name("changed")
+    private var tokens: [any NSObjectProtocol] = []
+
+    init(_ count: Int) {
+        for _ in 0..<count {
+            let counter = Counter()
+            tokens.append(center.addObserver(forName: name, object: nil, queue: nil) { _ in counter.value &+= 1 })
+        }
+    }
+
+    deinit {
+        for token in tokens { center.removeObserver(token) }
+    }
+
+    @inline(never)
+    func notify(_ events: Int) {
+        for _ in 0..<events { center.post(name: name, object: nil) }
+    }
+}
+
+/// Closures that an actor holds and calls.
+private final class ActorList {
+    private actor Observers {
+        private let closures: [@Sendable (Int) -> Void]
+
+        init(_ closures: [@Sendable (Int) -> Void]) { self.closures = closures }
+
+        func notify(_ event: Int) {
+            for closure in closures { closure(event) }
+        }
+    }
+
+    private let observers: Observers
+
+    init(_ count: Int) {
+        observers = Observers(
+            (0..<count).map { _ in
+                let counter = Counter()
+                return { event in counter.value &+= event }
+            }
+        )
+    }
+
+    func notify(_ events: Int) {
+        let isDone = DispatchSemaphore(value: 0)
+        Task.detached { [observers] in
+            for event in 0..<events { await observers.notify(event) }
+            isDone.signal()
+        }
+        isDone.wait()
+    }
+}

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Measures everything in one run, prints every bar with its ratio, bound and verdict, and draws the plots.
+#
+#   Scripts/bench.sh [--quick] [--publish]
+#
+# Writes report.json, report.md and the plots to Benchmarks/results. With --publish the README's table of bars, the article Performance
+# and its plots become those of this run.
+#
+# Exit codes: 0 every bar holds, 1 wrong usage, 2 a bar falls short, 4 a bar could not be judged, 3 anything else went wrong.
+set -Eeuo pipefail
+cd "$(dirname "$0")/.."
+
+arguments=()
+publish=no
+for argument in "$@"; do
+    case "$argument" in
+    --quick) arguments+=(--quick) ;;
+    --publish) publish=yes ;;
+    *)
+        echo "bench.sh: unknown argument '$argument': Scripts/bench.sh [--quick] [--publish]" >&2
+        exit 1
+        ;;
+    esac
+done
+trap 'exit 3' ERR
+
+Scripts/install.sh
+command -v gnuplot >/dev/null || Scripts/install.sh gnuplot-nox
+swift build --package-path Benchmarks -c release
+
+results=Benchmarks/results
+mkdir -p "$results"
+code=0
+Benchmarks/.build/release/bench "${arguments[@]}" \
+    --json "$results/report.json" --markdown "$results/report.md" --plots "$results" || code=$?
+case $code in 0 | 2 | 4) ;; *) exit 3 ;; esac
+
+draw() {
+    if ! tail -n +2 "$results/$1.tsv" | cut -f 2- | grep -q '[0-9]'; then
+        echo "bench.sh: nothing to draw in $1: its cases were disturbed in every round" >&2
+        return
+    fi
+    gnuplot -e "data = '$results/$1.tsv'; out = '$results/$1.svg'; columns = $(head -n 1 "$results/$1.tsv" | tr '\t' '\n' | wc -l)" \
+        "Benchmarks/Plots/$1.gnuplot"
+}
+for plot in cost latency threads; do draw "$plot"; done
+
+# Puts a file between the markers <!-- NAME: --> and <!-- :NAME --> of a page.
+splice() { # page name file
+    grep -q "<!-- $2: -->" "$1" || { echo "bench.sh: $1 has no marker '$2'" >&2; exit 3; }
+    awk -v name="$2" -v file="$3" '
+        $0 == "<!-- :" name " -->" { skips = 0 }
+        !skips
+        $0 == "<!-- " name ": -->" { while ((getline line < file) > 0) print line; skips = 1 }
+    ' "$1" >"$1.new"
+    mv "$1.new" "$1"
+}
+
+if [ "$publish" = yes ]; then
+    articles=Sources/ConcurrentObserve/ConcurrentObserve.docc
+    mkdir -p "$articles/Resources"
+    cp "$results"/{cost,latency,threads}.svg "$articles/Resources/"
+    grep -v "|  | - |$" "$results/report.md" | sed '/^Latency in/,$d' >"$results/bars.md"
+    splice README.md bars "$results/bars.md"
+    splice "$articles/Performance.md" table "$results/report.md"
+fi
+echo "bench.sh: report.json, report.md and the plots are in $results"
+exit "$code"
