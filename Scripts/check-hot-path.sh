@@ -293,7 +293,7 @@ check_variants() {
     variant check_walk "$walk" "fences" "a fence|read-modify-write" \
         "s/$call/\1atomicMemoryFence(ordering: .sequentiallyConsistent)\n\1call(observer)/"
     variant check_walk "$walk" "fences where membarrier is in use" fullFence \
-        's/AsymmetricBarrier\.light\(fenced: fenced\)/AsymmetricBarrier.light(fenced: true)/'
+        's/AsymmetricBarrier\.light\(fenced: fenced, observer\)/AsymmetricBarrier.light(fenced: true, observer)/'
     variant check_walk "$walk" "confuses when to fence" fullFence \
         's/let fenced = !AsymmetricBarrier/let fenced = AsymmetricBarrier/'
 

@@ -15,17 +15,23 @@ internal enum AsymmetricBarrier {
     static var usesMembarrier: Bool { curcu_has_membarrier() }
 
     /// The walker's side. Pairs with `heavy()`.
+    ///
+    /// - Returns: The address that it was given: through the call that is seldom made, so that it needs no register that survives calls.
     @inlinable @inline(__always)
-    static func light(fenced: Bool) {
+    static func light(fenced: Bool, _ observer: UInt) -> UInt {
         curcu_compiler_barrier()
-        if fenced { fullFence() }
+        return fenced ? fullFence(observer) : observer
     }
+
+    @inlinable @inline(__always)
+    static func light(fenced: Bool) { _ = light(fenced: fenced, 0) }
 
     /// Out of line: the notification path contains no fence of its own where membarrier is in use. (P15)
     @usableFromInline @inline(never)
-    static func fullFence() {
+    static func fullFence(_ observer: UInt) -> UInt {
         // Sequentially consistent: pairs with the fence in heavy(), which runs in whoever waits.
         atomicMemoryFence(ordering: .sequentiallyConsistent)
+        return observer
     }
 
     /// The waiter's side: a full barrier at some point of every thread's program order. Pairs with `light(fenced:)`.

@@ -58,7 +58,7 @@ extension ObserverList {
             let entry = unsafe next
             unsafe next += 1
             // Relaxed: published by the acquire above; a buried entry that is missed is stopped by its mark.
-            let observer = unsafe entry.pointee.load(ordering: .relaxed)
+            var observer = unsafe entry.pointee.load(ordering: .relaxed)
             if observer & 1 != 0 { continue }
             inject("walk.entry")
             if mutant("mark is tested before current is stored"), !Observer.isActive(at: observer) { continue }
@@ -66,7 +66,7 @@ extension ObserverList {
             // Release: ends the previous callback for whoever waits for it; pairs with the acquire in the scans.
             unsafe frame.pointee.current.store(observer, ordering: .releasing)
             // Between the store of current and the load of the mark: pairs with AsymmetricBarrier.heavy().
-            AsymmetricBarrier.light(fenced: fenced)
+            observer = AsymmetricBarrier.light(fenced: fenced, observer)
             inject("walk.current")
             guard
                 mutant("mark is tested before current is stored") || mutant("mark is not tested")
