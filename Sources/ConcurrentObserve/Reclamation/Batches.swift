@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What one pass of the reclaimer has taken.
-internal final class Batch {
+/// What one pass of the reclaimer has taken: a number, since every item carries it from thread to thread.
+internal struct Batch: Equatable {
     fileprivate let number: UInt64
-    /// Items not reclaimed yet; nil while the pass is still taking.
-    fileprivate var outstanding: Int?
+}
 
-    fileprivate init(number: UInt64) { self.number = number }
+/// A retired item, and the batch that is not complete before it is reclaimed.
+///
+/// Not a tuple: see `Reclaimer.PassResult`.
+internal struct RetiredWork {
+    let item: Retirable
+    let batch: Batch
 }
 
 /// Tells when everything that was retired before some moment is reclaimed.
@@ -14,7 +18,8 @@ internal final class Batches: @unchecked Sendable {
     // Unchecked: everything mutable is guarded by `lock`.
     private let lock = ForkAwareLock()
     private var begun: UInt64 = 0
-    private var open: [Batch] = []
+    /// The batches that are not complete, the oldest first: one for each pass that took what is still held, or waits to be destroyed.
+    private var open: [Open] = []
     private var reclaimed: UInt = 0
 
     /// Signalled when a batch is complete.
@@ -29,28 +34,29 @@ internal final class Batches: @unchecked Sendable {
     func begin() -> Batch {
         lock.withLock {
             begun += 1
-            let batch = Batch(number: begun)
-            open.append(batch)
-            return batch
+            open.append(Open(number: begun, outstanding: nil))
+            return Batch(number: begun)
         }
     }
 
     /// Notes that a pass has taken all it takes: `count` items to reclaim, and some that are reclaimed already.
     func taken(_ batch: Batch, count: Int, finished: Int) {
         let isComplete = lock.withLock {
-            batch.outstanding = count
             reclaimed += UInt(finished)
-            return close()
+            let index = index(of: batch)
+            open[index].outstanding = count
+            return closeIfComplete(index)
         }
         if isComplete { completion.signal() }
     }
 
-    /// Notes that one item of the batch is reclaimed.
-    func finished(_ batch: Batch) {
+    /// Notes that `count` items of the batch are reclaimed.
+    func finished(_ batch: Batch, count: Int = 1) {
         let isComplete = lock.withLock {
-            reclaimed += 1
-            batch.outstanding! -= 1
-            return batch.outstanding == 0 && close()
+            reclaimed += UInt(count)
+            let index = index(of: batch)
+            open[index].outstanding! -= count
+            return closeIfComplete(index)
         }
         if isComplete { completion.signal() }
     }
@@ -59,11 +65,28 @@ internal final class Batches: @unchecked Sendable {
         lock.withLock { begun >= number && (open.first.map { $0.number > number } ?? true) }
     }
 
-    /// Drops the complete batches; true if the oldest was one. Under the lock.
-    private func close() -> Bool {
-        let before = open.count
-        open.removeAll { $0.outstanding == 0 }
-        return open.count < before
+    /// One batch in the making, or with items that are not reclaimed.
+    private struct Open {
+        let number: UInt64
+        /// Items not reclaimed yet; nil while the pass is still taking.
+        var outstanding: Int?
+    }
+
+    /// Where a batch stands. Under the lock. - Complexity: O(log *n*).
+    private func index(of batch: Batch) -> Int {
+        var range = open.indices
+        while range.count > 1 {
+            let middle = range.lowerBound + range.count / 2
+            range = open[middle].number <= batch.number ? middle..<range.upperBound : range.lowerBound..<middle
+        }
+        return range.lowerBound
+    }
+
+    /// Drops the batch if it is complete, and says so. Under the lock.
+    private func closeIfComplete(_ index: Int) -> Bool {
+        guard open[index].outstanding == 0 else { return false }
+        open.remove(at: index)
+        return true
     }
 
     // MARK: Fork

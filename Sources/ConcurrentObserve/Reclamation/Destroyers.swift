@@ -18,9 +18,10 @@ internal final class Destroyers: @unchecked Sendable {
     private var waiting = Queue()
     private var workers: [ObjectIdentifier: Worker] = [:]
     private var idle = 0
-    private var lastBegun = ContinuousClock.now
     /// Items begun since the start, now and at the last look.
     private var begun = 0
+    /// How many had been begun when the reclaimer last saw that there were more, and when that was.
+    private var progress = (begun: 0, at: ContinuousClock.now)
     private var look = (begun: 0, at: ContinuousClock.now)
     private var stalls = 0
 
@@ -46,10 +47,14 @@ internal final class Destroyers: @unchecked Sendable {
 
     // MARK: The reclaimer's side
 
-    func enqueue(_ item: Retirable, of batch: Batch) {
+    /// Takes over all of a pass in one step: the threads that serve want the same lock for every item.
+    ///
+    /// - Parameter items: None is nil; as the queue keeps them.
+    func enqueue(_ items: [RetiredWork?]) {
+        guard !items.isEmpty else { return }
         let shouldSignal = lock.withLock {
-            waiting.append(item, of: batch)
-            return idle > 0 && waiting.count == 1
+            defer { waiting.append(contentsOf: items) }
+            return idle > 0 && waiting.count == 0
         }
         if shouldSignal { arrival.signal() }
     }
@@ -64,6 +69,7 @@ internal final class Destroyers: @unchecked Sendable {
         while true {
             let ticket = relief.ticket()
             let (missing, waits, isCrowded) = lock.withLock { () -> (Int, Bool, Bool) in
+                let isBlocked = isBlocked()
                 let isCrowded = waiting.count > Self.comfortableLength && !isBlocked
                 return (missingThreads(isCrowded: isCrowded), waiting.count > 0, isCrowded)
             }
@@ -75,8 +81,9 @@ internal final class Destroyers: @unchecked Sendable {
     }
 
     /// Whether every thread there may be has been blocked for a while. Under the lock.
-    private var isBlocked: Bool {
-        workers.count >= Self.mostThreads && lastBegun.duration(to: .now) >= Self.patience * 5
+    private func isBlocked() -> Bool {
+        if progress.begun != begun { progress = (begun, .now) }
+        return workers.count >= Self.mostThreads && progress.at.duration(to: .now) >= Self.patience * 5
     }
 
     /// How many threads to start now. Under the lock.
@@ -112,7 +119,7 @@ internal final class Destroyers: @unchecked Sendable {
 
     /// One thread, and what it is destroying. Guarded by the lock.
     private final class Worker: @unchecked Sendable {
-        var work: (item: Retirable, batch: Batch)?
+        var work: RetiredWork?
     }
 
     private func run(_ worker: Worker) {
@@ -143,7 +150,6 @@ internal final class Destroyers: @unchecked Sendable {
                 idle += 1
                 return nil
             }
-            lastBegun = .now
             begun &+= 1
             worker.work = work
             runsLow = waiting.count == Self.comfortableLength
@@ -180,25 +186,28 @@ internal final class Destroyers: @unchecked Sendable {
         workers.removeAll()
     }
 
-    /// First in, first out; amortised O(1) at both ends.
+    /// First in, first out, a pass's items at a time: O(1) at both ends.
     private struct Queue {
-        private var items: [(item: Retirable, batch: Batch)?] = []
-        private var head = 0
+        private var chunks: [[RetiredWork?]] = []
+        /// The first chunk that is not used up, and its first item that is still there.
+        private var (chunk, item) = (0, 0)
+        private(set) var count = 0
 
-        var count: Int { items.count - head }
+        mutating func append(contentsOf more: [RetiredWork?]) {
+            chunks.append(more)
+            count += more.count
+        }
 
-        mutating func append(_ item: Retirable, of batch: Batch) { items.append((item, batch)) }
-
-        mutating func popFirst() -> (item: Retirable, batch: Batch)? {
-            guard head < items.count, let work = items[head] else { return nil }
-            items[head] = nil
-            head += 1
-            if head == items.count {
-                items.removeAll(keepingCapacity: items.capacity <= 1024)
-                head = 0
-            } else if head > 1024, head > items.count / 2 {
-                items.removeFirst(head)
-                head = 0
+        mutating func popFirst() -> RetiredWork? {
+            guard count > 0, let work = chunks[chunk][item].take() else { return nil }
+            count -= 1
+            item += 1
+            guard item == chunks[chunk].count else { return work }
+            chunks[chunk] = []
+            (chunk, item) = (chunk + 1, 0)
+            if chunk * 2 > chunks.count {
+                chunks.removeFirst(chunk)
+                chunk = 0
             }
             return work
         }

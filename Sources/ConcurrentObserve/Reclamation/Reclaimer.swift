@@ -12,7 +12,7 @@ internal final class Reclaimer: @unchecked Sendable {
     static let shared = Reclaimer()
 
     private let passLock = ForkAwareLock()
-    private var held: [(item: Retirable, batch: Batch)] = []
+    private var held: [RetiredWork] = []
 
     let batches = Batches()
     private let wakeUp = EventCount()
@@ -132,58 +132,83 @@ internal final class Reclaimer: @unchecked Sendable {
         defer { unsafe record.pointee.isReclaiming = false }
         return passLock.withLock {
             let batch = batches.begin()
-            var items = takeRetired()
+            var items = RetiredList()
+            var tasks = RetiredList()
+            var needsGracePeriod = false
+            takeRetired { item in
+                if item.isTask { return tasks.append(item) }
+                if item.needsGracePeriod { needsGracePeriod = true }
+                items.append(item)
+            }
             // Work that nobody holds back is done now: what it retires belongs to the same batch.
-            let tasks = items.filter(\.isTask)
-            for task in tasks { task.reclaim() }
-            if !tasks.isEmpty { items = items.filter { !$0.isTask } + takeRetired() }
+            let taskCount = tasks.count
+            while let task = tasks.popFirst() { task.reclaim() }
+            if taskCount > 0 {
+                takeRetired { item in
+                    if item.needsGracePeriod { needsGracePeriod = true }
+                    items.append(item)
+                }
+            }
             taken.signal()
-            batches.taken(batch, count: items.count, finished: tasks.count)
-            guard !items.isEmpty || !held.isEmpty else { return PassResult(took: 0, stillHeld: 0) }
+            let count = items.count
+            batches.taken(batch, count: count, finished: taskCount)
+            guard count > 0 || !held.isEmpty else { return PassResult(took: 0, stillHeld: 0) }
             inject("reclaim.taken")
 
             // Everything in the batch was out of reach before it was taken: the barrier comes after, the scan after that.
-            if items.contains(where: \.needsGracePeriod) {
+            if needsGracePeriod {
                 waitForGracePeriod()
                 gracePeriods.add(1, ordering: .relaxed)  // Relaxed: a statistic.
             }
-            if !items.isEmpty, !mutant("no barrier before the scan") { AsymmetricBarrier.heavy() }
+            if count > 0, !mutant("no barrier before the scan") { AsymmetricBarrier.heavy() }
             inject("reclaim.barrier")
-            let scan = FrameScan()
+            var triage = Triage()
             inject("reclaim.scan")
 
-            var candidates = items.map { (item: $0, batch: batch) }
-            candidates.append(contentsOf: held)
-            held.removeAll()
-            for (item, batch) in candidates {
-                if scan.holds(item), !mutant("reclaim at once") {
-                    held.append((item, batch))
-                } else {
-                    reclaim(item, of: batch)
-                }
+            var reclaimed = 0
+            while let item = items.popFirst() {
+                guard triage.isReclaimedHere(RetiredWork(item: item, batch: batch)) else { continue }
+                item.reclaim()
+                reclaimed += 1
             }
+            if reclaimed > 0 { batches.finished(batch, count: reclaimed) }
+            for work in held where triage.isReclaimedHere(work) {
+                work.item.reclaim()
+                batches.finished(work.batch)
+            }
+            held = triage.held
+            Destroyers.shared.enqueue(triage.withUserCode)
             CallbackAges.shared.observe()
-            return PassResult(took: items.count, stillHeld: held.count)
+            return PassResult(took: count, stillHeld: held.count)
         }
     }
 
     /// Takes what all threads have retired.
-    private func takeRetired() -> [Retirable] {
-        var items: [Retirable] = []
+    private func takeRetired(_ body: (Retirable) -> Void) {
         unsafe ThreadRecords.shared.forEach { record in
             var list = unsafe record.takeRetired()
-            while let item = list.pop() { items.append(item) }
+            while let item = list.popFirst() { body(item) }
         }
-        return items
     }
 
-    private func reclaim(_ item: Retirable, of batch: Batch) {
-        inject("reclaim.free")
-        if item.runsUserCode {
-            Destroyers.shared.enqueue(item, of: batch)
-        } else {
-            item.reclaim()
-            batches.finished(batch)
+    /// What is to become of each item, after one scan of the frames.
+    private struct Triage {
+        private let scan = FrameScan()
+        /// What some frame holds.
+        var held: [RetiredWork] = []
+        /// What the destroyers take over, all in one step.
+        var withUserCode: [RetiredWork?] = []
+
+        /// Whether the reclaimer itself reclaims the item, now.
+        mutating func isReclaimedHere(_ work: RetiredWork) -> Bool {
+            if scan.holds(work.item), !mutant("reclaim at once") {
+                held.append(work)
+                return false
+            }
+            inject("reclaim.free")
+            guard work.item.runsUserCode else { return true }
+            withUserCode.append(work)
+            return false
         }
     }
 

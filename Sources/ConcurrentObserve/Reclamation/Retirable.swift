@@ -44,39 +44,57 @@ extension Retirable {
     internal var isTask: Bool { if case .nothing = hold { !runsUserCode } else { false } }
 }
 
-/// A list of retired items, linked through the items; it owns a reference to each.
-internal struct RetiredList {
-    private(set) var first: UInt
-    private(set) var count: Int
+/// A list of retired items, linked through the items: moving one from list to list needs no memory and counts no reference.
+internal struct RetiredList: ~Copyable {
+    /// The addresses of the first item and the last, or 0. The list owns a reference to each.
+    private var first: UInt = 0
+    private var last: UInt = 0
+    private(set) var count = 0
 
-    init() { (first, count) = (0, 0) }
+    init() {}
 
     /// Takes over a chain of items.
     init(chain first: UInt) {
-        self.init()
         self.first = first
         var address = first
         while address != 0 {
             count += 1
+            last = address
             // Safe: the list owns a reference to the item.
-            address = unsafe Unmanaged<Retirable>.fromOpaque(UnsafeRawPointer(bitPattern: address)!)
-                ._withUnsafeGuaranteedRef { $0.link }
+            address = unsafe Self.item(at: address)._withUnsafeGuaranteedRef { $0.link }
         }
     }
 
-    mutating func push(_ item: consuming Retirable) {
-        item.link = first
-        first = unsafe UInt(bitPattern: Unmanaged.passRetained(item).toOpaque())
+    deinit { assert(first == 0, "what is retired is not left behind") }
+
+    /// Adds an item at the end.
+    mutating func append(_ item: consuming Retirable) {
+        item.link = 0
+        let address = unsafe UInt(bitPattern: Unmanaged.passRetained(item).toOpaque())
+        if last == 0 {
+            first = address
+        } else {
+            // Safe: the list owns a reference to the item.
+            unsafe Self.item(at: last)._withUnsafeGuaranteedRef { $0.link = address }
+        }
+        last = address
         count += 1
     }
 
-    mutating func pop() -> Retirable? {
+    /// Takes the first item out.
+    mutating func popFirst() -> Retirable? {
         guard first != 0 else { return nil }
         // Safe: the list owns a reference to the item and hands it over.
-        let item = unsafe Unmanaged<Retirable>.fromOpaque(UnsafeRawPointer(bitPattern: first)!).takeRetainedValue()
+        let item = unsafe Self.item(at: first).takeRetainedValue()
         first = item.link
+        if first == 0 { last = 0 }
         item.link = 0
         count -= 1
         return item
+    }
+
+    private static func item(at address: UInt) -> Unmanaged<Retirable> {
+        // Safe: the caller's list owns a reference to the item.
+        unsafe Unmanaged<Retirable>.fromOpaque(UnsafeRawPointer(bitPattern: address)!)
     }
 }

@@ -9,8 +9,8 @@ import Synchronization
 /// of them owns a reference.
 @usableFromInline
 internal final class Observer: Retirable, @unchecked Sendable {
-    // Unchecked: `index`, `extras` and the transitions of `state` are guarded by the core's lock; `callback` is written before
-    // publication and destroyed by whoever `finish` belongs to, once.
+    // Unchecked: `index`, `extras` and the transitions of `state`, but for `finished`, are guarded by the core's lock; `callback` is written
+    // before publication and destroyed by whoever `finish` belongs to, once.
 
     /// `ObserverState` bits. Loaded by walkers without the lock.
     @usableFromInline let state: Atomic<UInt32>
@@ -77,6 +77,8 @@ internal enum ObserverState {
     @usableFromInline static var isOrdered: UInt32 { 256 }
     /// What it posts is delivered on the thread that posts it: in its turn, among the inline callbacks.
     @usableFromInline static var isSerial: UInt32 { 512 }
+    /// Somebody wants to be told of the end.
+    static var hasListeners: UInt32 { 1024 }
     /// Where the `ObservationEnd` stands.
     static var endShift: UInt32 { 16 }
 }
@@ -214,13 +216,15 @@ extension Observer {
             destroyCallback()
         }
         if mutant("closure is destroyed twice") { destroyCallback() }
-        let (end, listeners) = core.lock.withLock { () -> (ObservationEnd, [OnEnd]) in
-            let before = state.load(ordering: .relaxed)  // Relaxed: under the lock.
-            // Release: pairs with the acquire in isFinished.
-            state.store(before | ObserverState.finished, ordering: .releasing)
+        // Acquire and release: pairs with the acquire in isFinished, and with its like in whenFinished: of the two, the later one sees
+        // the other's bit. Without the source's lock, which churn on the source's threads would make a hot one.
+        let before = state.bitwiseOr(ObserverState.finished, ordering: .acquiringAndReleasing).oldValue
+        guard before & ObserverState.hasListeners != 0 else { return }
+        let end = ObservationEnd(rawValue: before >> ObserverState.endShift)!
+        let listeners = core.lock.withLock { () -> [OnEnd] in
             let listeners = extras?.onEnd ?? []
             extras?.onEnd = []
-            return (ObservationEnd(rawValue: before >> ObserverState.endShift)!, listeners)
+            return listeners
         }
         for listener in listeners { listener(end) }
         if mutant("end is told twice") { for listener in listeners { listener(end) } }
@@ -231,7 +235,8 @@ extension Observer {
     /// Calls `body` once the closure is destroyed: later, or, if it is, never, returning the reason.
     func whenFinished(_ body: @escaping OnEnd) -> ObservationEnd? {
         core.lock.withLock {
-            let state = state.load(ordering: .relaxed)  // Relaxed: under the lock.
+            // Acquire and release: pairs with its like in finish(), which takes the lock for the listeners if it comes later.
+            let state = state.bitwiseOr(ObserverState.hasListeners, ordering: .acquiringAndReleasing).oldValue
             if state & ObserverState.finished != 0 { return ObservationEnd(rawValue: state >> ObserverState.endShift) }
             withExtras { $0.onEnd.append(body) }
             return nil
