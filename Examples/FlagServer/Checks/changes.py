@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Changes flags at a steady rate, over several connections, and prints how it went as JSON.
+
+changes.py HOST PORT RATE COUNT: COUNT changes, RATE of them a second, each due at its own time whatever became of those before.
+"""
+
+import asyncio
+import json
+import random
+import sys
+import time
+
+CONNECTIONS = 64
+
+
+async def put(reader, writer, name, body):
+    head = f"PUT /flags/{name} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
+    writer.write((head + body).encode())
+    answer = await reader.readuntil(b"\r\n\r\n")
+    status = int(answer.split(b" ", 2)[1])
+    for line in answer.split(b"\r\n"):
+        if line.lower().startswith(b"content-length:"):
+            await reader.readexactly(int(line.split(b":")[1]))
+    return status
+
+
+async def work(host, port, names, rate, tickets, start, times):
+    reader, writer = await asyncio.open_connection(host, port)
+    generator = random.Random(0)
+    for ticket in tickets:
+        due = start + ticket / rate
+        await asyncio.sleep(max(0, due - time.monotonic()))
+        body = json.dumps({"enabled": generator.random() < 0.5, "rollout": ticket % 101})
+        status = await put(reader, writer, names[ticket % len(names)], body)
+        if status != 200:
+            sys.exit(f"changes: a change was answered {status}")
+        # From when it was due: a server that stalls delays all that were due meanwhile.
+        times.append(time.monotonic() - due)
+    writer.close()
+
+
+async def main(host, port, rate, count, names):
+    times = []
+    tickets = iter(range(count))
+    start = time.monotonic()
+    await asyncio.gather(*(work(host, port, names, rate, tickets, start, times) for _ in range(CONNECTIONS)))
+    seconds = time.monotonic() - start
+    times.sort()
+    print(json.dumps({
+        "changes": len(times),
+        "seconds": seconds,
+        "median": times[len(times) // 2],
+        "p99": times[len(times) * 99 // 100],
+    }))
+
+
+if __name__ == "__main__":
+    host, port, rate, count, *names = sys.argv[1:]
+    asyncio.run(main(host, int(port), float(rate), int(count), names))

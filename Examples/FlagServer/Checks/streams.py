@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Clients of GET /events that check what they are told."""
+
+import json
+import os
+import select
+import socket
+import subprocess
+
+
+class Broken(Exception):
+    """The server has broken a promise; the text says which."""
+
+
+class Stream:
+    """One client. Decodes what arrives, and checks it: the state first, then changes whose versions only grow; each version that is
+    missing is among those that the server has counted as dropped."""
+
+    def __init__(self, name):
+        self.name = name
+        self.versions = None  # by flag, the last that was heard; None before the state
+        self.values = {}  # by flag, what that version was
+        self.gaps = {}  # by flag, how many versions were missing
+        self.dropped = {}  # by flag, how many the server says it has dropped
+        self.early = {}  # by flag, how many of these may have been dropped before the state
+        self.events = 0
+        self.ended = False  # heard the end
+        self.closed = False
+        self.text = b""
+
+    def fileno(self):
+        raise NotImplementedError
+
+    def read(self):
+        raise NotImplementedError
+
+    def accept(self, text):
+        """Takes a piece of the event stream, of any length."""
+        *events, self.text = (self.text + text).split(b"\n\n")
+        for event in events:
+            self.handle(event)
+
+    def handle(self, event):
+        if event.startswith(b":"):
+            return
+        fields = dict(line.split(b": ", 1) for line in event.split(b"\n"))
+        kind, data = fields[b"event"], json.loads(fields[b"data"])
+        if self.ended:
+            raise Broken(f"{self.name}: {kind} after the end")
+        if kind == b"change":
+            if self.versions is None:
+                raise Broken(f"{self.name}: a change before the state")
+            self.change(data)
+        elif kind == b"state":
+            if self.versions is not None:
+                raise Broken(f"{self.name}: a second state")
+            self.versions = {}
+            for flag in data["flags"]:
+                name = flag["name"]
+                self.versions[name], self.values[name] = flag["version"], (flag["enabled"], flag["rollout"])
+                self.gaps[name], self.dropped[name], self.early[name] = 0, flag["dropped"], flag["dropped"]
+        elif kind == b"end":
+            self.ended = True
+        else:
+            raise Broken(f"{self.name}: an event of an unknown kind, {kind}")
+
+    def change(self, flag):
+        name, version = flag["name"], flag["version"]
+        last = self.versions[name]
+        if version <= last:
+            raise Broken(f"{self.name}: {name} goes from version {last} to {version}")
+        self.versions[name], self.values[name] = version, (flag["enabled"], flag["rollout"])
+        self.gaps[name] += version - last - 1
+        self.dropped[name] = flag["dropped"]
+        self.events += 1
+        if self.dropped[name] < self.gaps[name]:
+            raise Broken(f"{self.name}: {name}: {self.gaps[name]} lost, {self.dropped[name]} counted as dropped")
+
+    def has_converged(self, final):
+        """Whether the last of each flag was heard. Checks that it was the right one, and that exactly the missing ones were dropped."""
+        if self.versions is None or any(self.versions[name] < flag["version"] for name, flag in final.items()):
+            return False
+        for name, flag in final.items():
+            if (self.versions[name], self.values[name]) != (flag["version"], (flag["enabled"], flag["rollout"])):
+                raise Broken(f"{self.name}: {name} ends as {self.values[name]}, version {self.versions[name]}: not {flag}")
+            if not 0 <= self.dropped[name] - self.gaps[name] <= self.early[name]:
+                raise Broken(f"{self.name}: {name}: {self.gaps[name]} lost, {self.dropped[name]} counted as dropped")
+        return True
+
+
+class SocketStream(Stream):
+    """A client on a socket of its own, with a small receive buffer: what it has not read waits in the server."""
+
+    def __init__(self, name, address):
+        super().__init__(name)
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
+        self.socket.settimeout(30)
+        self.socket.connect(address)
+        self.socket.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n")
+        self.socket.setblocking(False)
+        self.bytes = b""
+        self.in_body = False
+
+    def fileno(self):
+        return self.socket.fileno()
+
+    def read(self):
+        try:
+            data = self.socket.recv(262_144)
+        except BlockingIOError:
+            return
+        except ConnectionResetError:
+            raise Broken(f"{self.name}: the connection was reset") from None
+        if not data:
+            self.closed = True
+            self.socket.close()
+            return
+        self.bytes += data
+        if not self.in_body and not self.read_head():
+            return
+        self.read_chunks()
+
+    def read_head(self):
+        end = self.bytes.find(b"\r\n\r\n")
+        if end < 0:
+            return False
+        head, self.bytes = self.bytes[:end].lower(), self.bytes[end + 4 :]
+        if not head.startswith(b"http/1.1 200 ") or b"content-type: text/event-stream" not in head:
+            raise Broken(f"{self.name}: it was answered {head!r}")
+        self.in_body = True
+        return True
+
+    def read_chunks(self):
+        data, at, text = self.bytes, 0, []
+        while (line := data.find(b"\r\n", at)) >= 0:
+            begin = line + 2
+            end = begin + int(data[at:line], 16)
+            if end + 2 > len(data):
+                break
+            text.append(data[begin:end])
+            at = end + 2
+        self.bytes = data[at:]
+        self.accept(b"".join(text))
+
+
+class CurlStream(Stream):
+    """A client that is curl."""
+
+    def __init__(self, name, address):
+        super().__init__(name)
+        url = f"http://{address[0]}:{address[1]}/events"
+        self.process = subprocess.Popen(["curl", "--silent", "--no-buffer", url], stdout=subprocess.PIPE)
+        os.set_blocking(self.fileno(), False)
+
+    def fileno(self):
+        return self.process.stdout.fileno()
+
+    def read(self):
+        data = os.read(self.fileno(), 262_144)
+        if data:
+            return self.accept(data)
+        self.process.stdout.close()
+        status = self.process.wait()
+        if status != 0:
+            raise Broken(f"{self.name}: curl exits with {status}")
+        self.closed = True
+
+
+class Audience:
+    """All clients, served by one loop."""
+
+    def __init__(self):
+        self.streams = {}
+        self.poll = select.epoll()
+
+    def add(self, stream, reads=True):
+        """Lets a client take part; one that does not read does so only after `wake`."""
+        self.streams[stream.fileno()] = stream
+        self.poll.register(stream.fileno(), select.EPOLLIN if reads else 0)
+
+    def wake(self):
+        """Every client reads from now on."""
+        for number, stream in self.streams.items():
+            if not stream.closed:
+                self.poll.modify(number, select.EPOLLIN)
+
+    def serve(self, seconds):
+        """Reads what there is, and waits that long for more."""
+        for number, _ in self.poll.poll(seconds):
+            stream = self.streams[number]
+            stream.read()
+            if stream.closed:
+                del self.streams[number]

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Logging
+import Metrics
+import ServiceLifecycle
+
+/// Logs and counts every change, for as long as the service runs.
+///
+/// On an actor of its own, so that no request waits for the log. If the log is slower than the changes for long, the oldest lines are left out.
+struct ChangeLog: Service {
+    let flags: FeatureFlags
+    let logger: Logger
+    let changes: Counter
+    private let actor = ObservationActor(buffering: .droppingOldest(1_000))
+
+    init(flags: FeatureFlags, logger: Logger, factory: any MetricsFactory) {
+        self.flags = flags
+        self.logger = logger
+        changes = Counter(label: "flag_changes_total", factory: factory)
+    }
+
+    func run() async throws {
+        var tokens: [ObservationToken] = []
+        for name in Flag.Name.allCases {
+            // Counted where the change is made, which costs next to nothing; logged on the actor.
+            tokens.append(flags[name].observe(options: []) { _ in changes.increment() })
+            tokens.append(actor.observe(flags[name]) { change in log(change, of: name) })
+        }
+        try? await gracefulShutdown()
+        // Those who are still to hear of a change have heard of it when nothing is pending.
+        while actor.deliveryCounts.pending > 0 { await Task.yield() }
+        for token in tokens { await token.cancelAndWait() }
+        logger.info("logging ends", metadata: ["lines-left-out": "\(actor.deliveryCounts.dropped)"])
+    }
+
+    private func log(_ change: Change<Flag>, of name: Flag.Name) {
+        guard let flag = change.new else { return }
+        logger.info(
+            "flag changed",
+            metadata: [
+                "flag": "\(name.rawValue)",
+                "enabled": "\(flag.isEnabled)",
+                "rollout": "\(flag.rollout)",
+                "version": "\(change.version)",
+            ]
+        )
+    }
+}

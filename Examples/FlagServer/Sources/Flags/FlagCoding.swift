@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Hummingbird
+
+/// `{"name": "dark-mode", "enabled": true, "rollout": 100, "version": 3}`
+extension FlagState: ResponseEncodable {
+    private enum CodingKeys: String, CodingKey { case name, enabled, rollout, version }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(name.rawValue, forKey: .name)
+        try container.encode(flag.isEnabled, forKey: .enabled)
+        try container.encode(flag.rollout, forKey: .rollout)
+        try container.encode(version, forKey: .version)
+    }
+}
+
+/// The body of a `PUT`: `{"enabled": true}`, or `{"enabled": true, "rollout": 25}`.
+extension Flag: Decodable {
+    private enum CodingKeys: String, CodingKey { case enabled, rollout }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        isEnabled = try container.decode(Bool.self, forKey: .enabled)
+        let share = try container.decodeIfPresent(Int.self, forKey: .rollout) ?? 100
+        guard (0...100).contains(share) else {
+            throw DecodingError.dataCorruptedError(forKey: .rollout, in: container, debugDescription: "it is no share")
+        }
+        rollout = UInt8(share)
+    }
+}
+
+extension DecodingError {
+    /// One line for whoever sent the body.
+    var explanation: String {
+        switch self {
+        case .keyNotFound(let key, _): "'\(key.stringValue)' is missing"
+        case .typeMismatch(_, let context), .valueNotFound(_, let context):
+            context.codingPath.last.map { "'\($0.stringValue)' has the wrong type" } ?? "the body is not an object"
+        case .dataCorrupted(let context):
+            context.codingPath.last.map { "'\($0.stringValue)' has no allowed value" } ?? "the body is not JSON"
+        @unknown default: "the body cannot be decoded"
+        }
+    }
+}

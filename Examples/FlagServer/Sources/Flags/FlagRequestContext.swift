@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Hummingbird
+import NIOCore
+
+/// What a request knows of its surroundings: the connection too, for the streams.
+struct FlagRequestContext: RequestContext {
+    var coreContext: CoreRequestContextStorage
+    let channel: any Channel
+
+    init(source: Source) {
+        coreContext = CoreRequestContextStorage(source: source)
+        channel = source.channel
+    }
+}

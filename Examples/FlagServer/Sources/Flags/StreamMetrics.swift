@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Metrics
+
+/// What the streams are doing, for swift-metrics.
+struct StreamMetrics: Sendable {
+    /// Streams that go on.
+    let open: Meter
+    /// Changes that clients were sent.
+    let sent: Counter
+    /// Changes that clients were not sent, since later ones of the same flag came before they could take them.
+    let dropped: Counter
+
+    init(factory: any MetricsFactory) {
+        open = Meter(label: "flag_streams_open", factory: factory)
+        sent = Counter(label: "flag_events_sent_total", factory: factory)
+        dropped = Counter(label: "flag_events_dropped_total", factory: factory)
+    }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import Testing
+
+/// What a stream says of a flag.
+struct HeardFlag: Decodable, Equatable, Sendable {
+    let name: String
+    let enabled: Bool
+    let rollout: Int
+    let version: UInt64
+    let dropped: UInt64
+}
+
+/// An event as a client gets it.
+enum HeardEvent: Equatable, Sendable {
+    case state([HeardFlag])
+    case change(HeardFlag)
+    case heartbeat
+    case end
+}
+
+/// Reads `GET /events`, one event after the other.
+struct EventReader {
+    private var body: HTTPClientResponse.Body.AsyncIterator
+    private var text = ""
+
+    /// Connects to the server at a port of this machine.
+    static func connect(to port: Int) async throws -> EventReader {
+        let request = HTTPClientRequest(url: "http://localhost:\(port)/events")
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+        #expect(response.status == .ok)
+        #expect(response.headers["content-type"] == ["text/event-stream; charset=utf-8"])
+        return EventReader(body: response.body.makeAsyncIterator())
+    }
+
+    /// The next event; nil once the server has ended the stream.
+    mutating func next() async throws -> HeardEvent? {
+        while true {
+            if let end = text.range(of: "\n\n") {
+                let event = text[..<end.lowerBound]
+                text = String(text[end.upperBound...])
+                return try parse(event)
+            }
+            guard let buffer = try await body.next() else { return nil }
+            text += String(buffer: buffer)
+        }
+    }
+
+    /// All events up to the end of the stream.
+    mutating func rest() async throws -> [HeardEvent] {
+        var events: [HeardEvent] = []
+        while let event = try await next() { events.append(event) }
+        return events
+    }
+
+    private func parse(_ event: Substring) throws -> HeardEvent {
+        if event == ":" { return .heartbeat }
+        var fields: [Substring: Substring] = [:]
+        for line in event.split(separator: "\n") {
+            let colon = try #require(line.firstRange(of: ": "))
+            fields[line[..<colon.lowerBound]] = line[colon.upperBound...]
+        }
+        let data = Data(try #require(fields["data"]).utf8)
+        struct State: Decodable { let flags: [HeardFlag] }
+        switch fields["event"] {
+        case "state": return .state(try JSONDecoder().decode(State.self, from: data).flags)
+        case "change": return .change(try JSONDecoder().decode(HeardFlag.self, from: data))
+        case "end": return .end
+        case let other:
+            Issue.record("an event of an unknown kind: \(other ?? "none")")
+            return .end
+        }
+    }
+}
