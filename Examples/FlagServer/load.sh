@@ -15,8 +15,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 for tool in python3 curl wrk; do
     command -v "$tool" >/dev/null || { echo "load.sh: no $tool: apt-get install $tool" >&2; exit 2; }
 done
-# Before anything is built.
+# Before anything is built: the arguments, and that the checks can fail.
 python3 Checks/load.py --port 1 --pid 1 --check-usage "$@"
+python3 Checks/test_streams.py --quiet
 # Each client takes a descriptor here, and one in the server.
 ulimit -n "$(ulimit -Hn)"
 source Checks/server.sh

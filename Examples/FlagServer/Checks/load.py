@@ -28,12 +28,15 @@ class Load:
         self.address = (options.host, options.port)
         self.audience = Audience()
         self.all = []
+        self.slow = []  # of them, those that read nothing until they are woken
         self.memory = []  # resident, in MiB, one a second
 
     def add(self, kind, name, reads=True):
         stream = kind(name, self.address)
         self.audience.add(stream, reads)
         self.all.append(stream)
+        if not reads:
+            self.slow.append(stream)
 
     def fetch(self, path):
         with urllib.request.urlopen(f"http://{self.options.host}:{self.options.port}{path}", timeout=60) as answer:
@@ -52,7 +55,7 @@ class Load:
         while process.poll() is None or joined < join:
             self.audience.serve(0.05)
             elapsed = time.monotonic() - begun
-            if elapsed > 4 * seconds + 60:
+            if elapsed > 4 * seconds + 60 + self.options.grace:
                 process.kill()
                 raise Broken(f"the server does not keep up: after {elapsed:.0f} s there are still changes that it has not answered")
             if joined < join and elapsed > seconds * joined / join:
@@ -68,13 +71,13 @@ class Load:
     def start(self, *command):
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
-    def wait(self, what, condition, seconds=60):
-        """Serves the clients until all of them are so."""
-        deadline, left = time.monotonic() + seconds, self.all
+    def wait(self, what, streams, condition, seconds=120):
+        """Serves the clients until all of these are so."""
+        deadline, left = time.monotonic() + seconds, streams
         while left := [stream for stream in left if not condition(stream)]:
             self.audience.serve(0.05)
             if time.monotonic() > deadline:
-                raise Broken(f"{len(left)} of {len(self.all)} clients {what} after {seconds} s, one is {left[0].name}")
+                raise Broken(f"{len(left)} of {len(streams)} clients {what} after {seconds} s, one is {left[0].name}")
 
     def connect(self):
         options = self.options
@@ -86,8 +89,10 @@ class Load:
             self.add(SocketStream, f"slow client {number}", reads=False)
         for number in range(options.curl):
             self.add(CurlStream, f"curl {number}")
-        slow = {stream for stream in self.all if stream.name.startswith("slow")}
-        self.wait("have no state", lambda stream: stream in slow or stream.versions is not None)
+        self.wait("have no state", self.reading(), lambda stream: stream.versions is not None)
+
+    def reading(self):
+        return [stream for stream in self.all if stream not in self.slow]
 
     def check_changes(self):
         """Paced changes: none is lost, and all clients hear the last."""
@@ -96,51 +101,47 @@ class Load:
         arguments = [options.host, options.port, options.rate, options.rate * options.seconds, *self.flags()]
         process = self.start(sys.executable, str(HERE / "changes.py"), *map(str, arguments))
         result = json.loads(self.run_beside(process, options.seconds, join=options.late))
-        final = self.flags()
-        made = sum(flag["version"] for flag in final.values()) - before
+        made = sum(flag["version"] for flag in self.flags().values()) - before
         print(f"changes: {made} in {result['seconds']:.1f} s, {made / result['seconds']:.0f} a second; answered after "
               f"{result['median'] * 1000:.0f} ms (median), {result['p99'] * 1000:.0f} ms (99 of 100)")
         if made != result["changes"]:
             raise Broken(f"{result['changes']} changes were answered, {made} versions were made")
         if result["seconds"] > options.seconds * 1.1 + options.grace:
             raise Broken(f"the server does not keep up with {options.rate} changes a second")
-        self.converge(final)
+        self.converge(self.reading())
 
     def check_burst(self):
         """Changes as fast as wrk makes them."""
         if not shutil.which("wrk"):
             raise Broken("wrk is not installed")
         url = f"http://{self.options.host}:{self.options.port}"
-        process = self.start("wrk", "-t1", "-c16", f"-d{self.options.burst}s", "-s", str(HERE / "put.lua"), url)
+        process = self.start("wrk", "-t1", "-c16", "--timeout", "60s", f"-d{self.options.burst}s", "-s", str(HERE / "put.lua"), url)
         output = self.run_beside(process, self.options.burst)
         rate = re.search(r"Requests/sec:\s*([\d.]+)", output)
         if not rate or "Non-2xx" in output or "Socket errors" in output:
             raise Broken(f"wrk says:\n{output}")
         print(f"burst: {float(rate.group(1)):.0f} changes a second by wrk for {self.options.burst} s")
-        # Those that wrk has left unanswered may still come.
-        final, earlier = self.flags(), None
-        while final != earlier:
-            self.audience.serve(0.5)
-            final, earlier = self.flags(), final
-        self.converge(final)
-
-    def converge(self, final):
-        begun = time.monotonic()
-        self.wait("have not converged", lambda s: s.name.startswith("slow") or s.has_converged(final), 120)
-        print(f"converged: {time.monotonic() - begun:.1f} s after the last change; "
-              f"{sum(s.events for s in self.all)} changes heard, {sum(sum(s.gaps.values()) for s in self.all)} dropped and counted")
+        # Changes that wrk has left unanswered may still come.
+        self.converge(self.reading())
 
     def check_slow(self):
         """Clients that have read nothing until now: the system's buffers are full of old changes, then comes the last."""
         self.audience.wake()
-        final = self.flags()
-        self.wait("have not converged", lambda stream: stream.has_converged(final))
-        slow = [stream for stream in self.all if stream.name.startswith("slow")]
-        if slow:
-            print(f"slow clients: {sum(s.events for s in slow)} changes heard, "
-                  f"{sum(sum(s.gaps.values()) for s in slow)} dropped and counted")
+        self.converge(self.slow)
+
+    def converge(self, streams):
+        begun, final, latest = time.monotonic(), None, self.flags()
+        while final != latest:
+            final = latest
+            self.wait("have not converged", streams, lambda stream: stream.has_heard(final))
+            latest = self.flags()
+        for stream in streams:
+            stream.check(final)
+        print(f"converged: {len(streams)} clients, {time.monotonic() - begun:.1f} s after the last change; "
+              f"{sum(s.events for s in streams)} changes heard, {sum(sum(s.gaps.values()) for s in streams)} dropped and counted")
 
     def check_memory(self):
+        """While flags changed at a steady rate the server's memory did not grow."""
         thirds = [self.memory[n * len(self.memory) // 3 : (n + 1) * len(self.memory) // 3] for n in range(3)]
         print(f"memory: {self.memory[0]:.0f} MiB at first, {max(thirds[1]):.0f} in the middle, {max(thirds[2]):.0f} at the end")
         if max(thirds[2]) > max(thirds[1]) * 1.1 + 16:
@@ -150,7 +151,7 @@ class Load:
         """Shutdown ends every stream, then the process."""
         begun = time.monotonic()
         os.kill(self.options.pid, signal.SIGTERM)
-        self.wait("are still connected", lambda stream: stream.closed, 30)
+        self.wait("are still connected", self.all, lambda stream: stream.closed)
         if silent := [stream for stream in self.all if not stream.ended]:
             raise Broken(f"{len(silent)} clients were not told of the end, one is {silent[0].name}")
         print(f"shutdown: all {len(self.all)} streams ended within {time.monotonic() - begun:.1f} s")

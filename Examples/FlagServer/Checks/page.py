@@ -53,6 +53,7 @@ def check(page, url, pictures):
     # The colours of text and ground, far enough apart in both schemes.
     for scheme in ["light", "dark"]:
         page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        page.wait("colours have settled", "!document.querySelector('tr.fresh') && !document.getAnimations().length")
         for selector in ["h1", "thead th", "button[aria-checked=true]", "#connection"]:
             ratio = page.evaluate(CONTRAST % selector)
             assert ratio >= 4.5, f"{scheme}: the contrast of {selector} is {ratio:.1f}"

@@ -77,16 +77,17 @@ class Stream:
         if self.dropped[name] < self.gaps[name]:
             raise Broken(f"{self.name}: {name}: {self.gaps[name]} lost, {self.dropped[name]} counted as dropped")
 
-    def has_converged(self, final):
-        """Whether the last of each flag was heard. Checks that it was the right one, and that exactly the missing ones were dropped."""
-        if self.versions is None or any(self.versions[name] < flag["version"] for name, flag in final.items()):
-            return False
+    def has_heard(self, final):
+        """Whether the stream has come to these versions."""
+        return self.versions is not None and all(self.versions[name] >= flag["version"] for name, flag in final.items())
+
+    def check(self, final):
+        """Checks that the last of each flag was the right one, and that exactly the missing ones were counted as dropped."""
         for name, flag in final.items():
             if (self.versions[name], self.values[name]) != (flag["version"], (flag["enabled"], flag["rollout"])):
                 raise Broken(f"{self.name}: {name} ends as {self.values[name]}, version {self.versions[name]}: not {flag}")
             if not 0 <= self.dropped[name] - self.gaps[name] <= self.early[name]:
                 raise Broken(f"{self.name}: {name}: {self.gaps[name]} lost, {self.dropped[name]} counted as dropped")
-        return True
 
 
 class SocketStream(Stream):
