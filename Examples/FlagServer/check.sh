@@ -18,4 +18,4 @@ esac
 # However busy the machine is: the changes may take longer, but none may be lost.
 ./load.sh --clients 50 --rate 50 --seconds 5 --burst 2 --grace 120
 if command -v chromium >/dev/null; then ./check-page.sh; else echo "check.sh: no chromium, the page is not checked"; fi
-if [ "${1:-}" = --tests ]; then swift test; fi
+if [ "${1:-}" = --tests ]; then swift test -c release; fi

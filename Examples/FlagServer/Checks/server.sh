@@ -4,8 +4,7 @@
 # Sourced by the scripts beside the manifest: builds the server and runs it on a free port. Leaves its process in `server`, its log in `log`,
 # where it listens in `port` and `url`; the server is killed when the script ends.
 
-# As the Dockerfile builds it.
-swift build -c release --product FlagServer --static-swift-stdlib >&2
+swift build -c release --product FlagServer >&2
 work=$(mktemp -d)
 log=$work/log
 : >"$log"
