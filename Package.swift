@@ -1,6 +1,7 @@
 // swift-tools-version: 6.2
 // SPDX-License-Identifier: Apache-2.0
 
+import CompilerPluginSupport
 import PackageDescription
 
 /// Strict memory safety: every `unsafe` expression is marked and argued in place.
@@ -13,11 +14,27 @@ let package = Package(
     name: "ConcurrentObserve",
     products: [
         .library(name: "ConcurrentObserve", targets: ["ConcurrentObserve"]),
+        // Each is empty unless its trait is on.
+        .library(name: "ConcurrentObserveMacros", targets: ["ConcurrentObserveMacros"]),
+        .library(name: "ConcurrentObserveMetrics", targets: ["ConcurrentObserveMetrics"]),
+        .library(name: "ConcurrentObserveLogging", targets: ["ConcurrentObserveLogging"]),
+        .library(name: "ConcurrentObserveServiceLifecycle", targets: ["ConcurrentObserveServiceLifecycle"]),
         .executable(name: "stress", targets: ["stress"]),
         .executable(name: "stress-product", targets: ["stress-product"]),
     ],
+    traits: [
+        .trait(name: "Macros", description: "@ConcurrentObservable, which builds swift-syntax."),
+        .trait(name: "Metrics", description: "The library's figures as metrics of swift-metrics."),
+        .trait(name: "Logging", description: "Warnings about stuck callbacks, for swift-log."),
+        .trait(name: "ServiceLifecycle", description: "Draining at shutdown, as a service of swift-service-lifecycle."),
+    ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        // Neither fetched nor built without the trait that needs it.
+        .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
         // liburcu, the system library: pkg-config name and the packages that provide it.
@@ -56,6 +73,49 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        // The optional parts. Each depends on the library and on one package, if its trait is on; it is empty if not.
+        .macro(
+            name: "ConcurrentObserveMacrosPlugin",
+            dependencies: [
+                .product(name: "SwiftSyntaxMacros", package: "swift-syntax", condition: .when(traits: ["Macros"])),
+                .product(name: "SwiftCompilerPlugin", package: "swift-syntax", condition: .when(traits: ["Macros"])),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "ConcurrentObserveMacros",
+            dependencies: ["ConcurrentObserve", "ConcurrentObserveMacrosPlugin"],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "ConcurrentObserveMetrics",
+            dependencies: [
+                "ConcurrentObserve",
+                .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "ConcurrentObserveLogging",
+            dependencies: [
+                "ConcurrentObserve",
+                .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Logging"])),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "ConcurrentObserveServiceLifecycle",
+            dependencies: [
+                "ConcurrentObserve",
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])
+                ),
+            ],
+            swiftSettings: settings
+        ),
+
         .testTarget(
             name: "ConcurrentObserveTests",
             dependencies: ["ConcurrentObserve"],
@@ -70,3 +130,53 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// The optional parts' tests are built without `stress` and the library's own tests, where the environment asks for them, as Scripts/traits.sh
+// does. A test of a macro makes SwiftPM build all of a package's tests as tools, which those that test an executable cannot be.
+if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "traits" {
+    package.products.removeAll { $0.name.hasPrefix("stress") }
+    package.targets.removeAll { $0.type == .test || $0.name.hasPrefix("stress") || $0.name.hasSuffix("Instrumented") }
+    package.targets += [
+        .testTarget(
+            name: "MacrosTests",
+            dependencies: [
+                "ConcurrentObserveMacros",
+                "ConcurrentObserveMacrosPlugin",
+                .product(
+                    name: "SwiftSyntaxMacrosGenericTestSupport",
+                    package: "swift-syntax",
+                    condition: .when(traits: ["Macros"])
+                ),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "MetricsTests",
+            dependencies: [
+                "ConcurrentObserveMetrics",
+                .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "LoggingTests",
+            dependencies: [
+                "ConcurrentObserveLogging",
+                .product(name: "InMemoryLogging", package: "swift-log", condition: .when(traits: ["Logging"])),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ServiceLifecycleTests",
+            dependencies: [
+                "ConcurrentObserveServiceLifecycle",
+                .product(
+                    name: "ServiceLifecycleTestKit",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])
+                ),
+            ],
+            swiftSettings: settings
+        ),
+    ]
+}

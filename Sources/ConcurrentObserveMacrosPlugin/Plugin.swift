@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Macros
+import SwiftCompilerPlugin
+import SwiftSyntaxMacros
+
+/// What the compiler starts to expand the macros of `ConcurrentObserveMacros`.
+@main
+struct Plugin: CompilerPlugin {
+    let providingMacros: [any Macro.Type] = [
+        ConcurrentObservableMacro.self,
+        ConcurrentObservedMacro.self,
+        ConcurrentObservationIgnoredMacro.self,
+    ]
+}
+#else
+/// Nothing: the trait `Macros` is off. A macro target is an executable, which begins somewhere.
+@main
+struct Plugin {
+    static func main() {}
+}
+#endif

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Macros
+import SwiftDiagnostics
+import SwiftSyntax
+
+/// What the macro cannot do, and what to do about it.
+struct Problem: DiagnosticMessage {
+    let message: String
+    /// What distinguishes it from the others.
+    let name: String
+
+    var diagnosticID: MessageID { MessageID(domain: "ConcurrentObserve", id: name) }
+    var severity: DiagnosticSeverity { .error }
+}
+
+/// What a fix-it does.
+struct Remedy: FixItMessage {
+    let message: String
+    let name: String
+
+    var fixItID: MessageID { MessageID(domain: "ConcurrentObserve", id: name) }
+}
+
+extension Diagnostic {
+    /// A problem at `node`, with the change that ends it, if there is one.
+    init(
+        at node: some SyntaxProtocol,
+        _ name: String,
+        _ message: String,
+        remedy: String? = nil,
+        changes: [FixIt.Change] = []
+    ) {
+        self.init(
+            node: Syntax(node),
+            message: Problem(message: message, name: name),
+            fixIts: remedy.map { [FixIt(message: Remedy(message: $0, name: name), changes: changes)] } ?? []
+        )
+    }
+}
+
+extension AttributeListSyntax {
+    /// Whether an attribute of this name is among them.
+    func has(_ name: String) -> Bool { contains { $0.as(AttributeSyntax.self)?.simpleName == name } }
+}
+
+extension AttributeSyntax {
+    /// The attribute's name, without its module.
+    var simpleName: String {
+        if let member = attributeName.as(MemberTypeSyntax.self) { return member.name.text }
+        return attributeName.as(IdentifierTypeSyntax.self)?.name.text ?? attributeName.trimmedDescription
+    }
+}
+#endif

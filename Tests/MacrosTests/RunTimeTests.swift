@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Macros
+import ConcurrentObserveMacros
+import Synchronization
+import Testing
+
+/// What the expanded code does: the models are in Models.swift.
+@Suite("@ConcurrentObservable at run time")
+struct RunTimeTests {
+    @Test("A variable is read and set as before, and observers hear of it")
+    func accessors() {
+        let car = Car(plate: "AB 1", mileage: 7)
+        let heard = Heard<String>()
+        let token = car.observe(\.name) { change in heard.add("\(change.old ?? "-") \(change.new ?? "-")") }
+        car.name = "Golf"
+        car.name += "!"
+        #expect(car.name == "Golf!")
+        #expect(car.description == "Golf! 7")
+        #expect(heard.all == ["Beetle Golf", "Golf Golf!"])
+        #expect(token.cancelAndWait() == .finished)
+    }
+
+    @Test("Initial values are version 0, whether declared or given by an initialiser")
+    func initialValues() {
+        let car = Car(plate: "AB 1", mileage: 7)
+        #expect(car.observedProperties.mileage.snapshot() == (7, 0))
+        #expect(car.observedProperties.name.snapshot() == ("Beetle", 0))
+        #expect(car.observedProperties.price.value == -1.5)
+        #expect(car.spare == nil && car.tags.isEmpty && !car.default)
+        #expect(Driver(name: "Ada").observedProperties.name.snapshot() == ("Ada", 0))
+    }
+
+    @Test("The expression of an initial value is evaluated once")
+    func initialValueOnce() {
+        let before = Counted.count
+        #expect(CountingModel().counted.number == before + 1)
+        #expect(Counted.count == before + 1)
+    }
+
+    @Test("Key paths go over several steps, through optionals and weak variables")
+    func paths() {
+        let car = Car(plate: "AB 1", mileage: 7)
+        let rpm = Heard<Int?>()
+        let spare = Heard<Int?>()
+        let driver = Heard<String?>()
+        let tokens = [
+            car.observe(\.engine.rpm) { change in rpm.add(change.new) },
+            car.observe(\.spare.rpm) { change in spare.add(change.new ?? nil) },
+            car.observe(\.driver.name) { change in driver.add(change.new ?? nil) },
+        ]
+        car.engine.rpm = 900
+        car.engine = Engine()
+        car.spare = Engine()
+        let ada = Driver(name: "Ada")
+        car.driver = ada
+        ada.name = "Grace"
+        #expect(rpm.all == [900, 800])
+        #expect(spare.all == [800])
+        #expect(driver.all == ["Ada", "Grace"])
+        withExtendedLifetime((tokens, ada)) {}
+    }
+
+    @Test("A weak variable keeps nothing alive, and becomes nil")
+    func weakVariable() {
+        let car = Car(plate: "AB 1", mileage: 7)
+        var ada: Driver? = Driver(name: "Ada")
+        car.driver = ada
+        #expect(car.driver === ada)
+        ada = nil
+        #expect(car.driver == nil)
+        #expect(car.observedProperties.driver.version == 2)
+    }
+
+    @Test("A private variable is observed inside its class; a private setter keeps changing to it")
+    func access() {
+        let car = Car(plate: "AB 1", mileage: 7)
+        let heard = Heard<String?>()
+        let token = car.observeSecret { heard.add($0) }
+        car.setSecret("t")
+        car.honk()
+        #expect(heard.all == ["t"])
+        #expect(car.honks == 1)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test("Changes by several threads are all made, and the last that is heard is the value")
+    func concurrently() async {
+        let car = Car(plate: "AB 1", mileage: 0)
+        let highest = Mutex((version: UInt64(0), value: 0))
+        let token = car.observedProperties.mileage.observe { change in
+            highest.withLock { if change.version > $0.version { $0 = (change.version, change.new ?? -1) } }
+        }
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    for _ in 0..<1_000 {
+                        car.observedProperties.mileage.modify { $0 += 1 }
+                        car.name = "Golf"
+                    }
+                }
+            }
+        }
+        #expect(car.mileage == 4_000)
+        #expect(highest.withLock { $0 } == (4_000, 4_000))
+        withExtendedLifetime(token) {}
+    }
+
+    @Test("Generic models, left-out variables, computed ones and constants")
+    func others() {
+        let slot = Slot(1)
+        slot.value = 2
+        #expect(slot.observedProperties.value.snapshot() == (2, 1))
+        let mixed = Mixed()
+        // Safe: one thread.
+        unsafe mixed.plain = 3
+        mixed.kept = 4
+        #expect(mixed.sum == 7)
+        #expect(Mirror(reflecting: mixed).children.compactMap(\.label).sorted() == ["_kept", "plain"])
+    }
+
+    @Test("A class may state its conformance, and have variables under a condition")
+    func stated() {
+        let stated = Stated()
+        let heard = Heard<Bool?>()
+        let token = stated.observe(\.isConditional) { change in heard.add(change.new) }
+        stated.isConditional = false
+        stated.level += 1
+        #expect(heard.all == [false])
+        #expect(stated.level == 2)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test("The observation ends with the model")
+    func end() {
+        let heard = Heard<String>()
+        var engine: Engine? = Engine()
+        let token = engine!.observe(\.rpm) { change in heard.add("\(change.reason)") }
+        engine = nil
+        #expect(heard.all == ["sourceDeleted"])
+        #expect(!token.isActive)
+    }
+}
+
+/// What callbacks have heard, in order.
+final class Heard<Element: Sendable>: Sendable {
+    private let elements = Mutex<[Element]>([])
+
+    var all: [Element] { elements.withLock { $0 } }
+
+    func add(_ element: Element) { elements.withLock { $0.append(element) } }
+}
+#endif
