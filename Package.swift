@@ -91,7 +91,7 @@ let package = Package(
             name: "ConcurrentObserveMetrics",
             dependencies: [
                 "ConcurrentObserve",
-                .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+                .product(name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
             ],
             swiftSettings: settings
         ),

@@ -11,21 +11,25 @@ internal final class CallbackAges: @unchecked Sendable {
     // Unchecked: `seen` is guarded by `lock`.
     static let shared = CallbackAges()
 
-    private struct Sighting {
-        var passes: UInt
-        var current: UInt
-        var since: ContinuousClock.Instant
+    /// One callback that was found running: the pass of a frame, and the address of the observer that it calls.
+    struct Sighting: Hashable {
+        let frame: UInt
+        let passes: UInt
+        let current: UInt
     }
 
     private let lock = ForkAwareLock()
-    private var seen: [UInt: Sighting] = [:]
+    private var seen: [UInt: (sighting: Sighting, since: ContinuousClock.Instant)] = [:]
 
     /// Looks at every frame; returns since when the oldest running callback has been seen.
     @discardableResult
-    func observe() -> ContinuousClock.Instant? {
+    func observe() -> ContinuousClock.Instant? { look().map(\.since).min() }
+
+    /// Looks at every frame; returns what is running, and since when it has been seen.
+    func look() -> [(sighting: Sighting, since: ContinuousClock.Instant)] {
         let now = ContinuousClock.now
         return lock.withLock {
-            var running: [UInt: Sighting] = [:]
+            var running: [UInt: (sighting: Sighting, since: ContinuousClock.Instant)] = [:]
             unsafe ThreadRecords.shared.forEach { record in
                 unsafe record.forEachFrame { frame in
                     // Relaxed: a statistic; the addresses are compared, not followed.
@@ -33,15 +37,13 @@ internal final class CallbackAges: @unchecked Sendable {
                     guard current != 0 else { return }
                     let passes = unsafe frame.pointee.passes.load(ordering: .relaxed)
                     let frame = UInt(bitPattern: frame)
-                    if let known = seen[frame], known.passes == passes, known.current == current {
-                        running[frame] = known
-                    } else {
-                        running[frame] = Sighting(passes: passes, current: current, since: now)
-                    }
+                    let sighting = Sighting(frame: frame, passes: passes, current: current)
+                    let known = seen[frame]
+                    running[frame] = (sighting, known?.sighting == sighting ? known!.since : now)
                 }
             }
             seen = running
-            return running.values.map(\.since).min()
+            return Array(running.values)
         }
     }
 

@@ -19,6 +19,10 @@ public struct ConcurrentObserveDiagnostics: Sendable {
     /// Those of them that are not reclaimed yet.
     public var backlog: Int { retired - reclaimed }
 
+    /// Events that overload policies left out, or that had not begun when their observation ended, since the process began: what
+    /// `DeliveryCounts.dropped` has for one observation, for all.
+    public let droppedEvents: Int
+
     /// Grace periods the library has waited for since the process began.
     public let gracePeriods: Int
 
@@ -41,14 +45,17 @@ public struct ConcurrentObserveDiagnostics: Sendable {
         let reclaimed = Reclaimer.shared.batches.reclaimedCount
         let retired = ThreadRecords.shared.retiredCount
         var live = 0
+        var dropped: UInt = 0
         unsafe ThreadRecords.shared.forEach { record in
-            // Relaxed: a statistic.
+            // Relaxed, both: statistics.
             unsafe live &+= record.pointee.liveObservers.load(ordering: .relaxed)
+            unsafe dropped &+= record.pointee.droppedCount.load(ordering: .relaxed)
         }
         return ConcurrentObserveDiagnostics(
             liveObservers: live,
             retired: Int(bitPattern: retired),
             reclaimed: Int(bitPattern: reclaimed),
+            droppedEvents: Int(bitPattern: dropped),
             gracePeriods: Int(bitPattern: Reclaimer.shared.gracePeriodCount),
             oldestCallbackAge: since.map { $0.duration(to: .now) },
             threadRecords: ThreadRecords.shared.count,

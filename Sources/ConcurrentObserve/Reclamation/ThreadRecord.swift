@@ -48,6 +48,9 @@ internal struct ThreadRecord: ~Copyable {
     /// Observations that began on this record's threads, less those that ended on them. Written by the owner alone.
     let liveObservers = Atomic<Int>(0)
 
+    /// Events that were dropped on this record's threads, whatever observer they were for. Written by the owner alone.
+    let droppedCount = Atomic<UInt>(0)
+
     /// Whether the thread is inside a source's lock, or about to look whether it may. Written by the owner alone.
     let isInsideGate = Atomic<Bool>(false)
 

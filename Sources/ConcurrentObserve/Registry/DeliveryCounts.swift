@@ -45,8 +45,10 @@ internal final class DeliveryCounter: Sendable {
 
     @inlinable
     func countDropped(_ count: Int = 1) {
+        guard count > 0 else { return }
         // Release: as above.
-        if count > 0 { dropped.add(UInt64(count), ordering: .releasing) }
+        dropped.add(UInt64(count), ordering: .releasing)
+        ThreadRecord.countDropped(count)
     }
 
     var counts: DeliveryCounts {

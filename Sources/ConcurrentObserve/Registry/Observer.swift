@@ -326,4 +326,15 @@ extension ThreadRecord {
             ordering: .relaxed
         )
     }
+
+    /// Counts events that their observer does not receive, for the diagnostics.
+    @usableFromInline
+    static func countDropped(_ count: Int) {
+        // Safe: records are never freed. Relaxed: a statistic with one writer.
+        let counter = unsafe current
+        unsafe counter.pointee.droppedCount.store(
+            counter.pointee.droppedCount.load(ordering: .relaxed) &+ UInt(count),
+            ordering: .relaxed
+        )
+    }
 }

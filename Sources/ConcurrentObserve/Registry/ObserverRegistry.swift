@@ -15,9 +15,9 @@ public final class ObserverRegistry<Event>: Sendable {
 
     /// Makes a registry without observers.
     ///
-    /// - Parameter label: Names it in diagnostics.
+    /// - Parameter label: Names it in diagnostics: `ConcurrentObserveDiagnostics.callbacks(runningFor:)` tells it of a stuck callback.
     public init(label: String = "") {
-        if !label.isEmpty { _ = observers.core(label: label) }
+        if !label.isEmpty { LabelledRegistries.add(observers.core(label: label)) }
     }
 
     /// Ends every observation; `onEnd` hears `.sourceDeleted`. (P12)

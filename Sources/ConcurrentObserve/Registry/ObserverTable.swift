@@ -103,6 +103,9 @@ internal struct TableEntry {
         return unsafe Unmanaged<Observer>.fromOpaque(UnsafeRawPointer(bitPattern: address)!).takeUnretainedValue()
     }
 
+    /// Whether the entry is, or was, that of the observer at an address.
+    func isOf(observerAt other: UInt) -> Bool { address & ~1 == other }
+
     /// Gives up the table's reference.
     fileprivate func release() {
         guard address != 0 else { return }

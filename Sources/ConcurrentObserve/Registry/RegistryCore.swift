@@ -230,6 +230,21 @@ import Synchronization
         }
     }
 
+    /// Whether the observer at an address is among those of the current table, its observation ended or not, or behind one that is live there. Under no
+    /// lock.
+    func has(observerAt address: UInt) -> Bool {
+        let (isFound, live) = lock.withLock { () -> (Bool, [Observer]) in
+            var isFound = false
+            var live: [Observer] = []
+            table?.forEachEntry { entry in
+                if entry.isOf(observerAt: address) { isFound = true }
+                if let observer = entry.liveObserver { live.append(observer) }
+            }
+            return (isFound, live)
+        }
+        return isFound || live.contains { $0.path?.has(observerAt: address) == true }
+    }
+
     // MARK: Owners
 
     /// The number of live observations. Notices dead owners. (P13)

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A callback that was running at the moment of the look.
+public struct RunningCallback: Sendable, Identifiable {
+    /// Tells one call of a callback from others, of the same observer too.
+    public struct ID: Sendable, Hashable {
+        fileprivate let sighting: CallbackAges.Sighting
+    }
+
+    /// The same for every look that finds the same call.
+    public let id: ID
+
+    /// How long it has been seen running: a lower bound, counted from the first look at it.
+    public let age: Duration
+
+    /// The label of its registry; nil if that has none, or if the callback is a property's. An observation that has ended since may have lost it.
+    public let label: String?
+}
+
+extension ConcurrentObserveDiagnostics {
+    /// The callbacks that have been seen running for at least `age`, the oldest first. For warnings about stuck callbacks.
+    ///
+    /// An age counts from the first look that found the callback, and looks happen when this or `current()` is called and while something waits
+    /// to be reclaimed: call it again and again. It costs the callbacks and the notifications nothing. Any thread, also inside a callback; never
+    /// waits for user code.
+    ///
+    /// - Complexity: O(threads); for each callback that is returned, O(registries with a label and their observers).
+    public static func callbacks(runningFor age: Duration) -> [RunningCallback] {
+        let running = CallbackAges.shared.look()
+        let now = ContinuousClock.now
+        return
+            running
+            .filter { $0.since.duration(to: now) >= age }
+            .sorted { $0.since < $1.since }
+            .map { sighting, since in
+                RunningCallback(
+                    id: RunningCallback.ID(sighting: sighting),
+                    age: since.duration(to: now),
+                    label: LabelledRegistries.label(ofObserverAt: sighting.current)
+                )
+            }
+    }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Metrics
+import ConcurrentObserve
+public import CoreMetrics
+import Synchronization
+
+/// How the library is doing, as metrics: what `ConcurrentObserveDiagnostics` has, under names of a prefix.
+///
+/// | Metric | Kind | What it tells |
+/// | --- | --- | --- |
+/// | `observers` | meter | observations that have begun and not ended |
+/// | `backlog` | meter | what was retired and is not reclaimed yet |
+/// | `threads` | meter | threads that have used the library |
+/// | `oldest_callback_seconds` | meter | how long the oldest running callback has been seen running; 0 when none is |
+/// | `reclaimed`, `grace_periods`, `dropped_events` | counter | since the process began |
+///
+/// One object for a process: counters are increased by what has happened since the last publication of this very object.
+public final class LibraryMetrics: Sendable {
+    private let observers: Meter
+    private let backlog: Meter
+    private let threads: Meter
+    private let oldestCallback: Meter
+    private let reclaimed: Counter
+    private let gracePeriods: Counter
+    private let droppedEvents: Counter
+
+    /// What the counters have been increased to.
+    private struct Published {
+        var reclaimed = 0
+        var gracePeriods = 0
+        var droppedEvents = 0
+    }
+
+    private let published = Mutex(Published())
+
+    /// Makes the metrics; none has a value before the first `publish()`.
+    ///
+    /// - Parameters:
+    ///   - prefix: What their names begin with, before an underscore.
+    ///   - factory: The system that they belong to; the one that is bootstrapped, unless it is given.
+    public init(prefix: String = "concurrent_observe", factory: any MetricsFactory = MetricsSystem.factory) {
+        observers = Meter(label: "\(prefix)_observers", factory: factory)
+        backlog = Meter(label: "\(prefix)_backlog", factory: factory)
+        threads = Meter(label: "\(prefix)_threads", factory: factory)
+        oldestCallback = Meter(label: "\(prefix)_oldest_callback_seconds", factory: factory)
+        reclaimed = Counter(label: "\(prefix)_reclaimed", factory: factory)
+        gracePeriods = Counter(label: "\(prefix)_grace_periods", factory: factory)
+        droppedEvents = Counter(label: "\(prefix)_dropped_events", factory: factory)
+    }
+
+    /// Sets all metrics to what the library tells now. Any thread; never waits for user code.
+    ///
+    /// - Complexity: O(threads).
+    public func publish() {
+        // Under the lock, so that no later publication comes before this one.
+        published.withLock { published in
+            let now = ConcurrentObserveDiagnostics.current()
+            observers.set(now.liveObservers)
+            backlog.set(now.backlog)
+            threads.set(now.threadRecords)
+            oldestCallback.set((now.oldestCallbackAge ?? .zero).seconds)
+            reclaimed.increase(&published.reclaimed, to: now.reclaimed)
+            gracePeriods.increase(&published.gracePeriods, to: now.gracePeriods)
+            droppedEvents.increase(&published.droppedEvents, to: now.droppedEvents)
+        }
+    }
+
+    /// Publishes again and again, until the task is cancelled.
+    ///
+    /// - Parameter interval: How long to wait in between.
+    public func run(every interval: Duration = .seconds(10)) async {
+        while !Task.isCancelled {
+            publish()
+            try? await Task.sleep(for: interval)
+        }
+    }
+}
+
+extension Counter {
+    /// Increases the counter by what has come since; a figure that was read while it changed may be lower than before.
+    fileprivate func increase(_ last: inout Int, to total: Int) {
+        guard total > last else { return }
+        increment(by: total - last)
+        last = total
+    }
+}
+
+extension Duration {
+    var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
+}
+#endif

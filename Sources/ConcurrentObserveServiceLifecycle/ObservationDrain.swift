@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if ServiceLifecycle
+import ConcurrentObserve
+import Dispatch
+public import ServiceLifecycle
+
+/// Waits at shutdown until what the library was given to reclaim is reclaimed: captures destroyed, `onEnd` told.
+///
+/// Services shut down in the reverse order of their registration: name it first, and it drains after all others have ended.
+///
+/// ```swift
+/// let group = ServiceGroup(services: [ObservationDrain(within: .seconds(5)), server], logger: logger)
+/// ```
+public struct ObservationDrain: Service {
+    private let limit: Duration
+
+    /// Makes the service.
+    ///
+    /// - Parameter limit: How long to wait at most, from the beginning of its own shutdown.
+    public init(within limit: Duration = .seconds(10)) { self.limit = limit }
+
+    /// Waits for the graceful shutdown, then drains, without blocking a thread of the cooperative pool. A cancelled service ends at once.
+    ///
+    /// - Throws: `ObservationDrainError` if the limit was reached.
+    public func run() async throws {
+        do {
+            try await gracefulShutdown()
+        } catch {
+            return
+        }
+        let deadline = ContinuousClock.now + limit
+        let outcome = await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(returning: ConcurrentObserveDiagnostics.drain(deadline: deadline))
+            }
+        }
+        if outcome != .finished {
+            throw ObservationDrainError(backlog: ConcurrentObserveDiagnostics.current().backlog, limit: limit)
+        }
+    }
+}
+
+/// The drain has reached its limit: a callback is still running, or a deinitialiser blocks.
+public struct ObservationDrainError: Error, CustomStringConvertible {
+    /// What was not reclaimed then.
+    public let backlog: Int
+
+    /// How long the drain had waited.
+    public let limit: Duration
+
+    public var description: String {
+        "ConcurrentObserve: \(backlog) ended observations and replaced values are not reclaimed after \(limit). A callback is still running, or a deinitialiser blocks."
+    }
+}
+#endif

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Logging
+import ConcurrentObserve
+import ConcurrentObserveLogging
+import Dispatch
+import InMemoryLogging
+import Logging
+import Testing
+
+/// Serialized: a watch sees every callback of the process.
+@Suite("The watch for stuck callbacks", .serialized)
+struct StuckCallbackWatchTests {
+    private let handler = InMemoryLogHandler()
+    private var logger: Logger { Logger(label: "test") { [handler] _ in handler } }
+
+    /// The watch is told to warn at once; the test waits for the warning, however long that takes.
+    private var watch: StuckCallbackWatch {
+        StuckCallbackWatch(logger: logger, limit: .milliseconds(20), interval: .milliseconds(5))
+    }
+
+    @Test("A stuck callback of a labelled registry is warned of once, and told of when it has returned")
+    func labelled() async throws {
+        let registry = ObserverRegistry<Int>(label: "logins")
+        let stuck = Stuck()
+        let token = registry.observe { _ in stuck.hold() }
+        let watch = watch
+        try await stuck.whileHeld {
+            registry.notify(1)
+        } _: {
+            try await eventually { handler.entries.count == 1 }
+            // A few more looks, which must not repeat it.
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        try await eventually { handler.entries.count == 2 }
+        let (warning, notice) = (handler.entries[0], handler.entries[1])
+        #expect(warning.level == .warning)
+        #expect(warning.message == "a callback of the registry 'logins' does not return")
+        #expect(warning.metadata["registry"] == "logins")
+        #expect(Double(warning.metadata["running-seconds"]?.description ?? "") ?? -1 >= 0)
+        #expect(notice.level == .notice)
+        #expect(notice.message == "a callback of the registry 'logins' has returned at last")
+        withExtendedLifetime((token, watch)) {}
+    }
+
+    @Test("Also where it is delivered on a queue")
+    func queue() async throws {
+        let registry = ObserverRegistry<Int>(label: "mail")
+        let stuck = Stuck()
+        let token = registry.observe(delivery: .queue(DispatchQueue(label: "test"), .unbounded)) { _ in stuck.hold() }
+        let watch = watch
+        try await stuck.whileHeld {
+            registry.notify(1)
+        } _: {
+            try await eventually { handler.entries.contains { $0.metadata["registry"] == "mail" } }
+        }
+        withExtendedLifetime((token, watch)) {}
+    }
+
+    @Test("A stuck callback of a property is warned of without a label")
+    func property() async throws {
+        let property = Observed(0)
+        let stuck = Stuck()
+        let token = property.observe { _ in stuck.hold() }
+        let watch = watch
+        try await stuck.whileHeld {
+            property.value = 1
+        } _: {
+            try await eventually { !handler.entries.isEmpty }
+        }
+        #expect(handler.entries[0].metadata["registry"] == nil)
+        #expect(handler.entries[0].level == .warning)
+        withExtendedLifetime((token, watch)) {}
+    }
+
+    @Test("It goes on while every thread of the cooperative pool is blocked")
+    func pool() async throws {
+        let registry = ObserverRegistry<Int>(label: "pool")
+        let stuck = Stuck()
+        let token = registry.observe { _ in stuck.hold() }
+        let watch = watch
+        let handler = handler
+        let warned = await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                // As many as there are threads, and more.
+                for _ in 0..<64 { Task.detached { registry.notify(1) } }
+                let deadline = ContinuousClock.now + .seconds(20)
+                let pause = DispatchSemaphore(value: 0)
+                while handler.entries.isEmpty, .now < deadline { _ = pause.wait(timeout: .now() + .milliseconds(1)) }
+                let warned = handler.entries.first?.metadata["registry"] == "pool"
+                stuck.release(64)
+                continuation.resume(returning: warned)
+            }
+        }
+        #expect(warned)
+        await token.cancelAndWait()
+        withExtendedLifetime(watch) {}
+    }
+
+    @Test("It ends with its last reference, and short callbacks are not warned of")
+    func end() async throws {
+        weak var weakWatch: StuckCallbackWatch?
+        do {
+            let watch = StuckCallbackWatch(logger: logger, limit: .seconds(60), interval: .milliseconds(1))
+            weakWatch = watch
+            let registry = ObserverRegistry<Int>(label: "short")
+            let token = registry.observe { _ in }
+            for event in 0..<1_000 { registry.notify(event) }
+            withExtendedLifetime((token, watch)) {}
+        }
+        try await eventually { weakWatch == nil }
+        #expect(handler.entries.isEmpty)
+    }
+}
+
+/// A callback that is held until it is let go.
+private final class Stuck: Sendable {
+    private let entered = DispatchSemaphore(value: 0)
+    private let exit = DispatchSemaphore(value: 0)
+
+    /// In the callback.
+    func hold() {
+        entered.signal()
+        exit.wait()
+    }
+
+    func release(_ count: Int = 1) { for _ in 0..<count { exit.signal() } }
+
+    /// Runs `notify` on another thread, and `body` while the callback that this calls is held.
+    func whileHeld(_ notify: @escaping @Sendable () -> Void, _ body: () async throws -> Void) async throws {
+        DispatchQueue.global().async(execute: notify)
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                self.entered.wait()
+                continuation.resume()
+            }
+        }
+        defer { release() }
+        try await body()
+    }
+}
+
+private struct InVain: Error {}
+
+/// Waits until `condition` holds.
+private func eventually(_ condition: () -> Bool) async throws {
+    let deadline = ContinuousClock.now + .seconds(20)
+    while !condition() {
+        if .now > deadline { throw InVain() }
+        try await Task.sleep(for: .milliseconds(1))
+    }
+}
+#endif

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Metrics
+import ConcurrentObserve
+import ConcurrentObserveMetrics
+import CoreMetrics
+import Dispatch
+import MetricsTestKit
+import Testing
+
+/// Serialized: the figures are the process's.
+@Suite("The library's metrics", .serialized)
+struct LibraryMetricsTests {
+    private let system = TestMetrics()
+
+    @Test("Observers are published")
+    func observers() throws {
+        let metrics = LibraryMetrics(prefix: "observe", factory: system)
+        let property = Observed(0)
+        metrics.publish()
+        let before = try value("observe_observers")
+        let tokens = (0..<3).map { _ in property.observe { _ in } }
+        metrics.publish()
+        #expect(try value("observe_observers") == before + 3)
+        for token in tokens { token.cancel() }
+        metrics.publish()
+        #expect(try value("observe_observers") == before)
+        #expect(try value("observe_oldest_callback_seconds") == 0)
+    }
+
+    @Test("Dropped events are counted, each once")
+    func drops() throws {
+        let metrics = LibraryMetrics(prefix: "observe", factory: system)
+        metrics.publish()
+        let before = try dropped()
+        // A queue that does not run: the second change is one too many.
+        let queue = DispatchQueue(label: "held")
+        queue.suspend()
+        let property = Observed(0)
+        let token = property.observe(delivery: .queue(queue, .droppingNewest(1))) { _ in }
+        for value in 1...3 { property.value = value }
+        metrics.publish()
+        #expect(try dropped() == before + 2)
+        metrics.publish()
+        #expect(try dropped() == before + 2)
+        // What has not begun is dropped too.
+        token.cancel()
+        #expect(ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(20)) == .finished)
+        metrics.publish()
+        #expect(try dropped() == before + 3)
+        #expect(token.deliveryCounts?.dropped == 3)
+        queue.resume()
+    }
+
+    @Test("Reclaiming is counted, and the backlog falls to nothing")
+    func reclamation() throws {
+        let metrics = LibraryMetrics(prefix: "observe", factory: system)
+        metrics.publish()
+        let before = try system.expectCounter("observe_reclaimed").totalValue
+        let registry = ObserverRegistry<Int>()
+        for _ in 0..<100 { registry.observe { _ in }.cancel() }
+        #expect(ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(20)) == .finished)
+        metrics.publish()
+        #expect(try system.expectCounter("observe_reclaimed").totalValue >= before + 100)
+        #expect(try value("observe_backlog") == 0)
+        #expect(try system.expectCounter("observe_grace_periods").totalValue > 0)
+    }
+
+    @Test("The age of a callback that does not return is published")
+    func stuck() throws {
+        let metrics = LibraryMetrics(prefix: "observe", factory: system)
+        let registry = ObserverRegistry<Int>()
+        let (entered, exit) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let token = registry.observe { _ in
+            entered.signal()
+            exit.wait()
+        }
+        DispatchQueue.global().async { registry.notify(1) }
+        entered.wait()
+        metrics.publish()
+        while try value("observe_oldest_callback_seconds") == 0 { metrics.publish() }
+        exit.signal()
+        #expect(token.cancelAndWait() == .finished)
+        metrics.publish()
+        #expect(try value("observe_oldest_callback_seconds") == 0)
+    }
+
+    @Test("Publishing again and again ends with its task")
+    func run() async throws {
+        let metrics = LibraryMetrics(prefix: "observe", factory: system)
+        let task = Task { await metrics.run(every: .milliseconds(1)) }
+        while try system.expectMeter("observe_observers").values.count < 3 { await Task.yield() }
+        task.cancel()
+        await task.value
+    }
+
+    @Test("A timed callback is called, and its duration recorded")
+    func timing() throws {
+        let timer = CoreMetrics.Timer(label: "callback", factory: system)
+        let property = Observed(0)
+        let heard = Observed(0)
+        let tokens = [
+            property.observe(timer.timing { change in heard.value = change.new ?? -1 }),
+            property.observe(
+                timer.timing { change, observation in
+                    let begin = ContinuousClock.now
+                    while begin.duration(to: .now) < .milliseconds(2) {}
+                    if change.version == 1 { observation.cancel() }
+                }
+            ),
+        ]
+        property.value = 5
+        property.value = 6
+        #expect(heard.value == 6)
+        let recorded = try system.expectTimer("callback").values
+        #expect(recorded.count == 3)
+        #expect(recorded.contains { $0 >= 2_000_000 })
+        withExtendedLifetime(tokens) {}
+    }
+
+    private func value(_ name: String) throws -> Double {
+        try #require(try system.expectMeter(name).lastValue)
+    }
+
+    private func dropped() throws -> Int64 { try system.expectCounter("observe_dropped_events").totalValue }
+}
+#endif

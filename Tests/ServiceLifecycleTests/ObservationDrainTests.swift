@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if ServiceLifecycle
+import ConcurrentObserve
+import ConcurrentObserveServiceLifecycle
+import Dispatch
+import Logging
+import ServiceLifecycle
+import ServiceLifecycleTestKit
+import Synchronization
+import Testing
+
+/// Serialized: a drain waits for everything in the process.
+@Suite("Draining at shutdown", .serialized)
+struct ObservationDrainTests {
+    @Test("The drain returns when everything is reclaimed")
+    func drains() async throws {
+        let registry = ObserverRegistry<Int>()
+        let isDestroyed = Flag()
+        let token = registry.observe { [life = Life(isDestroyed)] _ in life.touch() }
+        try await testGracefulShutdown { shutdown in
+            async let service: Void = ObservationDrain(within: .seconds(20)).run()
+            token.cancel()
+            shutdown.triggerGracefulShutdown()
+            try await service
+        }
+        #expect(isDestroyed.isSet)
+        #expect(ConcurrentObserveDiagnostics.current().backlog == 0)
+    }
+
+    @Test("It does not begin before the shutdown")
+    func waits() async throws {
+        let isDone = Flag()
+        try await testGracefulShutdown { shutdown in
+            async let service: Void = {
+                try await ObservationDrain().run()
+                isDone.set()
+            }()
+            try await Task.sleep(for: .milliseconds(40))
+            #expect(!isDone.isSet)
+            shutdown.triggerGracefulShutdown()
+            try await service
+        }
+    }
+
+    @Test("A callback that does not return makes it fail at its deadline, with the backlog")
+    func deadline() async throws {
+        let registry = ObserverRegistry<Int>()
+        let (entered, exit) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let token = registry.observe { _ in
+            entered.signal()
+            exit.wait()
+        }
+        DispatchQueue.global().async { registry.notify(1) }
+        await onThread { entered.wait() }
+        token.cancel()
+        let begin = ContinuousClock.now
+        let error = await #expect(throws: ObservationDrainError.self) {
+            try await testGracefulShutdown { shutdown in
+                shutdown.triggerGracefulShutdown()
+                try await ObservationDrain(within: .milliseconds(50)).run()
+            }
+        }
+        #expect(begin.duration(to: .now) >= .milliseconds(50))
+        #expect((error?.backlog ?? 0) > 0)
+        #expect(error?.description.contains("not reclaimed after") == true)
+        exit.signal()
+        await token.cancelAndWait()
+    }
+
+    @Test("A cancelled service ends at once")
+    func cancelled() async throws {
+        let task = Task { try await ObservationDrain(within: .seconds(60)).run() }
+        task.cancel()
+        try await task.value
+    }
+
+    @Test("In a group, named first, it drains after the others have ended")
+    func group() async throws {
+        let registry = ObserverRegistry<Int>()
+        let ended = Mutex<[String]>([])
+        let token = registry.observe { _ in }
+        token.onEnd { _ in ended.withLock { $0.append("observation") } }
+        let server = ClosureService {
+            try? await gracefulShutdown()
+            ended.withLock { $0.append("server") }
+            token.cancel()
+        }
+        let group = ServiceGroup(
+            services: [ObservationDrain(within: .seconds(20)), server],
+            logger: Logger(label: "test")
+        )
+        async let run: Void = group.run()
+        await group.triggerGracefulShutdown()
+        try await run
+        #expect(ended.withLock { $0 } == ["server", "observation"])
+    }
+}
+
+private final class Flag: Sendable {
+    private let state = Atomic<Bool>(false)
+
+    var isSet: Bool { state.load(ordering: .acquiring) }
+    func set() { state.store(true, ordering: .releasing) }
+}
+
+/// Something that a closure captures.
+private final class Life: Sendable {
+    private let isDestroyed: Flag
+
+    init(_ isDestroyed: Flag) { self.isDestroyed = isDestroyed }
+
+    deinit { isDestroyed.set() }
+
+    func touch() {}
+}
+
+/// Runs `body` on a thread that it may block.
+private func onThread(_ body: @escaping @Sendable () -> Void) async {
+    await withCheckedContinuation { continuation in
+        DispatchQueue.global().async {
+            body()
+            continuation.resume()
+        }
+    }
+}
+#endif
