@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Builds and tests the package's optional parts: with no trait, with all, and with each alone. Checks that a trait brings in the packages
+# that it needs, and none brings in nothing.
+#
+#   Scripts/traits.sh [--only none|all|NAME]
+#
+# Exit codes: 0 all hold, 1 one does not (what was found follows), 2 wrong usage.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly names="Macros Metrics Logging ServiceLifecycle"
+# The tests of the optional parts, and not the library's own.
+export CONCURRENT_OBSERVE_TESTS=traits
+readonly folder=.build-traits
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+    echo "traits: $*" >&2
+    exit 1
+}
+
+# The packages that each trait may bring in, those that they need themselves included.
+packages_of() {
+    case "$1" in
+    Macros) echo swift-syntax ;;
+    Metrics) echo swift-metrics ;;
+    Logging) echo swift-log ;;
+    ServiceLifecycle) echo swift-async-algorithms swift-collections swift-log swift-service-lifecycle ;;
+    esac
+}
+
+# check CONFIGURATION TRAIT…: resolves, builds and tests with these traits.
+check() {
+    local configuration=$1 started=$SECONDS joined expected found
+    shift
+    joined=$(IFS=,; echo "$*")
+    # Without the option the defaults would hold; an empty one turns all off.
+    local traits=(--traits "$joined")
+    [ -n "$joined" ] || traits=(--disable-default-traits)
+
+    expected=$({ echo swift-argument-parser; for trait in "$@"; do packages_of "$trait" | tr ' ' '\n'; done; } | sort -u)
+    swift package --scratch-path "$folder" "${traits[@]}" show-dependencies --format flatlist 2>"$work/resolve.log" |
+        sort -u >"$work/found" || { cat "$work/resolve.log" >&2; fail "$configuration: does not resolve"; }
+    found=$(cat "$work/found")
+    [ "$found" = "$expected" ] ||
+        fail "$configuration: resolves" $found", expected" $expected
+
+    if ! swift build --scratch-path "$folder" "${traits[@]}" --build-tests >"$work/build.log" 2>&1; then
+        cat "$work/build.log" >&2
+        fail "$configuration: does not build"
+    fi
+    if grep -E "^$PWD/(Sources|Tests)/.*: warning:" "$work/build.log" | sort -u >&2; then
+        fail "$configuration: the warnings above are errors"
+    fi
+    # One at a time: the figures of the library are the process's.
+    if ! swift test --scratch-path "$folder" "${traits[@]}" --skip-build --no-parallel >"$work/test.log" 2>&1; then
+        grep -E '✘|↳|error:' "$work/test.log" >&2 || tail -50 "$work/test.log" >&2
+        fail "$configuration: a test fails"
+    fi
+    local tests
+    tests=$(sed -nE 's/.*Test run with ([0-9]+) tests?.* passed.*/\1/p' "$work/test.log" | tail -1)
+    # Without a trait there is nothing to test; with one there is.
+    if [ $# -gt 0 ] && [ "${tests:-0}" -eq 0 ]; then fail "$configuration: no test has run"; fi
+    echo "traits: $configuration: ok, ${tests:-0} tests, $((SECONDS - started)) s"
+}
+
+case "$*" in
+"")
+    check none
+    for name in $names; do check "$name" "$name"; done
+    check all $names
+    ;;
+"--only none") check none ;;
+"--only all") check all $names ;;
+*)
+    for name in $names; do
+        if [ "$*" = "--only $name" ]; then
+            check "$name" "$name"
+            exit
+        fi
+    done
+    echo "usage: Scripts/traits.sh [--only none|all|$(tr ' ' '|' <<<"$names")]" >&2
+    exit 2
+    ;;
+esac
