@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds and runs the examples of a Markdown file, README.md by default, and compares what they print with what it says.
+# Builds and runs the examples of Markdown files, README.md by default, and compares what they print with what these say.
 # An example is a ```swift block after a line `<!-- example -->`; the next ```text block is its exact output.
 #
-#   Scripts/check-readme.sh [FILE]
+#   Scripts/check-readme.sh [FILE…]
 #
 # Exit codes: 0 all agree, 1 one does not (a diff follows) or does not build, 2 no example found.
 set -euo pipefail
 
 root=$(cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-file=${1:-$root/README.md}
+[ $# -gt 0 ] || set -- "$root/README.md"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-mkdir -p "$work/expected"
+mkdir -p "$work/expected" "$work/file"
 awk -v work="$work" '
     /^<!-- example -->$/ { marked = 1; next }
     /^```swift$/ && marked {
@@ -22,17 +22,18 @@ awk -v work="$work" '
         folder = work "/Sources/Example" n
         system("mkdir -p \"" folder "\"")
         out = folder "/main.swift"
+        print FILENAME > (work "/file/Example" n)
         next
     }
     /^```text$/ && awaiting { awaiting = 0; out = work "/expected/Example" n; printf "" > out; next }
     /^```/ && out { close(out); out = ""; next }
     out { print > out }
-' "$file"
+' "$@"
 
 shopt -s nullglob
 examples=("$work"/Sources/*)
 if [ ${#examples[@]} -eq 0 ]; then
-    echo "check-readme: no example in $file: mark it with a line <!-- example -->" >&2
+    echo "check-readme: no example in $*: mark one with a line <!-- example -->" >&2
     exit 2
 fi
 
@@ -56,13 +57,14 @@ ln -s "$root" "$work/checkout"
 
 if ! swift build -c release --package-path "$work" > "$work/build.log" 2>&1; then
     cat "$work/build.log" >&2
-    echo "check-readme: an example of $file does not build" >&2
+    echo "check-readme: an example of $* does not build" >&2
     exit 1
 fi
 products=$(swift build -c release --package-path "$work" --show-bin-path)
 
 for example in "${examples[@]}"; do
     name=$(basename "$example")
+    file=$(cat "$work/file/$name")
     if [ ! -f "$work/expected/$name" ]; then
         echo "check-readme: $name of $file has no \`\`\`text block" >&2
         exit 1

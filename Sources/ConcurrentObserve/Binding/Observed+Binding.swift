@@ -24,8 +24,10 @@ extension Observed {
     ///
     /// A property that is bound to itself corrects its values: each change is followed by one to what `transform` makes of it.
     ///
-    /// - Parameter transform: Called as callbacks are: under no lock, on several threads at once. Its result is not used if a later
-    ///   change has arrived before it.
+    /// - Parameters:
+    ///   - destination: What is set.
+    ///   - transform: Called as callbacks are: under no lock, on several threads at once. Its result is not used if a later
+    ///     change has arrived before it.
     public func bind<Other>(
         to destination: Observed<Other>,
         transform: @escaping @Sendable (Value) -> Other
@@ -70,6 +72,7 @@ extension Observed {
     /// The same between values that are made of each other.
     ///
     /// - Parameters:
+    ///   - other: The other side.
     ///   - forward: Makes the other side's value of this side's. Called as callbacks are: under no lock, on several threads at once.
     ///   - backward: Makes this side's value of the other side's; the reverse of `forward`, or what was set on one side may differ
     ///     from what the other side would make of it.

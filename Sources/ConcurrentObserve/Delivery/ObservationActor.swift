@@ -16,6 +16,9 @@ public actor ObservationActor {
     public nonisolated let buffering: Buffering
     private nonisolated let counts = Mutex(Counts())
 
+    /// Makes an actor whose observers have mailboxes of this policy.
+    ///
+    /// - Parameter buffering: What becomes of the changes that an observer is too slow for.
     public init(buffering: Buffering = .unbounded) {
         buffering.check()
         self.buffering = buffering

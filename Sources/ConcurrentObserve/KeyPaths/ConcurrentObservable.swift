@@ -18,11 +18,13 @@ public protocol ConcurrentObservable: AnyObject, Sendable {
 }
 
 extension ConcurrentObservable where Properties == Self {
+    /// The object itself: its properties stand in its own `let`s.
     public var observedProperties: Self { self }
 }
 
 /// An optional object that paths may go through. `Optional` adopts it; nothing else needs to.
 public protocol OptionalConcurrentObservable {
+    /// What it is an optional of.
     associatedtype Wrapped: ConcurrentObservable
 
     /// The object, if there is one.

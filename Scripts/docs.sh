@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Builds the documentation of the library and of its optional parts with the toolchain's DocC. A warning is an error, and so is a public
+# symbol without documentation.
+#
+#   Scripts/docs.sh [OUTPUT]      writes the archives to OUTPUT; to none if it is not given
+#   Scripts/docs.sh --self-test   plants an undocumented symbol and a broken link, and expects both to be found
+#
+# Exit codes: 0 complete and without a warning, 1 not (what was found follows), 2 wrong usage or, with --self-test, a check that cannot fail.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly modules="ConcurrentObserve ConcurrentObserveMacros ConcurrentObserveMetrics ConcurrentObserveLogging ConcurrentObserveServiceLifecycle"
+readonly catalog=Sources/ConcurrentObserve/ConcurrentObserve.docc
+# Without `stress` and the tests, and in the folder where the optional parts are built already if Scripts/traits.sh has run.
+export CONCURRENT_OBSERVE_TESTS=traits
+readonly folder=.build-traits
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# extract: leaves the symbols of each module in $work/MODULE.
+extract() {
+    local log="$work/extract.log" found module
+    if ! swift package --scratch-path "$folder" --enable-all-traits dump-symbol-graph --minimum-access-level public \
+        --skip-synthesized-members >"$log" 2>&1; then
+        cat "$log" >&2
+        echo "docs: the symbols cannot be read" >&2
+        return 1
+    fi
+    found=$(sed -nE 's/^Files written to (.*)$/\1/p' "$log")
+    for module in $modules; do
+        rm -rf "${work:?}/$module"
+        mkdir "$work/$module"
+        cp "$found/$module".symbols.json "$found/$module"@*.symbols.json "$work/$module/" 2>/dev/null || true
+        if [ ! -f "$work/$module/$module.symbols.json" ]; then
+            echo "docs: $module has no symbols" >&2
+            return 1
+        fi
+    done
+}
+
+# undocumented FILE…: the public symbols that have no comment, one a line. Members that come with a conformance are left out.
+undocumented() {
+    python3 - "$@" <<'PYTHON'
+import json, sys
+
+for path in sys.argv[1:]:
+    graph = json.load(open(path))
+    for symbol in graph["symbols"]:
+        if "::SYNTHESIZED::" in symbol["identifier"]["precise"]:
+            continue
+        if not any(line["text"].strip() for line in symbol.get("docComment", {}).get("lines", [])):
+            print(graph["module"]["name"], symbol["kind"]["identifier"], ".".join(symbol["pathComponents"]))
+PYTHON
+}
+
+# complete: every public symbol has documentation.
+complete() {
+    local found
+    found=$(undocumented "$work"/*/*.symbols.json)
+    if [ -n "$found" ]; then
+        echo "$found" >&2
+        echo "docs: $(wc -l <<<"$found") public symbols above have no documentation" >&2
+        return 1
+    fi
+}
+
+# convert OUTPUT [CATALOG]: builds the archives; warnings are errors.
+convert() {
+    local output=$1 module arguments
+    mkdir -p "$output"
+    for module in $modules; do
+        arguments=(--additional-symbol-graph-dir "$work/$module" --output-dir "$output/$module.doccarchive")
+        arguments+=(--fallback-display-name "$module" --fallback-bundle-identifier "$module")
+        if [ "$module" = ConcurrentObserve ]; then arguments=("${2:-$catalog}" "${arguments[@]}"); fi
+        if ! docc convert "${arguments[@]}" --warnings-as-errors >"$work/convert.log" 2>&1; then
+            cat "$work/convert.log" >&2
+            echo "docs: the warnings above, of $module, are errors" >&2
+            return 1
+        fi
+    done
+}
+
+self_test() {
+    extract
+    cp -r "$catalog" "$work/planted.docc"
+    echo 'A link to ``Observed/nowhere``.' >>"$work/planted.docc/Hazards.md"
+    if convert "$work/archives" "$work/planted.docc" >"$work/report" 2>&1 || ! grep -q nowhere "$work/report"; then
+        echo "docs: a broken link is not found" >&2
+        exit 2
+    fi
+    python3 - "$work/ConcurrentObserve/ConcurrentObserve.symbols.json" <<'PYTHON'
+import json, sys
+
+graph = json.load(open(sys.argv[1]))
+next(symbol for symbol in graph["symbols"] if symbol["pathComponents"] == ["Observed", "version"]).pop("docComment")
+json.dump(graph, open(sys.argv[1], "w"))
+PYTHON
+    if complete >"$work/report" 2>&1 || ! grep -q 'Observed.version$' "$work/report"; then
+        echo "docs: an undocumented symbol is not found" >&2
+        exit 2
+    fi
+    echo "docs: both checks can fail"
+}
+
+case "${1:-}" in
+--self-test)
+    self_test
+    ;;
+-*)
+    echo "usage: Scripts/docs.sh [OUTPUT | --self-test]" >&2
+    exit 2
+    ;;
+*)
+    extract
+    complete
+    convert "${1:-$work/archives}"
+    echo "docs: ok, $(python3 -c 'import json, sys; print(sum(len(json.load(open(path))["symbols"]) for path in sys.argv[1:]))' "$work"/*/*.symbols.json) public symbols documented"
+    ;;
+esac
