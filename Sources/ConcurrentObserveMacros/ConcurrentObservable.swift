@@ -33,10 +33,4 @@
 @attached(extension, conformances: ConcurrentObservable)
 public macro ConcurrentObservable() =
     #externalMacro(module: "ConcurrentObserveMacrosPlugin", type: "ConcurrentObservableMacro")
-#else
-/// Needs the trait `Macros` of the package: without it nobody builds swift-syntax.
-@available(*, unavailable, message: "turn on the trait 'Macros' of the package ConcurrentObserve")
-@attached(member)
-public macro ConcurrentObservable() =
-    #externalMacro(module: "ConcurrentObserveMacrosPlugin", type: "ConcurrentObservableMacro")
 #endif
