@@ -8,8 +8,8 @@ import InMemoryLogging
 import Logging
 import Testing
 
-/// Serialized: a watch sees every callback of the process.
-@Suite("The watch for stuck callbacks", .serialized)
+/// Serialized: a watch sees every callback of the process. Each test waits until its own have returned.
+@Suite("The watch for stuck callbacks", .serialized, .timeLimit(.minutes(2)))
 struct StuckCallbackWatchTests {
     private let handler = InMemoryLogHandler()
     private var logger: Logger { Logger(label: "test") { [handler] _ in handler } }
@@ -40,7 +40,8 @@ struct StuckCallbackWatchTests {
         #expect(Double(warning.metadata["running-seconds"]?.description ?? "") ?? -1 >= 0)
         #expect(notice.level == .notice)
         #expect(notice.message == "a callback of the registry 'logins' has returned at last")
-        withExtendedLifetime((token, watch)) {}
+        await token.cancelAndWait()
+        withExtendedLifetime(watch) {}
     }
 
     @Test("Also where it is delivered on a queue")
@@ -54,7 +55,8 @@ struct StuckCallbackWatchTests {
         } _: {
             try await eventually { handler.entries.contains { $0.metadata["registry"] == "mail" } }
         }
-        withExtendedLifetime((token, watch)) {}
+        await token.cancelAndWait()
+        withExtendedLifetime(watch) {}
     }
 
     @Test("A stuck callback of a property is warned of without a label")
@@ -70,7 +72,8 @@ struct StuckCallbackWatchTests {
         }
         #expect(handler.entries[0].metadata["registry"] == nil)
         #expect(handler.entries[0].level == .warning)
-        withExtendedLifetime((token, watch)) {}
+        await token.cancelAndWait()
+        withExtendedLifetime(watch) {}
     }
 
     @Test("It goes on while every thread of the cooperative pool is blocked")
@@ -86,8 +89,11 @@ struct StuckCallbackWatchTests {
                 for _ in 0..<64 { Task.detached { registry.notify(1) } }
                 let deadline = ContinuousClock.now + .seconds(20)
                 let pause = DispatchSemaphore(value: 0)
-                while handler.entries.isEmpty, .now < deadline { _ = pause.wait(timeout: .now() + .milliseconds(1)) }
-                let warned = handler.entries.first?.metadata["registry"] == "pool"
+                var warned = false
+                while !warned, .now < deadline {
+                    _ = pause.wait(timeout: .now() + .milliseconds(1))
+                    warned = handler.entries.contains { $0.metadata["registry"] == "pool" }
+                }
                 stuck.release(64)
                 continuation.resume(returning: warned)
             }

@@ -11,7 +11,7 @@ import Synchronization
 import Testing
 
 /// Serialized: a drain waits for everything in the process.
-@Suite("Draining at shutdown", .serialized)
+@Suite("Draining at shutdown", .serialized, .timeLimit(.minutes(2)))
 struct ObservationDrainTests {
     @Test("The drain returns when everything is reclaimed")
     func drains() async throws {
@@ -25,7 +25,6 @@ struct ObservationDrainTests {
             try await service
         }
         #expect(isDestroyed.isSet)
-        #expect(ConcurrentObserveDiagnostics.current().backlog == 0)
     }
 
     @Test("It does not begin before the shutdown")

