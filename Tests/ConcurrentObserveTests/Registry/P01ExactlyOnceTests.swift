@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConcurrentObserve
+import Dispatch
 import Testing
 
 extension Promises {
@@ -279,7 +280,7 @@ extension Promises.P01ExactlyOnceTests {
                         registry.notify(event)
                         if isInsideCallback() { confused.increment() }
                         let before = threadNumber()
-                        await Task.yield()
+                        await resumedLater()
                         if threadNumber() != before { changes.increment() }
                     }
                 }
@@ -291,6 +292,13 @@ extension Promises.P01ExactlyOnceTests {
         #expect(await token.cancelAndWait() == .finished)
         #expect(await nested.cancelAndWait() == .finished)
         try executor.join()
+    }
+}
+
+/// Suspends the task until its executor resumes it. `Task.yield()` would put it in the queue of the global executor, not of its own.
+private func resumedLater() async {
+    await withCheckedContinuation { continuation in
+        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) { continuation.resume() }
     }
 }
 
