@@ -51,6 +51,7 @@ extension StaticString {
 
 @inline(never) @usableFromInline
 internal func inject(_ point: StaticString) {
+    if exploredStep(point) { return }
     guard let perturbation = unsafe Instrumentation.perturbation else { return }
     perturbation(point)
 }

@@ -12,4 +12,49 @@ internal func inject(_ point: StaticString) {}
 @_alwaysEmitIntoClient @inline(__always)
 internal func mutant(_ name: StaticString) -> Bool { false }
 
+// Where the explorer's scheduler takes over, in the instrumented build: see Exploration.swift. Nothing, and never, here.
+
+@_alwaysEmitIntoClient @inline(__always) @discardableResult
+internal func exploredStep(_ name: StaticString) -> Bool { false }
+
+@_alwaysEmitIntoClient @inline(__always)
+internal func exploredWait(
+    _ name: StaticString,
+    atMost limit: Duration? = nil,
+    until condition: () -> Bool
+) -> Bool { false }
+
+@_alwaysEmitIntoClient @inline(__always)
+internal func exploredPark(_ name: StaticString, atMost limit: Duration?, until condition: () -> Bool) -> Bool { false }
+
+@_alwaysEmitIntoClient @inline(__always)
+internal func exploredPause() -> Bool { false }
+
+@_alwaysEmitIntoClient @inline(__always)
+internal func exploredStart(_ name: StaticString, _ body: @escaping @Sendable () -> Void) -> Bool { false }
+
+@_alwaysEmitIntoClient @inline(__always)
+internal func exploredNow() -> ContinuousClock.Instant? { nil }
+
+@_alwaysEmitIntoClient @inline(__always)
+internal func exploredReadDepth(_ change: Int) {}
+
+@_alwaysEmitIntoClient @inline(__always)
+internal func exploredGracePeriod() -> Bool { false }
+
+@_alwaysEmitIntoClient @inline(__always)
+internal func exploredCall(_ observer: UInt) {}
+
+@_alwaysEmitIntoClient @inline(__always)
+internal func exploredReturn(_ observer: UInt) {}
+
+@_alwaysEmitIntoClient @inline(__always)
+internal func exploredDestruction(ofObserver observer: UInt) {}
+
+@_alwaysEmitIntoClient @inline(__always)
+internal func exploredDestruction(ofValue value: UInt) -> Bool { false }
+
+@_alwaysEmitIntoClient @inline(__always)
+internal func exploredRead(_ value: UInt) {}
+
 #endif

@@ -66,6 +66,7 @@ extension MutationLock {
     }
 
     private borrowing func acquire(for purpose: Purpose) {
+        exploredStep("property's lock")
         if lock.tryLock() { return }
         // Not before: the body of a `modify` holds the lock, so that its thread always gets here.
         trapInsideBody(purpose)
@@ -84,6 +85,7 @@ extension MutationLock {
     borrowing func withLockAtGate<Result>(_ body: () -> Result) -> Result {
         var wait = Backoff()
         while true {
+            exploredStep("property's lock at the gate")
             let result = ForkGate.pass { () -> Result? in
                 if lock.tryLock() {
                     enterForbiddenForUserCode()

@@ -32,6 +32,7 @@
         if mutant("a value is destroyed twice") {
             _ = unsafe withUnsafeMutablePointer(to: &slot) { unsafe $0.deinitialize(count: 1) }
         }
+        if exploredDestruction(ofValue: Self.address(of: self)) { return }
         slot = nil
     }
 }

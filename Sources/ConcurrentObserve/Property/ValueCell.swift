@@ -67,6 +67,7 @@ extension ValueCell {
         if mutant("a value is read after the read section") { ReadSection.leave() }
         inject("read.box")
         let result = body(words, version)
+        exploredRead(words.first)
         if !mutant("a value is read after the read section") { ReadSection.leave() }
         return result
     }
@@ -94,6 +95,7 @@ extension ValueCell {
         ReadSection.leave()
         // And with it the references that `body` has made of what it was lent.
         defer { unsafe frame.pointee.clear() }
+        defer { exploredRead(words.first) }
         // Safe: the pin keeps the box.
         return try unsafe ValueBox<Value>.value(at: words.first).pointee.lend(to: body)
     }

@@ -36,6 +36,7 @@ internal enum AsymmetricBarrier {
 
     /// The waiter's side: a full barrier at some point of every thread's program order. Pairs with `light(fenced:)`.
     static func heavy() {
+        if exploredStep("barrier") { return }
         guard usesMembarrier else {
             // Sequentially consistent: pairs with the fence in light(fenced:), which then runs in every walker.
             return atomicMemoryFence(ordering: .sequentiallyConsistent)

@@ -42,6 +42,7 @@ internal final class Destroyers: @unchecked Sendable {
     /// More threads than this do not help with deinitialisers that are slow, not blocked.
     private static var mostSlowThreads: Int { 32 }
     private static var idleTime: Duration { .seconds(2) }
+    private static var now: ContinuousClock.Instant { exploredNow() ?? .now }
 
     private init() {}
 
@@ -82,13 +83,13 @@ internal final class Destroyers: @unchecked Sendable {
 
     /// Whether every thread there may be has been blocked for a while. Under the lock.
     private func isBlocked() -> Bool {
-        if progress.begun != begun { progress = (begun, .now) }
-        return workers.count >= Self.mostThreads && progress.at.duration(to: .now) >= Self.patience * 5
+        if progress.begun != begun { progress = (begun, Self.now) }
+        return workers.count >= Self.mostThreads && progress.at.duration(to: Self.now) >= Self.patience * 5
     }
 
     /// How many threads to start now. Under the lock.
     private func missingThreads(isCrowded: Bool) -> Int {
-        let now = ContinuousClock.now
+        let now = Self.now
         guard waiting.count > 0, idle == 0, !workers.isEmpty else {
             stalls = 0
             look = (begun, now)

@@ -30,10 +30,16 @@ import Synchronization
 
     /// Sleeps until a signal that came after `ticket`, or until `limit` has passed.
     func wait(_ ticket: Ticket, atMost limit: Duration?) {
+        if exploredPark("signal", atMost: limit, until: { isSignalled(after: ticket) }) { return }
         // Sequentially consistent: pairs with the load in signal(); one of the two sees the other.
         sleepers.add(1, ordering: .sequentiallyConsistent)
         unsafe curcu_futex_wait(signals, ticket.signals, limit?.nanoseconds ?? -1)
         sleepers.subtract(1, ordering: .relaxed)  // Relaxed: too high a count costs a wake-up, nothing else.
+    }
+
+    private func isSignalled(after ticket: Ticket) -> Bool {
+        // Sequentially consistent: as in ticket().
+        unsafe signals.pointee.load(ordering: .sequentiallyConsistent) != ticket.signals
     }
 
     /// Wakes everybody who took a ticket before.

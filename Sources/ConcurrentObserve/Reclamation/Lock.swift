@@ -36,7 +36,10 @@ internal struct Lock: ~Copyable, Sendable {
     }
 
     borrowing func lock() {
-        if !tryLock() { lockSlowly() }
+        while !tryLock() {
+            // Relaxed: the exchange decides.
+            guard exploredWait("lock", until: { word.load(ordering: .relaxed) == Self.free }) else { return lockSlowly() }
+        }
     }
 
     /// Takes the lock if it is free.

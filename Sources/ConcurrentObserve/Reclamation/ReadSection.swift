@@ -12,10 +12,12 @@ internal enum ReadSection {
     static func enter() {
         enterForbiddenForUserCode()
         curcu_read_lock()
+        exploredReadDepth(1)
     }
 
     @inlinable @inline(__always)
     static func leave() {
+        exploredReadDepth(-1)
         curcu_read_unlock()
         leaveForbiddenForUserCode()
     }
@@ -26,5 +28,6 @@ internal enum ReadSection {
 /// Afterwards every pin that was stored inside those sections is visible to a scan.
 internal func waitForGracePeriod() {
     if mutant("grace period does nothing") { return }
+    if exploredGracePeriod() { return }
     curcu_synchronize()
 }

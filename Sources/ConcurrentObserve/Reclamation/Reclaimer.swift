@@ -38,6 +38,7 @@ internal final class Reclaimer: @unchecked Sendable {
     func wake(urgently: Bool) {
         // Sequentially consistent: the item is on its stack before the look at `isParked`; pairs with the fence in park().
         atomicMemoryFence(ordering: .sequentiallyConsistent)
+        exploredStep("retired")
         // Relaxed: ordered by the fence.
         if urgently || isParked.load(ordering: .relaxed) {
             if mutant("reclaimer's wake-up is lost") { return }
@@ -100,6 +101,7 @@ internal final class Reclaimer: @unchecked Sendable {
         isParked.store(true, ordering: .relaxed)  // Relaxed: ordered by the fence.
         // Sequentially consistent: `isParked` is set before the last look at the stacks; pairs with the fence in wake(urgently:).
         atomicMemoryFence(ordering: .sequentiallyConsistent)
+        exploredStep("parking")
         if !hasRetired { wakeUp.wait(ticket, atMost: nil) }
         isParked.store(false, ordering: .relaxed)  // Relaxed: a stale true costs a needless signal.
     }

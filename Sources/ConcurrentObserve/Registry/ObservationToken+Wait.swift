@@ -30,8 +30,7 @@ extension ObservationToken {
         } else {
             // Somebody else has ended it, and the reclaimer may be pausing; after a fork it may not be running yet.
             if !observer.isFinished { Reclaimer.shared.wake(urgently: true) }
-            var wait = Backoff()
-            while !observer.isFinished { wait.pause() }
+            Backoff.wait(for: "end of the observation") { !observer.isFinished }
         }
         return .finished
     }
@@ -68,9 +67,8 @@ extension Observer {
         // The mark was cleared before: a walker whose `current` the loop does not see will see the mark.
         if !mutant("no barrier before the scan") { AsymmetricBarrier.heavy() }
         inject("wait.scan")
-        var wait = Backoff()
         if !mutant("cancelAndWait does not wait") {
-            while FrameScan.hasCurrent(address) { wait.pause() }
+            Backoff.wait(for: "end of the callbacks") { FrameScan.hasCurrent(address) }
         }
         inject("wait.destroy")
         finishOnThisThread()

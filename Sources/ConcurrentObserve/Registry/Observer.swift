@@ -119,6 +119,7 @@ extension Observer {
 
     /// Destroys the closure and whatever it alone keeps alive: user code may run. Once, when nobody can call it any more.
     private func destroyCallback() {
+        exploredDestruction(ofObserver: address)
         // Safe: nobody calls it any more; every closure is destroyed alike, by releasing its context.
         let storage = unsafe UnsafeMutableRawPointer(bitPattern: address + UInt(Self.callbackOffset))!
         unsafe storage.assumingMemoryBound(to: Callback<Void>.self).deinitialize(count: 1)
@@ -127,6 +128,8 @@ extension Observer {
     /// Calls the closure of the observer at `address`.
     @inlinable @inline(__always)
     static func call<Event>(at address: UInt, with event: Event) {
+        exploredCall(address)
+        defer { exploredReturn(address) }
         // Safe: the frame that has it as current keeps the closure alive, the pin the observer.
         unsafe UnsafePointer<Callback<Event>>(bitPattern: address &+ UInt(callbackOffset))
             .unsafelyUnwrapped.pointee(event)

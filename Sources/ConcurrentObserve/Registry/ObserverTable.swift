@@ -86,7 +86,7 @@ import Synchronization
         free()
     }
 
-    private func free() {
+    func free() {
         forEachEntry { $0.release() }
         unsafe contents.deallocate()
     }

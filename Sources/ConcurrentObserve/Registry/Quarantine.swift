@@ -7,6 +7,12 @@ import Synchronization
 extension Instrumentation {
     /// Walks that ended on a table which was free by then: a violation of the pinned read.
     public static var walksOnFreedTables: Int { Quarantine.shared.walksOnFreedTables.load(ordering: .relaxed) }
+
+    /// Releases the tables that were kept. Call it while nobody walks.
+    public static func emptyQuarantine() { Quarantine.shared.empty() }
+
+    /// What the backend of an exploration calls the observation's observer.
+    public static func address(of token: ObservationToken) -> UInt { token.observer.address }
 }
 
 @inline(never) @usableFromInline
@@ -16,6 +22,7 @@ internal func checkWalkedTable(_ contents: UnsafePointer<TableContents>) {
         return
     }
     Quarantine.shared.walksOnFreedTables.add(1, ordering: .relaxed)
+    unsafe Instrumentation.exploration?.didWalkFreedTable()
 }
 
 /// Keeps freed tables for a while, marked as free, instead of releasing them at once.
@@ -34,6 +41,14 @@ internal final class Quarantine: @unchecked Sendable {
             tables.append(table)
             return unsafe tables.count > Instrumentation.quarantineLength ? tables.removeFirst() : nil
         }
+    }
+
+    func empty() {
+        let kept = lock.withLock {
+            defer { tables = [] }
+            return tables
+        }
+        for table in kept { table.free() }
     }
 }
 #else

@@ -25,6 +25,7 @@ internal struct SourceLock: ~Copyable, Sendable {
     /// - Returns: Whether the thread was outside all sources' locks.
     @usableFromInline
     borrowing func acquire() -> Bool {
+        exploredStep("source's lock")
         let isOutermost = ForkGate.enter()
         lock.lock()
         enterForbiddenForUserCode()

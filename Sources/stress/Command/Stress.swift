@@ -20,7 +20,8 @@ struct Stress: ParsableCommand {
 
     #if INSTRUMENTED
     private static let subcommands: [any ParsableCommand.Type] = [
-        RunCommand.self, ListCommand.self, MutantsCommand.self, DoctorCommand.self,
+        RunCommand.self, ListCommand.self, MutantsCommand.self, ExploreCommand.self, ReplayCommand.self,
+        DoctorCommand.self,
     ]
     #else
     private static let subcommands: [any ParsableCommand.Type] = [

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if INSTRUMENTED
+import ArgumentParser
+import Foundation
+
+/// Runs small programs on the library under one schedule after the other.
+struct ExploreCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "explore",
+        abstract: "Run small programs on the library's own code under controlled schedules; without names, all of them.",
+        discussion: """
+            One thread runs at a time, and may be switched at every step: this covers sequential consistency only. What the \
+            processor's memory does beyond that is for the models (Scripts/check-models.sh).
+            """
+    )
+
+    @Argument(help: "Programs, as `stress explore --list` names them.")
+    var program: [String] = []
+
+    @Flag(help: "List the programs.")
+    var list = false
+
+    @OptionGroup var search: SearchOptions
+
+    mutating func validate() throws {
+        for name in program where LibraryProgram.named(name) == nil {
+            throw ValidationError("unknown program '\(name)'; `stress explore --list` names them")
+        }
+    }
+
+    func run() throws {
+        if list {
+            for program in LibraryProgram.all { print("\(program.name): \(program.summary)") }
+            return
+        }
+        if search.isWorker { try ExplorationWorker(search).run(LibraryProgram.named(program[0])!) }
+        print("stress: sequential consistency only; \(search.text)")
+        var worst = StressExit.pass
+        for program in program.isEmpty ? LibraryProgram.all : program.map({ LibraryProgram.named($0)! }) {
+            let report = try ExplorationReport(program, search)
+            print(report.text)
+            fflush(nil)
+            if worst == .pass { worst = report.exit }
+        }
+        throw worst
+    }
+}
+
+/// How schedules are chosen.
+struct SearchOptions: ParsableArguments {
+    @Option(help: "All schedules with at most so many preemptions.")
+    var bound: Int = 2
+
+    @Option(help: "Instead: random priorities that change at so many steps less one, --runs times (PCT).")
+    var pct: Int?
+
+    @Flag(help: "Instead: any thread at every step, --runs times.")
+    var random = false
+
+    @Flag(help: "Instead: the next thread at every step, once.")
+    var roundRobin = false
+
+    @Option(help: "Schedules to run at most; 10,000 with --pct and --random, else as many as there are.")
+    var runs: Int?
+
+    @Option(help: "Reproduces the schedules of --pct and --random.")
+    var seed: UInt64 = 1
+
+    @Option(help: "Switch on a seeded bug.")
+    var mutant: String?
+
+    @Option(help: .hidden)
+    var omit: String = "none"
+
+    @Flag(name: .customLong("worker"), help: .hidden)
+    var isWorker = false
+
+    mutating func validate() throws {
+        guard (0...8).contains(bound) else { throw ValidationError("--bound takes 0 to 8, not \(bound)") }
+        if let pct, !(1...16).contains(pct) { throw ValidationError("--pct takes 1 to 16, not \(pct)") }
+        if let runs, runs < 1 { throw ValidationError("--runs takes 1 or more, not \(runs)") }
+        if [pct != nil, random, roundRobin].count(where: { $0 }) > 1 {
+            throw ValidationError("--pct, --random and --round-robin exclude each other")
+        }
+        if let mutant, Mutant.named(mutant) == nil { throw ValidationError("unknown mutant '\(mutant)'") }
+        guard Omissions(text: omit) != nil else { throw ValidationError("--omit takes operations, not '\(omit)'") }
+    }
+
+    var strategy: any Strategy {
+        if let pct { return PriorityWalk(depth: pct, seed: seed, runs: runs ?? 10_000) }
+        if random { return RandomWalk(seed: seed, runs: runs ?? 10_000) }
+        if roundRobin { return RoundRobin() }
+        return DepthFirst(bound: bound)
+    }
+
+    var isExhaustive: Bool { pct == nil && !random && !roundRobin }
+
+    var text: String {
+        if let pct { return "random priorities, depth \(pct), seed \(seed)" }
+        if random { return "random schedules, seed \(seed)" }
+        if roundRobin { return "the next thread at every step" }
+        return "all schedules with at most \(bound) preemptions"
+    }
+}
+#endif

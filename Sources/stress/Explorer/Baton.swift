@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// Runs real threads one at a time: a thread goes on until it comes to a step, and there a strategy decides who has the next turn.
+///
+/// What is between two steps happens at once, in the order of the turns, and every thread sees it: this is sequential consistency. What
+/// a weaker memory does is for the models. Waiting is known, too, with its condition: when nobody can go on, that is a deadlock.
+final class Baton: @unchecked Sendable {
+    // Unchecked: everything mutable belongs to whoever has the baton; the semaphores order the turns.
+
+    /// Threads that programs use, and threads that the library starts.
+    static let programThreads = 4
+    private static let libraryThreads = 6
+
+    private(set) var threads: [BatonThread] = []
+    private let driver = Semaphore()
+    private let mostSteps: Int
+
+    private var strategy: (any Strategy)?
+    private var run = BatonRun()
+    /// Time passes when nothing else can happen.
+    private(set) var now: Duration = .seconds(1)
+    private var idleWaits = 0
+
+    /// Whether threads are stuck for good, so that the baton cannot be used any more.
+    private(set) var isBroken = false
+    /// Keep the steps' names, for people.
+    var isTracing = false
+    /// Called at the first failure, on the thread that finds it.
+    var onFailure: ((BatonRun) -> Void)?
+    /// Called at every step of a schedule with its number and the thread's.
+    var onStep: ((_ step: Int, _ thread: Int) -> Void)?
+
+    /// - Parameters:
+    ///   - core: Where all threads run: handing the baton over is five times faster on one core.
+    ///   - mostSteps: A schedule that is longer never ends.
+    ///   - prepare: Called once on every thread, outside any schedule.
+    init(onCore core: Int? = nil, mostSteps: Int = 20_000, prepare: @escaping @Sendable () -> Void = {}) {
+        self.mostSteps = mostSteps
+        threads = (0..<Self.programThreads + Self.libraryThreads).map { BatonThread(index: $0, baton: self) }
+        for thread in threads { thread.start(onCore: core, prepare) }
+    }
+
+    // MARK: The driver's side
+
+    /// Runs each body on a thread of its own until all have ended and nothing else can happen.
+    ///
+    /// - Parameter strategy: Decides who goes on; without one every thread runs until it cannot.
+    func run(_ bodies: [(name: String, body: () -> Void)], _ strategy: (any Strategy)? = nil) -> BatonRun {
+        precondition(bodies.count <= Self.programThreads && !isBroken)
+        self.strategy = strategy
+        run = BatonRun()
+        idleWaits = 0
+        for (thread, work) in zip(threads, bodies) {
+            (thread.name, thread.work, thread.state, thread.label) = (work.name, work.body, .ready, "begin")
+        }
+        if let first = next(after: nil) {
+            first.turn.signal()
+            driver.wait()
+        }
+        return run
+    }
+
+    /// Whether one of the program's threads has not ended.
+    private var isProgramRunning: Bool { threads[..<Self.programThreads].contains { $0.state != .idle } }
+
+    // MARK: A thread's side
+
+    /// The calling thread is about to take a step; others may go first.
+    func step(_ thread: BatonThread, _ label: StaticString) {
+        thread.label = label
+        handOver(thread)
+    }
+
+    /// Returns when `condition` holds, or when the limit has passed.
+    func wait(
+        _ thread: BatonThread,
+        _ label: StaticString,
+        atMost limit: Duration? = nil,
+        mayRest: Bool = false,
+        until condition: () -> Bool
+    ) {
+        if condition() { return }
+        withoutActuallyEscaping(condition) { condition in
+            thread.label = label
+            thread.state = mayRest ? .parked : .waiting
+            thread.condition = condition
+            thread.deadline = limit.map { now + $0 }
+            thread.mayDoze = limit.map { $0 < .milliseconds(100) } ?? false
+            handOver(thread)
+            (thread.state, thread.condition, thread.deadline) = (.ready, nil, nil)
+        }
+    }
+
+    /// Returns when another thread has taken a step.
+    func pause(_ thread: BatonThread) {
+        thread.label = "pause"
+        thread.state = .paused
+        thread.pausedAt = run.schedule.steps.count
+        thread.deadline = now + .microseconds(50)
+        thread.mayDoze = false
+        handOver(thread)
+        (thread.state, thread.deadline) = (.ready, nil)
+    }
+
+    /// Runs `body` on a thread that has no work. False if there is none.
+    func start(_ name: String, _ body: @escaping () -> Void) -> Bool {
+        guard let thread = threads[Self.programThreads...].first(where: { $0.state == .idle }) else { return false }
+        (thread.name, thread.work, thread.state, thread.label) = (name, body, .ready, "begin")
+        return true
+    }
+
+    /// The thread's work is done.
+    func end(_ thread: BatonThread) {
+        thread.state = .idle
+        guard let next = next(after: thread) else { return driver.signal() }
+        next.turn.signal()
+    }
+
+    private func handOver(_ thread: BatonThread) {
+        guard let next = next(after: thread) else {
+            driver.signal()
+            return thread.turn.wait()
+        }
+        if next === thread { return }
+        next.turn.signal()
+        thread.turn.wait()
+    }
+
+    // MARK: Who is next
+
+    private func next(after holder: BatonThread?) -> BatonThread? {
+        let length = run.schedule.steps.count
+        guard length < mostSteps else {
+            return stop("progress.livelock", "\(mostSteps) steps, and no end: \(waits)")
+        }
+        var ready = ThreadSet()
+        var dozing = ThreadSet()
+        for thread in threads where thread.state != .idle {
+            if thread.isReady(at: length) {
+                ready.insert(thread.index)
+            } else if thread.mayDoze, thread.deadline != nil {
+                dozing.insert(thread.index)
+            }
+        }
+        guard !ready.isEmpty else { return passTime() }
+        let decision = Decision(
+            holder: holder.flatMap { ready.contains($0.index) ? $0.index : nil },
+            ready: ready,
+            dozing: dozing,
+            step: length
+        )
+        var chosen = decision.usual
+        if let strategy, run.failure == nil, decision.options.count > 1, isProgramRunning {
+            chosen = strategy.choose(decision)
+            run.preemptions += decision.cost(of: chosen)
+        }
+        return take(threads[chosen])
+    }
+
+    /// Nobody can go on: the wait that ends first runs out.
+    private func passTime() -> BatonThread? {
+        let waiting = threads.filter { $0.state != .idle && $0.deadline != nil }
+        idleWaits += 1
+        // Who looks again and again, and finds nothing changed, will find nothing changed.
+        if idleWaits < 64, let first = waiting.min(by: { $0.deadline! < $1.deadline! }) {
+            now = max(now, first.deadline!)
+            return take(first)
+        }
+        let isStuck = threads.contains { $0.state != .idle && $0.state != .parked }
+        return isStuck ? stop("progress.deadlock", waits) : nil
+    }
+
+    private func take(_ thread: BatonThread) -> BatonThread {
+        if let deadline = thread.deadline, thread.mayDoze, !thread.isReady(at: run.schedule.steps.count) {
+            now = max(now, deadline)
+        }
+        if thread.index < Self.programThreads { idleWaits = 0 }
+        run.note(thread, isTracing: isTracing)
+        onStep?(run.schedule.steps.count - 1, thread.index)
+        return thread
+    }
+
+    /// What every thread waits for.
+    private var waits: String {
+        threads.filter { $0.state != .idle }
+            .map { "\($0.letter) (\($0.name)) \($0.state == .ready ? "can go on with" : "waits for") '\($0.label)'" }
+            .joined(separator: ", ")
+    }
+
+    private func stop(_ invariant: String, _ message: String) -> BatonThread? {
+        isBroken = true
+        fail(invariant, message)
+        return nil
+    }
+
+    /// Notes that an invariant does not hold. The first counts.
+    func fail(_ invariant: String, _ message: String) {
+        guard run.failure == nil else { return }
+        run.failure = BatonRun.Failure(invariant: invariant, message: message, length: run.schedule.steps.count)
+        onFailure?(run)
+    }
+}
+
+/// What one run of a program was like.
+struct BatonRun {
+    struct Failure: Equatable {
+        let invariant: String
+        let message: String
+        /// Steps until then.
+        let length: Int
+    }
+
+    struct Step {
+        let thread: Int
+        let name: String
+        let label: StaticString
+    }
+
+    fileprivate(set) var schedule = Schedule([])
+    fileprivate(set) var preemptions = 0
+    fileprivate(set) var failure: Failure?
+    fileprivate(set) var trace: [Step] = []
+    /// Two runs with the same threads at the same steps have the same.
+    private(set) var fingerprint: UInt64 = 0xCBF2_9CE4_8422_2325
+
+    /// The schedule as far as the failure.
+    var failingSchedule: Schedule { Schedule(Array(schedule.steps.prefix(failure?.length ?? schedule.steps.count))) }
+
+    fileprivate mutating func note(_ thread: BatonThread, isTracing: Bool) {
+        schedule.steps.append(thread.index)
+        // Safe: the address of a literal, compared with itself within one process.
+        let label = UInt64(UInt(bitPattern: unsafe thread.label.utf8Start))
+        fingerprint = (fingerprint ^ label ^ UInt64(thread.index) << 56) &* 0x100_0000_01B3
+        if isTracing { trace.append(Step(thread: thread.index, name: thread.name, label: thread.label)) }
+    }
+}

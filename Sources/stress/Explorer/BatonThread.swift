@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// A real thread that runs only while it has the baton.
+final class BatonThread: @unchecked Sendable {
+    // Unchecked: touched by whoever has the baton, and by the driver while nobody has.
+
+    enum State {
+        /// Without work.
+        case idle
+        /// Can go on.
+        case ready
+        /// Waits for a condition, or for a limit to pass.
+        case waiting
+        /// Waits for a condition that may never come true: a rest, not a deadlock.
+        case parked
+        /// Waits for another thread's step.
+        case paused
+    }
+
+    let index: Int
+    unowned let baton: Baton
+    let turn = Semaphore()
+
+    var state = State.idle
+    /// What it does when it goes on.
+    var label: StaticString = ""
+    /// What the thread runs, for people.
+    var name = ""
+    var work: (() -> Void)?
+    var condition: (() -> Bool)?
+    /// When its wait runs out, on the baton's clock.
+    var deadline: Duration?
+    /// Whether the wait is short enough to run out while others go on.
+    var mayDoze = false
+    /// How long the schedule was when it paused.
+    var pausedAt = 0
+
+    /// Read sections that the thread is inside of, and how many it has left.
+    var readDepth = 0
+    var readSections = 0
+
+    init(index: Int, baton: Baton) {
+        self.index = index
+        self.baton = baton
+    }
+
+    var letter: Character { Schedule.letter(of: index) }
+
+    /// Whether the thread can take the next step of a schedule that is `length` steps long.
+    func isReady(at length: Int) -> Bool {
+        switch state {
+        case .idle: false
+        case .ready: true
+        case .waiting, .parked: condition!()
+        case .paused: length > pausedAt
+        }
+    }
+
+    private static let key: pthread_key_t = {
+        var key = pthread_key_t()
+        guard unsafe pthread_key_create(&key, nil) == 0 else { harnessFailure("no thread-specific key is left") }
+        return key
+    }()
+
+    /// The calling thread, if a baton runs it.
+    static var current: BatonThread? {
+        // Safe: the baton keeps its threads for as long as the process lives.
+        guard let thread = unsafe pthread_getspecific(key) else { return nil }
+        return unsafe Unmanaged<BatonThread>.fromOpaque(thread)._withUnsafeGuaranteedRef { $0 }
+    }
+
+    /// Starts the thread behind this object, which then waits for its first turn.
+    func start(onCore core: Int?, _ prepare: @escaping @Sendable () -> Void) {
+        let isPrepared = Semaphore()
+        _ = Thread { [self] in
+            // Safe: as in current.
+            unsafe pthread_setspecific(Self.key, Unmanaged.passRetained(self).toOpaque())
+            if let core { Thread.bind(toCore: core) }
+            prepare()
+            isPrepared.signal()
+            while true {
+                turn.wait()
+                work!()
+                work = nil
+                baton.end(self)
+            }
+        }
+        isPrepared.wait()
+    }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// All schedules with at most `bound` preemptions, one after the other, the least disturbed first.
+///
+/// (Iterative context bounding without the iteration: Musuvathi and Qadeer, PLDI 2007. A thread that cannot go on costs nothing to leave.)
+final class DepthFirst: Strategy {
+    private struct Node {
+        let decision: Decision
+        /// Options that were not tried yet and that the bound allows.
+        var untried: ThreadSet
+        var chosen: Int
+        /// Preemptions before this decision.
+        let spent: Int
+    }
+
+    private let bound: Int
+    private var path: [Node] = []
+    private var depth = 0
+    private var spent = 0
+
+    /// Set if a schedule met another decision than the last one did at the same place: the program is not deterministic.
+    private(set) var hasDiverged = false
+
+    init(bound: Int) { self.bound = bound }
+
+    func choose(_ decision: Decision) -> Int {
+        if depth == path.count { path.append(node(for: decision)) }
+        let node = path[depth]
+        if node.decision != decision {
+            hasDiverged = true
+            return decision.usual
+        }
+        depth += 1
+        spent = node.spent + decision.cost(of: node.chosen)
+        return node.chosen
+    }
+
+    private func node(for decision: Decision) -> Node {
+        var untried = decision.options
+        for thread in untried.members where spent + decision.cost(of: thread) > bound { untried.remove(thread) }
+        untried.remove(decision.usual)
+        return Node(decision: decision, untried: untried, chosen: decision.usual, spent: spent)
+    }
+
+    func advance() -> Bool {
+        // What the schedule did not reach belongs to the one before.
+        path.removeSubrange(depth...)
+        (depth, spent) = (0, 0)
+        while var node = path.popLast() {
+            guard let next = node.untried.first else { continue }
+            node.untried.remove(next)
+            node.chosen = next
+            path.append(node)
+            return true
+        }
+        return false
+    }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Runs a program under one schedule after the other.
+final class Exploration {
+    let program: Program
+    let omissions: Omissions
+    private let baton: Baton
+
+    /// Called between runs, while no thread runs.
+    var betweenRuns: () -> Void = {}
+
+    /// A failure, and what it takes to see it again.
+    struct Finding {
+        let failure: BatonRun.Failure
+        let schedule: Schedule
+        let preemptions: Int
+    }
+
+    struct Result {
+        /// Schedules that were run, without those that were run again.
+        var runs = 0
+        /// Whether there are no others.
+        var isComplete = false
+        var finding: Finding?
+    }
+
+    /// The harness is at fault: the same schedule does not do the same.
+    struct Divergence: Error {
+        let message: String
+    }
+
+    init(_ program: Program, omitting omissions: Omissions = Omissions(), on baton: Baton) {
+        (self.program, self.omissions, self.baton) = (program, omissions, baton)
+    }
+
+    /// Runs the program once.
+    ///
+    /// - Parameter onFailure: Called at the first failure, before anything else happens.
+    func run(_ strategy: any Strategy, onFailure: ((Finding) -> Void)? = nil) -> (run: BatonRun, finding: Finding?) {
+        let instance = program.make()
+        var main: BatonRun?
+        func finding(_ run: BatonRun) -> Finding? {
+            guard let failure = run.failure else { return nil }
+            let shown = main ?? run
+            return Finding(failure: failure, schedule: shown.failingSchedule, preemptions: shown.preemptions)
+        }
+        baton.onFailure = { run in finding(run).map { onFailure?($0) } }
+        defer { baton.onFailure = nil }
+
+        let prepared = baton.run([("set up", instance.setUp)])
+        if prepared.failure != nil { return (prepared, finding(prepared)) }
+        let threads = instance.threads.enumerated().map { thread, operations in
+            let chosen = operations.enumerated().filter { index, _ in
+                !omissions.operations.contains(Omissions.Operation(thread: thread, index: index))
+            }
+            return (
+                name: "thread \(Schedule.letter(of: thread))",
+                body: { [program] in
+                    for (index, operation) in chosen {
+                        if let current = BatonThread.current {
+                            current.baton.step(current, program.threads[thread][index])
+                        }
+                        operation()
+                    }
+                }
+            )
+        }
+        let run = baton.run(threads, strategy)
+        if run.failure != nil { return (run, finding(run)) }
+        main = run
+        for rest in instance.rest {
+            let rest = baton.run([("rest", rest)])
+            if rest.failure != nil { return (run, finding(rest)) }
+        }
+        return (run, nil)
+    }
+
+    /// Runs the program under all of the strategy's schedules, at most `limit`, until one fails.
+    func run(_ strategy: any Strategy, limit: Int = .max, onFailure: ((Finding) -> Void)? = nil) throws(Divergence) -> Result {
+        var result = Result()
+        while true {
+            let (run, found) = run(strategy, onFailure: onFailure)
+            result.runs += 1
+            result.finding = found
+            betweenRuns()
+            if found != nil { return result }
+            if let search = strategy as? DepthFirst, search.hasDiverged {
+                throw Divergence(message: "schedule \(result.runs) did not begin as the one before it")
+            }
+            if result.runs % 100 == 0 { try repeatRun(run, number: result.runs) }
+            guard strategy.advance() else {
+                result.isComplete = true
+                return result
+            }
+            if result.runs >= limit { return result }
+        }
+    }
+
+    /// Runs a schedule again, which must do the same.
+    private func repeatRun(_ first: BatonRun, number: Int) throws(Divergence) {
+        let repetition = Repetition(first.schedule)
+        let (second, _) = run(repetition)
+        betweenRuns()
+        guard !repetition.doesNotFit, second.fingerprint == first.fingerprint, second.schedule == first.schedule else {
+            throw Divergence(message: "schedule \(number) did something else when it was run again")
+        }
+    }
+}

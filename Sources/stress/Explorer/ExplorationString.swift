@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// All that it takes to run one schedule of one program again: what `stress replay` takes.
+///
+/// `program:mutant:omissions:schedule`, with `none` for what there is not.
+struct ExplorationString: Equatable, Sendable {
+    var program: String
+    var mutant: String?
+    var omissions = Omissions()
+    var schedule: Schedule
+
+    var text: String { "\(program):\(mutant.map(Self.word) ?? "none"):\(omissions.text):\(schedule.text)" }
+
+    /// - Parameter mutants: The names that there are.
+    init?(text: String, mutants: [String]) {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 4, !parts[0].isEmpty,
+            let omissions = Omissions(text: parts[2]), let schedule = Schedule(text: parts[3])
+        else { return nil }
+        if parts[1] != "none" {
+            mutant = mutants.first { Self.word($0) == parts[1] }
+            if mutant == nil { return nil }
+        }
+        program = String(parts[0])
+        self.omissions = omissions
+        self.schedule = schedule
+    }
+
+    init(program: String, mutant: String?, omissions: Omissions, schedule: Schedule) {
+        (self.program, self.mutant, self.omissions, self.schedule) = (program, mutant, omissions, schedule)
+    }
+
+    /// A mutant's name as one word that no shell touches.
+    static func word(_ name: String) -> String {
+        name.filter { $0.isLetter || $0.isNumber || $0 == " " }.split(separator: " ").joined(separator: "-")
+    }
+}

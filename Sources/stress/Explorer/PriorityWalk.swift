@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Random priorities that change at a few random steps: finds a bug that takes `depth` orderings with a probability that is known.
+///
+/// (PCT: Burckhardt, Kothari, Musuvathi and Nagarakatte, "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs",
+/// ASPLOS 2010. With *n* threads and *k* steps a run finds it with at least 1 / (*n* · *k*^(depth − 1)).)
+final class PriorityWalk: Strategy {
+    private var generator: Generator
+    private let depth: Int
+    private var left: Int
+
+    /// The highest goes on. Threads get theirs when they are met first.
+    private var priorities: [Int: Int] = [:]
+    private var changes: [Int: Int] = [:]
+    private var step = 0
+    /// The longest schedule so far: where to place the changes.
+    private var length = 1
+
+    init(depth: Int, seed: UInt64, runs: Int) {
+        self.depth = depth
+        generator = Generator(seed: seed, stream: 0)
+        left = runs
+    }
+
+    func choose(_ decision: Decision) -> Int {
+        step += 1
+        for thread in decision.options.members where priorities[thread] == nil {
+            priorities[thread] = depth + generator.below(1 << 20)
+        }
+        // A change point takes the priority of whoever would go on, to a value below all that were given at the start.
+        if let lower = changes[step] { priorities[highest(decision)] = lower }
+        return highest(decision)
+    }
+
+    private func highest(_ decision: Decision) -> Int {
+        decision.ready.members.max { (priorities[$0]!, $1) < (priorities[$1]!, $0) }!
+    }
+
+    func advance() -> Bool {
+        length = max(length, step)
+        step = 0
+        priorities = [:]
+        changes = [:]
+        for change in 1..<max(depth, 1) { changes[1 + generator.below(length)] = change }
+        left -= 1
+        return left > 0
+    }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Which thread took each step: enough to run the same again.
+///
+/// Written as runs, a letter for the thread and the number of its steps: `a12b3a2`.
+struct Schedule: Equatable, Sendable {
+    var steps: [Int]
+
+    init(_ steps: [Int]) { self.steps = steps }
+
+    init?(text: some StringProtocol) {
+        steps = []
+        var text = text[...]
+        while let letter = text.popFirst() {
+            guard let thread = Self.letters.firstIndex(of: letter) else { return nil }
+            let digits = text.prefix { $0.isASCII && $0.isNumber }
+            text = text.dropFirst(digits.count)
+            guard let count = Int(digits), (1...1_000_000).contains(count) else { return nil }
+            steps += Array(repeating: thread, count: count)
+        }
+    }
+
+    var text: String {
+        var text = ""
+        var rest = steps[...]
+        while let thread = rest.first {
+            let run = rest.prefix { $0 == thread }.count
+            text += "\(Self.letter(of: thread))\(run)"
+            rest = rest.dropFirst(run)
+        }
+        return text
+    }
+
+    /// The program's threads are a, b, c, d; the library's r, s, t, … in the order in which they start.
+    static func letter(of thread: Int) -> Character { letters[thread] }
+
+    static let letters: [Character] = Array("abcdrstuvwxyz")
+}
+
+/// Runs one schedule again.
+final class Repetition: Strategy {
+    private let schedule: Schedule
+
+    /// Set if the schedule names a thread that cannot go on: it is not one of this program.
+    private(set) var doesNotFit = false
+
+    init(_ schedule: Schedule) { self.schedule = schedule }
+
+    func choose(_ decision: Decision) -> Int {
+        guard decision.step < schedule.steps.count else { return decision.usual }
+        let thread = schedule.steps[decision.step]
+        guard decision.options.contains(thread) else {
+            doesNotFit = true
+            return decision.usual
+        }
+        return thread
+    }
+
+    func advance() -> Bool { false }
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// A semaphore of the system's: what the baton is passed with.
+@safe final class Semaphore: @unchecked Sendable {
+    // Unchecked: the pointer is constant, the semaphore made for sharing.
+    private let semaphore: UnsafeMutablePointer<sem_t>
+
+    init() {
+        // Safe: initialised here, freed with the object, which whoever waits retains.
+        unsafe semaphore = .allocate(capacity: 1)
+        unsafe sem_init(semaphore, 0, 0)
+    }
+
+    deinit {
+        unsafe sem_destroy(semaphore)
+        unsafe semaphore.deallocate()
+    }
+
+    func signal() { unsafe sem_post(semaphore) }
+    func wait() { while unsafe sem_wait(semaphore) != 0 {} }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Makes a failure as small as it gets: first operations are left out, then threads, then preemptions.
+///
+/// Whatever is left out, the schedules are searched anew: the failure need not come in the same steps, but it must be of the same invariant.
+struct Shrinker {
+    /// A failing schedule of what is left.
+    struct Candidate: Equatable {
+        var omissions: Omissions
+        var schedule: Schedule
+        var preemptions: Int
+        var message: String
+    }
+
+    /// How many operations each thread has.
+    let operations: [Int]
+    /// Looks for the failure without some operations and with at most so many preemptions.
+    let search: (_ omissions: Omissions, _ bound: Int) -> Candidate?
+
+    /// - Parameter bound: Preemptions to allow while operations are left out.
+    func shrink(_ found: Candidate, bound: Int) -> Candidate {
+        var smallest = found
+        for thread in operations.indices.reversed() {
+            for index in (0..<operations[thread]).reversed() {
+                let operation = Omissions.Operation(thread: thread, index: index)
+                tryWithout([operation], &smallest, bound)
+            }
+        }
+        for thread in operations.indices.reversed() {
+            tryWithout(Set((0..<operations[thread]).map { .init(thread: thread, index: $0) }), &smallest, bound)
+        }
+        for fewer in 0..<smallest.preemptions {
+            guard let simpler = search(smallest.omissions, fewer) else { continue }
+            return simpler
+        }
+        return smallest
+    }
+
+    private func tryWithout(_ more: Set<Omissions.Operation>, _ smallest: inout Candidate, _ bound: Int) {
+        let fewer = Omissions(smallest.omissions.operations.union(more))
+        guard fewer != smallest.omissions, let simpler = search(fewer, bound) else { return }
+        smallest = simpler
+    }
+}
