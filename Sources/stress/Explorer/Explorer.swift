@@ -31,18 +31,4 @@ final class Explorer {
         backend.reset()
     }
 }
-
-/// A program on the library's objects.
-struct LibraryProgram: Sendable {
-    let name: String
-    let summary: String
-    let threads: [[StaticString]]
-    let make: @Sendable (LibraryBackend) -> Program.Instance
-
-    func program(_ backend: LibraryBackend) -> Program {
-        Program(name: name, threads: threads) { [make] in make(backend) }
-    }
-
-    static func named(_ name: String) -> LibraryProgram? { all.first { $0.name == name } }
-}
 #endif

@@ -3,30 +3,11 @@
 #if INSTRUMENTED
 
 extension LibraryProgram {
-    static let all: [LibraryProgram] = [cancelNotify]
-
-    /// Uses everything once.
-    static let warmUp = inWorld("warm-up", "", [["everything"]]) { world in
-        Program.Instance(
-            threads: [
-                [
-                    {
-                        let source = world.makeSource()
-                        let observation = world.observe(source, "X")
-                        world.notify(source)
-                        world.cancel(observation)
-                    }
-                ]
-            ],
-            rest: world.rest
-        )
-    }
-
-    /// The smallest race of all.
-    static let cancelNotify = inWorld(
-        "cancel-notify",
-        "cancelAndWait against a notification",
-        [["notify"], ["cancelAndWait X"]]
+    /// The smallest race of all. (P9)
+    static let waitNotify = inWorld(
+        "wait-notify",
+        "cancelAndWait against a notification and another cancelAndWait",
+        [["notify"], ["cancelAndWait X"], ["cancelAndWait X"]]
     ) { world in
         let source = world.makeSource()
         let observation = Deferred<World.Observation>()
@@ -35,6 +16,146 @@ extension LibraryProgram {
             threads: [
                 [{ world.notify(source) }],
                 [{ world.cancelAndWait(observation.content) }],
+                [{ world.cancelAndWait(observation.content) }],
+            ],
+            rest: world.rest
+        )
+    }
+
+    /// Who begins, who goes on and who ends. (P1, P8, P14)
+    static let registerNotifyCancel = inWorld(
+        "register-notify-cancel",
+        "a registration and a notification of its own, against a notification, against a cancellation",
+        [["observe Y", "notify"], ["notify"], ["cancel X"]]
+    ) { world in
+        let source = world.makeSource()
+        let observation = Deferred<World.Observation>()
+        return Program.Instance(
+            setUp: { observation.fill(world.observe(source, "X")) },
+            threads: [
+                [{ world.observe(source, "Y") }, { world.notify(source) }],
+                [{ world.notify(source) }],
+                [{ world.cancel(observation.content) }],
+            ],
+            rest: world.rest
+        )
+    }
+
+    /// The outer pass goes on after the inner one: its pin, its current observer. (P6, P9)
+    static let waitNested = inWorld(
+        "wait-nested",
+        "cancelAndWait of an observer that notifies another registry when it is called",
+        [["notify outer"], ["cancelAndWait X"]]
+    ) { world in
+        let outer = world.makeSource()
+        let inner = world.makeSource()
+        let observation = Deferred<World.Observation>()
+        return Program.Instance(
+            setUp: {
+                observation.fill(world.observe(outer, "X") { world in world.notify(inner) })
+                world.observe(inner, "Y")
+            },
+            threads: [
+                [{ world.notify(outer) }],
+                [{ world.cancelAndWait(observation.content) }],
+            ],
+            rest: world.rest
+        )
+    }
+
+    /// Whoever waited in a callback would wait for ever. (P9)
+    static let mutualCancel = inWorld(
+        "mutual-cancel",
+        "two callbacks that cancelAndWait each other",
+        [["notify left"], ["notify right"]]
+    ) { world in
+        let left = world.makeSource()
+        let right = world.makeSource()
+        let first = Deferred<World.Observation>()
+        let second = Deferred<World.Observation>()
+        return Program.Instance(
+            setUp: {
+                first.fill(
+                    world.observe(left, "X") { world in world.cancelAndWait(second.content, isInCallback: true) }
+                )
+                second.fill(
+                    world.observe(right, "Y") { world in world.cancelAndWait(first.content, isInCallback: true) }
+                )
+            },
+            threads: [
+                [{ world.notify(left) }],
+                [{ world.notify(right) }],
+            ],
+            rest: world.rest
+        )
+    }
+
+    /// A table of which most is dead: the next end makes the reclaimer replace it. (P1, P14)
+    static let appendCompactWalk = inWorld(
+        "append-compact-walk",
+        "a registration, against the cancellation after which the table is compacted, against a notification",
+        [["observe Z"], ["cancel X"], ["notify"]]
+    ) { world in
+        let source = world.makeSource()
+        let observation = Deferred<World.Observation>()
+        return Program.Instance(
+            setUp: {
+                let dead = (1...7).map { world.observe(source, "dead \($0)") }
+                world.observe(source, "V")
+                world.observe(source, "W")
+                observation.fill(world.observe(source, "X"))
+                for dead in dead { world.cancel(dead) }
+            },
+            threads: [
+                [{ world.observe(source, "Z") }],
+                [{ world.cancel(observation.content) }],
+                [{ world.notify(source) }],
+            ],
+            rest: world.rest
+        )
+    }
+
+    /// A full table: the next registration copies it. (P1)
+    static let growWalk = inWorld(
+        "grow-walk",
+        "the registration for which the table grows, against a cancellation, against a notification",
+        [["observe Z"], ["cancel X"], ["notify"]]
+    ) { world in
+        let source = world.makeSource()
+        let observation = Deferred<World.Observation>()
+        return Program.Instance(
+            setUp: {
+                let dead = (1...6).map { world.observe(source, "dead \($0)") }
+                world.observe(source, "W")
+                observation.fill(world.observe(source, "X"))
+                for dead in dead { world.cancel(dead) }
+            },
+            threads: [
+                [{ world.observe(source, "Z") }],
+                [{ world.cancel(observation.content) }],
+                [{ world.notify(source) }],
+            ],
+            rest: world.rest
+        )
+    }
+
+    /// Whoever is first, the end is told once. (P12, P14)
+    static let deathCancel = inWorld(
+        "death-cancel",
+        "the death of a registry against a cancellation and a notification",
+        [["drop registry"], ["cancel X"], ["notify"]]
+    ) { world in
+        let source = world.makeSource()
+        let observation = Deferred<World.Observation>()
+        return Program.Instance(
+            setUp: {
+                observation.fill(world.observe(source, "X"))
+                world.observe(source, "Y")
+            },
+            threads: [
+                [{ world.drop(source) }],
+                [{ world.cancel(observation.content) }],
+                [{ world.notify(source) }],
             ],
             rest: world.rest
         )
@@ -48,11 +169,5 @@ extension LibraryProgram {
     ) -> LibraryProgram {
         LibraryProgram(name: name, summary: summary, threads: threads) { backend in make(World(backend)) }
     }
-}
-
-/// What is made in a program's set-up.
-final class Deferred<Content> {
-    private(set) var content: Content!
-    func fill(_ content: Content) { self.content = content }
 }
 #endif

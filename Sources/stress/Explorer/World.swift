@@ -62,6 +62,9 @@ final class World: @unchecked Sendable {
         return clock
     }
 
+    /// A step of user code.
+    func step(_ name: StaticString) { _ = backend.step(name) }
+
     func check(_ holds: Bool, _ invariant: String, _ message: @autoclosure () -> String) {
         if !holds { baton.fail(invariant, message()) }
     }
@@ -76,6 +79,7 @@ final class World: @unchecked Sendable {
         observations.append(observation)
         let closure: @Sendable (Int) -> Void = { [self] notification in
             called(observation, notification)
+            step("in the callback")
             body(self)
             returned(observation)
         }

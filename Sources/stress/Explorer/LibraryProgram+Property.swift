@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if INSTRUMENTED
+
+extension LibraryProgram {
+    /// Two writers and somebody who begins to listen. (P1 to P4)
+    static let setSetObserve = LibraryProgram(
+        name: "set-set-observe",
+        summary: "two changes of a property against an observation with the initial value",
+        threads: [["set 1"], ["set 2"], ["observe X"]]
+    ) { backend in
+        let world = PropertyWorld(backend, Observed(0))
+        return Program.Instance(
+            threads: [
+                [{ world.set(1) }],
+                [{ world.set(2) }],
+                [{ world.observe("X", [.initial, .old, .new]) }],
+            ],
+            rest: world.rest
+        )
+    }
+
+    /// A body that takes its time, and a registration that does not wait for it. (P4)
+    static let modifyObserve = LibraryProgram(
+        name: "modify-observe",
+        summary: "the body of a modify against an observation with the initial value",
+        threads: [["modify"], ["observe X"]]
+    ) { backend in
+        let world = PropertyWorld(backend, Observed(0))
+        return Program.Instance(
+            threads: [
+                [
+                    {
+                        world.property?.modify { value in
+                            world.step("in the body")
+                            value += 1
+                        }
+                    }
+                ],
+                [{ world.observe("X", [.initial, .old, .new]) }],
+            ],
+            rest: world.rest
+        )
+    }
+
+    /// One of two that expect the same finds it. (P2)
+    static let compareExchange = LibraryProgram(
+        name: "compare-exchange",
+        summary: "two that set a property if it has the value that both expect",
+        threads: [["compareExchange 0 1"], ["compareExchange 0 2"]]
+    ) { backend in
+        let world = PropertyWorld(backend, Observed(0))
+        let exchanges = Deferred<Int>()
+        return Program.Instance(
+            setUp: {
+                exchanges.fill(0)
+                world.observe("X", [.old, .new])
+            },
+            threads: (1...2).map { desired in
+                [
+                    {
+                        let result = world.property!.compareExchange(expected: 0, desired: desired)
+                        if result.exchanged { exchanges.fill(exchanges.content + 1) }
+                    }
+                ]
+            },
+            rest: [
+                {
+                    world.check(
+                        exchanges.content == 1,
+                        "P2.no-lost-update",
+                        "\(exchanges.content!) found the value that one has replaced"
+                    )
+                }
+            ] + world.rest
+        )
+    }
+
+    /// A value that is replaced, and then destroyed, while it is copied. (P14)
+    static let readSet = LibraryProgram(
+        name: "read-set",
+        summary: "reading a property of objects against a change",
+        threads: [["read"], ["set"]]
+    ) { backend in
+        let world = PropertyWorld(backend, Observed(Boxed(0)))
+        return Program.Instance(
+            threads: [
+                [{ withExtendedLifetime(world.property!.value) {} }],
+                [{ world.set(Boxed(1)) }],
+            ],
+            rest: world.rest
+        )
+    }
+
+    /// The same while it is lent. (P14)
+    static let lendSet = LibraryProgram(
+        name: "lend-set",
+        summary: "withValue on a property of objects against a change",
+        threads: [["withValue"], ["set"]]
+    ) { backend in
+        let world = PropertyWorld(backend, Observed(Boxed(0)))
+        return Program.Instance(
+            threads: [
+                [{ world.property!.withValue { _ in world.step("in the body") } }],
+                [{ world.set(Boxed(1)) }],
+            ],
+            rest: world.rest
+        )
+    }
+
+    /// A value of two words, replaced twice while it is read: in the very slot that is read. (P2)
+    static let tornRead = LibraryProgram(
+        name: "torn-read",
+        summary: "reading a property of two words against two changes",
+        threads: [["read"], ["set 1", "set 2"]]
+    ) { backend in
+        let world = PropertyWorld(backend, Observed(Twins(0)))
+        return Program.Instance(
+            threads: [
+                [
+                    {
+                        let (value, version) = world.property!.snapshot()
+                        world.check(value.first == value.second, "P2.whole-value", "\(value) was never set")
+                        world.check(
+                            value.first == Int(version),
+                            "P2.version-fits",
+                            "\(value) is not the value of version \(version)"
+                        )
+                    }
+                ],
+                [{ world.set(Twins(1)) }, { world.set(Twins(2)) }],
+            ],
+            rest: world.rest
+        )
+    }
+
+    /// Whoever is first: silence, or the end once. (P12)
+    static let propertyDeathCancel = LibraryProgram(
+        name: "property-death-cancel",
+        summary: "the death of a property against a cancellation",
+        threads: [["drop property"], ["cancel X"]]
+    ) { backend in
+        let world = PropertyWorld(backend, Observed(0))
+        let observation = Deferred<PropertyWorld<Int>.Observation>()
+        return Program.Instance(
+            setUp: {
+                observation.fill(world.observe("X", [.old, .new]))
+                world.observe("Y", [.old, .new])
+            },
+            threads: [
+                [{ world.drop() }],
+                [{ world.cancel(observation.content) }],
+            ],
+            rest: world.rest
+        )
+    }
+}
+#endif

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if INSTRUMENTED
+
+/// A program on the library's objects.
+struct LibraryProgram: Sendable {
+    let name: String
+    let summary: String
+    /// The names of the operations, thread by thread.
+    let threads: [[StaticString]]
+    let make: @Sendable (LibraryBackend) -> Program.Instance
+
+    func program(_ backend: LibraryBackend) -> Program {
+        Program(name: name, threads: threads) { [make] in make(backend) }
+    }
+
+    static let all: [LibraryProgram] = [
+        registerNotifyCancel, waitNotify, waitNested, mutualCancel, appendCompactWalk, growWalk, deathCancel,
+        setSetObserve, modifyObserve, compareExchange, readSet, lendSet, tornRead, propertyDeathCancel,
+    ]
+
+    static func named(_ name: String) -> LibraryProgram? { all.first { $0.name == name } }
+
+    /// Uses everything once, so that the first schedule of a program finds what all others find.
+    static let warmUp = LibraryProgram(name: "warm-up", summary: "", threads: [["everything"]]) { backend in
+        let world = World(backend)
+        let property = PropertyWorld(backend, Observed(Boxed(0)))
+        return Program.Instance(
+            threads: [
+                [
+                    {
+                        let source = world.makeSource()
+                        let observation = world.observe(source, "X")
+                        world.notify(source)
+                        world.cancel(observation)
+                        property.observe("Y", [.initial, .old, .new])
+                        property.set(Boxed(1))
+                    }
+                ]
+            ],
+            rest: world.rest + property.rest
+        )
+    }
+}
+
+/// What is made in a program's set-up.
+final class Deferred<Content>: @unchecked Sendable {
+    // Unchecked: it belongs to whoever has the baton.
+    private(set) var content: Content!
+    func fill(_ content: Content) { self.content = content }
+}
+#endif
