@@ -34,11 +34,11 @@ struct ExploreCommand: ParsableCommand {
             for program in LibraryProgram.all { print("\(program.name): \(program.summary)") }
             return
         }
-        if search.isWorker { try ExplorationWorker(search).run(LibraryProgram.named(program[0])!) }
+        if search.isWorker { ExplorationWorker.explore(LibraryProgram.named(program[0])!, search) }
         print("stress: sequential consistency only; \(search.text)")
         var worst = StressExit.pass
         for program in program.isEmpty ? LibraryProgram.all : program.map({ LibraryProgram.named($0)! }) {
-            let report = try ExplorationReport(program, search)
+            let report = ExplorationReport(program, search)
             print(report.text)
             fflush(nil)
             if worst == .pass { worst = report.exit }
@@ -85,6 +85,30 @@ struct SearchOptions: ParsableArguments {
         }
         if let mutant, Mutant.named(mutant) == nil { throw ValidationError("unknown mutant '\(mutant)'") }
         guard Omissions(text: omit) != nil else { throw ValidationError("--omit takes operations, not '\(omit)'") }
+    }
+
+    /// All schedules with at most `bound` preemptions.
+    static func depthFirst(
+        _ bound: Int,
+        _ mutant: String?,
+        _ omissions: Omissions = Omissions(),
+        runs: Int? = nil
+    ) -> SearchOptions {
+        var search = SearchOptions()
+        (search.bound, search.pct, search.random, search.roundRobin) = (bound, nil, false, false)
+        (search.runs, search.seed, search.mutant, search.omit, search.isWorker) = (runs, 1, mutant, omissions.text, false)
+        return search
+    }
+
+    /// The same on a command line.
+    var arguments: [String] {
+        var arguments = ["--bound", "\(bound)", "--seed", "\(seed)", "--omit", omit]
+        if let pct { arguments += ["--pct", "\(pct)"] }
+        if random { arguments.append("--random") }
+        if roundRobin { arguments.append("--round-robin") }
+        if let runs { arguments += ["--runs", "\(runs)"] }
+        if let mutant { arguments += ["--mutant", mutant] }
+        return arguments
     }
 
     var strategy: any Strategy {

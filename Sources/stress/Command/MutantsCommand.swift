@@ -20,12 +20,18 @@ struct MutantsCommand: ParsableCommand {
     @Option(help: "The first seed.")
     var seed: UInt64 = 1
 
+    @Option(help: "run: this build's scenarios. explorer: controlled schedules, see `stress explore`.")
+    var engine: MutantsEngine = .run
+
+    enum MutantsEngine: String, ExpressibleByArgument { case run, explorer }
+
     mutating func validate() throws {
         guard (1...1000).contains(seeds) else { throw ValidationError("--seeds takes 1 to 1000, not \(seeds)") }
         for name in mutant where Mutant.named(name) == nil { throw ValidationError("unknown mutant '\(name)'") }
     }
 
     func run() throws {
+        if engine == .explorer { try ExplorerMutants.run(mutant) }
         let engine = Sanitizer.current.map(Mutant.Engine.sanitizer) ?? .plain
         let chosen = Mutant.all.filter {
             $0.engine == engine && (mutant.isEmpty || mutant.contains($0.name.description))

@@ -14,33 +14,37 @@ struct ReplayCommand: ParsableCommand {
     @Argument(help: "The schedule, as `stress explore` prints it: program:mutant:omissions:steps.")
     var string: String
 
-    private var parsed: ExplorationString? {
-        ExplorationString(text: string, mutants: Mutant.all.map(\.name.description))
+    @Flag(name: .customLong("worker"), help: .hidden)
+    var isWorker = false
+
+    private var parsed: (ExplorationString, LibraryProgram)? {
+        guard let string = ExplorationString(text: string, mutants: Mutant.all.map(\.name.description)),
+            let program = LibraryProgram.named(string.program)
+        else { return nil }
+        return (string, program)
     }
 
     mutating func validate() throws {
-        guard let parsed, LibraryProgram.named(parsed.program) != nil else {
+        if parsed == nil {
             throw ValidationError("'\(string)' is not a schedule of a program that this build knows")
         }
     }
 
     func run() throws {
-        let string = parsed!
-        let explorer = Explorer(
-            LibraryProgram.named(string.program)!,
-            omitting: string.omissions,
-            mutant: string.mutant.flatMap(Mutant.named)
-        )
-        let repetition = Repetition(string.schedule)
-        explorer.baton.isTracing = true
-        let (run, finding) = explorer.exploration.run(repetition)
-        guard !repetition.doesNotFit else { harnessFailure("the schedule does not fit the program") }
-        // What came after the failure does not matter.
-        print(Columns.text(Array(run.trace.prefix(finding?.schedule.steps.count ?? run.trace.count))))
-        if let finding { print("VIOLATION \(string.program): \(finding.failure.invariant): \(finding.failure.message)") }
-        print("stress: \(finding == nil ? "pass" : "violated"), \(self.string)")
+        if isWorker, let (string, program) = parsed { ExplorationWorker.replay(string, of: program) }
+        let (steps, verdict) = ExplorationProcess.replay(string)
+        print(Columns.text(steps))
+        let exit: StressExit
+        switch verdict {
+        case .explored: exit = .pass
+        case .diverged(let message): harnessFailure(message)
+        case .found(let invariant, let message, _, _):
+            print("VIOLATION \(parsed!.0.program): \(invariant): \(message)")
+            exit = invariant == ExplorationVerdict.crash ? .crash : .violated
+        }
+        print("stress: \(exit), \(string)")
         fflush(nil)
-        throw finding == nil ? StressExit.pass : .violated
+        throw exit
     }
 }
 #endif

@@ -25,12 +25,10 @@ final class Baton: @unchecked Sendable {
 
     /// Whether threads are stuck for good, so that the baton cannot be used any more.
     private(set) var isBroken = false
-    /// Keep the steps' names, for people.
-    var isTracing = false
     /// Called at the first failure, on the thread that finds it.
     var onFailure: ((BatonRun) -> Void)?
-    /// Called at every step of a schedule with its number and the thread's.
-    var onStep: ((_ step: Int, _ thread: Int) -> Void)?
+    /// Called at every step with its number and the preemptions so far.
+    var onStep: ((_ step: Int, _ thread: BatonThread, _ preemptions: Int) -> Void)?
 
     /// - Parameters:
     ///   - core: Where all threads run: handing the baton over is five times faster on one core.
@@ -177,8 +175,8 @@ final class Baton: @unchecked Sendable {
             now = max(now, deadline)
         }
         if thread.index < Self.programThreads { idleWaits = 0 }
-        run.note(thread, isTracing: isTracing)
-        onStep?(run.schedule.steps.count - 1, thread.index)
+        run.note(thread)
+        onStep?(run.schedule.steps.count - 1, thread, run.preemptions)
         return thread
     }
 
@@ -212,27 +210,19 @@ struct BatonRun {
         let length: Int
     }
 
-    struct Step {
-        let thread: Int
-        let name: String
-        let label: StaticString
-    }
-
     fileprivate(set) var schedule = Schedule([])
     fileprivate(set) var preemptions = 0
     fileprivate(set) var failure: Failure?
-    fileprivate(set) var trace: [Step] = []
     /// Two runs with the same threads at the same steps have the same.
     private(set) var fingerprint: UInt64 = 0xCBF2_9CE4_8422_2325
 
     /// The schedule as far as the failure.
     var failingSchedule: Schedule { Schedule(Array(schedule.steps.prefix(failure?.length ?? schedule.steps.count))) }
 
-    fileprivate mutating func note(_ thread: BatonThread, isTracing: Bool) {
+    fileprivate mutating func note(_ thread: BatonThread) {
         schedule.steps.append(thread.index)
         // Safe: the address of a literal, compared with itself within one process.
         let label = UInt64(UInt(bitPattern: unsafe thread.label.utf8Start))
         fingerprint = (fingerprint ^ label ^ UInt64(thread.index) << 56) &* 0x100_0000_01B3
-        if isTracing { trace.append(Step(thread: thread.index, name: thread.name, label: thread.label)) }
     }
 }

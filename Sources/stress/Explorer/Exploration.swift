@@ -8,6 +8,8 @@ final class Exploration {
 
     /// Called between runs, while no thread runs.
     var betweenRuns: () -> Void = {}
+    /// Called at every step of the program's threads, with its number and the preemptions so far.
+    var onStep: ((_ step: Int, _ thread: BatonThread, _ preemptions: Int) -> Void)?
 
     /// A failure, and what it takes to see it again.
     struct Finding {
@@ -65,7 +67,9 @@ final class Exploration {
                 }
             )
         }
+        baton.onStep = onStep
         let run = baton.run(threads, strategy)
+        baton.onStep = nil
         if run.failure != nil { return (run, finding(run)) }
         main = run
         for rest in instance.rest {

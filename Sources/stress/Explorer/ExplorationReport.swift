@@ -1,55 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if INSTRUMENTED
-import Foundation
 
 /// One program explored, and the failure, if there was one, made small.
 struct ExplorationReport {
     let text: String
     let exit: StressExit
-    /// The invariant that did not hold, if any.
-    let invariant: String?
-    /// What `stress replay` takes.
-    let string: String?
 
-    /// Explores in a process of its own, so that a failure leaves nothing behind, and shrinks what it finds.
-    init(_ program: LibraryProgram, _ search: SearchOptions, isShrinking: Bool = true) throws {
+    init(_ program: LibraryProgram, _ search: SearchOptions) {
         let start = nanoseconds()
-        func seconds() -> String { "\((Double(nanoseconds() - start) / 1e8).rounded() / 10) s" }
-        let verdict = try Self.work(program, search)
-        switch verdict {
+        var seconds: String { "\((Double(nanoseconds() - start) / 1e8).rounded() / 10) s" }
+        switch ExplorationProcess.explore(program, search) {
         case .explored(let runs, let isComplete):
             let all = search.isExhaustive && !isComplete ? "more" : "\(runs)"
-            text = "\(program.name): explored \(runs)/\(all), \(seconds()), nothing found"
-            (exit, invariant, string) = (.pass, nil, nil)
+            text = "\(program.name): explored \(runs)/\(all), \(seconds), nothing found"
+            exit = .pass
         case .diverged(let message):
             text = "\(program.name): HARNESS ERROR: \(message)"
-            (exit, invariant, string) = (.harnessError, nil, nil)
-        case .found(let name, let message, let schedule, let preemptions):
-            var found = Shrinker.Candidate(
-                omissions: Omissions(),
+            exit = .harnessError
+        case .found(let invariant, let message, let schedule, let preemptions):
+            let found = Shrinker.Candidate(
+                omissions: Omissions(text: search.omit)!,
                 schedule: schedule,
                 preemptions: preemptions,
                 message: message
             )
-            let foundAfter = seconds()
-            if isShrinking { found = Self.shrink(found, name, program, search) }
+            let foundAfter = seconds
+            let smallest = Self.shrink(found, invariant, program, search)
             let string = ExplorationString(
                 program: program.name,
                 mutant: search.mutant,
-                omissions: found.omissions,
-                schedule: found.schedule
+                omissions: smallest.omissions,
+                schedule: smallest.schedule
             ).text
-            var lines = ["\(program.name): VIOLATION \(name): \(found.message)"]
-            if isShrinking {
-                lines.append(
-                    "found after \(foundAfter), \(found.schedule.steps.count) steps with \(found.preemptions) preemptions after \(seconds())"
-                )
-                lines.append(Self.columns(string))
-            }
-            lines.append("stress replay '\(string)'")
-            text = lines.joined(separator: "\n")
-            (exit, invariant, self.string) = (name == "crash" ? .crash : .violated, name, string)
+            text = """
+                \(program.name): VIOLATION \(invariant): \(smallest.message)
+                found after \(foundAfter) in \(schedule.steps.count) steps; \(smallest.schedule.steps.count) steps and \
+                \(smallest.preemptions) preemptions are enough, found after \(seconds):
+                \(Columns.text(ExplorationProcess.replay(string).steps))
+                stress replay '\(string)'
+                """
+            exit = invariant == ExplorationVerdict.crash ? .crash : .violated
         }
     }
 
@@ -60,12 +51,11 @@ struct ExplorationReport {
         _ search: SearchOptions
     ) -> Shrinker.Candidate {
         let shrinker = Shrinker(operations: program.threads.map(\.count)) { omissions, bound in
-            var narrower = SearchOptions.bounded(bound, mutant: search.mutant)
-            narrower.omit = omissions.text
-            narrower.runs = 20_000
-            guard case .found(invariant, let message, let schedule, let preemptions) = try? work(program, narrower) else {
-                return nil
-            }
+            let narrower = SearchOptions.depthFirst(bound, search.mutant, omissions, runs: 20_000)
+            guard
+                case .found(invariant, let message, let schedule, let preemptions) =
+                    ExplorationProcess.explore(program, narrower)
+            else { return nil }
             return Shrinker.Candidate(
                 omissions: omissions,
                 schedule: schedule,
@@ -74,52 +64,6 @@ struct ExplorationReport {
             )
         }
         return shrinker.shrink(found, bound: search.isExhaustive ? search.bound : 2)
-    }
-
-    private static func work(_ program: LibraryProgram, _ search: SearchOptions) throws -> ExplorationWorker.Verdict {
-        let output = try run(["explore", program.name, "--worker"] + search.arguments)
-        let lines = output.split(separator: "\n")
-        guard let verdict = lines.last.flatMap({ ExplorationWorker.Verdict(line: String($0)) }) else {
-            harnessFailure("the exploring process says nothing of use: \(output)")
-        }
-        return verdict
-    }
-
-    private static func columns(_ string: String) -> String {
-        let output = (try? run(["replay", string])) ?? ""
-        return output.split(separator: "\n").filter { !$0.hasPrefix("stress:") && !$0.hasPrefix("VIOLATION") }
-            .joined(separator: "\n")
-    }
-
-    private static func run(_ arguments: [String]) throws -> String {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-        process.arguments = arguments
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        try process.run()
-        let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        return output
-    }
-}
-
-extension SearchOptions {
-    static func bounded(_ bound: Int, mutant: String?) -> SearchOptions {
-        var arguments = ["--bound", "\(bound)"]
-        if let mutant { arguments += ["--mutant", mutant] }
-        return try! SearchOptions.parse(arguments)
-    }
-
-    /// The same on a command line.
-    fileprivate var arguments: [String] {
-        var arguments = ["--bound", "\(bound)", "--seed", "\(seed)", "--omit", omit]
-        if let pct { arguments += ["--pct", "\(pct)"] }
-        if random { arguments.append("--random") }
-        if roundRobin { arguments.append("--round-robin") }
-        if let runs { arguments += ["--runs", "\(runs)"] }
-        if let mutant { arguments += ["--mutant", mutant] }
-        return arguments
     }
 }
 #endif

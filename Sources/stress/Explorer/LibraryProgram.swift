@@ -17,6 +17,8 @@ struct LibraryProgram: Sendable {
     static let all: [LibraryProgram] = [
         registerNotifyCancel, waitNotify, waitNested, mutualCancel, appendCompactWalk, growWalk, deathCancel,
         setSetObserve, modifyObserve, compareExchange, readSet, lendSet, tornRead, propertyDeathCancel,
+        serialSetSet, bindSetSet, bindBothWays, pathRewireSet, serialPathRewireSet, pathRewireRewire, pathDeathSet,
+        weakDeathSet,
     ]
 
     static func named(_ name: String) -> LibraryProgram? { all.first { $0.name == name } }

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A seeded bug that the explorer must find, and where: the races among them that sequential consistency can show.
+struct ExplorerMutant: Sendable {
+    /// As in `Mutant.all`.
+    let name: String
+    let program: String
+    /// What must not hold.
+    let invariants: [String]
+
+    private init(_ name: String, _ program: String, _ invariants: String...) {
+        (self.name, self.program, self.invariants) = (name, program, invariants)
+    }
+
+    static let all: [ExplorerMutant] = [
+        // Registration
+        ExplorerMutant("observe returns before publishing", "register-notify-cancel", "P1.exactly-once"),
+        ExplorerMutant("append publishes the count first", "register-notify-cancel", "crash"),
+        ExplorerMutant("compaction loses an entry", "append-compact-walk", "P1.exactly-once"),
+        // The end of one
+        ExplorerMutant("mark is not tested", "wait-notify", "P14.not-while-called"),
+        ExplorerMutant("mark is tested before current is stored", "wait-notify", "P14.not-while-called"),
+        ExplorerMutant("current is cleared before the callback", "wait-notify", "P14.not-while-called"),
+        ExplorerMutant("cancelAndWait does not wait", "wait-notify", "P14.not-while-called"),
+        ExplorerMutant("current observers are not scanned", "register-notify-cancel", "P14.not-while-called"),
+        ExplorerMutant("reclaim at once", "register-notify-cancel", "P14.not-while-called"),
+        ExplorerMutant("outer frames are skipped", "wait-nested", "P14.not-while-called"),
+        ExplorerMutant("cancelAndWait in a callback waits", "mutual-cancel", "progress.deadlock", "P9.deferred-in-callback"),
+        // Tables
+        ExplorerMutant("grace period does nothing", "append-compact-walk", "memory.table-in-use"),
+        ExplorerMutant("pins are not scanned", "append-compact-walk", "memory.table-in-use"),
+        ExplorerMutant("pin is stored after the read section", "append-compact-walk", "memory.table-in-use"),
+        ExplorerMutant("pin is cleared before the walk ends", "append-compact-walk", "memory.table-in-use"),
+        ExplorerMutant("inner pass clears the outer pin", "wait-nested", "memory.table-in-use"),
+        // Destruction
+        ExplorerMutant("closure is destroyed twice", "register-notify-cancel", "P14.destroyed-once"),
+        ExplorerMutant("closure is destroyed under the lock", "register-notify-cancel", "P5.no-lock-around-user-code"),
+        ExplorerMutant("reclaimer's wake-up is lost", "register-notify-cancel", "P14.destroyed-once"),
+        ExplorerMutant("source death leaks the closures", "death-cancel", "P14.destroyed-once"),
+        ExplorerMutant("token stays active after source death", "death-cancel", "P12.inactive", "crash"),
+        ExplorerMutant("end is told twice", "death-cancel", "P12.end-once"),
+        // Properties
+        ExplorerMutant("a version is handed out outside the lock", "set-set-observe", "P1.every-change-once"),
+        ExplorerMutant("a change between initial and registration is missed", "set-set-observe", "P1.every-change-once"),
+        ExplorerMutant("an earlier change is delivered", "set-set-observe", "P4.nothing-between"),
+        ExplorerMutant("a body does not wait for registrations", "modify-observe", "P1.every-change-once"),
+        ExplorerMutant("a comparison is not repeated", "compare-exchange", "P2.no-lost-update"),
+        ExplorerMutant("a read is torn", "torn-read", "P2.whole-value"),
+        ExplorerMutant("a value is read after the read section", "read-set", "P14.not-while-read"),
+        ExplorerMutant("grace period does nothing", "read-set", "P14.not-while-read"),
+        ExplorerMutant("a lent value is not pinned", "lend-set", "P14.not-while-read"),
+        ExplorerMutant("a value is destroyed by its writer", "lend-set", "P14.not-while-read"),
+        ExplorerMutant("a property's death leaks the closures", "property-death-cancel", "P14.destroyed-once"),
+        ExplorerMutant("a property's end is told twice", "property-death-cancel", "P12.heard-once"),
+        ExplorerMutant("a property's end is not the last", "property-death-cancel", "P12.heard-last"),
+    ]
+}

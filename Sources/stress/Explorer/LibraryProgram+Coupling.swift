@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if INSTRUMENTED
+
+/// What the only observer of a program has heard, in the order in which it was called.
+private final class Hearing<Value: Sendable & Equatable>: @unchecked Sendable {
+    // Unchecked: everything belongs to whoever has the baton.
+    private let backend: LibraryBackend
+    private var isRunning = false
+    private(set) var heard: [Change<Value>] = []
+    var tokens: [ObservationToken] = []
+
+    init(_ backend: LibraryBackend) { self.backend = backend }
+
+    func check(_ holds: Bool, _ invariant: String, _ message: @autoclosure () -> String) {
+        if !holds { backend.baton.fail(invariant, message()) }
+    }
+
+    /// The observer's callback.
+    func hear(_ change: Change<Value>, isSerial: Bool = false) {
+        if isSerial { check(!isRunning, "P2.one-at-a-time", "two callbacks of a serial observer run at once") }
+        isRunning = true
+        _ = backend.step("in the callback")
+        isRunning = false
+        heard.append(change)
+    }
+
+    /// Versions 1, 2, 3, …, each once, in a chain of old and new that ends with `value`.
+    func checkChanges(until value: Value, isSerial: Bool = false) {
+        let asHeard = heard.filter { $0.reason != .sourceDeleted }
+        let changes = isSerial ? asHeard : asHeard.sorted { $0.version < $1.version }
+        let versions = changes.map(\.version)
+        check(
+            versions == (0..<versions.count).map { UInt64($0) + 1 },
+            isSerial ? "P2.ordered" : "P2.path-versions",
+            "heard the versions \(versions)"
+        )
+        for (change, next) in zip(changes, changes.dropFirst()) {
+            check(change.new == next.old, "P2.old-is-last-new", "old of \(next.version) is not the last new")
+        }
+        check(changes.last?.new == value, "P3.converges", "the last change heard is not the present value")
+    }
+}
+
+extension LibraryProgram {
+    /// Who finds another at it leaves its change, and the other delivers it. (P1, P2)
+    static let serialSetSet = LibraryProgram(
+        name: "serial-set-set",
+        summary: "two changes of a property with a serial observer",
+        threads: [["set 1"], ["set 2"]]
+    ) { backend in
+        let property = Observed(0)
+        let hearing = Hearing<Int>(backend)
+        return Program.Instance(
+            setUp: {
+                hearing.tokens = [property.observe(delivery: .serial()) { hearing.hear($0, isSerial: true) }]
+            },
+            threads: [[{ property.value = 1 }], [{ property.value = 2 }]],
+            rest: [
+                {
+                    hearing.check(hearing.heard.count == 2, "P1.ordered-once", "heard \(hearing.heard.count) of 2 changes")
+                    hearing.checkChanges(until: property.value, isSerial: true)
+                    hearing.tokens = []
+                }
+            ]
+        )
+    }
+
+    /// Changes that overtake each other on their way. (P3)
+    static let bindSetSet = LibraryProgram(
+        name: "bind-set-set",
+        summary: "two changes of a property that is bound to another",
+        threads: [["set 1"], ["set 2"]]
+    ) { backend in
+        let (source, destination) = (Observed(0), Observed(0))
+        let hearing = Hearing<Int>(backend)
+        return Program.Instance(
+            setUp: { hearing.tokens = [source.bind(to: destination)] },
+            threads: [[{ source.value = 1 }], [{ source.value = 2 }]],
+            rest: [
+                {
+                    hearing.check(
+                        destination.value == source.value,
+                        "P3.destination-follows",
+                        "the destination is \(destination.value), its source \(source.value)"
+                    )
+                    hearing.tokens = []
+                }
+            ]
+        )
+    }
+
+    /// Changes that meet. (P3)
+    static let bindBothWays = LibraryProgram(
+        name: "bind-both-ways",
+        summary: "changes of both sides of a two-way binding",
+        threads: [["set left"], ["set right"]]
+    ) { backend in
+        let (left, right) = (Observed(0), Observed(0))
+        let hearing = Hearing<Int>(backend)
+        return Program.Instance(
+            setUp: { hearing.tokens = [left.bindBidirectionally(with: right)] },
+            threads: [[{ left.value = 1 }], [{ right.value = 2 }]],
+            rest: [
+                {
+                    hearing.check(
+                        left.value == right.value,
+                        "P3.pair-converges",
+                        "the left is \(left.value), the right \(right.value)"
+                    )
+                    hearing.tokens = []
+                }
+            ]
+        )
+    }
+
+    /// The end of a path changes while the path is led elsewhere. (P2, P3)
+    static let pathRewireSet = path(
+        "path-rewire-set",
+        "a change of the end of a path against the replacement of a step",
+        delivery: .inline
+    )
+
+    /// The same, delivered in order. (P2, P3)
+    static let serialPathRewireSet = path(
+        "serial-path-rewire-set",
+        "the same with a serial observer",
+        delivery: .serial
+    )
+
+    private enum PathDelivery { case inline, serial }
+
+    private static func path(_ name: String, _ summary: String, delivery: PathDelivery) -> LibraryProgram {
+        LibraryProgram(name: name, summary: summary, threads: [["lead elsewhere"], ["set the end"]]) { backend in
+            let end = PathEnd(1)
+            let root = PathRoot(end)
+            let hearing = Hearing<UInt64?>(backend)
+            return Program.Instance(
+                setUp: {
+                    hearing.tokens = [
+                        delivery == .inline
+                            ? root.observe(\.middle.end.number) { hearing.hear($0) }
+                            : root.observe(\.middle.end.number, delivery: .serial()) { hearing.hear($0, isSerial: true) }
+                    ]
+                },
+                threads: [
+                    [{ root.middle.value = PathMiddle(PathEnd(2)) }],
+                    [{ end.number.value = 3 }],
+                ],
+                rest: [
+                    {
+                        hearing.checkChanges(until: root.present, isSerial: delivery == .serial)
+                        hearing.tokens = []
+                    }
+                ]
+            )
+        }
+    }
+
+    /// Two steps are replaced at once: who comes second leaves it to the first. (P3)
+    static let pathRewireRewire = LibraryProgram(
+        name: "path-rewire-rewire",
+        summary: "the replacements of two steps of a path",
+        threads: [["replace the first step"], ["replace the second step"]]
+    ) { backend in
+        let root = PathRoot(PathEnd(1))
+        let middle = root.middle.value
+        let hearing = Hearing<UInt64?>(backend)
+        return Program.Instance(
+            setUp: { hearing.tokens = [root.observe(\.middle.end.number) { hearing.hear($0) }] },
+            threads: [
+                [{ root.middle.value = PathMiddle(PathEnd(2)) }],
+                [{ middle.end.value = PathEnd(3) }],
+            ],
+            rest: [
+                {
+                    hearing.checkChanges(until: root.present)
+                    hearing.tokens = []
+                }
+            ]
+        )
+    }
+
+    /// The root goes while the end changes. (P12)
+    static let pathDeathSet = LibraryProgram(
+        name: "path-death-set",
+        summary: "the death of a path's root against a change of its end",
+        threads: [["drop the root"], ["set the end"]]
+    ) { backend in
+        let end = PathEnd(1)
+        let root = Deferred<PathRoot?>()
+        let hearing = Hearing<UInt64?>(backend)
+        return Program.Instance(
+            setUp: {
+                root.fill(PathRoot(end))
+                hearing.tokens = [
+                    root.content!.observe(\.middle.end.number, options: [.prior, .old, .new]) { hearing.hear($0) }
+                ]
+            },
+            threads: [
+                [{ root.fill(nil) }],
+                [{ end.number.value = 3 }],
+            ],
+            rest: [
+                {
+                    let ends = hearing.heard.count { $0.reason == .sourceDeleted }
+                    hearing.check(ends == 1, "P12.path-end-once", "the end of the path was heard \(ends) times")
+                    hearing.check(
+                        hearing.heard.last?.reason == .sourceDeleted,
+                        "P12.path-end-last",
+                        "something was heard after the end of the path"
+                    )
+                    hearing.tokens = []
+                }
+            ]
+        )
+    }
+
+    /// A referent dies when the property refers to another already. (P12)
+    static let weakDeathSet = LibraryProgram(
+        name: "weak-death-set",
+        summary: "the death of a weak property's referent against a change to another",
+        threads: [["drop the referent"], ["set another"]]
+    ) { backend in
+        let property = WeakObserved<Referent>()
+        let first = Deferred<Referent?>()
+        let second = Referent()
+        let hearing = Hearing<Int>(backend)
+        return Program.Instance(
+            setUp: {
+                first.fill(Referent())
+                property.value = first.content
+            },
+            threads: [
+                [{ first.fill(nil) }],
+                [{ property.value = second }],
+            ],
+            rest: [
+                {
+                    hearing.check(
+                        property.value === second,
+                        "P12.successor-stays",
+                        "the death of a referent has cleared its successor"
+                    )
+                }
+            ]
+        )
+    }
+}
+
+/// What a weak property refers to.
+private final class Referent: WeaklyObservable {
+    let lifetime = ReferentLifetime()
+}
+#endif

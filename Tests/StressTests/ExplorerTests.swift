@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import stress_product
+
+/// The explorer on toys, of which everything is known.
+@Suite("Explorer", .serialized)
+struct ExplorerTests {
+    private let baton = Baton()
+
+    @Test(
+        "All interleavings are run, each once",
+        // A thread of n operations takes n + 1 turns: (3 + 2)! / (3! 2!), and so on.
+        arguments: [([1, 1], 6), ([2, 1], 10), ([2, 2], 20), ([3, 2], 35), ([1, 1, 1], 90)]
+    )
+    func interleavings(operations: [Int], count: Int) throws {
+        let order = Shared<[Int]>([])
+        let seen = Shared<[[Int]]>([])
+        let exploration = Exploration(.steps(operations) { order.value.append($0) }, on: baton)
+        var schedules: [[Int]] = []
+        exploration.betweenRuns = {
+            seen.value.append(order.value)
+            order.value = []
+        }
+        exploration.onStep = { step, thread, _ in
+            if step == 0 { schedules.append([]) }
+            schedules[schedules.count - 1].append(thread.index)
+        }
+        let result = try exploration.run(DepthFirst(bound: 8))
+        #expect(result.runs == count)
+        #expect(result.isComplete && result.finding == nil)
+        // Every hundredth is run twice: there are fewer here.
+        #expect(Set(schedules).count == count && schedules.count == count)
+        // The orders of the operations alone: those, too, are all there.
+        #expect(Set(seen.value).count == multinomial(operations))
+    }
+
+    @Test(
+        "At most so many preemptions",
+        // Two threads of n turns: 2 without a preemption, n - 1 places for one in either.
+        arguments: [(0, 2), (1, 2 + 2 * 3), (8, 70)]
+    )
+    func bounds(bound: Int, count: Int) throws {
+        #expect(try Exploration(.steps([3, 3]), on: baton).run(DepthFirst(bound: bound)).runs == count)
+    }
+
+    @Test("The number of schedules that are run is limited on request")
+    func limit() throws {
+        let result = try Exploration(.steps([3, 3]), on: baton).run(DepthFirst(bound: 8), limit: 7)
+        #expect(result.runs == 7 && !result.isComplete)
+    }
+
+    @Test("A lost update is found with one preemption, not without, and replayed ten times of ten")
+    func lostUpdate() throws {
+        let exploration = Exploration(.lostUpdate(threads: 2), on: baton)
+        #expect(try exploration.run(DepthFirst(bound: 0)).finding == nil)
+        let finding = try #require(try exploration.run(DepthFirst(bound: 1)).finding)
+        #expect(finding.failure.invariant == "toy.sum" && finding.preemptions == 1)
+        for _ in 0..<10 {
+            let repetition = Repetition(finding.schedule)
+            #expect(exploration.run(repetition).finding?.failure.invariant == "toy.sum")
+            #expect(!repetition.doesNotFit)
+        }
+    }
+
+    @Test("A schedule of another program does not fit")
+    func misfit() {
+        let repetition = Repetition(Schedule([0, 0, 2, 1]))
+        _ = Exploration(.steps([2, 2]), on: baton).run(repetition)
+        #expect(repetition.doesNotFit)
+    }
+
+    @Test("Opposed locks: a deadlock with one preemption, none without")
+    func deadlock() throws {
+        let exploration = Exploration(.opposedLocks, on: baton)
+        let calm = try exploration.run(DepthFirst(bound: 0))
+        #expect(calm.finding == nil && calm.runs == 2)
+        let finding = try #require(try exploration.run(DepthFirst(bound: 1)).finding)
+        #expect(finding.failure.invariant == "progress.deadlock")
+        #expect(finding.failure.message.contains("a (thread a) waits for 'lock'"))
+        #expect(finding.failure.message.contains("b (thread b) waits for 'lock'"))
+        #expect(baton.isBroken)
+    }
+
+    @Test("A wait that never ends is a livelock")
+    func livelock() throws {
+        let baton = Baton(mostSteps: 500)
+        let finding = try #require(try Exploration(.lostFlag, on: baton).run(DepthFirst(bound: 1)).finding)
+        #expect(finding.failure.invariant == "progress.livelock")
+    }
+
+    @Test("A program that is not the same each time is the harness's fault")
+    func divergence() {
+        let runs = Shared(0)
+        let program = Program(name: "fickle", threads: [["maybe"], ["step"]]) {
+            runs.value += 1
+            let isOdd = runs.value % 2 == 1
+            return Program.Instance(threads: [[{ if isOdd { takeStep("sometimes") } }], [{}]])
+        }
+        let exploration = Exploration(program, on: baton)
+        #expect(throws: Exploration.Divergence.self) { try exploration.run(RandomWalk(seed: 1, runs: 1_000)) }
+    }
+
+    @Test("Omitted operations are not run")
+    func omissions() throws {
+        let order = Shared<[Int]>([])
+        let omissions = try #require(Omissions(text: "a0a1b1"))
+        let exploration = Exploration(.steps([2, 2]) { order.value.append($0) }, omitting: omissions, on: baton)
+        _ = exploration.run(Undisturbed())
+        #expect(order.value == [1])
+    }
+
+    @Test("The next thread at every step")
+    func roundRobin() throws {
+        let schedule = Exploration(.steps([2, 2, 2]), on: baton).run(RoundRobin()).run.schedule
+        #expect(schedule.steps == [0, 1, 2, 0, 1, 2, 0, 1, 2])
+    }
+
+    @Test("Random schedules are those of the seed, and reach every interleaving")
+    func random() throws {
+        func schedules(seed: UInt64) throws -> [[Int]] {
+            var schedules: [[Int]] = []
+            let exploration = Exploration(.steps([1, 1]), on: baton)
+            exploration.onStep = { step, thread, _ in
+                if step == 0 { schedules.append([]) }
+                schedules[schedules.count - 1].append(thread.index)
+            }
+            #expect(try exploration.run(RandomWalk(seed: seed, runs: 99)).runs == 99)
+            return schedules
+        }
+        #expect(try schedules(seed: 3) == schedules(seed: 3))
+        #expect(try schedules(seed: 3) != schedules(seed: 4))
+        #expect(Set(try schedules(seed: 3)).count == 6)
+    }
+
+    @Test("Random priorities find an ordering as often as their depth promises")
+    func priorities() throws {
+        // Depth 1 changes no priority: every thread runs to its end, in one of 3! orders.
+        var orders: Set<[Int]> = []
+        let calm = Exploration(.steps([2, 2, 2]), on: baton)
+        var order: [Int] = []
+        calm.onStep = { step, thread, _ in order = (step == 0 ? [] : order) + [thread.index] }
+        calm.betweenRuns = { orders.insert(order) }
+        #expect(try calm.run(PriorityWalk(depth: 1, seed: 1, runs: 99)).isComplete)
+        #expect(orders.count == 6)
+        for order in orders { #expect(Schedule(order).text.count == 6, "\(order)") }
+
+        // A lost update takes depth 2: two threads, six turns, at least once in 2 * 6.
+        let exploration = Exploration(.lostUpdate(threads: 2), on: baton)
+        #expect(try exploration.run(PriorityWalk(depth: 1, seed: 1, runs: 500)).finding == nil)
+        #expect(try exploration.run(PriorityWalk(depth: 2, seed: 1, runs: 500)).finding != nil)
+    }
+
+    @Test("A failure is shrunk: operations, threads, preemptions")
+    func shrinking() throws {
+        let program = Program.lostUpdate(threads: 3, additions: 2)
+        let bound = 3
+        func search(_ omissions: Omissions, _ bound: Int) -> Shrinker.Candidate? {
+            let exploration = Exploration(program, omitting: omissions, on: baton)
+            guard let finding = try? exploration.run(DepthFirst(bound: bound)).finding else { return nil }
+            return Shrinker.Candidate(
+                omissions: omissions,
+                schedule: finding.schedule,
+                preemptions: finding.preemptions,
+                message: finding.failure.message
+            )
+        }
+        let found = try #require(search(Omissions(), bound))
+        let smallest = Shrinker(operations: program.threads.map(\.count), search: search).shrink(found, bound: bound)
+        // Two additions in two threads, and one preemption: nothing less shows it.
+        #expect(smallest.omissions.operations.count == 4)
+        #expect(Set(smallest.schedule.steps.filter { step in smallest.schedule.steps.count { $0 == step } > 1 }).count == 2)
+        #expect(smallest.preemptions == 1)
+        #expect(smallest.message == "1 of 2")
+    }
+
+    private func multinomial(_ counts: [Int]) -> Int {
+        func factorial(_ number: Int) -> Int { (1...max(1, number)).reduce(1, *) }
+        return counts.reduce(factorial(counts.reduce(0, +))) { $0 / factorial($1) }
+    }
+}
+
+/// What is written down to be read again.
+@Suite("Exploration strings")
+struct ExplorationStringTests {
+    @Test("A schedule is written in runs and read back", arguments: [[], [0], [0, 0, 1, 0, 4, 4, 5], [12, 0]])
+    func schedules(steps: [Int]) {
+        #expect(Schedule(text: Schedule(steps).text) == Schedule(steps))
+    }
+
+    @Test("Runs are short")
+    func runs() {
+        #expect(Schedule([0, 0, 0, 1, 4, 4, 0]).text == "a3b1r2a1")
+    }
+
+    @Test("What is not a schedule is refused", arguments: ["a", "3", "a3q1", "a0", "a-1", "a3 b1", "a9999999999", "A3"])
+    func notSchedules(text: String) {
+        #expect(Schedule(text: text) == nil)
+    }
+
+    @Test("A string names program, mutant, omissions and schedule")
+    func strings() throws {
+        let mutants = Mutant.all.map(\.name.description)
+        let string = ExplorationString(
+            program: "wait-notify",
+            mutant: "reclaimer's wake-up is lost",
+            omissions: try #require(Omissions(text: "a0c1")),
+            schedule: Schedule([0, 1])
+        )
+        #expect(string.text == "wait-notify:reclaimers-wakeup-is-lost:a0c1:a1b1")
+        #expect(ExplorationString(text: string.text, mutants: mutants) == string)
+        for text in ["", "a:none:none", "p:none:none:a1:x", "p:no-such-mutant:none:a1", ":none:none:a1", "p:none:a:a1"] {
+            #expect(ExplorationString(text: text, mutants: mutants) == nil, "\(text)")
+        }
+    }
+
+    @Test("No two mutants are one word")
+    func words() {
+        let names = Set(Mutant.all.map(\.name.description))
+        #expect(Set(names.map(ExplorationString.word)).count == names.count)
+    }
+
+    @Test("What an exploring process says is read as it was meant")
+    func verdicts() {
+        let verdicts: [ExplorationVerdict] = [
+            .explored(runs: 12, isComplete: true), .diverged("so"),
+            .found(invariant: "P1.x", message: "a b", schedule: Schedule([0, 1]), preemptions: 2),
+        ]
+        for verdict in verdicts { #expect(ExplorationVerdict(line: verdict.line) == verdict) }
+        #expect(
+            ExplorationVerdict(line: "crashed\t11\taabr\t1")
+                == .found(invariant: "crash", message: "signal 11", schedule: Schedule([0, 0, 1, 4]), preemptions: 1)
+        )
+        #expect(ExplorationVerdict(line: "") == nil)
+        #expect(ExplorationVerdict(line: "explored\tx\ttrue") == nil)
+    }
+
+    @Test("A schedule is shown with a column for each thread")
+    func columns() {
+        let text = Columns.text([
+            Columns.Step(thread: 0, name: "thread a", label: "begin"),
+            Columns.Step(thread: 4, name: "observe-reclaim", label: "signal"),
+        ])
+        #expect(
+            text == """
+                a (thread a)  r (observe-reclaim)
+                ------------  -------------------
+                begin
+                              signal
+                """
+        )
+    }
+}
+
+/// The explorer's list of mutants against the library's.
+@Suite("Explorer's mutants")
+struct ExplorerMutantTests {
+    @Test("Every one is in the catalogue")
+    func names() {
+        let names = Set(Mutant.all.map(\.name.description))
+        for mutant in ExplorerMutant.all { #expect(names.contains(mutant.name), "\(mutant.name)") }
+    }
+
+    @Test("Every one names what must catch it")
+    func invariants() {
+        for mutant in ExplorerMutant.all { #expect(!mutant.invariants.isEmpty, "\(mutant.name)") }
+    }
+}
