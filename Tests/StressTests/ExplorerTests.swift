@@ -170,7 +170,9 @@ struct ExplorerTests {
         let smallest = Shrinker(operations: program.threads.map(\.count), search: search).shrink(found, bound: bound)
         // Two additions in two threads, and one preemption: nothing less shows it.
         #expect(smallest.omissions.operations.count == 4)
-        #expect(Set(smallest.schedule.steps.filter { step in smallest.schedule.steps.count { $0 == step } > 1 }).count == 2)
+        #expect(
+            Set(smallest.schedule.steps.filter { step in smallest.schedule.steps.count { $0 == step } > 1 }).count == 2
+        )
         #expect(smallest.preemptions == 1)
         #expect(smallest.message == "1 of 2")
     }
@@ -194,7 +196,10 @@ struct ExplorationStringTests {
         #expect(Schedule([0, 0, 0, 1, 4, 4, 0]).text == "a3b1r2a1")
     }
 
-    @Test("What is not a schedule is refused", arguments: ["a", "3", "a3q1", "a0", "a-1", "a3 b1", "a9999999999", "A3"])
+    @Test(
+        "What is not a schedule is refused",
+        arguments: ["a", "3", "a3q1", "a0", "a-1", "a3 b1", "a9999999999", "A3"]
+    )
     func notSchedules(text: String) {
         #expect(Schedule(text: text) == nil)
     }
@@ -210,7 +215,8 @@ struct ExplorationStringTests {
         )
         #expect(string.text == "wait-notify:reclaimers-wakeup-is-lost:a0c1:a1b1")
         #expect(ExplorationString(text: string.text, mutants: mutants) == string)
-        for text in ["", "a:none:none", "p:none:none:a1:x", "p:no-such-mutant:none:a1", ":none:none:a1", "p:none:a:a1"] {
+        for text in ["", "a:none:none", "p:none:none:a1:x", "p:no-such-mutant:none:a1", ":none:none:a1", "p:none:a:a1"]
+        {
             #expect(ExplorationString(text: text, mutants: mutants) == nil, "\(text)")
         }
     }

@@ -6,7 +6,9 @@ extension Program {
     /// Threads that take so many steps each, and do nothing.
     static func steps(_ counts: [Int], _ log: @escaping @Sendable (Int) -> Void = { _ in }) -> Program {
         Program(name: "steps", threads: counts.map { Array(repeating: "step", count: $0) }) {
-            Instance(threads: counts.enumerated().map { thread, count in Array(repeating: { log(thread) }, count: count) })
+            Instance(
+                threads: counts.enumerated().map { thread, count in Array(repeating: { log(thread) }, count: count) }
+            )
         }
     }
 

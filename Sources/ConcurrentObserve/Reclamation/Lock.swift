@@ -38,7 +38,9 @@ internal struct Lock: ~Copyable, Sendable {
     borrowing func lock() {
         while !tryLock() {
             // Relaxed: the exchange decides.
-            guard exploredWait("lock", until: { word.load(ordering: .relaxed) == Self.free }) else { return lockSlowly() }
+            guard exploredWait("lock", until: { word.load(ordering: .relaxed) == Self.free }) else {
+                return lockSlowly()
+            }
         }
     }
 

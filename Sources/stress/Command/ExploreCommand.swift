@@ -8,7 +8,8 @@ import Foundation
 struct ExploreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explore",
-        abstract: "Run small programs on the library's own code under controlled schedules; without names, all of them.",
+        abstract:
+            "Run small programs on the library's own code under controlled schedules; without names, all of them.",
         discussion: """
             One thread runs at a time, and may be switched at every step: this covers sequential consistency only. What the \
             processor's memory does beyond that is for the models (Scripts/check-models.sh).
@@ -96,7 +97,9 @@ struct SearchOptions: ParsableArguments {
     ) -> SearchOptions {
         var search = SearchOptions()
         (search.bound, search.pct, search.random, search.roundRobin) = (bound, nil, false, false)
-        (search.runs, search.seed, search.mutant, search.omit, search.isWorker) = (runs, 1, mutant, omissions.text, false)
+        (search.runs, search.seed, search.mutant, search.omit, search.isWorker) = (
+            runs, 1, mutant, omissions.text, false
+        )
         return search
     }
 

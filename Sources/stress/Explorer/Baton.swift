@@ -42,15 +42,16 @@ final class Baton: @unchecked Sendable {
 
     // MARK: The driver's side
 
-    /// Runs each body on a thread of its own until all have ended and nothing else can happen.
+    /// Runs each body that there is on a thread of its own until all have ended and nothing else can happen.
     ///
     /// - Parameter strategy: Decides who goes on; without one every thread runs until it cannot.
-    func run(_ bodies: [(name: String, body: () -> Void)], _ strategy: (any Strategy)? = nil) -> BatonRun {
+    func run(_ bodies: [(name: String, body: () -> Void)?], _ strategy: (any Strategy)? = nil) -> BatonRun {
         precondition(bodies.count <= Self.programThreads && !isBroken)
         self.strategy = strategy
         run = BatonRun()
         idleWaits = 0
         for (thread, work) in zip(threads, bodies) {
+            guard let work else { continue }
             (thread.name, thread.work, thread.state, thread.label) = (work.name, work.body, .ready, "begin")
         }
         if let first = next(after: nil) {

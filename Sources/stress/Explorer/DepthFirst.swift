@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// All schedules with at most `bound` preemptions, one after the other, the least disturbed first.
+/// All schedules with at most `bound` preemptions, one after the other.
 ///
-/// (Iterative context bounding without the iteration: Musuvathi and Qadeer, PLDI 2007. A thread that cannot go on costs nothing to leave.)
+/// Searched with 0, 1, 2, … one after the other it finds the least disturbed failure, and soon. (Iterative context bounding: Musuvathi and
+/// Qadeer, PLDI 2007. To leave a thread that cannot go on costs nothing.)
 final class DepthFirst: Strategy {
     private struct Node {
         let decision: Decision

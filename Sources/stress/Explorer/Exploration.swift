@@ -51,10 +51,11 @@ final class Exploration {
 
         let prepared = baton.run([("set up", instance.setUp)])
         if prepared.failure != nil { return (prepared, finding(prepared)) }
-        let threads = instance.threads.enumerated().map { thread, operations in
+        let threads = instance.threads.enumerated().map { thread, operations -> (name: String, body: () -> Void)? in
             let chosen = operations.enumerated().filter { index, _ in
                 !omissions.operations.contains(Omissions.Operation(thread: thread, index: index))
             }
+            if chosen.isEmpty { return nil }
             return (
                 name: "thread \(Schedule.letter(of: thread))",
                 body: { [program] in
@@ -80,7 +81,9 @@ final class Exploration {
     }
 
     /// Runs the program under all of the strategy's schedules, at most `limit`, until one fails.
-    func run(_ strategy: any Strategy, limit: Int = .max, onFailure: ((Finding) -> Void)? = nil) throws(Divergence) -> Result {
+    func run(_ strategy: any Strategy, limit: Int = .max, onFailure: ((Finding) -> Void)? = nil) throws(Divergence)
+        -> Result
+    {
         var result = Result()
         while true {
             let (run, found) = run(strategy, onFailure: onFailure)

@@ -13,6 +13,14 @@ enum ExplorationWorker {
         )
         CrashedSchedule.follow(explorer.exploration)
         do throws(Exploration.Divergence) {
+            // Fewer preemptions first: most failures need few, and there are few such schedules.
+            if search.isExhaustive {
+                for fewer in 0..<search.bound {
+                    _ = try explorer.exploration.run(DepthFirst(bound: fewer), limit: search.runs ?? .max) {
+                        finish($0)
+                    }
+                }
+            }
             let result = try explorer.exploration.run(search.strategy, limit: search.runs ?? .max) { finish($0) }
             finish(.explored(runs: result.runs, isComplete: result.isComplete), .pass)
         } catch {

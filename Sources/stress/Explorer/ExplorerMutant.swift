@@ -25,7 +25,12 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant("current observers are not scanned", "register-notify-cancel", "P14.not-while-called"),
         ExplorerMutant("reclaim at once", "register-notify-cancel", "P14.not-while-called"),
         ExplorerMutant("outer frames are skipped", "wait-nested", "P14.not-while-called"),
-        ExplorerMutant("cancelAndWait in a callback waits", "mutual-cancel", "progress.deadlock", "P9.deferred-in-callback"),
+        ExplorerMutant(
+            "cancelAndWait in a callback waits",
+            "mutual-cancel",
+            "progress.deadlock",
+            "P9.deferred-in-callback"
+        ),
         // Tables
         ExplorerMutant("grace period does nothing", "append-compact-walk", "memory.table-in-use"),
         ExplorerMutant("pins are not scanned", "append-compact-walk", "memory.table-in-use"),
@@ -41,7 +46,11 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant("end is told twice", "death-cancel", "P12.end-once"),
         // Properties
         ExplorerMutant("a version is handed out outside the lock", "set-set-observe", "P1.every-change-once"),
-        ExplorerMutant("a change between initial and registration is missed", "set-set-observe", "P1.every-change-once"),
+        ExplorerMutant(
+            "a change between initial and registration is missed",
+            "set-set-observe",
+            "P1.every-change-once"
+        ),
         ExplorerMutant("an earlier change is delivered", "set-set-observe", "P4.nothing-between"),
         ExplorerMutant("a body does not wait for registrations", "modify-observe", "P1.every-change-once"),
         ExplorerMutant("a comparison is not repeated", "compare-exchange", "P2.no-lost-update"),
@@ -53,5 +62,22 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant("a property's death leaks the closures", "property-death-cancel", "P14.destroyed-once"),
         ExplorerMutant("a property's end is told twice", "property-death-cancel", "P12.heard-once"),
         ExplorerMutant("a property's end is not the last", "property-death-cancel", "P12.heard-last"),
+        // One at a time
+        ExplorerMutant("two deliver at once", "serial-set-set", "P2.one-at-a-time"),
+        ExplorerMutant("a change is posted outside the lock", "serial-set-set", "P2.ordered"),
+        ExplorerMutant("a mailbox's wake-up is lost", "serial-set-set", "P1.ordered-once"),
+        ExplorerMutant("a setter waits for a busy observer", "serial-set-set", "progress.livelock"),
+        // Bindings
+        ExplorerMutant("a binding applies an older change", "bind-set-set", "P3.destination-follows"),
+        ExplorerMutant("a binding decides outside the lock", "bind-set-set", "P3.destination-follows"),
+        ExplorerMutant("a pair agrees on one side alone", "bind-both-ways", "P3.pair-converges"),
+        ExplorerMutant("a binding echoes", "bind-both-ways", "P3.pair-converges"),
+        // Paths, weak properties
+        ExplorerMutant("a stale tail is heard", "path-rewire-set", "P2.path-versions", "P3.converges"),
+        ExplorerMutant("a rewiring is lost", "path-rewire-set", "P3.converges"),
+        ExplorerMutant("a path's end does not wait", "path-death-set", "P12.path-end-last"),
+        ExplorerMutant("a prior delivery is not waited for", "path-death-ahead", "P12.path-end-last"),
+        ExplorerMutant("a path's changes arrive as they come", "serial-path-rewire-set", "P2.ordered"),
+        ExplorerMutant("a dead referent clears its successor", "weak-death-set", "P12.successor-stays"),
     ]
 }

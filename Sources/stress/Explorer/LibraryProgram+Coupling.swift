@@ -58,7 +58,11 @@ extension LibraryProgram {
             threads: [[{ property.value = 1 }], [{ property.value = 2 }]],
             rest: [
                 {
-                    hearing.check(hearing.heard.count == 2, "P1.ordered-once", "heard \(hearing.heard.count) of 2 changes")
+                    hearing.check(
+                        hearing.heard.count == 2,
+                        "P1.ordered-once",
+                        "heard \(hearing.heard.count) of 2 changes"
+                    )
                     hearing.checkChanges(until: property.value, isSerial: true)
                     hearing.tokens = []
                 }
@@ -118,67 +122,62 @@ extension LibraryProgram {
     static let pathRewireSet = path(
         "path-rewire-set",
         "a change of the end of a path against the replacement of a step",
-        delivery: .inline
-    )
+        ["lead elsewhere"],
+        ["set the end"]
+    ) { root, end in
+        [[{ root.end.value = PathEnd(2) }], [{ end.number.value = 3 }]]
+    }
 
     /// The same, delivered in order. (P2, P3)
     static let serialPathRewireSet = path(
         "serial-path-rewire-set",
         "the same with a serial observer",
-        delivery: .serial
-    )
+        ["lead elsewhere"],
+        ["set the end"],
+        isSerial: true
+    ) { root, end in
+        [[{ root.end.value = PathEnd(2) }], [{ end.number.value = 3 }]]
+    }
 
-    private enum PathDelivery { case inline, serial }
+    /// A step is replaced twice at once: who comes second leaves it to the first. (P3)
+    static let pathRewireRewire = path(
+        "path-rewire-rewire",
+        "two replacements of a step of a path",
+        ["lead elsewhere"],
+        ["lead elsewhere"]
+    ) { root, _ in
+        [[{ root.end.value = PathEnd(2) }], [{ root.end.value = PathEnd(3) }]]
+    }
 
-    private static func path(_ name: String, _ summary: String, delivery: PathDelivery) -> LibraryProgram {
-        LibraryProgram(name: name, summary: summary, threads: [["lead elsewhere"], ["set the end"]]) { backend in
+    private static func path(
+        _ name: String,
+        _ summary: String,
+        _ first: [StaticString],
+        _ second: [StaticString],
+        isSerial: Bool = false,
+        _ operations: @escaping @Sendable (_ root: PathMiddle, _ end: PathEnd) -> [[() -> Void]]
+    ) -> LibraryProgram {
+        LibraryProgram(name: name, summary: summary, threads: [first, second]) { backend in
             let end = PathEnd(1)
-            let root = PathRoot(end)
+            let root = PathMiddle(end)
             let hearing = Hearing<UInt64?>(backend)
             return Program.Instance(
                 setUp: {
                     hearing.tokens = [
-                        delivery == .inline
-                            ? root.observe(\.middle.end.number) { hearing.hear($0) }
-                            : root.observe(\.middle.end.number, delivery: .serial()) { hearing.hear($0, isSerial: true) }
+                        root.observe(\.end.number, delivery: isSerial ? .serial() : .inline) {
+                            hearing.hear($0, isSerial: isSerial)
+                        }
                     ]
                 },
-                threads: [
-                    [{ root.middle.value = PathMiddle(PathEnd(2)) }],
-                    [{ end.number.value = 3 }],
-                ],
+                threads: operations(root, end),
                 rest: [
                     {
-                        hearing.checkChanges(until: root.present, isSerial: delivery == .serial)
+                        hearing.checkChanges(until: root.end.value?.number.value, isSerial: isSerial)
                         hearing.tokens = []
                     }
                 ]
             )
         }
-    }
-
-    /// Two steps are replaced at once: who comes second leaves it to the first. (P3)
-    static let pathRewireRewire = LibraryProgram(
-        name: "path-rewire-rewire",
-        summary: "the replacements of two steps of a path",
-        threads: [["replace the first step"], ["replace the second step"]]
-    ) { backend in
-        let root = PathRoot(PathEnd(1))
-        let middle = root.middle.value
-        let hearing = Hearing<UInt64?>(backend)
-        return Program.Instance(
-            setUp: { hearing.tokens = [root.observe(\.middle.end.number) { hearing.hear($0) }] },
-            threads: [
-                [{ root.middle.value = PathMiddle(PathEnd(2)) }],
-                [{ middle.end.value = PathEnd(3) }],
-            ],
-            rest: [
-                {
-                    hearing.checkChanges(until: root.present)
-                    hearing.tokens = []
-                }
-            ]
-        )
     }
 
     /// The root goes while the end changes. (P12)
@@ -187,15 +186,26 @@ extension LibraryProgram {
         summary: "the death of a path's root against a change of its end",
         threads: [["drop the root"], ["set the end"]]
     ) { backend in
+        pathDeath(backend, [.old, .new])
+    }
+
+    /// The same for an observer that hears of changes before they are made. (P12)
+    static let pathDeathAhead = LibraryProgram(
+        name: "path-death-ahead",
+        summary: "the same with an observer that is told ahead",
+        threads: [["drop the root"], ["set the end"]]
+    ) { backend in
+        pathDeath(backend, [.prior])
+    }
+
+    private static func pathDeath(_ backend: LibraryBackend, _ options: ObservationOptions) -> Program.Instance {
         let end = PathEnd(1)
-        let root = Deferred<PathRoot?>()
+        let root = Deferred<PathMiddle?>()
         let hearing = Hearing<UInt64?>(backend)
         return Program.Instance(
             setUp: {
-                root.fill(PathRoot(end))
-                hearing.tokens = [
-                    root.content!.observe(\.middle.end.number, options: [.prior, .old, .new]) { hearing.hear($0) }
-                ]
+                root.fill(PathMiddle(end))
+                hearing.tokens = [root.content!!.observe(\.end.number, options: options) { hearing.hear($0) }]
             },
             threads: [
                 [{ root.fill(nil) }],

@@ -18,7 +18,7 @@ struct LibraryProgram: Sendable {
         registerNotifyCancel, waitNotify, waitNested, mutualCancel, appendCompactWalk, growWalk, deathCancel,
         setSetObserve, modifyObserve, compareExchange, readSet, lendSet, tornRead, propertyDeathCancel,
         serialSetSet, bindSetSet, bindBothWays, pathRewireSet, serialPathRewireSet, pathRewireRewire, pathDeathSet,
-        weakDeathSet,
+        pathDeathAhead, weakDeathSet,
     ]
 
     static func named(_ name: String) -> LibraryProgram? { all.first { $0.name == name } }

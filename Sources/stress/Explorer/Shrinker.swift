@@ -36,9 +36,12 @@ struct Shrinker {
         return smallest
     }
 
+    /// Something is left: what fails without any operation, fails with one.
     private func tryWithout(_ more: Set<Omissions.Operation>, _ smallest: inout Candidate, _ bound: Int) {
         let fewer = Omissions(smallest.omissions.operations.union(more))
-        guard fewer != smallest.omissions, let simpler = search(fewer, bound) else { return }
+        guard fewer != smallest.omissions, fewer.operations.count < operations.reduce(0, +),
+            let simpler = search(fewer, bound)
+        else { return }
         smallest = simpler
     }
 }

@@ -73,7 +73,9 @@ final class World: @unchecked Sendable {
 
     /// Registers an observer whose callback does `body`.
     @discardableResult
-    func observe(_ source: Source, _ name: String, _ body: @escaping @Sendable (World) -> Void = { _ in }) -> Observation {
+    func observe(_ source: Source, _ name: String, _ body: @escaping @Sendable (World) -> Void = { _ in })
+        -> Observation
+    {
         let observation = Observation(name, source)
         guard let registry = source.registry else { return observation }
         observations.append(observation)
@@ -143,7 +145,11 @@ final class World: @unchecked Sendable {
 
     private func called(_ observation: Observation, _ notification: Int) {
         observation.calls[notification, default: 0] += 1
-        check(!observation.isDead, "P9.nothing-after-wait", "\(observation.name) is called after cancelAndWait returned")
+        check(
+            !observation.isDead,
+            "P9.nothing-after-wait",
+            "\(observation.name) is called after cancelAndWait returned"
+        )
         check(
             Instrumentation.forbiddenDepth == 0,
             "P5.no-lock-around-user-code",
