@@ -25,7 +25,7 @@ public protocol ExplorationBackend: AnyObject, Sendable {
     /// The calling thread enters a read section (1) or leaves it (-1).
     func changeReadDepth(by change: Int)
     /// Returns when every read section that is open now has been left.
-    func waitForGracePeriod() -> Bool
+    func awaitReaders() -> Bool
 
     /// The calling thread calls an observer's closure, or returns from it.
     func willCall(observer: UInt)
@@ -78,7 +78,7 @@ internal func exploredNow() -> ContinuousClock.Instant? { unsafe Instrumentation
 @inline(never) @usableFromInline
 internal func exploredReadDepth(_ change: Int) { unsafe Instrumentation.exploration?.changeReadDepth(by: change) }
 
-internal func exploredGracePeriod() -> Bool { unsafe Instrumentation.exploration?.waitForGracePeriod() ?? false }
+internal func exploredGracePeriod() -> Bool { unsafe Instrumentation.exploration?.awaitReaders() ?? false }
 
 @inline(never) @usableFromInline
 internal func exploredCall(_ observer: UInt) { unsafe Instrumentation.exploration?.willCall(observer: observer) }

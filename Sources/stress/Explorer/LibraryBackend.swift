@@ -77,7 +77,7 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
         if thread.readDepth == 0 { thread.readSections += 1 }
     }
 
-    func waitForGracePeriod() -> Bool {
+    func awaitReaders() -> Bool {
         guard let thread = BatonThread.current else { return false }
         baton.step(thread, "grace period begins")
         let readers = baton.threads.filter { $0.readDepth > 0 }.map { (thread: $0, section: $0.readSections) }
