@@ -33,11 +33,11 @@ struct ReplayCommand: ParsableCommand {
     func run() throws {
         if isWorker, let (string, program) = parsed { ExplorationWorker.replay(string, of: program) }
         let (steps, verdict) = ExplorationProcess.replay(string)
+        if case .diverged(let message) = verdict { harnessFailure(message) }
         print(Columns.text(steps))
         let exit: StressExit
         switch verdict {
-        case .explored: exit = .pass
-        case .diverged(let message): harnessFailure(message)
+        case .explored, .diverged: exit = .pass
         case .found(let invariant, let message, _, _):
             print("VIOLATION \(parsed!.0.program): \(invariant): \(message)")
             exit = invariant == ExplorationVerdict.crash ? .crash : .violated

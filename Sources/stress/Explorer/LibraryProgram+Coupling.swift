@@ -128,15 +128,16 @@ extension LibraryProgram {
         [[{ root.end.value = PathEnd(2) }], [{ end.number.value = 3 }]]
     }
 
-    /// The same, delivered in order. (P2, P3)
+    /// The end that the path is led to changes before that is told, and is to be heard after it. (P2, P3)
     static let serialPathRewireSet = path(
         "serial-path-rewire-set",
-        "the same with a serial observer",
+        "the replacement of a step of a path with a serial observer against a change of its new end",
         ["lead elsewhere"],
-        ["set the end"],
+        ["set the new end"],
         isSerial: true
-    ) { root, end in
-        [[{ root.end.value = PathEnd(2) }], [{ end.number.value = 3 }]]
+    ) { root, _ in
+        let next = PathEnd(2)
+        return [[{ root.end.value = next }], [{ next.number.value = 3 }]]
     }
 
     /// A step is replaced twice at once: who comes second leaves it to the first. (P3)
