@@ -27,7 +27,7 @@ struct ExplorerTests {
             if step == 0 { schedules.append([]) }
             schedules[schedules.count - 1].append(thread.index)
         }
-        let result = try exploration.run(DepthFirst(bound: 8))
+        let result = try exploration.search(DepthFirst(bound: 8))
         #expect(result.runs == count)
         #expect(result.isComplete && result.finding == nil)
         // Every hundredth is run twice: there are fewer here.
@@ -42,20 +42,20 @@ struct ExplorerTests {
         arguments: [(0, 2), (1, 2 + 2 * 3), (8, 70)]
     )
     func bounds(bound: Int, count: Int) throws {
-        #expect(try Exploration(.steps([3, 3]), on: baton).run(DepthFirst(bound: bound)).runs == count)
+        #expect(try Exploration(.steps([3, 3]), on: baton).search(DepthFirst(bound: bound)).runs == count)
     }
 
     @Test("The number of schedules that are run is limited on request")
     func limit() throws {
-        let result = try Exploration(.steps([3, 3]), on: baton).run(DepthFirst(bound: 8), limit: 7)
+        let result = try Exploration(.steps([3, 3]), on: baton).search(DepthFirst(bound: 8), limit: 7)
         #expect(result.runs == 7 && !result.isComplete)
     }
 
     @Test("A lost update is found with one preemption, not without, and replayed ten times of ten")
     func lostUpdate() throws {
         let exploration = Exploration(.lostUpdate(threads: 2), on: baton)
-        #expect(try exploration.run(DepthFirst(bound: 0)).finding == nil)
-        let finding = try #require(try exploration.run(DepthFirst(bound: 1)).finding)
+        #expect(try exploration.search(DepthFirst(bound: 0)).finding == nil)
+        let finding = try #require(try exploration.search(DepthFirst(bound: 1)).finding)
         #expect(finding.failure.invariant == "toy.sum" && finding.preemptions == 1)
         for _ in 0..<10 {
             let repetition = Repetition(finding.schedule)
@@ -74,9 +74,9 @@ struct ExplorerTests {
     @Test("Opposed locks: a deadlock with one preemption, none without")
     func deadlock() throws {
         let exploration = Exploration(.opposedLocks, on: baton)
-        let calm = try exploration.run(DepthFirst(bound: 0))
+        let calm = try exploration.search(DepthFirst(bound: 0))
         #expect(calm.finding == nil && calm.runs == 2)
-        let finding = try #require(try exploration.run(DepthFirst(bound: 1)).finding)
+        let finding = try #require(try exploration.search(DepthFirst(bound: 1)).finding)
         #expect(finding.failure.invariant == "progress.deadlock")
         #expect(finding.failure.message.contains("a (thread a) waits for 'lock'"))
         #expect(finding.failure.message.contains("b (thread b) waits for 'lock'"))
@@ -86,7 +86,7 @@ struct ExplorerTests {
     @Test("A wait that never ends is a livelock")
     func livelock() throws {
         let baton = Baton(mostSteps: 500)
-        let finding = try #require(try Exploration(.lostFlag, on: baton).run(DepthFirst(bound: 1)).finding)
+        let finding = try #require(try Exploration(.lostFlag, on: baton).search(DepthFirst(bound: 1)).finding)
         #expect(finding.failure.invariant == "progress.livelock")
     }
 
@@ -99,7 +99,7 @@ struct ExplorerTests {
             return Program.Instance(threads: [[{ if isOdd { takeStep("sometimes") } }], [{}]])
         }
         let exploration = Exploration(program, on: baton)
-        #expect(throws: Exploration.Divergence.self) { try exploration.run(RandomWalk(seed: 1, runs: 1_000)) }
+        #expect(throws: Exploration.Divergence.self) { try exploration.search(RandomWalk(seed: 1, runs: 1_000)) }
     }
 
     @Test("Omitted operations are not run")
@@ -126,7 +126,7 @@ struct ExplorerTests {
                 if step == 0 { schedules.append([]) }
                 schedules[schedules.count - 1].append(thread.index)
             }
-            #expect(try exploration.run(RandomWalk(seed: seed, runs: 99)).runs == 99)
+            #expect(try exploration.search(RandomWalk(seed: seed, runs: 99)).runs == 99)
             return schedules
         }
         #expect(try schedules(seed: 3) == schedules(seed: 3))
@@ -142,14 +142,14 @@ struct ExplorerTests {
         var order: [Int] = []
         calm.onStep = { step, thread, _ in order = (step == 0 ? [] : order) + [thread.index] }
         calm.betweenRuns = { orders.insert(order) }
-        #expect(try calm.run(PriorityWalk(depth: 1, seed: 1, runs: 99)).isComplete)
+        #expect(try calm.search(PriorityWalk(depth: 1, seed: 1, runs: 99)).isComplete)
         #expect(orders.count == 6)
         for order in orders { #expect(Schedule(order).text.count == 6, "\(order)") }
 
         // A lost update takes depth 2: two threads, six turns, at least once in 2 * 6.
         let exploration = Exploration(.lostUpdate(threads: 2), on: baton)
-        #expect(try exploration.run(PriorityWalk(depth: 1, seed: 1, runs: 500)).finding == nil)
-        #expect(try exploration.run(PriorityWalk(depth: 2, seed: 1, runs: 500)).finding != nil)
+        #expect(try exploration.search(PriorityWalk(depth: 1, seed: 1, runs: 500)).finding == nil)
+        #expect(try exploration.search(PriorityWalk(depth: 2, seed: 1, runs: 500)).finding != nil)
     }
 
     @Test("A failure is shrunk: operations, threads, preemptions")
@@ -158,7 +158,7 @@ struct ExplorerTests {
         let bound = 3
         func search(_ omissions: Omissions, _ bound: Int) -> Shrinker.Candidate? {
             let exploration = Exploration(program, omitting: omissions, on: baton)
-            guard let finding = try? exploration.run(DepthFirst(bound: bound)).finding else { return nil }
+            guard let finding = try? exploration.search(DepthFirst(bound: bound)).finding else { return nil }
             return Shrinker.Candidate(
                 omissions: omissions,
                 schedule: finding.schedule,

@@ -40,39 +40,43 @@ extension Program {
     }
 
     /// Two threads that take two locks, in this order and the other.
-    static let opposedLocks = Program(name: "opposed-locks", threads: [["both"], ["both"]]) {
-        let locks = [Shared(false), Shared(false)]
-        func take(_ lock: Shared<Bool>) {
-            takeStep("lock")
-            let thread = BatonThread.current!
-            thread.baton.wait(thread, "lock") { !lock.value }
-            lock.value = true
+    static var opposedLocks: Program {
+        Program(name: "opposed-locks", threads: [["both"], ["both"]]) {
+            let locks = [Shared(false), Shared(false)]
+            func take(_ lock: Shared<Bool>) {
+                takeStep("lock")
+                let thread = BatonThread.current!
+                thread.baton.wait(thread, "lock") { !lock.value }
+                lock.value = true
+            }
+            func both(_ first: Shared<Bool>, _ second: Shared<Bool>) {
+                take(first)
+                take(second)
+                second.value = false
+                first.value = false
+            }
+            return Instance(threads: [[{ both(locks[0], locks[1]) }], [{ both(locks[1], locks[0]) }]])
         }
-        func both(_ first: Shared<Bool>, _ second: Shared<Bool>) {
-            take(first)
-            take(second)
-            second.value = false
-            first.value = false
-        }
-        return Instance(threads: [[{ both(locks[0], locks[1]) }], [{ both(locks[1], locks[0]) }]])
     }
 
     /// A thread that looks for a flag which nobody sets once the other has cleared it.
-    static let lostFlag = Program(name: "lost-flag", threads: [["wait"], ["clear"]]) {
-        let flag = Shared(true)
-        return Instance(
-            threads: [
-                [
-                    {
-                        while !flag.value {
-                            let thread = BatonThread.current!
-                            thread.baton.pause(thread)
+    static var lostFlag: Program {
+        Program(name: "lost-flag", threads: [["wait"], ["clear"]]) {
+            let flag = Shared(true)
+            return Instance(
+                threads: [
+                    [
+                        {
+                            while !flag.value {
+                                let thread = BatonThread.current!
+                                thread.baton.pause(thread)
+                            }
                         }
-                    }
-                ],
-                [{ flag.value = false }],
-            ]
-        )
+                    ],
+                    [{ flag.value = false }],
+                ]
+            )
+        }
     }
 }
 

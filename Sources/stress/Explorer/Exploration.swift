@@ -81,7 +81,7 @@ final class Exploration {
     }
 
     /// Runs the program under all of the strategy's schedules, at most `limit`, until one fails.
-    func run(_ strategy: any Strategy, limit: Int = .max, onFailure: ((Finding) -> Void)? = nil) throws(Divergence)
+    func search(_ strategy: any Strategy, limit: Int = .max, onFailure: ((Finding) -> Void)? = nil) throws(Divergence)
         -> Result
     {
         var result = Result()

@@ -16,12 +16,12 @@ enum ExplorationWorker {
             // Fewer preemptions first: most failures need few, and there are few such schedules.
             if search.isExhaustive {
                 for fewer in 0..<search.bound {
-                    _ = try explorer.exploration.run(DepthFirst(bound: fewer), limit: search.runs ?? .max) {
+                    _ = try explorer.exploration.search(DepthFirst(bound: fewer), limit: search.runs ?? .max) {
                         finish($0)
                     }
                 }
             }
-            let result = try explorer.exploration.run(search.strategy, limit: search.runs ?? .max) { finish($0) }
+            let result = try explorer.exploration.search(search.strategy, limit: search.runs ?? .max) { finish($0) }
             finish(.explored(runs: result.runs, isComplete: result.isComplete), .pass)
         } catch {
             finish(.diverged(error.message), .harnessError)
