@@ -87,6 +87,9 @@ final class Epoch: @unchecked Sendable {
 
     var checks: UInt64 { checkCount.load(ordering: .relaxed) }
 
+    /// Lets go of the lanes, which keep the epoch: call it when their counts are merged.
+    func discardLanes() { lanes = [] }
+
     // MARK: At rest
 
     func check(_ holds: Bool, _ invariant: String, _ message: @autoclosure () -> String) {

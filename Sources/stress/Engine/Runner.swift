@@ -64,6 +64,7 @@ struct Runner {
             )
             scenario.run(epoch)
             result.add(epoch)
+            epoch.discardLanes()
             progress.update(scenario, result, violations)
             round += 1
         } while violations.isEmpty

@@ -6,6 +6,7 @@ import Glibc
 /// Shows how a run gets on: a line that lives on a terminal, plain lines elsewhere.
 final class Progress {
     private let isLive: Bool
+    private let isQuiet: Bool
     private let usesColour: Bool
     private let start = nanoseconds()
     private let total: Duration
@@ -13,9 +14,12 @@ final class Progress {
     private var lastTime = nanoseconds()
     private var lastGracePeriods = 0
 
-    /// - Parameter total: How long the run takes, or zero if that is not known.
+    /// - Parameters:
+    ///   - total: How long the run takes, or zero if that is not known.
+    ///   - isQuiet: Whether nothing is to be shown.
     init(total: Duration, isQuiet: Bool = false) {
         self.total = total
+        self.isQuiet = isQuiet
         isLive = !isQuiet && isatty(STDERR_FILENO) == 1
         usesColour = isLive && ProcessInfo.processInfo.environment["NO_COLOR"] == nil
     }
@@ -42,6 +46,7 @@ final class Progress {
     }
 
     func end(_ result: ScenarioResult) {
+        guard !isQuiet else { return }
         clear()
         let verdict =
             usesColour
