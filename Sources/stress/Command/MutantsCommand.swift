@@ -24,6 +24,8 @@ struct MutantsCommand: ParsableCommand {
     var engine: MutantsEngine = .run
 
     enum MutantsEngine: String, ExpressibleByArgument { case run, explorer }
+    @OptionGroup(title: "Reports")
+    var files: ReportFiles
 
     mutating func validate() throws {
         guard (1...1000).contains(seeds) else { throw ValidationError("--seeds takes 1 to 1000, not \(seeds)") }
@@ -32,40 +34,114 @@ struct MutantsCommand: ParsableCommand {
 
     func run() throws {
         if engine == .explorer { try ExplorerMutants.run(mutant) }
+        let start = nanoseconds()
         let engine = Sanitizer.current.map(Mutant.Engine.sanitizer) ?? .plain
         let chosen = Mutant.all.filter {
             $0.engine == engine && (mutant.isEmpty || mutant.contains($0.name.description))
         }
-        var table = TextTable([
-            ("mutant", false), ("scenario", false), ("seed", true), ("caught by", false), ("after", true),
-        ])
-        var survivors = 0
+        var kills: [Kill] = []
         for mutant in chosen {
             for seed in seed..<seed + UInt64(seeds) {
-                let (catcher, outcome) = try mutant.hunt(seed: seed)
-                if catcher == nil { survivors += 1 }
-                let verdict = catcher?.text ?? "SURVIVED (exit \(outcome.exit))"
-                StandardError.print("\(mutant.name): \(verdict), \(outcome.timeText)")
-                table.add([mutant.name.description, mutant.scenario, "\(seed)", verdict, outcome.timeText])
+                kills.append(tell(try kill(mutant, seed: seed)))
             }
         }
         // The same without a bug, for as long as the most patient of the scenario's mutants: nothing may be caught.
         for scenario in Set(chosen.map(\.scenario)).sorted() {
-            let budget = chosen.filter { $0.scenario == scenario }.map(\.budget).max()!
-            let outcome = try ChildRun(control: scenario, seed: seed, budget: budget).run()
-            let verdict = outcome.isClean ? "nothing" : "FAILED (exit \(outcome.exit))"
-            StandardError.print("control \(scenario): \(verdict), \(outcome.timeText)")
-            table.add(["none (control)", scenario, "\(seed)", verdict, outcome.timeText])
-            if !outcome.isClean {
-                StandardError.print(outcome.output)
-                throw StressExit.violated
-            }
+            let own = chosen.filter { $0.scenario == scenario }
+            let budget = own.map(\.budget).max()!
+            let control = ChildRun(control: scenario, seed: seed, budget: budget)
+            kills.append(tell(try kill(control: control, own[0].killEngine)))
         }
-        print(table.text)
-        print(
-            "stress: \(chosen.count) mutants, \(survivors) survived, \(Sanitizer.current?.rawValue ?? "no") sanitizer"
+        let report = Report(kills, seed: seed, seconds: Double(nanoseconds() - start) / 1e9)
+        files.write(report)
+        let matrix = KillMatrix(kills)
+        print(matrix.text)
+        print("stress: \(report.verdict), seed \(seed), \(Format.seconds(report.seconds))")
+        throw StressExit(rawValue: report.exitCode)!
+    }
+
+    /// Looks for a seeded bug.
+    private func kill(_ mutant: Mutant, seed: UInt64) throws -> Kill {
+        let (catcher, outcome) = try mutant.hunt(seed: seed)
+        return Kill(
+            mutant: mutant.name.description,
+            engine: mutant.killEngine,
+            scenario: mutant.scenario,
+            seed: seed,
+            verdict: catcher == nil ? .survived : .killed,
+            outcome: outcome,
+            catcher: catcher
         )
-        throw survivors == 0 ? StressExit.pass : .mutantSurvived
+    }
+
+    /// Runs the scenario as it should be.
+    private func kill(control: ChildRun, _ engine: Kill.Engine) throws -> Kill {
+        let outcome = try control.run()
+        if !outcome.isClean { StandardError.print(outcome.output) }
+        return Kill(
+            mutant: nil,
+            engine: engine,
+            scenario: control.scenario,
+            seed: control.seed,
+            verdict: outcome.isClean ? .clean : .failed,
+            outcome: outcome,
+            catcher: nil
+        )
+    }
+
+    /// Says at once how one has ended.
+    private func tell(_ kill: Kill) -> Kill {
+        let name = kill.mutant ?? "control \(kill.scenario)"
+        StandardError.print("\(name): \(kill.text), seed \(kill.seed), \(Format.seconds(kill.seconds))")
+        return kill
+    }
+}
+
+extension Kill {
+    fileprivate init(
+        mutant: String?,
+        engine: Engine,
+        scenario: String,
+        seed: UInt64,
+        verdict: Verdict,
+        outcome: ChildRun.Outcome,
+        catcher: Mutant.Catcher?
+    ) {
+        let isExpected = verdict == .killed || verdict == .clean
+        self.init(
+            mutant: mutant,
+            engine: engine,
+            scenario: scenario,
+            seed: seed,
+            verdict: verdict,
+            catcher: catcher?.text,
+            signal: outcome.signal,
+            seconds: outcome.seconds,
+            output: isExpected ? nil : "exit \(outcome.exit)\n\(outcome.output)"
+        )
+    }
+}
+
+extension Report {
+    /// What `stress mutants` has found.
+    fileprivate init(_ kills: [Kill], seed: UInt64, seconds: Double) {
+        let matrix = KillMatrix(kills)
+        let exit: StressExit = matrix.failedControls > 0 ? .violated : matrix.survivors > 0 ? .mutantSurvived : .pass
+        self.init(
+            command: "mutants",
+            seed: seed,
+            build: LibraryBuild.name,
+            threads: usualThreads,
+            perturbations: PerturbationArgument.usual.kinds.list,
+            machine: MachineDescription(),
+            seconds: seconds,
+            exitCode: exit.rawValue,
+            verdict: "\(exit)",
+            scenarios: [],
+            samples: [],
+            kills: kills,
+            memory: nil
+        )
     }
 }
 #endif

@@ -37,8 +37,8 @@ struct RunCommand: ParsableCommand {
     @Flag(help: "Run as on a kernel without membarrier.")
     var withoutMembarrier = false
 
-    @Option(help: ArgumentHelp("Write the results to a file.", valueName: "file"))
-    var json: String?
+    @OptionGroup(title: "Reports")
+    var files: ReportFiles
 
     #if INSTRUMENTED
     @Option(help: .hidden)
@@ -54,9 +54,6 @@ struct RunCommand: ParsableCommand {
         if let iterations, iterations < 1 { throw ValidationError("--iterations takes 1 or more, not \(iterations)") }
         if iterations != nil, duration != nil {
             throw ValidationError("--iterations and --duration exclude each other")
-        }
-        if let json, !FileManager.default.createFile(atPath: json, contents: nil) {
-            throw ValidationError("cannot write to '\(json)'")
         }
         #if INSTRUMENTED
         if let mutant, Mutant.named(mutant) == nil { throw ValidationError("unknown mutant '\(mutant)'") }
@@ -75,7 +72,8 @@ struct RunCommand: ParsableCommand {
             threads: threads,
             seed: seed,
             perturbations: perturb.kinds,
-            stopsAtFirstFailure: failFast
+            stopsAtFirstFailure: failFast,
+            takesTurns: profile == .soak
         )
         CrashReport.install(seed: seed)
         #if INSTRUMENTED
@@ -88,11 +86,11 @@ struct RunCommand: ParsableCommand {
         )
         if withoutMembarrier { print("stress: without membarrier") }
         fflush(nil)
-        let results = Runner(plan: plan, progress: Progress(total: iterations == nil ? plan.duration : .zero)).run()
-        print(RunReport.text(results))
-        if let json { try JSONReport(results, plan: plan).write(to: json) }
-        let exit = results.exit
-        print("stress: \(exit == .pass ? "pass" : "\(exit)"), seed \(seed)")
+        let recorder = RunRecorder(plan: plan, files: files)
+        let progress = Progress(total: iterations == nil ? plan.duration : .zero)
+        let exit = Runner(plan: plan, progress: progress, recorder: recorder).run().exit
+        print(RunReport.text(recorder.write(ending: exit)))
+        print("stress: \(exit), seed \(seed)")
         fflush(nil)
         throw exit
     }

@@ -21,11 +21,11 @@ struct Stress: ParsableCommand {
     #if INSTRUMENTED
     private static let subcommands: [any ParsableCommand.Type] = [
         RunCommand.self, ListCommand.self, MutantsCommand.self, ExploreCommand.self, ReplayCommand.self,
-        DoctorCommand.self,
+        ReportCommand.self, DoctorCommand.self,
     ]
     #else
     private static let subcommands: [any ParsableCommand.Type] = [
-        RunCommand.self, ListCommand.self, DoctorCommand.self,
+        RunCommand.self, ListCommand.self, ReportCommand.self, DoctorCommand.self,
     ]
     #endif
 

@@ -70,6 +70,7 @@ final class Epoch: @unchecked Sendable {
             }
         }
         lanes += workers.map(\.0)
+        Roster.shared.enlist(lanes)
         Watchdog.shared.watch(workers.map(\.0))
         for (lane, body) in workers {
             running.append(
@@ -88,7 +89,10 @@ final class Epoch: @unchecked Sendable {
     var checks: UInt64 { checkCount.load(ordering: .relaxed) }
 
     /// Lets go of the lanes, which keep the epoch: call it when their counts are merged.
-    func discardLanes() { lanes = [] }
+    func discardLanes() {
+        Roster.shared.enlist([])
+        lanes = []
+    }
 
     // MARK: At rest
 

@@ -12,6 +12,12 @@ enum StressExit: Int32, Error {
     case hang = 5
     case mutantSurvived = 6
     case crash = 7
+
+    /// Of two ends, the one with the greater is the end of both.
+    static func severity(of code: Int32) -> Int {
+        let order: [StressExit] = [.pass, .inconclusive, .mutantSurvived, .violated, .hang, .crash, .harnessError]
+        return order.firstIndex { $0.rawValue == code } ?? order.count
+    }
 }
 
 /// Ends the process because the harness itself cannot go on.

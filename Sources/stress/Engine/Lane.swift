@@ -31,6 +31,11 @@ final class Lane: @unchecked Sendable {
     /// The closure whose destruction this thread has asked for by `cancelAndWait`.
     var waitsFor: ProbeReference?
 
+    /// What the thread has done last.
+    let events = EventRing()
+    /// When its last operation began.
+    private var operationStart: UInt64 = 0
+
     /// Counts the thread's steps, for the watchdog.
     let heartbeat = Atomic<UInt64>(0)
     private let step = Atomic<UInt>(0)
@@ -70,9 +75,15 @@ final class Lane: @unchecked Sendable {
     /// Tells the watchdog what the thread does next; a name must be a literal.
     func begin(_ name: StaticString) {
         operations &+= 1
+        operationStart = nanoseconds()
+        events.note(name, operations, at: operationStart)
         step.store(UInt(bitPattern: unsafe name.utf8Start), ordering: .relaxed)
         heartbeat.store(heartbeat.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
     }
+
+    /// Notes what happens within an operation, for reports of failures; a name must be a literal.
+    @inline(__always)
+    func note(_ name: StaticString, _ number: UInt64) { events.note(name, number, at: operationStart) }
 
     /// The step that the thread is at. Any thread.
     var currentStep: String {

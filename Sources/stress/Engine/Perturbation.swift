@@ -16,6 +16,9 @@ struct PerturbationKinds: OptionSet, Sendable {
     static let names: [(name: String, kind: PerturbationKinds)] = [
         ("yield", .yield), ("stall", .stall), ("affinity", .affinity),
     ]
+
+    /// The names of those in the set.
+    var list: [String] { Self.names.filter { contains($0.kind) }.map(\.name) }
 }
 
 /// Delays threads at two injection points, chosen anew for every epoch from the seed.

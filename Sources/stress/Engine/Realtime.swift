@@ -4,6 +4,9 @@ import Glibc
 
 /// Brackets in which a thread must not allocate, wait or call the system: RealtimeSanitizer, where it is linked in, reports who does.
 @safe enum Realtime {
+    /// What holds in a bracket. Nothing but the sanitizer sees whether it does; its report ends the process.
+    static let invariant = "P15.nothing-forbidden"
+
     /// Runs `body` in a bracket. What is used for the first time in it allocates: use it before.
     @inline(__always)
     static func bracket(_ body: () -> Void) {

@@ -16,6 +16,17 @@ enum ResidentMemory {
         return (fields.count > 1 ? Int(fields[1]) ?? 0 : 0) * Int(getpagesize())
     }
 
+    /// Has the allocator give back what it keeps for later.
+    static func giveBack() {
+        // Glibc's module leaves the function out.
+        typealias Trim = @convention(c) (Int) -> CInt
+        // Safe: the signature is that of malloc_trim(3).
+        guard let trim = unsafe dlsym(nil, "malloc_trim").map({ unsafe unsafeBitCast($0, to: Trim.self) }) else {
+            return
+        }
+        _ = trim(0)
+    }
+
     private static let looks = Atomic<Int>(0)
 
     /// True in the first epoch that asks: pools and allocator arenas, the harness's own included, are still being touched.

@@ -11,67 +11,102 @@ struct RunPlan: Sendable {
     var seed: UInt64
     var perturbations: PerturbationKinds
     var stopsAtFirstFailure: Bool
+    /// Whether the scenarios take turns, epoch by epoch, and resident memory must stay level meanwhile.
+    var takesTurns = false
     /// An injection point that is hot in every epoch, if any.
     var fixedPoint: String?
     /// How long an epoch lasts.
     var epochLength: Duration = .milliseconds(400)
 }
 
-/// Runs scenarios one after the other, epoch by epoch.
+/// Runs scenarios, epoch by epoch.
 struct Runner {
     let plan: RunPlan
     let progress: Progress
+    /// Who writes the run's files, if there are any.
+    var recorder: RunRecorder?
 
-    func run() -> [ScenarioResult] {
-        let perturbation = Perturbation(plan.perturbations, fixedPoint: plan.fixedPoint)
-        let share = plan.duration / max(1, plan.scenarios.count)
+    struct Outcome {
         var results: [ScenarioResult] = []
-        for scenario in plan.scenarios {
-            progress.begin(scenario)
-            let result = run(scenario, for: share, perturbation)
-            progress.end(result)
-            results.append(result)
-            if plan.stopsAtFirstFailure, result.verdict != .pass { break }
+        var memory: MemoryCourse?
+
+        /// How the command ends: a violation before a window that was missed.
+        var exit: StressExit {
+            if results.contains(where: { $0.verdict == .violated }) || memory?.hasGrown == true { return .violated }
+            return results.contains { $0.verdict == .inconclusive } ? .inconclusive : .pass
         }
-        progress.finish()
-        return results
     }
 
-    private func run(_ scenario: Scenario, for duration: Duration, _ perturbation: Perturbation) -> ScenarioResult {
-        let violations = Violations(scenario: scenario.name)
-        unsafe CurrentRun.violations = violations
-        let start = nanoseconds()
-        let end = start + UInt64(duration.seconds * 1e9)
+    func run() -> Outcome {
+        Watchdog.shared.tell(recorder)
+        let perturbation = Perturbation(plan.perturbations, fixedPoint: plan.fixedPoint)
+        let run = { plan.takesTurns ? runByTurns(perturbation) : runInOrder(perturbation) }
+        let outcome = recorder?.watch(run) ?? run()
+        progress.finish()
+        recorder?.end(outcome.results, memory: outcome.memory)
+        return outcome
+    }
+
+    /// One scenario after the other, each for its share of the time.
+    private func runInOrder(_ perturbation: Perturbation) -> Outcome {
+        let share = plan.duration / max(1, plan.scenarios.count)
+        var outcome = Outcome()
+        for scenario in plan.scenarios {
+            progress.begin(scenario)
+            let run = ScenarioRun(scenario, plan, perturbation)
+            recorder?.begin(run.result, run.violations)
+            self.run(run, until: nanoseconds() + UInt64(share.seconds * 1e9))
+            progress.end(run.result)
+            outcome.results.append(run.result)
+            recorder?.end(outcome.results)
+            if plan.stopsAtFirstFailure, run.result.verdict != .pass { break }
+        }
+        return outcome
+    }
+
+    private func run(_ run: ScenarioRun, until end: UInt64) {
         // A short share on a busy machine may miss a window: the scenario goes on for it, but not for ever.
         let lastCall = end + 5_000_000_000
-        var result = ScenarioResult(scenario: scenario, windows: scenario.windows)
-        var round = 0
         repeat {
-            let seed = Generator.epochSeed(plan.seed, scenario.name, round)
-            perturbation.prepare(seed: seed)
             let now = nanoseconds()
             // Whole epochs again for windows that were missed.
             let remaining = now < end ? Duration.nanoseconds(Int64(end - now)) : plan.epochLength
-            let length =
+            run.runEpoch(
                 plan.iterations == nil ? max(.milliseconds(50), min(plan.epochLength, remaining)) : plan.epochLength
-            let epoch = Epoch(
-                scenario: scenario,
-                seed: seed,
-                threads: max(plan.threads, scenario.leastThreads),
-                duration: length,
-                perturbation: perturbation,
-                violations: violations
             )
-            scenario.run(epoch)
-            result.add(epoch)
-            epoch.discardLanes()
-            progress.update(scenario, result, violations)
+            progress.update(run.result, run.violations)
+        } while run.violations.isEmpty
+            && (plan.iterations.map { run.rounds < $0 }
+                ?? (nanoseconds() < end || (!run.result.missedWindows.isEmpty && nanoseconds() < lastCall)))
+    }
+
+    /// All scenarios in turn, over and over: what one of them leaves behind adds up, and shows in resident memory.
+    private func runByTurns(_ perturbation: Perturbation) -> Outcome {
+        ProbePool.shared.touch()
+        let start = nanoseconds()
+        let end = start + UInt64(plan.duration.seconds * 1e9)
+        let runs = plan.scenarios.map { ScenarioRun($0, plan, perturbation) }
+        var memory = MemoryCourse()
+        var round = 0
+        repeat {
+            for run in runs where run.violations.isEmpty {
+                progress.begin(run.result.scenario)
+                recorder?.begin(run.result, run.violations)
+                run.runEpoch(plan.epochLength)
+                progress.update(run.result, run.violations)
+                recorder?.end(runs.filter { $0.rounds > 0 }.map(\.result), memory: memory)
+                if plan.stopsAtFirstFailure, !run.violations.isEmpty { return Outcome(results: runs.map(\.result)) }
+            }
+            memory.look(seconds: Double(nanoseconds() - start) / 1e9)
+            recorder?.write(ending: .crash)
             round += 1
-        } while violations.isEmpty
-            && (plan.iterations.map { round < $0 }
-                ?? (nanoseconds() < end || (!result.missedWindows.isEmpty && nanoseconds() < lastCall)))
-        result.finish(violations, seconds: Double(nanoseconds() - start) / 1e9)
-        return result
+        } while plan.iterations.map { round < $0 } ?? (nanoseconds() < end)
+        // A scenario that a short run has not brought into all its windows.
+        for run in runs where plan.iterations == nil && run.violations.isEmpty && !run.result.missedWindows.isEmpty {
+            self.run(run, until: nanoseconds())
+        }
+        for run in runs { progress.end(run.result) }
+        return Outcome(results: runs.map(\.result), memory: memory)
     }
 }
 

@@ -61,6 +61,7 @@ func guarded(_ probe: ProbeReference, _ body: (Lane?) -> Void) {
     let lane = Lane.current
     lane?.checkCallable(probe, "begins")
     if let lane {
+        lane.note("callback", probe.serial)
         lane.notePassing(probe)
         lane.depth += 1
     }
@@ -69,6 +70,7 @@ func guarded(_ probe: ProbeReference, _ body: (Lane?) -> Void) {
     probe.markRunning(false)
     if let lane {
         lane.depth -= 1
+        lane.note("callback ends", probe.serial)
         lane.checkCallable(probe, "ends")
     }
 }

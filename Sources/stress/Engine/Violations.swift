@@ -7,10 +7,15 @@ struct Violation: Codable, Sendable {
     let scenario: String
     let invariant: String
     let message: String
-    let lane: Int?
+    /// The thread that found it, if it is one of the scenario's.
+    let thread: Int?
+    /// The run's seed.
+    let seed: UInt64
+    /// Of the threads under test, the one that found it first of all.
+    let events: [Event]
 }
 
-/// Collects violations; the first of each invariant is printed when it happens.
+/// Collects violations; the first of each invariant is printed when it happens, the first of all with what led to it.
 final class Violations: Sendable {
     private struct State {
         var first: [Violation] = []
@@ -20,8 +25,13 @@ final class Violations: Sendable {
     private let state = Guarded(State())
     private let count = Atomic<Int>(0)
     let scenario: String
+    /// The run's.
+    let seed: UInt64
 
-    init(scenario: String) { self.scenario = scenario }
+    init(scenario: String, seed: UInt64) {
+        self.scenario = scenario
+        self.seed = seed
+    }
 
     var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
 
@@ -29,17 +39,31 @@ final class Violations: Sendable {
     var summary: (total: Int, first: [Violation]) { state.withLock { ($0.total, $0.first) } }
 
     func report(_ invariant: String, _ message: String, lane: Lane? = nil) {
-        let violation = Violation(scenario: scenario, invariant: invariant, message: message, lane: lane?.index)
-        let isNew = state.withLock { state in
+        let now = nanoseconds()
+        state.withLock { state in
             state.total += 1
-            if state.first.contains(where: { $0.invariant == invariant }) { return false }
+            if state.first.contains(where: { $0.invariant == invariant }) { return }
+            let violation = Violation(
+                scenario: scenario,
+                invariant: invariant,
+                message: message,
+                thread: lane?.index,
+                seed: seed,
+                events: Roster.shared.timeline(of: lane, before: now)
+            )
             state.first.append(violation)
-            return true
+            print(violation, isFirst: state.first.count == 1, at: lane?.currentStep)
         }
         count.add(1, ordering: .relaxed)
-        if isNew {
-            let place = lane.map { " thread \($0.index), at \($0.currentStep)" } ?? ""
-            StandardError.print("VIOLATION \(scenario): \(invariant): \(message)\(place)")
+    }
+
+    private func print(_ violation: Violation, isFirst: Bool, at step: String?) {
+        let place = violation.thread.map { " thread \($0), at \(step ?? "?")" } ?? ""
+        var text = "VIOLATION \(scenario): \(violation.invariant): \(violation.message)\(place)"
+        if isFirst {
+            if !violation.events.isEmpty { text += "\n  the last events before it:\n\(violation.events.text)" }
+            text += "\n  seed \(seed): `stress run \(scenario) --seed \(seed)` draws the same workload"
         }
+        StandardError.print(text)
     }
 }

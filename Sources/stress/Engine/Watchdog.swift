@@ -18,6 +18,10 @@ final class Watchdog: Sendable {
 
     private let watched = Guarded<[Watched]>([])
     private let isStarted = Atomic<Bool>(false)
+    private let recorder = Guarded<RunRecorder?>(nil)
+
+    /// Lets a hang be written to the run's files.
+    func tell(_ recorder: RunRecorder?) { self.recorder.withLock { $0 = recorder } }
 
     func watch(_ lanes: [Lane]) {
         let now = nanoseconds()
@@ -47,14 +51,26 @@ final class Watchdog: Sendable {
             return hasStuck ? watched.map(\.lane) : nil
         }
         guard let stuck else { return }
-        let scenario = stuck.first?.epoch.scenario.name ?? "?"
-        StandardError.print("HANG \(scenario): seed \(stuck.first?.epoch.seed ?? 0); a thread made no step for 40 s")
-        for lane in stuck {
-            StandardError.print(
-                "  thread \(lane.index): \(lane.operations) operations, at \(lane.currentStep), depth \(lane.depth)"
-            )
-        }
-        StandardError.print("  library: \(ConcurrentObserveDiagnostics.current())")
+        let dump = Self.dump(stuck)
+        StandardError.print(dump)
+        recorder.withLock { $0 }?.write(ending: .hang, dump: dump)
         _exit(StressExit.hang.rawValue)
+    }
+
+    /// Where each thread stands, and what each has done last.
+    private static func dump(_ lanes: [Lane]) -> String {
+        let now = nanoseconds()
+        let epoch = lanes.first?.epoch
+        var lines = [
+            "HANG \(epoch?.scenario.name ?? "?"): seed \(epoch?.violations.seed ?? 0); a thread made no step for \(patience / 1_000_000_000) s"
+        ]
+        for lane in lanes {
+            lines.append(
+                "  thread \(lane.index): \(lane.heartbeat.load(ordering: .relaxed)) operations, at \(lane.currentStep), depth \(lane.depth)"
+            )
+            lines.append(lane.lastEvents(4, before: now).text)
+        }
+        lines.append("  library: \(ConcurrentObserveDiagnostics.current())")
+        return lines.joined(separator: "\n")
     }
 }

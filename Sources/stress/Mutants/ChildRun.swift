@@ -17,10 +17,11 @@ struct ChildRun {
         let wasKilled: Bool
         var seconds: Double
         let output: String
+        /// The signal that has ended it, as far as is known.
+        let signal: String?
 
         /// Whether nothing was found.
         var isClean: Bool { exit == 0 && !wasKilled && !output.contains("Sanitizer:") }
-        var timeText: String { "\((seconds * 10).rounded() / 10) s" }
     }
 
     /// The scenario as it should be.
@@ -58,12 +59,19 @@ struct ChildRun {
         let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
         limit.cancel()
+        let wasKilled = process.terminationReason == .uncaughtSignal
         return Outcome(
             exit: process.terminationStatus,
-            wasKilled: process.terminationReason == .uncaughtSignal,
+            wasKilled: wasKilled,
             seconds: Double(nanoseconds() - start) / 1e9,
-            output: output
+            output: output,
+            signal: wasKilled ? "signal \(process.terminationStatus)" : Self.signal(in: output)
         )
+    }
+
+    /// The signal that the child's own report of a crash names.
+    private static func signal(in output: String) -> String? {
+        output.firstMatch(of: /CRASH: signal (SIG[A-Z]+)/).map { String($0.1) }
     }
 }
 

@@ -50,5 +50,16 @@ struct Mutant: Sendable {
         }
     }
 
+    /// The column of its kills.
+    var killEngine: Kill.Engine {
+        switch engine {
+        case .plain: .plain
+        case .model: .model
+        case .sanitizer(.thread): .thread
+        case .sanitizer(.address): .address
+        case .sanitizer(.realtime): .realtime
+        }
+    }
+
     static func named(_ name: String) -> Mutant? { all.first { $0.name.description == name } }
 }

@@ -4,7 +4,7 @@ import Foundation
 import Glibc
 
 /// What a result depends on.
-struct MachineDescription: Encodable {
+struct MachineDescription: Codable, Sendable {
     let cores: Int
     let processor: String
     let kernel: String
@@ -28,6 +28,10 @@ struct MachineDescription: Encodable {
         sanitizer = Sanitizer.current?.rawValue
         #if compiler(>=6.4)
         toolchain = "Swift 6.4 or later"
+        #elseif compiler(>=6.3.2)
+        toolchain = "Swift 6.3.2 or later"
+        #elseif compiler(>=6.3.1)
+        toolchain = "Swift 6.3.1"
         #elseif compiler(>=6.3)
         toolchain = "Swift 6.3"
         #else

@@ -29,18 +29,18 @@ final class Progress {
         lastTime = nanoseconds()
     }
 
-    func update(_ scenario: Scenario, _ result: ScenarioResult, _ violations: Violations) {
+    func update(_ result: ScenarioResult, _ violations: Violations) {
         guard isLive else { return }
         let now = nanoseconds()
         let library = ConcurrentObserveDiagnostics.current()
         let seconds = max(1e-9, Double(now - lastTime) / 1e9)
         let elapsed = Double(now - start) / 1e9
-        let rate = Double(result.operations - lastOperations) / seconds
+        let rate = Double(result.operations - min(lastOperations, result.operations)) / seconds
         let periods = Double(library.gracePeriods - lastGracePeriods) / seconds
         (lastOperations, lastTime, lastGracePeriods) = (result.operations, now, library.gracePeriods)
         let remaining = max(0, total.seconds - elapsed)
         show(
-            "\(Int(elapsed)) s, \(Int(remaining)) s to go  \(scenario.name)  \(Format.count(UInt64(rate))) op/s  "
+            "\(Int(elapsed)) s, \(Int(remaining)) s to go  \(result.scenario.name)  \(Format.count(UInt64(rate))) op/s  "
                 + "\(Int(periods)) grace periods/s  backlog \(library.backlog)  violations \(violations.summary.total)"
         )
     }
@@ -50,7 +50,7 @@ final class Progress {
         clear()
         let verdict =
             usesColour
-            ? "\u{1B}[\(result.verdict == .pass ? 32 : 31)m\(result.verdictText)\u{1B}[0m" : result.verdictText
+            ? "\u{1B}[\(result.verdict == .pass ? 32 : 31)m\(result.verdict.text)\u{1B}[0m" : result.verdict.text
         StandardError.print(
             "\(result.scenario.name): \(verdict), \(Format.count(result.operations)) operations in \(result.epochs) epochs"
         )

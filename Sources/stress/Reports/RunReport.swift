@@ -2,32 +2,36 @@
 
 /// The table at the end of a run.
 enum RunReport {
-    static func text(_ results: [ScenarioResult]) -> String {
+    static func text(_ report: Report) -> String {
         var table = TextTable([
             ("scenario", false), ("operations", true), ("checks", true), ("windows", true), ("violations", true),
             ("notify p50", true), ("p99", true), ("p99.9", true), ("max", true), ("verdict", false),
         ])
-        for result in results {
+        for row in report.scenarios {
+            let notify = row.notifyNanoseconds
             table.add([
-                result.scenario.name,
-                Format.count(result.operations),
-                Format.count(result.checks),
-                "\(result.windows.count - result.missedWindows.count)/\(result.windows.count)",
-                "\(result.violationCount)",
-                Format.time(result.notify.quantile(0.5)),
-                Format.time(result.notify.quantile(0.99)),
-                Format.time(result.notify.quantile(0.999)),
-                Format.time(result.notify.total > 0 ? result.notify.maximum : nil),
-                result.verdictText,
+                row.name,
+                Format.count(row.operations),
+                Format.count(row.checks),
+                "\(row.windows.count - row.missedWindows.count)/\(row.windows.count)",
+                "\(row.violationCount)",
+                Format.time(notify?.p50),
+                Format.time(notify?.p99),
+                Format.time(notify?.p999),
+                Format.time(notify?.max),
+                row.verdict.text,
             ])
         }
         var lines = [table.text]
-        for result in results {
-            for window in result.missedWindows { lines.append("not hit: \(result.scenario.name): \(window)") }
-            for violation in result.violations {
+        for row in report.scenarios {
+            for window in row.missedWindows where row.verdict == .inconclusive {
+                lines.append("not hit: \(row.name): \(window)")
+            }
+            for violation in row.violations {
                 lines.append("violated: \(violation.scenario): \(violation.invariant): \(violation.message)")
             }
         }
+        if let memory = report.memory { lines.append("resident memory: \(memory.text)") }
         return lines.joined(separator: "\n")
     }
 }

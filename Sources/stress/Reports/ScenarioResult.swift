@@ -12,7 +12,7 @@ struct ScenarioResult {
     private(set) var violations: [Violation] = []
     private(set) var violationCount = 0
     private(set) var seconds = 0.0
-    private(set) var verdict = StressExit.pass
+    private(set) var verdict = ScenarioVerdict.pass
 
     init(scenario: Scenario, windows: [String]) {
         self.scenario = scenario
@@ -38,20 +38,4 @@ struct ScenarioResult {
     }
 
     var missedWindows: [String] { windows.filter { $0.hits == 0 }.map(\.name) }
-
-    var verdictText: String {
-        switch verdict {
-        case .pass: "pass"
-        case .violated: "VIOLATED"
-        default: "INCONCLUSIVE"
-        }
-    }
-}
-
-extension [ScenarioResult] {
-    /// How the command ends: the worst of all, a violation before a window that was missed.
-    var exit: StressExit {
-        if contains(where: { $0.verdict == .violated }) { return .violated }
-        return contains { $0.verdict == .inconclusive } ? .inconclusive : .pass
-    }
 }

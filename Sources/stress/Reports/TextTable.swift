@@ -59,8 +59,27 @@ enum Format {
         return String(digits)
     }
 
+    /// Seconds: one decimal below a hundred, none above.
+    static func seconds(_ seconds: Double) -> String {
+        seconds < 100 ? "\((seconds * 10).rounded() / 10) s" : "\(Int(seconds.rounded())) s"
+    }
+
+    /// A count in few characters: 20k, 3.5M.
+    static func short(_ number: Double) -> String {
+        switch number {
+        case ..<1_000: rounded(number)
+        case ..<1_000_000: "\(rounded(number / 1e3))k"
+        default: "\(rounded(number / 1e6))M"
+        }
+    }
+
+    /// Bytes in MiB, with a sign.
+    static func mebibytes(_ bytes: Double) -> String {
+        "\(bytes < 0 ? "-" : "+")\((abs(bytes) / 1048576 * 100).rounded() / 100) MiB"
+    }
+
     /// One decimal below ten, none above.
     private static func rounded(_ value: Double) -> String {
-        value < 10 ? "\((value * 10).rounded() / 10)" : "\(Int(value.rounded()))"
+        value < 10 && value != value.rounded() ? "\((value * 10).rounded() / 10)" : "\(Int(value.rounded()))"
     }
 }

@@ -7,7 +7,9 @@ extension Scenario {
     static let realtimePath = Scenario(
         name: "realtime-path",
         summary: "notifying and reading, beside churn, neither allocate nor lock nor call the system",
-        invariants: ["P1.stable-hears-all", "P2.reads-grow", "P14.nothing-left", "P16.backlog-drains"],
+        invariants: [
+            "P1.stable-hears-all", "P2.reads-grow", "P14.nothing-left", "P15.nothing-forbidden", "P16.backlog-drains",
+        ],
         windows: ["notified during churn", "walked a table of 32 or more", "notified within a callback"],
         leastThreads: 3
     ) { epoch in

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The threads of the epoch that runs: who reports a failure, or draws the run's course, finds them here.
+final class Roster: Sendable {
+    static let shared = Roster()
+
+    private let enlisted = Guarded<[Lane]>([])
+
+    var lanes: [Lane] { enlisted.withLock { $0 } }
+
+    func enlist(_ lanes: [Lane]) { enlisted.withLock { $0 = lanes } }
+
+    /// The last events before `now`, of one thread more than of the others, in the order in which they began.
+    func timeline(of lane: Lane? = nil, before now: UInt64) -> [Event] {
+        let present = lanes
+        let others = max(2, 24 / max(1, present.count))
+        var events = present.flatMap { $0.lastEvents($0 === lane ? 16 : others, before: now) }
+        if let lane, !present.contains(where: { $0 === lane }) { events += lane.lastEvents(16, before: now) }
+        return events.enumerated()
+            .sorted { ($1.element.microsecondsBefore, $0.offset) < ($0.element.microsecondsBefore, $1.offset) }
+            .map(\.element)
+    }
+}
+
+extension [Event] {
+    /// A line for each, for the terminal.
+    var text: String {
+        map { event in
+            let time = "-\(event.microsecondsBefore) µs"
+            let thread = "thread \(event.thread)"
+            return "    \(time.leftPadded(14))  \(thread.leftPadded(10))  \(event.text)"
+        }.joined(separator: "\n")
+    }
+}
+
+extension String {
+    func leftPadded(_ width: Int) -> String { String(repeating: " ", count: Swift.max(0, width - count)) + self }
+}

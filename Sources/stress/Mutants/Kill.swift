@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What became of one seeded bug, or of the control, under one engine with one seed.
+struct Kill: Codable, Sendable {
+    /// What looks for a bug. Each is a column of the kill matrix; a report with kills of any of them can be merged.
+    enum Engine: String, Codable, CaseIterable, Sendable {
+        /// Real threads, by this command.
+        case plain
+        /// Deterministic interleavings.
+        case explorer
+        /// The same command built with a sanitizer: `Scripts/sanitize.sh`.
+        case thread, address, realtime
+        /// The Promela models: `Scripts/check-models.sh`.
+        case model
+
+        var title: String {
+            switch self {
+            case .plain, .explorer, .model: rawValue
+            case .thread, .address, .realtime: "\(rawValue) sanitizer"
+            }
+        }
+    }
+
+    enum Verdict: String, Codable, Sendable {
+        case killed
+        case survived
+        /// Without a bug nothing was found.
+        case clean
+        /// Without a bug something was found.
+        case failed
+    }
+
+    /// Nil: the control, nothing was seeded.
+    let mutant: String?
+    let engine: Engine
+    /// The scenario, or the model.
+    let scenario: String
+    let seed: UInt64
+    let verdict: Verdict
+    /// The invariant, or what else has caught it.
+    let catcher: String?
+    let signal: String?
+    let seconds: Double
+    /// How it ended, where that is a failure of the engine's.
+    let output: String?
+
+    var isFailure: Bool { verdict == .survived || verdict == .failed }
+
+    /// What caught it, with the signal of a crash.
+    var text: String {
+        switch verdict {
+        case .killed: (catcher ?? "?") + (signal.map { " (\($0))" } ?? "")
+        case .survived: "SURVIVED"
+        case .clean: "nothing, as it must be"
+        case .failed: "FAILED"
+        }
+    }
+}

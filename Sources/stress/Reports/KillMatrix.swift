@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Seeded bugs by engine: who has caught which, where, and how fast.
+struct KillMatrix {
+    /// All kills of one bug by one engine.
+    struct Cell {
+        let kills: [Kill]
+
+        var hasSurvivor: Bool { kills.contains { $0.verdict == .survived } }
+        /// The slowest: what a budget must allow for.
+        var seconds: Double { kills.map(\.seconds).max() ?? 0 }
+        var catchers: [String] { Set(kills.map(\.text)).sorted() }
+        var scenarios: [String] { Set(kills.map(\.scenario)).sorted() }
+
+        var text: String {
+            if hasSurvivor {
+                return "SURVIVED \(kills.count { $0.verdict == .survived }) of \(kills.count)"
+            }
+            let seeds = Set(kills.map(\.seed)).count
+            return Format.seconds(seconds) + (seeds > 1 ? " (slowest of \(seeds))" : "")
+        }
+    }
+
+    struct Row {
+        let mutant: String
+        let cells: [Kill.Engine: Cell]
+        var hasSurvivor: Bool { cells.values.contains(where: \.hasSurvivor) }
+    }
+
+    let rows: [Row]
+    /// Those that have looked for something.
+    let engines: [Kill.Engine]
+    let controls: [Kill]
+
+    init(_ kills: [Kill]) {
+        let bugs = kills.filter { $0.mutant != nil }
+        controls = kills.filter { $0.mutant == nil }
+        engines = Kill.Engine.allCases.filter { engine in bugs.contains { $0.engine == engine } }
+        var names: [String] = []
+        for kill in bugs where !names.contains(kill.mutant!) { names.append(kill.mutant!) }
+        let found = names.map { name in
+            let own = Dictionary(grouping: bugs.filter { $0.mutant == name }, by: \.engine)
+            return Row(mutant: name, cells: own.mapValues(Cell.init))
+        }
+        // Survivors first: they are what one looks for.
+        rows = found.filter(\.hasSurvivor) + found.filter { !$0.hasSurvivor }
+    }
+
+    var survivors: Int { rows.count(where: \.hasSurvivor) }
+    var failedControls: Int { controls.count { $0.verdict == .failed } }
+
+    /// For the terminal.
+    var text: String {
+        var table = TextTable(
+            [("mutant", false)] + engines.map { ($0.title, true) } + [("caught by", false), ("in", false)]
+        )
+        for row in rows {
+            let cells = engines.compactMap { row.cells[$0] }
+            table.add(
+                [row.mutant] + engines.map { row.cells[$0]?.text ?? "" }
+                    + [Self.joined(cells.flatMap(\.catchers)), Self.joined(cells.flatMap(\.scenarios))]
+            )
+        }
+        return table.text + "\n" + summary
+    }
+
+    var summary: String {
+        "\(rows.count) mutants, \(survivors) survived; \(controls.count) controls, \(failedControls) failed; engines: "
+            + engines.map(\.title).joined(separator: ", ")
+    }
+
+    private static func joined(_ names: [String]) -> String {
+        var seen: [String] = []
+        for name in names where !seen.contains(name) { seen.append(name) }
+        return seen.joined(separator: ", ")
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Foundation
+import Glibc
+
+/// Where results go besides the terminal.
+struct ReportFiles: ParsableArguments {
+    @Option(help: ArgumentHelp("Write the results as JSON; `stress report` renders them again.", valueName: "file"))
+    var json: String?
+
+    @Option(help: ArgumentHelp("Write the results as JUnit reads them.", valueName: "file"))
+    var junit: String?
+
+    @Option(help: ArgumentHelp("Write a page for a browser.", valueName: "file"))
+    var html: String?
+
+    private var paths: [String] { [json, junit, html].compactMap(\.self) }
+
+    var isEmpty: Bool { paths.isEmpty }
+
+    /// Before anything runs: a file that cannot be written is a wrong option.
+    func validate() throws {
+        guard Set(paths).count == paths.count else { throw ValidationError("two reports cannot go to one file") }
+        for path in paths {
+            // What is there is kept until there is something to replace it by.
+            let file = unsafe open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
+            guard file >= 0 else {
+                throw ValidationError("cannot write to '\(path)': \(unsafe String(cString: strerror(errno)))")
+            }
+            close(file)
+        }
+    }
+
+    /// Writes what was asked for. The paths could be written to when the command began: that they no longer can is a failure.
+    func write(_ report: Report) {
+        do {
+            try json.map { try report.json.write(to: URL(fileURLWithPath: $0)) }
+            try junit.map { try Data(JUnitReport.text(report).utf8).write(to: URL(fileURLWithPath: $0)) }
+            try html.map { try Data(HTMLReport.text(report).utf8).write(to: URL(fileURLWithPath: $0)) }
+        } catch {
+            harnessFailure("a report cannot be written: \(error.localizedDescription)")
+        }
+    }
+}

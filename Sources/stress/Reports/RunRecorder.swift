@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Keeps the files of a run true at any moment: they are written before each scenario too, as they must read if the process
+/// crashes in it.
+final class RunRecorder: Sendable {
+    private struct State {
+        var finished: [ScenarioResult] = []
+        var running: (result: ScenarioResult, violations: Violations)?
+        var memory: MemoryCourse?
+    }
+
+    private let plan: RunPlan
+    private let files: ReportFiles
+    private let start = nanoseconds()
+    private let state = Guarded(State())
+    /// Where there is something to draw its samples in.
+    private let sampler: Sampler?
+
+    init(plan: RunPlan, files: ReportFiles) {
+        self.plan = plan
+        self.files = files
+        sampler = files.isEmpty ? nil : Sampler(total: plan.iterations == nil ? plan.duration : .zero)
+    }
+
+    /// Samples the run while `body` runs.
+    func watch<Result>(_ body: () -> Result) -> Result { sampler.map { $0.watch(body) } ?? body() }
+
+    /// A scenario begins; or, where they take turns, an epoch of one.
+    func begin(_ result: ScenarioResult, _ violations: Violations) {
+        state.withLock { $0.running = (result, violations) }
+        if !plan.takesTurns { write(ending: .crash) }
+    }
+
+    func end(_ results: [ScenarioResult], memory: MemoryCourse? = nil) {
+        state.withLock {
+            $0.running = nil
+            $0.finished = results
+            $0.memory = memory
+        }
+    }
+
+    /// Writes the files as they must read if the process ended now.
+    ///
+    /// - Parameter dump: What the threads are doing, if the run hangs.
+    @discardableResult
+    func write(ending exit: StressExit, dump: String? = nil) -> Report {
+        let state = state.withLock { $0 }
+        let running = state.running.map { Report.ScenarioRow(unfinished: $0.result, $0.violations, dump: dump) }
+        let report = Report(
+            state.finished.map(Report.ScenarioRow.init) + (running.map { [$0] } ?? []),
+            plan: plan,
+            exit: exit,
+            seconds: Double(nanoseconds() - start) / 1e9,
+            samples: sampler?.all ?? [],
+            memory: state.memory
+        )
+        files.write(report)
+        return report
+    }
+}
