@@ -47,7 +47,57 @@ struct CatalogueTests {
             // Once where it is announced, at least once where it is checked.
             #expect(quoted.count { $0 == invariant } >= 2, "\(invariant) is announced and never checked")
         }
-        #expect(Set(quoted).subtracting(announced) == [], "checked by a scenario that does not announce it")
+        // Of a whole run, not of a scenario.
+        let ofRuns: Set = [MemoryCourse.invariant]
+        #expect(Set(quoted).subtracting(announced) == ofRuns, "checked by a scenario that does not announce it")
+    }
+
+    @Test("Every promise of the contract is checked by a scenario", arguments: Scenario.promiseIDs)
+    func promisesAreChecked(promise: String) {
+        #expect(Scenario.all.contains { $0.promises.contains(promise) })
+    }
+
+    @Test("The contract has the promises that the scenarios name, and no others")
+    func promisesAreThoseOfTheContract() throws {
+        let text = try Sources.text(of: "ConcurrentObserve/ConcurrentObserve.docc/Contract.md")
+        #expect(Set(text.matches(of: /\bP\d+\b/).map { String($0.0) }) == Set(Scenario.promiseIDs))
+        let named = Set(Scenario.all.flatMap(\.promises)).subtracting(["memory"])
+        #expect(named.isSubset(of: Scenario.promiseIDs))
+    }
+
+    /// Invariants that no seeded bug proves, with the reason. Shorter is better; one that is proved must not stay here.
+    private static let unproved: [String: String] = [
+        "P1.announced-observer-hears": "P1.own-observer-hears looks first, and sees the same bugs",
+        "P1.bulk-hears": "P1.exactly-once looks first, and sees the same bugs",
+        "P1.stable-hears-all": "shows that the brackets of realtime-path do something",
+        "P2.isolated": "where actors run is the runtime's to say: a bug would be a call that the compiler refuses",
+        "P2.never-backwards": "no bug is known that shows an older value and not a torn one",
+        "P2.reads-grow": "as P2.never-backwards",
+        "P2.stays-on-its-actor": "the compiler's isolation; checked since a closure once lost it",
+        "P2.weak-chain": "P12.inline-nil looks first, and sees the same bugs",
+        "P3.last-update": "P3.destination-follows looks first, and sees the same bugs",
+        "P5.earlier-value": "a body's draft is a local variable: no bug of ours can publish it early",
+        "P7.memory": "P7.others-are-destroyed looks first, and sees the same bugs",
+        "P11.alive-when-read": "the runtime's weak references see to it",
+        "P13.not-after-deinit": "the runtime's weak references see to it",
+    ]
+
+    @Test("Every invariant is proved by a seeded bug, but for those that give a reason")
+    func invariantsAreProved() {
+        var proved: Set<String> = []
+        for mutant in Mutant.all {
+            for catcher in mutant.catchers {
+                switch catcher {
+                case .invariant(let name): proved.insert(name)
+                case .report(.realtime): proved.insert(Realtime.invariant)
+                default: break
+                }
+            }
+        }
+        let announced = Set(Scenario.all.flatMap(\.invariants))
+        #expect(announced.subtracting(proved).subtracting(Self.unproved.keys) == [], "no seeded bug proves it")
+        #expect(proved.intersection(Self.unproved.keys) == [], "is proved: take it off the list")
+        #expect(Set(Self.unproved.keys).subtracting(announced) == [], "is no invariant: take it off the list")
     }
 
     @Test("Scenarios have distinct names, windows and invariants")

@@ -5,9 +5,23 @@ import Testing
 
 @testable import stress_product
 
+/// Tests that run epochs: they share the process's threads under test, so one after the other.
+@Suite("Harness", .serialized)
+enum Harness {}
+
+extension Harness {
+    @Suite("Runner")
+    struct RunnerTests {}
+
+    @Suite("Workload")
+    struct WorkloadTests {}
+
+    @Suite("Reports")
+    struct ReportTests {}
+}
+
 /// What the harness itself promises: it keeps nothing of what it has run.
-@Suite("Runner", .serialized)
-struct RunnerTests {
+extension Harness.RunnerTests {
     @Test("An epoch that is over is gone, and its lanes with it")
     func nothingIsKept() {
         let epochs = Guarded<[WeakEpoch]>([])
@@ -48,5 +62,60 @@ extension RunPlan {
             stopsAtFirstFailure: false,
             epochLength: .milliseconds(20)
         )
+    }
+}
+
+/// What a lane draws, whatever delays it.
+extension Harness.WorkloadTests {
+    @Test("The same seed draws the same workload, however threads are delayed; another seed another")
+    func reproducible() {
+        let calm = workload(seed: 7, [])
+        #expect(calm.allSatisfy { $0.count == 500 } && calm[0] != calm[1])
+        #expect(workload(seed: 7, .all) == calm)
+        #expect(workload(seed: 8, []) != calm)
+    }
+
+    @Test("A crowd has three times as many threads, but not where a bound is held against the clock")
+    func crowd() {
+        #expect(threads(.crowd) == 6)
+        #expect(threads(.crowd, sparing: .crowd) == 2)
+        #expect(threads([]) == 2)
+    }
+
+    /// The first 500 numbers that each of two lanes draws.
+    private func workload(seed: UInt64, _ kinds: PerturbationKinds) -> [[UInt64]] {
+        let perturbation = Perturbation(kinds)
+        perturbation.prepare(seed: seed, threads: 2)
+        let epoch = Epoch(
+            scenario: Scenario(name: "test", summary: "", invariants: [], windows: []) { _ in },
+            seed: seed,
+            threads: 2,
+            duration: .zero,
+            perturbation: perturbation,
+            violations: Violations(scenario: "test", seed: seed)
+        )
+        let drawn = Guarded([[UInt64]](repeating: [], count: 2))
+        concurrently(2) { index in
+            let lane = Lane(index: index, epoch: epoch)
+            lane.attach {
+                perturbation.threadStarted(lane)
+                let numbers = (0..<500).map { _ in
+                    lane.begin("draw")
+                    return lane.generator.next()
+                }
+                drawn.withLock { $0[index] = numbers }
+            }
+        }
+        return drawn.withLock { $0 }
+    }
+
+    /// How many threads an epoch has that would have two.
+    private func threads(_ kinds: PerturbationKinds, sparing spared: PerturbationKinds = []) -> Int {
+        let found = Guarded(0)
+        let scenario = Scenario(name: "test", summary: "", invariants: [], windows: [], spared: spared) { epoch in
+            found.withLock { $0 = epoch.threads }
+        }
+        _ = Runner(plan: .test([scenario], iterations: 1, perturbations: kinds), progress: .silent).run()
+        return found.withLock { $0 }
     }
 }

@@ -40,7 +40,7 @@ internal final class ActorObservation<Target: Actor, Event: Sendable>: OrderedOb
 
     private func hop() async -> Bool {
         guard let target else {
-            ownerIsGone()
+            if !mutant("an actor's death goes unnoticed") { ownerIsGone() }
             return true
         }
         return await run(on: target)

@@ -52,7 +52,7 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     mutating func post(_ event: Event) {
         guard isOpen || mutant("an event is yielded after the end") else { return }
         counter.countSent()
-        if let capacity, waiting.count >= capacity {
+        if let capacity = mutant("an unbounded mailbox drops") ? capacity ?? 8 : capacity, waiting.count >= capacity {
             counter.countDropped()
             // The event itself is the caller's, who destroys it.
             if dropsNewest || mutant("the latest value is lost") { return }
@@ -67,6 +67,10 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     mutating func postEnd(_ event: Event?) {
         guard isOpen else { return }
         if mutant("an end is dropped by the policy"), let capacity, waiting.count >= capacity { return }
+        if mutant("an end discards what waits") {
+            counter.countDropped(waiting.count)
+            waiting = RingBuffer()
+        }
         if event != nil { counter.countSent() }
         end = .waiting(event)
     }

@@ -168,8 +168,9 @@ extension Subscription {
 
     @inlinable @inline(never)
     func takeOrWait(_ newcomer: Waiter<Event>) -> Event?? {
-        withGuarded { guarded in
-            if let event = take(&guarded) { return event }
+        inject("sequence.wait")
+        return withGuarded { guarded in
+            if !mutant("a sequence's wake-up is lost"), let event = take(&guarded) { return event }
             guard guarded.waiter == nil else {
                 fatalError(
                     "ConcurrentObserve: two tasks wait for the same iterator. Give each task an iterator of its own."
@@ -202,7 +203,7 @@ extension Subscription {
             return takeResumption(&guarded)
         }
         // Elsewhere: who cancels a task may hold a lock that a value's deinit takes; the runtime does. (P5)
-        if rest?.isHarmless == false { Discarded.discard(&rest) }
+        if rest?.isHarmless == false, !mutant("a canceller destroys what an iterator left") { Discarded.discard(&rest) }
         if let resumption { resumption.waiter.resume(returning: resumption.event) }
     }
 }

@@ -26,6 +26,7 @@ public enum Instrumentation {
         "weak.watched", "weak.died", "weak.found",
         "bind.passing", "bind.published",
         "mailbox.posting", "mailbox.attended", "mailbox.taken", "mailbox.hop",
+        "sequence.wait",
     ]
 
     /// The seeded bug that is on, if any. Written once, before any other thread runs.

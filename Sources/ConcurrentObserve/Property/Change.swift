@@ -65,7 +65,7 @@ internal struct ChangeForms<Value: Sendable>: ~Copyable {
     mutating func call(_ address: UInt, state: UInt32) {
         // Tests, most frequent first: a switch becomes a jump through a table.
         if state & ObserverState.hearsNew != 0 {
-            if state & ObserverState.hearsOld != 0 { return full.call(address) }
+            if state & ObserverState.hearsOld != 0 || mutant("all hear old and new") { return full.call(address) }
             if withNew == nil { withNew = Form(full.change.without(old: true, new: false)) }
             withNew!.call(address)
         } else if state & ObserverState.hearsOld != 0 {

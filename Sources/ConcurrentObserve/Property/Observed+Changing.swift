@@ -10,7 +10,7 @@ extension Observed {
         let replaced = change(to: newValue)
         let old = replaced.value
         replaced.retire()
-        return old
+        return mutant("an exchange returns what it has put") ? newValue : old
     }
 
     /// Changes the value in place: reading, changing and writing are one step for everybody else, and one change for the observers.

@@ -126,7 +126,10 @@ extension Observed {
 
     @inlinable @inline(never)
     internal func deliverInitial(_ present: (value: Value, version: UInt64), to observer: Observer) {
-        Change(reason: .initial, old: nil, new: present.value, version: present.version).tell(observer.address)
+        let version = present.version &+ (mutant("the initial version is another") ? 1 : 0)
+        let change = Change(reason: .initial, old: nil, new: present.value, version: version)
+        change.tell(observer.address)
+        if mutant("the initial value is told twice") { change.tell(observer.address) }
     }
 }
 

@@ -26,7 +26,8 @@ extension ObserverList {
         var forms = ChangeForms(change)
         walk { observer in
             let state = Observer.state(at: observer)
-            guard state & ObserverState.hearsPrior != 0, Observer.since(at: observer) <= forms.full.change.version
+            guard state & ObserverState.hearsPrior != 0, Observer.since(at: observer) <= forms.full.change.version,
+                !mutant("a change is not told ahead")
             else { return }
             if state & ObserverState.isOrdered != 0 {
                 Observer.call(at: observer, with: Posting.change(forms.full.change))

@@ -27,7 +27,9 @@ internal struct FrameScan {
         switch item.hold {
         case .nothing: false
         case .pin(let address): !mutant("pins are not scanned") && pins.containsSorted(address)
-        case .current(let address): !mutant("current observers are not scanned") && currents.containsSorted(address)
+        case .current(let address):
+            !mutant("current observers are not scanned") && currents.containsSorted(address)
+                || mutant("a running callback holds all closures") && !currents.isEmpty
         }
     }
 

@@ -312,7 +312,7 @@ extension UnsafePointer where Pointee: ~Copyable {
         unsafe free = nil
         unsafe forEach { record in
             guard unsafe UnsafeMutableRawPointer(record) != own else { return }
-            unsafe record.clear()
+            if !mutant("a fork keeps foreign frames") { unsafe record.clear() }
             unsafe record.pointee.isReclaiming = false
             unsafe record.pointee.nextFree = free
             unsafe free = record

@@ -11,7 +11,9 @@ extension ConcurrentObserveDiagnostics {
     @available(*, noasync, message: "it blocks the thread: call it from a thread of your own")
     @discardableResult
     public static func drain(deadline: ContinuousClock.Instant? = nil) -> DrainOutcome {
-        if ThreadRecord.isInsideCallback { return .deferred }
+        if ThreadRecord.isInsideCallback {
+            return mutant("drain in a callback is not put off") ? .timedOut : .deferred
+        }
         OwnerWatch.sweep()
         return Reclaimer.shared.drain(until: deadline)
     }

@@ -21,7 +21,9 @@ extension ObservationToken {
     @available(*, noasync, message: "await the asynchronous form instead")
     @discardableResult
     public func cancelAndWait() -> CancellationOutcome {
-        if ThreadRecord.isInsideCallback, !mutant("cancelAndWait in a callback waits") {
+        if ThreadRecord.isInsideCallback && !mutant("cancelAndWait in a callback waits")
+            || mutant("cancelAndWait is put off everywhere")
+        {
             observer.end(.cancelled)
             return .deferred
         }
@@ -43,7 +45,8 @@ extension ObservationToken {
     /// - Returns: `.finished`.
     @discardableResult
     public func cancelAndWait() async -> CancellationOutcome {
-        if beginWaiting() { return .finished }
+        if mutant("a task's wait is put off") { return .deferred }
+        if beginWaiting() || mutant("a task does not wait") { return .finished }
         await withCheckedContinuation { continuation in
             if observer.whenFinished({ _ in continuation.resume() }) != nil { continuation.resume() }
             Reclaimer.shared.wake(urgently: true)
@@ -69,13 +72,17 @@ extension Observer {
         inject("wait.scan")
         if !mutant("cancelAndWait does not wait") {
             Backoff.wait(for: "end of the callbacks") { FrameScan.hasCurrent(address) }
+            if mutant("cancelAndWait waits for others") {
+                let end = ContinuousClock.now + .milliseconds(5)
+                while CallbackAges.shared.observe() != nil, ContinuousClock.now < end {}
+            }
         }
         inject("wait.destroy")
         finishOnThisThread()
     }
 
     /// The same without the wait: false, and nothing done, if a callback may be running.
-    fileprivate func finishUnlessRunning() -> Bool {
+    func finishUnlessRunning() -> Bool {
         AsymmetricBarrier.heavy()
         if FrameScan.hasCurrent(address) { return false }
         finishOnThisThread()

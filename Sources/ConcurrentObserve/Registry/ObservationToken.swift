@@ -10,7 +10,7 @@ public final class ObservationToken: Sendable {
     @usableFromInline
     internal init(_ observer: Observer) { self.observer = observer }
 
-    deinit { observer.end(.cancelled) }
+    deinit { if !mutant("a dropped token ends nothing") { observer.end(.cancelled) } }
 
     /// Whether the observation has not ended: false once it is cancelled, or its source or owner is gone. (P12, P13)
     public var isActive: Bool { observer.isActive }
@@ -23,7 +23,7 @@ public final class ObservationToken: Sendable {
     ///
     /// - Complexity: O(1). Needs no memory. When its thread has cancelled thousands within a moment, it pauses some
     ///   milliseconds for the reclamation to catch up (P16).
-    public func cancel() { observer.end(.cancelled) }
+    public func cancel() { if !mutant("a cancellation comes to nothing") { observer.end(.cancelled) } }
 
     /// Calls `body` with the reason once the observation has ended: after its last callback, once. (P12)
     ///

@@ -177,7 +177,7 @@ extension Observer {
     var isActive: Bool {
         // Acquire: pairs with the release in markEnded(_:).
         let state = state.load(ordering: .acquiring)
-        guard state & ObserverState.active != 0 else { return false }
+        guard state & ObserverState.active != 0 else { return mutant("an ended token says it is active") }
         guard state & ObserverState.ownerBound != 0, hasLostOwner else { return true }
         end(.ownerDeleted)
         return false
@@ -194,6 +194,7 @@ extension Observer {
     func end(_ reason: ObservationEnd) -> Bool {
         // Decide under the lock …
         guard core.unlink(self, reason) else { return false }
+        if mutant("a closure is destroyed by its canceller"), finishUnlessRunning() { return true }
         // … act outside it: the closure is destroyed elsewhere, the caller may hold a lock that a capture's deinit takes. (P5)
         ThreadRecord.retire(self)
         return true
@@ -229,7 +230,7 @@ extension Observer {
             extras?.onEnd = []
             return listeners
         }
-        for listener in listeners { listener(end) }
+        for listener in listeners { listener(mutant("an end has another reason") ? .ownerDeleted : end) }
         if mutant("end is told twice") { for listener in listeners { listener(end) } }
     }
 
@@ -293,6 +294,7 @@ extension Observer {
 
     /// Whether the owner, if there is one, is gone. Under no lock: looking may drop the owner's last reference.
     var hasLostOwner: Bool {
+        if mutant("an actor's death goes unnoticed") { return false }
         let owner = core.lock.withLock { extras?.owner }
         return owner.map { $0.isDead } ?? false
     }

@@ -137,7 +137,7 @@ import Synchronization
 
     /// Keeps the counts. True if so many entries are dead now that the reclaimer should tidy up. Under the lock.
     private func forget(_ observer: Observer) -> Bool {
-        live -= 1
+        if !mutant("an end is not counted") { live -= 1 }
         count(observer, -1)
         if observer.isOwnerBound {
             ownerBound -= 1
@@ -202,7 +202,8 @@ import Synchronization
             var ended: [Observer] = []
             var isUntidy = false
             table?.forEachEntry { entry in
-                guard let observer = entry.liveObserver, isChosen(observer) else { return }
+                guard let observer = entry.liveObserver, isChosen(observer) || mutant("a removal takes others too")
+                else { return }
                 observer.markEnded(reason)
                 ended.append(observer)
             }

@@ -19,6 +19,8 @@ struct ListCommand: ParsableCommand {
         let promises: [String]
         let invariants: [String]
         let windows: [String]
+        /// Seeded bugs that are looked for in it.
+        let mutants: [String]
     }
 
     func run() throws {
@@ -28,7 +30,8 @@ struct ListCommand: ParsableCommand {
                 summary: scenario.summary,
                 promises: scenario.promises,
                 invariants: scenario.invariants,
-                windows: scenario.windows
+                windows: scenario.windows,
+                mutants: Mutant.all.filter { $0.scenario == scenario.name }.map(\.name.description)
             )
         }
         if json {
@@ -39,9 +42,21 @@ struct ListCommand: ParsableCommand {
         }
         for row in rows {
             print("\(row.name): \(row.summary)")
-            print("  promises    \(row.promises.joined(separator: " "))")
             print("  invariants  \(row.invariants.joined(separator: " "))")
             print("  windows     \(row.windows.joined(separator: "; "))")
         }
+        print("")
+        print(Self.matrix(Scenario.all))
+    }
+
+    /// Scenarios down, promises across; in each place how many invariants of the promise the scenario checks.
+    static func matrix(_ scenarios: [Scenario]) -> String {
+        let promises = Scenario.promiseIDs
+        var table = TextTable([("scenario", false)] + promises.map { ($0, true) })
+        for scenario in scenarios {
+            let counts = promises.map { promise in scenario.invariants.count { $0.hasPrefix("\(promise).") } }
+            table.add([scenario.name] + counts.map { $0 == 0 ? "." : "\($0)" })
+        }
+        return table.text
     }
 }

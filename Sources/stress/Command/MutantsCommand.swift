@@ -45,11 +45,9 @@ struct MutantsCommand: ParsableCommand {
                 kills.append(tell(try kill(mutant, seed: seed)))
             }
         }
-        // The same without a bug, for as long as the most patient of the scenario's mutants: nothing may be caught.
         for scenario in Set(chosen.map(\.scenario)).sorted() {
             let own = chosen.filter { $0.scenario == scenario }
-            let budget = own.map(\.budget).max()!
-            let control = ChildRun(control: scenario, seed: seed, budget: budget)
+            let control = ChildRun(control: scenario, seed: seed, budget: Self.controlBudget(own, kills, scenario))
             kills.append(tell(try kill(control: control, own[0].killEngine)))
         }
         let report = Report(kills, seed: seed, seconds: Double(nanoseconds() - start) / 1e9)
@@ -58,6 +56,13 @@ struct MutantsCommand: ParsableCommand {
         print(matrix.text)
         print("stress: \(report.verdict), seed \(seed), \(Format.seconds(report.seconds))")
         throw StressExit(rawValue: report.exitCode)!
+    }
+
+    /// How long nothing may be found without a bug: ten times as long as the slowest of the scenario's bugs took to be caught, and
+    /// some seconds at least; but no longer than the most patient of them may take.
+    private static func controlBudget(_ mutants: [Mutant], _ kills: [Kill], _ scenario: String) -> Duration {
+        let slowest = kills.filter { $0.scenario == scenario }.map(\.seconds).max() ?? 0
+        return min(mutants.map(\.budget).max()!, max(.seconds(5), .seconds(10 * slowest)))
     }
 
     /// Looks for a seeded bug.

@@ -39,13 +39,17 @@ enum Profile: String, ExpressibleByArgument, CaseIterable {
     }
 }
 
-/// What disturbs the threads, on the command line: a list, or `none`.
+/// What disturbs the threads, on the command line: a list, `none` or `all`.
 struct PerturbationArgument: ExpressibleByArgument {
     let kinds: PerturbationKinds
 
     init?(argument: String) {
         if argument == "none" {
             kinds = []
+            return
+        }
+        if argument == "all" {
+            kinds = .all
             return
         }
         var kinds: PerturbationKinds = []
@@ -61,10 +65,15 @@ struct PerturbationArgument: ExpressibleByArgument {
 
 /// The scenarios that the command line names.
 func scenarios(named names: [String]) throws -> [Scenario] {
-    guard !names.isEmpty else { return Scenario.all }
+    guard !names.isEmpty else {
+        return Scenario.all.filter { scenario in Sanitizer.current.map { !scenario.unfit.contains($0) } ?? true }
+    }
     return try names.map { name in
         guard let scenario = Scenario.named(name) else {
             throw ValidationError("unknown scenario '\(name)'; `stress list` names them")
+        }
+        if let sanitizer = Sanitizer.current, scenario.unfit.contains(sanitizer) {
+            throw ValidationError("scenario '\(name)' cannot run under the \(sanitizer.rawValue) sanitizer")
         }
         return scenario
     }

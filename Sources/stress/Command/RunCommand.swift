@@ -28,7 +28,7 @@ struct RunCommand: ParsableCommand {
     @Option(help: "smoke (10 s), ci (90 s) or soak (10 min).")
     var profile: Profile = .smoke
 
-    @Option(help: "Any of yield,stall,affinity, or none.")
+    @Option(help: "Any of yield,stall,affinity,stutter,starve,long,crowd,rotate; or none, or all.")
     var perturb: PerturbationArgument = .usual
 
     @Flag(help: "Stop at the first scenario that does not pass.")

@@ -10,7 +10,12 @@ final class Lane: @unchecked Sendable {
     // Unchecked: one thread uses it; others read it after joining that thread, but for the atomics.
     let index: Int
     let epoch: Epoch
+    /// For what the thread does.
     var generator: Generator
+    /// For what delays it.
+    var dice: Generator
+    /// When it may starve next.
+    var nextStarvation: UInt64 = 0
 
     var operations: UInt64 = 0
     var checks: UInt64 = 0
@@ -44,6 +49,7 @@ final class Lane: @unchecked Sendable {
         self.index = index
         self.epoch = epoch
         generator = Generator(seed: epoch.seed, stream: UInt64(index) + 1)
+        dice = Generator(seed: ~epoch.seed, stream: UInt64(index) + 1)
         windows = Array(repeating: 0, count: epoch.scenario.windows.count)
     }
 
@@ -79,6 +85,7 @@ final class Lane: @unchecked Sendable {
         events.note(name, operations, at: operationStart)
         step.store(UInt(bitPattern: unsafe name.utf8Start), ordering: .relaxed)
         heartbeat.store(heartbeat.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+        epoch.perturbation.reachedStep(self, at: operationStart)
     }
 
     /// Notes what happens within an operation, for reports of failures; a name must be a literal.

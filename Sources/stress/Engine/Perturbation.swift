@@ -10,23 +10,46 @@ struct PerturbationKinds: OptionSet, Sendable {
     static let yield = PerturbationKinds(rawValue: 1)
     /// Spins and sleeps at injection points.
     static let stall = PerturbationKinds(rawValue: 2)
-    /// Moves threads from core to core.
+    /// Binds some threads to a core.
     static let affinity = PerturbationKinds(rawValue: 4)
 
+    /// Stops all threads together, and lets them go together, twenty times a second.
+    static let stutter = PerturbationKinds(rawValue: 8)
+    /// Takes a fifth of its time from one thread of each epoch.
+    static let starve = PerturbationKinds(rawValue: 16)
+    /// Stops one thread for 300 ms, in few epochs.
+    static let long = PerturbationKinds(rawValue: 32)
+    /// Starts three times as many threads.
+    static let crowd = PerturbationKinds(rawValue: 64)
+    /// Moves threads from core to core while they run.
+    static let rotate = PerturbationKinds(rawValue: 128)
+
     static let names: [(name: String, kind: PerturbationKinds)] = [
-        ("yield", .yield), ("stall", .stall), ("affinity", .affinity),
+        ("yield", .yield), ("stall", .stall), ("affinity", .affinity), ("stutter", .stutter), ("starve", .starve),
+        ("long", .long), ("crowd", .crowd), ("rotate", .rotate),
     ]
+    static let all = PerturbationKinds(names.map(\.kind))
+
+    /// Those that act where an operation begins.
+    fileprivate static let atSteps: PerturbationKinds = [.rotate, .stutter, .starve, .long]
 
     /// The names of those in the set.
     var list: [String] { Self.names.filter { contains($0.kind) }.map(\.name) }
 }
 
-/// Delays threads at two injection points, chosen anew for every epoch from the seed.
+/// Delays threads at two injection points, chosen anew for every epoch from the seed, and where their operations begin.
+///
+/// Its dice are not the workload's: how often a thread gets to a point depends on the schedule, what it does next must not.
 final class Perturbation: Sendable {
     let kinds: PerturbationKinds
     /// Indices of the hot points. The library's own threads read them while an epoch sets new ones.
     private let firstHot = Atomic<Int>(0)
     private let secondHot = Atomic<Int>(0)
+    /// The present scenario's kinds, and the epoch's thread that starves; relaxed, all: a thread that still sees the last epoch's
+    /// is as good.
+    private let active = Atomic<Int>(0)
+    private let victim = Atomic<Int>(0)
+    private let longStallsLeft = Atomic<Int>(0)
 
     /// A point that is hot in every epoch, if any.
     private let fixedPoint: String?
@@ -41,22 +64,55 @@ final class Perturbation: Sendable {
         #endif
     }
 
-    /// Chooses the points for an epoch.
-    func prepare(seed: UInt64) {
-        #if INSTRUMENTED
+    /// Chooses the points, and the thread that suffers, for an epoch.
+    func prepare(seed: UInt64, sparing spared: PerturbationKinds = [], threads: Int) {
         var generator = Generator(seed: seed, stream: 0xBEEF)
+        #if INSTRUMENTED
         let fixed = Instrumentation.points.firstIndex { $0.description == fixedPoint }
         // Relaxed: a thread that still sees the last epoch's points is as good.
         firstHot.store(fixed ?? generator.below(Instrumentation.points.count), ordering: .relaxed)
         secondHot.store(generator.below(Instrumentation.points.count), ordering: .relaxed)
         #endif
+        victim.store(generator.below(threads), ordering: .relaxed)
+        longStallsLeft.store(generator.oneIn(8) ? 1 : 0, ordering: .relaxed)
+        active.store(kinds.subtracting(spared).rawValue, ordering: .relaxed)
     }
 
     /// Places a thread that starts.
     func threadStarted(_ lane: Lane) {
-        guard kinds.contains(.affinity), lane.generator.oneIn(3) else { return }
+        guard kinds.contains(.affinity), lane.dice.oneIn(3) else { return }
+        place(lane)
+    }
+
+    private func place(_ lane: Lane) {
         let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-        Thread.bind(toCore: lane.generator.below(min(cores, 64)))
+        Thread.bind(toCore: lane.dice.below(min(cores, 64)))
+    }
+
+    /// Called where a thread's operation begins.
+    @inline(__always)
+    func reachedStep(_ lane: Lane, at now: UInt64) {
+        let active = PerturbationKinds(rawValue: active.load(ordering: .relaxed))
+        if !active.isDisjoint(with: .atSteps) { disturb(lane, at: now, active) }
+    }
+
+    private func disturb(_ lane: Lane, at now: UInt64, _ active: PerturbationKinds) {
+        let dice = lane.dice.next()
+        if active.contains(.rotate), dice % 1_024 == 0 { place(lane) }
+        if active.contains(.stutter) {
+            let phase = now % 50_000_000
+            if phase < 5_000_000 { usleep(UInt32((5_000_000 - phase) / 1_000)) }
+        }
+        if active.contains(.starve), lane.index == victim.load(ordering: .relaxed), now > lane.nextStarvation {
+            usleep(2_000)
+            lane.nextStarvation = nanoseconds() + 8_000_000
+        }
+        if active.contains(.long), dice % 256 == 1, longStallsLeft.load(ordering: .relaxed) > 0,
+            longStallsLeft.exchange(0, ordering: .relaxed) > 0
+        {
+            lane.note("stalled for 300 ms", lane.operations)
+            usleep(300_000)
+        }
     }
 
     #if INSTRUMENTED
@@ -67,7 +123,7 @@ final class Perturbation: Sendable {
                 || points[secondHot.load(ordering: .relaxed)].isSame(as: point)
         else { return }
         // The library's threads have no lane: they take their dice from the clock.
-        var dice = Lane.current?.generator.next() ?? nanoseconds() &* 0x9E37_79B9_7F4A_7C15 >> 20
+        var dice = Lane.current?.dice.next() ?? nanoseconds() &* 0x9E37_79B9_7F4A_7C15 >> 20
         let choice = dice % 100
         dice /= 100
         if kinds.contains(.stall) {

@@ -86,7 +86,7 @@ struct Runner {
         let start = nanoseconds()
         let end = start + UInt64(plan.duration.seconds * 1e9)
         let runs = plan.scenarios.map { ScenarioRun($0, plan, perturbation) }
-        var memory = MemoryCourse()
+        var memory = MemoryCourse(warmUpSeconds: min(60, plan.duration.seconds / 4))
         var round = 0
         repeat {
             for run in runs where run.violations.isEmpty {

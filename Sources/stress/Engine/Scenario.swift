@@ -11,6 +11,10 @@ struct Scenario: Sendable {
     let windows: [String]
     /// Threads it needs at least.
     var leastThreads = 2
+    /// Delays that it is spared: those under which a bound that it holds against the clock would be the system's to break.
+    var spared: PerturbationKinds = []
+    /// The sanitizers under which it cannot run.
+    var unfit: Set<Sanitizer> = []
     /// Runs one epoch: builds the objects, starts the threads, and checks at rest.
     let run: @Sendable (Epoch) -> Void
 
@@ -20,6 +24,9 @@ struct Scenario: Sendable {
             .sorted { ($0.count, $0) < ($1.count, $1) }
     }
 
+    /// The promises of the contract.
+    static let promiseIDs = (1...18).map { "P\($0)" }
+
     static let all: [Scenario] = [
         .registrationChurn, .notificationStorm, .cancellationRaces, .mutualCancellation, .registryDeath, .ownerDeath,
         .cancellationFlood, .reentrancy, .destruction, .threadChurn, .stuckCallback, .asynchronousUse,
@@ -27,7 +34,7 @@ struct Scenario: Sendable {
         .compareExchange, .pathRewiring, .pathDeath, .bulkRemoval,
         .weakReferentDeath, .twoWayBinding, .actorOrder, .flood, .sequenceCancellation,
         .mutualActors, .serialHandover, .deliveryCancellation,
-        .realtimePath,
+        .realtimePath, .forking,
     ]
 
     static func named(_ name: String) -> Scenario? { all.first { $0.name == name } }

@@ -27,11 +27,13 @@ final class ScenarioRun {
         unsafe CurrentRun.violations = violations
         CrashReport.enter(scenario.name)
         let seed = Generator.epochSeed(plan.seed, scenario.name, round)
-        perturbation.prepare(seed: seed)
+        let crowd = plan.perturbations.subtracting(scenario.spared).contains(.crowd) ? 3 : 1
+        let threads = max(plan.threads * crowd, scenario.leastThreads)
+        perturbation.prepare(seed: seed, sparing: scenario.spared, threads: threads)
         let epoch = Epoch(
             scenario: scenario,
             seed: seed,
-            threads: max(plan.threads, scenario.leastThreads),
+            threads: threads,
             duration: length,
             perturbation: perturbation,
             violations: violations

@@ -306,6 +306,72 @@ extension Mutant {
             "sequence-cancellation",
             [.invariant("P8.iterator-leaves-nothing"), .invariant("P14.nothing-left")]
         ),
+        // Each remaining invariant: a bug that it alone must see
+        Mutant("a delivery is dropped", "cancellation-flood", [.invariant("P1.all-hear")]),
+        Mutant("a delivery is dropped", "asynchronous-use", [.invariant("P1.async-own-observer-hears")]),
+        Mutant("a delivery is dropped", "owner-death", [.invariant("P13.hears-while-alive")]),
+        Mutant("a delivery is dropped", "thread-churn", [.invariant("P17.exiting-thread-hears")]),
+        Mutant("an end is not counted", "registration-churn", [.invariant("P1.count-at-rest")]),
+        Mutant("all hear old and new", "mutation-storm", [.invariant("P2.as-asked")]),
+        Mutant("a change is not told ahead", "mutation-storm", [.invariant("P2.prior-ahead")]),
+        Mutant("a mailbox's wake-up is lost", "mutual-actors", [.invariant("P3.answered-to-the-end")]),
+        Mutant("the initial value is told twice", "initial-against-writers", [.invariant("P4.initial-once")]),
+        Mutant("the initial version is another", "initial-against-writers", [.invariant("P4.initial-value")]),
+        Mutant("cancelAndWait in a callback waits", "parked-in-modify", [.invariant("P5.deferred-in-body")]),
+        Mutant("cancelAndWait in a callback waits", "destruction", [.invariant("P5.deferred-in-deinit")]),
+        Mutant(
+            "a canceller destroys what an iterator left",
+            "sequence-cancellation",
+            [.invariant("P5.not-by-the-canceller"), .invariant("P5.deferred-in-deinit")]
+        ),
+        Mutant("a closure is destroyed by its canceller", "destruction", [.invariant("P5.not-on-the-canceller")]),
+        Mutant("a running callback is not seen", "stuck-callback", [.invariant("P7.diagnosed")]),
+        Mutant("a running callback holds all closures", "stuck-callback", [.invariant("P7.others-are-destroyed")]),
+        Mutant("cancelAndWait waits for others", "stuck-callback", [.invariant("P7.others-are-waited-for")]),
+        Mutant("a cancellation comes to nothing", "cancellation-flood", [.invariant("P8.all-silent")]),
+        Mutant("a cancellation comes to nothing", "cancellation-races", [.invariant("P8.inactive-after-cancel")]),
+        Mutant("a removal takes others too", "bulk-removal", [.invariant("P8.others-go-on")]),
+        Mutant("a cancellation comes to nothing", "registration-churn", [.invariant("P8.silent-after-cancel")]),
+        Mutant(
+            "a cancellation comes to nothing",
+            "notification-storm",
+            [.invariant("P8.silent-after-cancel-elsewhere")]
+        ),
+        Mutant(
+            "a cancellation comes to nothing",
+            "property-death",
+            [.invariant("P12.silent-after-cancel"), .invariant("P12.end-once")]
+        ),
+        Mutant("a task's wait is put off", "asynchronous-use", [.invariant("P9.async-outcome")]),
+        Mutant("a task does not wait", "asynchronous-use", [.invariant("P9.async-closure-destroyed")]),
+        Mutant("a task does not wait", "asynchronous-use", [.invariant("P9.async-cancelled-task")]),
+        Mutant("an ended token says it is active", "registration-churn", [.invariant("P9.inactive")]),
+        Mutant("cancelAndWait is put off everywhere", "registration-churn", [.invariant("P9.outcome")]),
+        Mutant(
+            "cancelAndWait does not wait",
+            "path-death",
+            [.invariant("P9.silent-path"), .invariant("P14.nothing-left")]
+        ),
+        Mutant("a dropped token ends nothing", "registration-churn", [.invariant("P10.silent-after-release")]),
+        Mutant("an end has another reason", "registry-death", [.invariant("P12.reason")]),
+        Mutant("an actor's death goes unnoticed", "actor-order", [.invariant("P13.actor-death-noticed")]),
+        Mutant(
+            "a sequence's wake-up is lost",
+            "sequence-cancellation",
+            [.invariant("P8.cancelled-task-goes-on"), .invariant("P12.finishes-at-the-end")],
+            at: "sequence.wait"
+        ),
+        Mutant("a fork keeps foreign frames", "forking", [.invariant("P18.child-goes-on")]),
+        Mutant(
+            "an unbounded mailbox drops",
+            "flood",
+            [.invariant("P1.nothing-dropped"), .invariant("P1.ordered-once")]
+        ),
+        Mutant("an end discards what waits", "sequence-cancellation", [.invariant("P1.nothing-lost-before-the-end")]),
+        Mutant("drain in a callback is not put off", "compare-exchange", [.invariant("P5.deferred-in-comparison")]),
+        Mutant("a property's end is told twice", "path-death", [.invariant("P12.path-end-once")]),
+        Mutant("an exchange returns what it has put", "compare-exchange", [.invariant("P2.each-value-once")]),
+        Mutant("a delivery is dropped", "forking", [.invariant("P18.child-hears")]),
         // Sanitizers
         Mutant("grace period does nothing", "notification-storm", [.report(.address)], at: "walk.head", .seconds(60)),
         Mutant("grace period does nothing", "notification-storm", [.report(.thread)], at: "walk.head", .seconds(60)),

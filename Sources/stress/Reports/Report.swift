@@ -101,13 +101,41 @@ extension Report {
                 message: "'\(path)' has schema \(schema.schemaVersion), this command reads \(Self.currentSchema)"
             )
         }
-        do {
-            self = try JSONDecoder().decode(Report.self, from: data)
-        } catch {
+        if let report = try? JSONDecoder().decode(Report.self, from: data) {
+            self = report
+        } else if let kills = try? JSONDecoder().decode(Kills.self, from: data) {
+            self.init(kills)
+        } else {
             throw Failure(
                 message: "'\(path)' is not whole: it says schema \(schema.schemaVersion), but fields are missing"
             )
         }
+    }
+
+    /// What an engine besides this command has found: its kills alone.
+    private struct Kills: Decodable {
+        let command: String
+        let exitCode: Int32
+        let seconds: Double
+        let kills: [Kill]
+    }
+
+    private init(_ kills: Kills) {
+        self.init(
+            command: kills.command,
+            seed: 0,
+            build: LibraryBuild.name,
+            threads: 0,
+            perturbations: [],
+            machine: MachineDescription(),
+            seconds: kills.seconds,
+            exitCode: kills.exitCode,
+            verdict: StressExit(rawValue: kills.exitCode).map { "\($0)" } ?? "unknown",
+            scenarios: [],
+            samples: [],
+            kills: kills.kills,
+            memory: nil
+        )
     }
 
     var json: Data {

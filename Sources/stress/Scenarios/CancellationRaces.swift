@@ -9,7 +9,7 @@ extension Scenario {
         summary: "cancel, cancelAndWait and release, from outside, from two threads at once and from the own callback",
         invariants: [
             "P8.inactive-after-cancel", "P9.outcome", "P9.closure-destroyed", "P9.inactive", "P9.nothing-after-wait",
-            "P9.deferred-in-callback", "P10.release-ends", "P14.not-while-called", "P14.destroyed-once",
+            "P9.deferred-in-callback", "P14.not-while-called", "P14.destroyed-once",
             "P14.nothing-left",
             "P16.backlog-drains", "P5.no-lock-around-user-code", "memory.table-in-use",
         ],
@@ -97,6 +97,6 @@ extension Epoch {
         let outcome = subject.token.cancelAndWait()
         check(outcome == .finished, "P9.outcome", "cancelAndWait outside callbacks returned \(outcome)")
         check(subject.probe.destroyed == 1, "P14.destroyed-once", "destroyed \(subject.probe.destroyed) times")
-        check(!subject.token.isActive, "P10.release-ends", "active after the end")
+        check(!subject.token.isActive, "P9.inactive", "active after the end")
     }
 }

@@ -13,7 +13,9 @@ extension Scenario {
             "P9.closure-destroyed", "P9.nothing-after-wait", "P14.not-while-called", "P14.prompt", "P14.destroyed-once",
             "P14.nothing-left", "P16.backlog-drains", "memory.table-in-use",
         ],
-        windows: ["deinit that re-enters", "deinit that blocks", "destroyed by the waiting thread"]
+        windows: ["deinit that re-enters", "deinit that blocks", "destroyed by the waiting thread"],
+        // P14.prompt is held against the clock: a thread that waits for its turn among dozens is late without anybody's fault.
+        spared: .crowd
     ) { epoch in
         let registry = ObserverRegistry<UInt64>()
         let other = ObserverRegistry<UInt64>()

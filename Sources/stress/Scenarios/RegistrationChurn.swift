@@ -8,7 +8,8 @@ extension Scenario {
         invariants: [
             "P1.exactly-once", "P1.own-observer-hears", "P1.announced-observer-hears", "P1.count-at-rest",
             "P8.silent-after-cancel", "P8.silent-after-cancel-elsewhere", "P9.outcome", "P9.closure-destroyed",
-            "P9.inactive", "P9.nothing-after-wait", "P14.not-while-called", "P14.nothing-left",
+            "P9.inactive", "P9.nothing-after-wait", "P10.silent-after-release", "P14.not-while-called",
+            "P14.nothing-left",
             "P16.backlog-bounded", "P16.backlog-drains", "P5.no-lock-around-user-code", "memory.table-in-use",
         ],
         windows: ["registered during another's pass", "saw another's registration", "saw another's cancellation"]
@@ -20,12 +21,13 @@ extension Scenario {
 
         epoch.load { lane in
             lane.begin("observe")
-            let subject = lane.observe(registry)
-            registered.show(subject.probe)
+            var kept: Subject? = lane.observe(registry)
+            let probe = kept!.probe
+            registered.show(probe)
 
             lane.begin("notify own")
             let lastRegistered = registered.seen
-            let heard = lane.pass(registry, watching: subject.probe)
+            let heard = lane.pass(registry, watching: probe)
             if registered.seen != lastRegistered { lane.hit(0) }
             stable.check(heard, lane)
             lane.check(
@@ -35,18 +37,15 @@ extension Scenario {
             )
             lane.checkAnnounced(registered, registry, stable, window: 1)
 
-            if lane.generator.oneIn(4) {
-                lane.cancelAndWait(subject)
-            } else {
-                lane.begin("cancel")
-                subject.probe.markEnding()
-                subject.token.cancel()
-                cancelled.show(subject.probe)
-            }
-            lane.begin("notify after cancel")
-            let silent = lane.pass(registry, watching: subject.probe)
+            let isReleased = lane.end(&kept, cancelled)
+            lane.begin("notify after the end")
+            let silent = lane.pass(registry, watching: probe)
             stable.check(silent, lane)
-            lane.check(silent.watchedCalls == 0, "P8.silent-after-cancel", "called after cancel() had returned")
+            lane.check(
+                silent.watchedCalls == 0,
+                isReleased ? "P10.silent-after-release" : "P8.silent-after-cancel",
+                "called after the end of its observation"
+            )
             lane.checkCancelled(cancelled, registry, window: 2)
             lane.checkBacklog()
         }
@@ -61,6 +60,30 @@ extension Scenario {
 }
 
 extension Lane {
+    /// Ends an observation by waiting, by cancelling, or by letting go of its token.
+    ///
+    /// - Returns: Whether the token was let go of.
+    fileprivate func end(_ subject: inout Subject?, _ cancelled: Announcement) -> Bool {
+        guard let probe = subject?.probe else { return false }
+        switch generator.below(8) {
+        case 0, 1:
+            cancelAndWait(subject!)
+            return false
+        case 2, 3:
+            begin("release")
+            probe.markEnding()
+            subject = nil
+            cancelled.show(probe)
+            return true
+        default:
+            begin("cancel")
+            probe.markEnding()
+            subject!.token.cancel()
+            cancelled.show(probe)
+            return false
+        }
+    }
+
     /// An observer whose registration another thread has shown before this pass hears it, unless its end has begun.
     func checkAnnounced(
         _ announcement: Announcement,

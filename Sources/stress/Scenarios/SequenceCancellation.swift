@@ -59,8 +59,8 @@ extension Scenario {
 
         let isAlone = waitWhileMoving { property.observerCount == 0 }
         epoch.check(isAlone, "P8.iterator-leaves-nothing", "\(property.observerCount) iterators are still served")
-        checkDestructionOfRest(epoch)
         checkCancellationBesideRest(epoch)
+        checkDestructionOfRest(epoch)
         checkStayingOnActor(epoch)
         epoch.checkRest()
     }

@@ -17,7 +17,9 @@ extension Scenario {
         windows: [
             "waited beside a stuck callback", "destroyed beside a stuck callback",
             "table replaced under a stuck callback",
-        ]
+        ],
+        // P7.others-are-waited-for is held against the clock: a thread that waits for its turn among dozens is late without anybody's fault.
+        spared: .crowd
     ) { epoch in
         let stuck = ObserverRegistry<UInt64>(label: "stuck")
         let other = ObserverRegistry<UInt64>(label: "other")
