@@ -4,9 +4,10 @@
 # Checks the models of `Models/` with Spin: what must hold is searched exhaustively and holds, every rule that is broken on purpose is
 # found, by the claim that must find it, and every window is reached. Before that: models and injection points name each other.
 #
-# usage: Scripts/check-models.sh [--names | --self-test | PATTERN]
+# usage: Scripts/check-models.sh [--names | --self-test | [--json FILE] [PATTERN]]
 #   --names       the names alone: needs no Spin
 #   --self-test   shows that the check can fail
+#   --json FILE   writes which model has caught which broken rule, for `stress report`
 #   PATTERN       those rows alone that match the extended regular expression
 # Installs Spin and gcc where they are missing.
 # Exit codes: 0 everything as expected, 1 something is not, 2 wrong usage, or the check itself is broken.
@@ -267,6 +268,26 @@ run_rows() {
     done
 }
 
+# write_json FILE: the results of the rows that were run, as `stress report` reads kills. Names have neither quotes nor backslashes.
+write_json() {
+    sort -t. -k2n <(printf '%s\n' "$work"/result.*) | xargs cat | awk -F'|' -v seconds="$SECONDS" '
+        {
+            if ($2 == "mutant") verdict = $1 == "ok" ? "killed" : "survived"
+            else if ($2 == "holds") verdict = $1 == "ok" ? "clean" : "failed"
+            else next
+            if ($1 != "ok") exitCode = $2 == "holds" ? 2 : exitCode ? exitCode : 6
+            mutant = $2 == "mutant" ? "\"mutant\": \"" $4 "\", " : ""
+            catcher = verdict == "killed" ? "\"catcher\": \"" $5 "\", " : ""
+            output = $1 == "ok" ? "" : "\"output\": \"" $4 ": expected " $5 ", found " $6 "\", "
+            rows = rows (rows == "" ? "" : ",\n") "    {" mutant catcher output "\"engine\": \"model\", \"scenario\": \"" $3 \
+                "\", \"seed\": 0, \"verdict\": \"" verdict "\", \"seconds\": " $8 "}"
+        }
+        END {
+            printf "{\n  \"schemaVersion\": 2, \"command\": \"check-models\", \"exitCode\": %d, \"seconds\": %d,\n", exitCode, seconds
+            printf "  \"kills\": [\n%s\n  ]\n}\n", rows
+        }' >"$1"
+}
+
 # --- The self-test --------------------------------------------------------------------------------------------------
 
 # deviates EXPLANATION FOUND ROW [DEPTH]: expects the row to deviate, with FOUND as what was found.
@@ -332,6 +353,14 @@ export work
 trap 'rm -rf "$work"' EXIT
 trimmed <<<"$rows" >"$work/rows"
 
+json=""
+if [ "${1:-}" = --json ]; then
+    json="${2:?check-models: --json takes a file}"
+    shift 2
+    : >"$json" || exit 2
+    json="$(realpath "$json")"
+fi
+
 case "${1:-}" in
 --names)
     check_names
@@ -343,7 +372,7 @@ case "${1:-}" in
     if self_test; then echo "check-models: every check can fail"; else exit 2; fi
     ;;
 -*)
-    echo "usage: $0 [--names | --self-test | PATTERN]" >&2
+    echo "usage: $0 [--names | --self-test | [--json FILE] [PATTERN]]" >&2
     exit 2
     ;;
 *)
@@ -352,6 +381,7 @@ case "${1:-}" in
     grep -E -- "${1:-.}" "$work/rows" >"$work/chosen" || { echo "check-models: no row matches ${1:-}" >&2; exit 2; }
     started=$SECONDS
     run_rows "$work/chosen"
+    [ -z "$json" ] || write_json "$json"
     echo "check-models: $(grep -c . "$work/chosen") rows, $deviations of them not as expected, $failures wrong names," \
         "in $((SECONDS - started)) s"
     [ "$deviations" -eq 0 ] && [ "$failures" -eq 0 ] || exit 1

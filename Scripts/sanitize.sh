@@ -3,6 +3,7 @@
 #
 # Builds `stress` with a sanitizer, runs every scenario, then the seeded bugs that only it can see.
 #   Scripts/sanitize.sh thread|address|realtime [--duration 60s] [--threads 8] …   arguments go to `stress run`
+#   Scripts/sanitize.sh thread|address|realtime mutants [--json FILE] …            the seeded bugs alone; arguments go to `stress mutants`
 # Release builds: a debug build of ThreadSanitizer misses races on loads through raw pointers.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -34,6 +35,7 @@ swift build -c release --product stress --scratch-path "$scratch" "${build[@]}"
 # A report ends the process with a code of its own; leaks are counted by the scenarios, not by LeakSanitizer, which takes
 # Swift's tagged pointers for leaks.
 export TSAN_OPTIONS="exitcode=66 history_size=4" ASAN_OPTIONS="exitcode=67 detect_leaks=0" RTSAN_OPTIONS="exitcode=68"
+if [ "$1" = mutants ]; then exec "$scratch/release/stress" "$@"; fi
 scenarios=()
 # The others do in their callbacks what a bracket forbids, and are not bracketed.
 [ "$sanitizer" != realtime ] || scenarios=(realtime-path)
