@@ -71,8 +71,9 @@ extension Harness.WorkloadTests {
     func reproducible() {
         let calm = workload(seed: 7, [])
         #expect(calm.allSatisfy { $0.count == 500 } && calm[0] != calm[1])
-        #expect(workload(seed: 7, .all) == calm)
-        #expect(workload(seed: 8, []) != calm)
+        // Thousands of numbers say nothing: the outcome alone.
+        let (isSame, isAnother) = (workload(seed: 7, .all) == calm, workload(seed: 8, []) != calm)
+        #expect(isSame && isAnother)
     }
 
     @Test("A crowd has three times as many threads, but not where a bound is held against the clock")
