@@ -16,9 +16,6 @@ struct Probe: ~Copyable {
     let isEnding = Atomic<Bool>(false)
     /// Callbacks that are running; a hint for choosing the moment, not a check.
     let running = Atomic<Int>(0)
-    /// When the observation was ended, for the check of promptness.
-    let endedAt = Atomic<UInt64>(0)
-    let destroyedAt = Atomic<UInt64>(0)
 }
 
 /// A probe's address.
@@ -65,18 +62,8 @@ struct Probe: ~Copyable {
     func markDead() { unsafe pointer.pointee.isDead.store(true, ordering: .relaxed) }
     func markEnding() { unsafe pointer.pointee.isEnding.store(true, ordering: .relaxed) }
     func markRunning(_ running: Bool) { unsafe pointer.pointee.running.store(running ? 1 : 0, ordering: .relaxed) }
-    func markEnded() { unsafe pointer.pointee.endedAt.store(nanoseconds(), ordering: .relaxed) }
-
-    /// Nanoseconds from the end to the destruction; nil if either has not happened.
-    var destructionDelay: UInt64? {
-        let ended = unsafe pointer.pointee.endedAt.load(ordering: .relaxed)
-        let destroyed = unsafe pointer.pointee.destroyedAt.load(ordering: .acquiring)
-        guard ended != 0, destroyed != 0 else { return nil }
-        return destroyed > ended ? destroyed - ended : 0
-    }
 
     fileprivate func markDestroyed() {
-        unsafe pointer.pointee.destroyedAt.store(nanoseconds(), ordering: .releasing)
         unsafe pointer.pointee.destroyed.add(1, ordering: .releasing)
     }
 }

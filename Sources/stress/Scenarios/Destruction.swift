@@ -54,7 +54,6 @@ extension Scenario {
             } else {
                 lane.begin("cancel")
                 subject.probe.markEnding()
-                subject.probe.markEnded()
                 subject.token.cancel()
                 lane.awaitDestruction(of: subject.probe, every: 64, delays)
             }
@@ -110,13 +109,12 @@ extension Lane {
         _ delays: Guarded<Histogram>
     ) {
         guard generator.oneIn(times) else { return }
-        let start = nanoseconds()
-        while probe.destroyed == 0, nanoseconds() - start < 10_000_000_000 { usleep(200) }
+        let delay = waitOnSchedule { probe.destroyed != 0 }
         check(
             probe.destroyed == 1,
             "P14.destroyed-once",
             "destroyed \(probe.destroyed) times ten seconds after the end"
         )
-        if let delay = probe.destructionDelay { delays.withLock { $0.record(delay) } }
+        delays.withLock { $0.record(delay) }
     }
 }

@@ -53,7 +53,6 @@ extension Scenario {
                 } else {
                     lane.begin("cancel")
                     subject.probe.markEnding()
-                    subject.probe.markEnded()
                     subject.token.cancel()
                     lane.awaitOthers(subject.probe, delays)
                 }
@@ -94,10 +93,9 @@ extension Lane {
     /// Now and then waits until a closure is destroyed although a callback beside it is stuck. (P7, P14)
     fileprivate func awaitOthers(_ probe: ProbeReference, _ delays: Guarded<Histogram>) {
         guard generator.oneIn(256) else { return }
-        let start = nanoseconds()
-        while probe.destroyed == 0, nanoseconds() - start < 10_000_000_000 { sleepBriefly() }
+        let delay = waitOnSchedule { probe.destroyed != 0 }
         check(probe.destroyed == 1, "P7.others-are-destroyed", "not destroyed ten seconds after the end")
         hit(1)
-        if let delay = probe.destructionDelay { delays.withLock { $0.record(delay) } }
+        delays.withLock { $0.record(delay) }
     }
 }

@@ -119,14 +119,12 @@ extension Lane {
     ) {
         guard generator.oneIn(64) else { return }
         property.value = TrackedValue(serial: uniqueSerial())
-        probe.markEnded()
-        let start = nanoseconds()
-        while probe.destroyed == 0, nanoseconds() - start < 10_000_000_000 { usleep(200) }
+        let delay = waitOnSchedule { probe.destroyed != 0 }
         check(
             probe.serial != serial || probe.destroyed == 1,
             "P14.value-destroyed",
             "destroyed \(probe.destroyed) times ten seconds after it was replaced"
         )
-        if let delay = probe.destructionDelay { delays.withLock { $0.record(delay) } }
+        delays.withLock { $0.record(delay) }
     }
 }
