@@ -24,6 +24,7 @@ struct MutantsCommand: ParsableCommand {
     var engine: MutantsEngine = .run
 
     enum MutantsEngine: String, ExpressibleByArgument { case run, explorer }
+
     @OptionGroup(title: "Reports")
     var files: ReportFiles
 
@@ -33,8 +34,18 @@ struct MutantsCommand: ParsableCommand {
     }
 
     func run() throws {
-        if engine == .explorer { try ExplorerMutants.run(mutant) }
         let start = nanoseconds()
+        let kills = try engine == .explorer ? ExplorerMutants.run(mutant) : runScenarios()
+        let report = Report(kills, seed: seed, seconds: Double(nanoseconds() - start) / 1e9)
+        files.write(report)
+        let matrix = KillMatrix(kills)
+        print(matrix.text)
+        print("stress: \(report.verdict), seed \(seed), \(Format.seconds(report.seconds))")
+        throw StressExit(rawValue: report.exitCode)!
+    }
+
+    /// Every seeded bug of this build's engine, and each scenario without one.
+    private func runScenarios() throws -> [Kill] {
         let engine = Sanitizer.current.map(Mutant.Engine.sanitizer) ?? .plain
         let chosen = Mutant.all.filter {
             $0.engine == engine && (mutant.isEmpty || mutant.contains($0.name.description))
@@ -50,12 +61,7 @@ struct MutantsCommand: ParsableCommand {
             let control = ChildRun(control: scenario, seed: seed, budget: Self.controlBudget(own, kills, scenario))
             kills.append(tell(try kill(control: control, own[0].killEngine)))
         }
-        let report = Report(kills, seed: seed, seconds: Double(nanoseconds() - start) / 1e9)
-        files.write(report)
-        let matrix = KillMatrix(kills)
-        print(matrix.text)
-        print("stress: \(report.verdict), seed \(seed), \(Format.seconds(report.seconds))")
-        throw StressExit(rawValue: report.exitCode)!
+        return kills
     }
 
     /// How long nothing may be found without a bug: ten times as long as the slowest of the scenario's bugs took to be caught, and

@@ -8,23 +8,28 @@ import Glibc
 enum ExplorerMutants {
     private static let repetitions = 10
 
+    /// Prints what each took, as it is found.
+    ///
     /// - Parameter names: Mutants; without names, all.
-    static func run(_ names: [String]) throws -> Never {
+    static func run(_ names: [String]) -> [Kill] {
         let chosen = ExplorerMutant.all.filter { names.isEmpty || names.contains($0.name) }
         var table = TextTable([
             ("mutant", false), ("program", false), ("found", false), ("steps", true), ("preemptions", true),
             ("replayed", true), ("after", true),
         ])
-        var survivors = 0
+        var kills: [Kill] = []
         for mutant in chosen {
             let start = nanoseconds()
             let program = LibraryProgram.named(mutant.program)!
             let verdict = ExplorationProcess.explore(program, .depthFirst(2, mutant.name))
-            let time = Format.time(nanoseconds() - start)
+            let seconds = Double(nanoseconds() - start) / 1e9
+            let time = Format.seconds(seconds)
             guard case .found(let invariant, _, let schedule, let preemptions) = verdict,
                 mutant.invariants.contains(invariant)
             else {
-                survivors += 1
+                kills.append(
+                    Kill(mutant.name, program, .survived, catcher: nil, seconds: seconds, output: verdict.line)
+                )
                 StandardError.print("\(mutant.name): SURVIVED in \(program.name): \(verdict.line)")
                 table.add([mutant.name, program.name, "SURVIVED", "", "", "", time])
                 continue
@@ -43,19 +48,51 @@ enum ExplorerMutants {
                 mutant.name, program.name, invariant, "\(schedule.steps.count)", "\(preemptions)",
                 "\(replayed)/\(repetitions)", time,
             ])
+            kills.append(Kill(mutant.name, program, .killed, catcher: invariant, seconds: seconds, output: nil))
             if replayed != repetitions { harnessFailure("a failing schedule passes when it is replayed: \(string)") }
         }
         print(table.text)
-        var exit = survivors == 0 ? StressExit.pass : .mutantSurvived
         for program in LibraryProgram.all where chosen.contains(where: { $0.program == program.name }) {
+            let start = nanoseconds()
             let report = ExplorationReport(program, .depthFirst(2, nil))
+            let isClean = report.exit == .pass
             print("control \(report.text)")
             fflush(nil)
-            if report.exit != .pass { exit = report.exit }
+            kills.append(
+                Kill(
+                    nil,
+                    program,
+                    isClean ? .clean : .failed,
+                    catcher: nil,
+                    seconds: Double(nanoseconds() - start) / 1e9,
+                    output: isClean ? nil : report.text
+                )
+            )
         }
-        print("stress: \(chosen.count) mutants, \(survivors) survived, explorer")
-        fflush(nil)
-        throw exit
+        return kills
+    }
+}
+
+extension Kill {
+    fileprivate init(
+        _ mutant: String?,
+        _ program: LibraryProgram,
+        _ verdict: Verdict,
+        catcher: String?,
+        seconds: Double,
+        output: String?
+    ) {
+        self.init(
+            mutant: mutant,
+            engine: .explorer,
+            scenario: program.name,
+            seed: 0,
+            verdict: verdict,
+            catcher: catcher,
+            signal: nil,
+            seconds: seconds,
+            output: output
+        )
     }
 }
 #endif
