@@ -8,15 +8,24 @@ enum MembarrierDenial {
     /// before `main`. Returns where it is missing already.
     static func enforce() {
         guard ConcurrentObserveDiagnostics.current().usesMembarrier else { return }
+        deny(with: ENOSYS)
+        var arguments: [UnsafeMutablePointer<CChar>?] = unsafe CommandLine.arguments.map { unsafe strdup($0) }
+        unsafe arguments.append(nil)
+        _ = unsafe execv("/proc/self/exe", &arguments)
+        harnessFailure("the command cannot be started anew (error \(errno))")
+    }
+
+    /// Has the system call fail with `code` for the calling thread, those it starts, and what the process becomes.
+    static func deny(with code: Int32) {
         #if arch(x86_64)
         let number: UInt64 = 324
         #elseif arch(arm64)
         let number: UInt64 = 283
         #endif
-        // seccomp(2): load the call's number; if it is membarrier's, fail with ENOSYS, else go on. Code, jumps and operand of
+        // seccomp(2): load the call's number; if it is membarrier's, fail, else go on. Code, jumps and operand of
         // each instruction in one word.
         var filter: [UInt64] = [
-            0x20, 0x15 | 1 << 24 | number << 32, 0x06 | (0x5_0000 | UInt64(ENOSYS)) << 32, 0x06 | 0x7FFF_0000 << 32,
+            0x20, 0x15 | 1 << 24 | number << 32, 0x06 | (0x5_0000 | UInt64(code)) << 32, 0x06 | 0x7FFF_0000 << 32,
         ]
         guard let symbol = unsafe dlsym(nil, "prctl") else { harnessFailure("no prctl") }
         typealias ProcessControl = @convention(c) (CInt, UInt, UInt, UInt, UInt) -> CInt
@@ -31,9 +40,5 @@ enum MembarrierDenial {
             }
         }
         guard isDenied else { harnessFailure("the kernel takes no seccomp filter (error \(errno))") }
-        var arguments: [UnsafeMutablePointer<CChar>?] = unsafe CommandLine.arguments.map { unsafe strdup($0) }
-        unsafe arguments.append(nil)
-        _ = unsafe execv("/proc/self/exe", &arguments)
-        harnessFailure("the command cannot be started anew (error \(errno))")
     }
 }
