@@ -34,7 +34,7 @@ esac
 swift build -c release --product stress --scratch-path "$scratch" "${build[@]}"
 # A report ends the process with a code of its own; leaks are counted by the scenarios, not by LeakSanitizer, which takes
 # Swift's tagged pointers for leaks.
-export TSAN_OPTIONS="exitcode=66 history_size=4" ASAN_OPTIONS="exitcode=67 detect_leaks=0" RTSAN_OPTIONS="exitcode=68"
+export TSAN_OPTIONS="exitcode=66 history_size=4 suppressions=$PWD/Scripts/thread-sanitizer.supp" ASAN_OPTIONS="exitcode=67 detect_leaks=0" RTSAN_OPTIONS="exitcode=68"
 if [ "$1" = mutants ]; then exec "$scratch/release/stress" "$@"; fi
 scenarios=()
 # The others do in their callbacks what a bracket forbids, and are not bracketed.
