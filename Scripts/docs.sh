@@ -23,13 +23,16 @@ trap 'rm -rf "$work"' EXIT
 # extract: leaves the symbols of each module in $work/MODULE.
 extract() {
     local log="$work/extract.log" found module
-    if ! swift package --scratch-path "$folder" --enable-all-traits dump-symbol-graph --minimum-access-level public \
-        --skip-synthesized-members >"$log" 2>&1; then
+    # It fails where the tests are not built, which nobody asks it about: what counts is that each module's symbols are there, and are new.
+    rm -rf "$folder"/*/symbolgraph
+    swift package --scratch-path "$folder" --enable-all-traits dump-symbol-graph --minimum-access-level public \
+        --skip-synthesized-members >"$log" 2>&1 || true
+    found=$(sed -nE 's/^Files written to (.*)$/\1/p' "$log")
+    if [ -z "$found" ]; then
         cat "$log" >&2
         echo "docs: the symbols cannot be read" >&2
         return 1
     fi
-    found=$(sed -nE 's/^Files written to (.*)$/\1/p' "$log")
     for module in $modules; do
         rm -rf "${work:?}/$module"
         mkdir "$work/$module"
