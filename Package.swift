@@ -10,15 +10,20 @@ let settings: [SwiftSetting] = [.strictMemorySafety(), .enableUpcomingFeature("E
 /// The second build of the same sources, with injection points and seeded bugs. It is never a product's dependency.
 let instrumented: [SwiftSetting] = settings + [.define("INSTRUMENTED")]
 
+extension Product {
+    /// A library of one target, which has its name.
+    static func module(_ name: String) -> Product { library(name: name, targets: [name]) }
+}
+
 let package = Package(
     name: "ConcurrentObserve",
     products: [
-        .library(name: "ConcurrentObserve", targets: ["ConcurrentObserve"]),
+        .module("ConcurrentObserve"),
         // Each is empty unless its trait is on.
-        .library(name: "ConcurrentObserveMacros", targets: ["ConcurrentObserveMacros"]),
-        .library(name: "ConcurrentObserveMetrics", targets: ["ConcurrentObserveMetrics"]),
-        .library(name: "ConcurrentObserveLogging", targets: ["ConcurrentObserveLogging"]),
-        .library(name: "ConcurrentObserveServiceLifecycle", targets: ["ConcurrentObserveServiceLifecycle"]),
+        .module("ConcurrentObserveMacros"),
+        .module("ConcurrentObserveMetrics"),
+        .module("ConcurrentObserveLogging"),
+        .module("ConcurrentObserveServiceLifecycle"),
         .executable(name: "stress", targets: ["stress"]),
         .executable(name: "stress-product", targets: ["stress-product"]),
     ],
