@@ -329,7 +329,7 @@ check_variants() {
         "s/$forms/\1let probe = unsafe Unmanaged<Observer>.fromOpaque(UnsafeRawPointer(bitPattern: observer)!).retain()\n&\n\1unsafe probe.release()/"
 
     # The traces are found where they are: in the copy, the instrumented build becomes the product.
-    sed -i 's/"ConcurrentObserve", targets: \["ConcurrentObserve"\]/"ConcurrentObserveInstrumented", targets: ["ConcurrentObserveInstrumented"]/' \
+    sed -i 's/\.module("ConcurrentObserve")/.module("ConcurrentObserveInstrumented")/' \
         "$work/copy/Package.swift"
     make_client "$work/instrumented" ConcurrentObserveInstrumented "$work/copy"
     instrumentation_in "$(build_client "$work/instrumented")" >"$work/report"
