@@ -5,7 +5,7 @@ import ConcurrentObserve
 
 /// One million observers on one registry.
 enum MillionSuite {
-    static let cases = [registered, notified]
+    static let cases = [registered, notified, notifiedInLayout]
 
     private static let count = 1_000_000
 
@@ -37,4 +37,29 @@ enum MillionSuite {
             reference: { nanoseconds { list.notify(1) } / Double(count) }
         )
     }
+
+    /// Against C code that walks the same memory: what is left for the walk itself.
+    private static let notifiedInLayout = Case(
+        name: "registry.notify.1000000-observers-same-layout",
+        unit: .nanoseconds,
+        bar: .none
+    ) { _ in
+        let observed = ObservedCounters(count)
+        let list = ScatteredList(count)
+        return Case.Sides(
+            ours: { nanoseconds { observed.notify(1) } / Double(count) },
+            reference: { nanoseconds { list.notify() } / Double(count) }
+        )
+    }
+}
+
+/// The reference's list in the library's layout.
+private final class ScatteredList {
+    private let list: UnsafeMutablePointer<creference_scattered_list>
+
+    init(_ count: Int) { list = creference_scattered_list_make(count) }
+
+    deinit { creference_scattered_list_free(list) }
+
+    func notify() { creference_notify_scattered(list, 1) }
 }
