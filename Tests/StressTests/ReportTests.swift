@@ -177,6 +177,13 @@ struct MemoryCourseTests {
         #expect(abs(slope / 1_048_576 - 1) < 0.01)
     }
 
+    @Test("What chance keeps resident at some looks is no growth, and hides none")
+    func scatter() {
+        let scatter: (Double) -> Double = { Int($0 / 15) % 3 == 0 ? 0 : 9 }
+        #expect(!course { 80 + scatter($0) }.hasGrown)
+        #expect(course { 80 + $0 / 60 + scatter($0) }.hasGrown)
+    }
+
     @Test("A run that is too short to tell says so")
     func short() {
         var course = MemoryCourse(warmUpSeconds: 60)

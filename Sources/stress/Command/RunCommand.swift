@@ -65,6 +65,7 @@ struct RunCommand: ParsableCommand {
 
     func run() throws {
         if withoutMembarrier { MembarrierDenial.enforce() }
+        if profile == .soak { FrugalAllocator.enforce() }
         var plan = RunPlan(
             scenarios: try scenarios(named: scenario),
             duration: duration?.duration ?? profile.duration,

@@ -9,10 +9,7 @@ enum MembarrierDenial {
     static func enforce() {
         guard ConcurrentObserveDiagnostics.current().usesMembarrier else { return }
         deny(with: ENOSYS)
-        var arguments: [UnsafeMutablePointer<CChar>?] = unsafe CommandLine.arguments.map { unsafe strdup($0) }
-        unsafe arguments.append(nil)
-        _ = unsafe execv("/proc/self/exe", &arguments)
-        harnessFailure("the command cannot be started anew (error \(errno))")
+        Restart.now()
     }
 
     /// Has the system call fail with `code` for the calling thread, those it starts, and what the process becomes.

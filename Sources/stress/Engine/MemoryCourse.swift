@@ -28,15 +28,21 @@ struct MemoryCourse: Codable, Sendable {
 
     private var warm: [Point] { points.filter { $0.seconds >= warmUpSeconds } }
 
-    /// From the warm level to the end, each the median of three looks; nil while there are too few.
+    /// So many looks in a row make a level: the lowest of them. What is in use lies scattered among what was freed, so that chance keeps some
+    /// mebibytes resident at one look and none at the next; what leaks is there at each.
+    private static let looksForLevel = 4
+
+    /// From the warm level to that at the end; nil while there are too few looks.
     var growth: Int? {
-        guard warm.count >= 6 else { return nil }
-        return Self.median(warm.suffix(3)) - Self.median(warm.prefix(3))
+        guard isLongEnough else { return nil }
+        return Self.level(warm.suffix(Self.looksForLevel)) - Self.level(warm.prefix(Self.looksForLevel))
     }
+
+    private var isLongEnough: Bool { warm.count >= 2 * Self.looksForLevel }
 
     /// Bytes a minute, by least squares over the looks after the warm-up.
     var slope: Double? {
-        guard warm.count >= 6 else { return nil }
+        guard isLongEnough else { return nil }
         let count = Double(warm.count)
         let time = warm.reduce(0) { $0 + $1.seconds } / count
         let level = warm.reduce(0) { $0 + Double($1.residentBytes) } / count
@@ -50,13 +56,12 @@ struct MemoryCourse: Codable, Sendable {
 
     var text: String {
         guard let growth, let slope else {
-            return "not judged: fewer than six rounds of all scenarios after the first \(Int(warmUpSeconds)) s"
+            return "not judged: fewer than \(2 * Self.looksForLevel) rounds of all scenarios "
+                + "after the first \(Int(warmUpSeconds)) s"
         }
         return "\(hasGrown ? "NOT FLAT" : "flat"), \(Format.mebibytes(Double(growth))) from the warm level to the end, "
             + "\(Format.mebibytes(slope)) a minute (\(Self.invariant), at most \(Self.tolerance >> 20) MiB)"
     }
 
-    private static func median(_ points: ArraySlice<Point>) -> Int {
-        points.map(\.residentBytes).sorted()[points.count / 2]
-    }
+    private static func level(_ points: ArraySlice<Point>) -> Int { points.map(\.residentBytes).min() ?? 0 }
 }

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// Starts the command anew, with the same arguments: for what a process decides before `main`.
+enum Restart {
+    static func now() -> Never {
+        var arguments: [UnsafeMutablePointer<CChar>?] = unsafe CommandLine.arguments.map { unsafe strdup($0) }
+        unsafe arguments.append(nil)
+        _ = unsafe execv("/proc/self/exe", &arguments)
+        harnessFailure("the command cannot be started anew (error \(errno))")
+    }
+}
