@@ -135,8 +135,7 @@ extension Observed {
         isSerial: Bool = false,
         _ post: @escaping @Sendable (Posting<Value>) -> Void
     ) -> Observer {
-        let poster = Observer(
-            core: observers.core(),
+        let poster = observers.makeObserver(
             owner: owner,
             hears: (options.marks & ObserverState.hearsPrior) | ObserverState.isOrdered
                 | (isSerial ? ObserverState.isSerial : 0)

@@ -76,7 +76,7 @@ extension ObserverRegistry where Event: Sendable {
 
     @inlinable
     internal func start(_ observation: OrderedObservation<Event>, owner: WeakReference? = nil) -> ObservationToken {
-        let poster = Observer(core: observers.core(), owner: owner)
+        let poster = observers.makeObserver(owner: owner)
         poster.setCallback(
             Callback<Event> { event in
                 observation.post(event)
@@ -84,7 +84,7 @@ extension ObserverRegistry where Event: Sendable {
             }
         )
         let token = observation.join(poster)
-        observers.core().append(poster)
+        poster.register()
         observation.hasJoined()
         return token
     }

@@ -13,7 +13,7 @@ extension ObserverRegistry where Event: Sendable {
                 subscription.finish()
                 return subscription
             }
-            let poster = Observer(core: observers.core())
+            let poster = observers.makeObserver()
             poster.setCallback(
                 Callback<Event> { event in
                     subscription.post(event)
@@ -21,7 +21,7 @@ extension ObserverRegistry where Event: Sendable {
                 }
             )
             subscription.join(poster)
-            observers.core().append(poster)
+            poster.register()
             return subscription
         }
     }

@@ -95,7 +95,7 @@ extension OrderedObservation {
     /// An observer for the user's closure, which the caller sets.
     @usableFromInline
     final func makeUser(owner: WeakReference?) -> Observer {
-        let user = Observer(core: observers.core(), owner: owner)
+        let user = observers.makeObserver(owner: owner)
         user.deliveryCounter = counter
         self.user = user
         // Relaxed, both: nobody else has the observation yet.
@@ -116,7 +116,7 @@ extension OrderedObservation {
         poster.begin(path: user.core)
         _ = poster.whenFinished { [self] end in posterHasEnded(end) }
         // Last: from here on another thread can end it, as whoever ends all of an owner's.
-        user.core.append(user)
+        user.register()
         return ObservationToken(user)
     }
 

@@ -69,7 +69,7 @@ extension ConcurrentObservable {
         guard let observation = PathObservation(steps, options: options, owner: owner, posting: posting) else {
             fatalError("ConcurrentObserve: a path needs a step. Name a property, as in \\.name.")
         }
-        let observer = Observer(core: observation.observers.core(), owner: owner, hears: options.marks)
+        let observer = observation.observers.makeObserver(owner: owner, hears: options.marks)
         observer.setCallback(callback(observer))
         return observation.start(observer, root: self, isInitialHeard: options.contains(.initial))
     }
@@ -82,7 +82,7 @@ extension PathObservation {
         setUser(observer)
         _ = observer.whenFinished { [self] _ in drop() }
         // Not before: from here on another thread can end it, as whoever ends all of an owner's.
-        observer.core.append(observer)
+        observer.register()
         let token = ObservationToken(observer)
         ThreadRecord.withUserCode {
             let rewirings = Rewirings()

@@ -69,7 +69,7 @@ extension Observed {
     /// An observer of this property, without its closure.
     @inlinable
     internal func makeObserver(_ options: ObservationOptions, owner: WeakReference? = nil) -> Observer {
-        Observer(core: observers.core(), owner: owner, hears: options.marks)
+        observers.makeObserver(owner: owner, hears: options.marks)
     }
 
     /// Publishes an observer. From the version that it finds here on, it hears every one. (P4)
@@ -98,9 +98,9 @@ extension Observed {
             observer.since = present.version
             inject("register.since")
             prepare(present)
-            return observer.core.publish(observer)
+            return observer.withCore { $0.publish(observer) }
         }
-        observer.core.settle(aftermath)
+        observer.withCore { $0.settle(aftermath) }
     }
 
     /// The same; returns the value at that moment, and its version.
@@ -111,10 +111,10 @@ extension Observed {
         let (present, aftermath) = mutation.withLockAtGate {
             observer.since = cell.version
             inject("register.since")
-            return (cell.load(), observer.core.publish(observer))
+            return (cell.load(), observer.withCore { $0.publish(observer) })
         }
         inject("initial.published")
-        observer.core.settle(aftermath)
+        observer.withCore { $0.settle(aftermath) }
         return early ?? present
     }
 

@@ -32,7 +32,7 @@ public struct ReferentLifetime: ~Copyable, Sendable {
 
 extension ReferentLifetime {
     /// An observation of the end, without its closure, that has not begun.
-    internal borrowing func makeObserver() -> Observer { Observer(core: deaths.observers.core()) }
+    internal borrowing func makeObserver() -> Observer { deaths.observers.makeObserver() }
 
     /// Whether `observer` was made for this very life.
     internal borrowing func owns(_ observer: Observer) -> Bool { deaths.observers.existingCore === observer.core }

@@ -33,7 +33,7 @@ extension WeakBox {
         } else {
             observer.setCallback(Callback<Void> { body(observer) })
         }
-        observer.core.append(observer)
+        observer.register()
     }
 
     /// Whether `observer` observes this box's referent on its behalf.

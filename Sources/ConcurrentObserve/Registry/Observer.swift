@@ -7,7 +7,7 @@ import Synchronization
 /// Two lifetimes meet here. The closure is destroyed when the observation has ended and no frame has it as `current`. The
 /// object around it, a few words, lives until every table that held it is freed, and tokens and handles have let go: each
 /// of them owns a reference.
-@usableFromInline
+@safe @usableFromInline
 internal final class Observer: Retirable, @unchecked Sendable {
     // Unchecked: `index`, `extras` and the transitions of `state`, but for `finished`, are guarded by the core's lock; `callback` is written
     // before publication and destroyed by whoever `finish` belongs to, once.
@@ -24,16 +24,42 @@ internal final class Observer: Retirable, @unchecked Sendable {
     /// The version of the source when the observation began: it hears the later ones. Constant once published.
     @usableFromInline var since: UInt64 = 0
 
-    let core: RegistryCore
+    /// Lent for as long as the observer exists: see `CoreLife`.
+    private let lentCore: Unmanaged<RegistryCore>
 
     /// What few observations have. Guarded by the core's lock.
     private var extras: Extras?
 
     @usableFromInline
     init(core: RegistryCore, owner: WeakReference? = nil, hears: UInt32 = 0) {
-        state = Atomic(ObserverState.active | (owner == nil ? 0 : ObserverState.ownerBound) | hears)
-        self.core = core
+        state = Atomic(
+            ObserverState.active | (owner == nil ? 0 : ObserverState.ownerBound) | hears
+                | (core.life.lend() ? 0 : ObserverState.ownsCore)
+        )
+        unsafe lentCore = Unmanaged.passUnretained(core)
+        super.init()
+        if state.load(ordering: .relaxed) & ObserverState.ownsCore != 0 { _ = unsafe lentCore.retain() }
         if let owner { extras = Extras(owner: owner) }
+    }
+
+    deinit {
+        // Relaxed: the bit never changes. Safe: the core lives until what was lent is given back.
+        if state.load(ordering: .relaxed) & ObserverState.ownsCore != 0 || withCore({ $0.life.giveBack() }) {
+            unsafe lentCore.release()
+        }
+    }
+
+    /// The part of the source that it shares with its observations.
+    var core: RegistryCore {
+        // Safe: lent until the observer is gone, and whoever asks holds the observer.
+        unsafe lentCore.takeUnretainedValue()
+    }
+
+    /// Calls `body` with the core, of which no reference is counted.
+    @inline(__always)
+    func withCore<Result>(_ body: (RegistryCore) -> Result) -> Result {
+        // Safe: lent until the observer is gone, and the caller holds the observer.
+        unsafe lentCore._withUnsafeGuaranteedRef { body($0) }
     }
 
     /// The observer's address, as tables and frames hold it.
@@ -41,6 +67,10 @@ internal final class Observer: Retirable, @unchecked Sendable {
         // Safe: an address only; whoever follows it holds the observer through a pin or a reference.
         unsafe UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque())
     }
+
+    /// Adds the observer, complete with its closure, to those of its source. (P1)
+    @usableFromInline
+    func register() { withCore { $0.append(self) } }
 
     // MARK: Retirable
 
@@ -79,6 +109,8 @@ internal enum ObserverState {
     @usableFromInline static var isSerial: UInt32 { 512 }
     /// Somebody wants to be told of the end.
     static var hasListeners: UInt32 { 1024 }
+    /// The source was gone when the observer was made: it owns a reference to the core.
+    static var ownsCore: UInt32 { 2048 }
     /// Where the `ObservationEnd` stands.
     static var endShift: UInt32 { 16 }
 }
@@ -192,8 +224,10 @@ extension Observer {
     /// Ends the observation and hands its closure over for destruction. True if this call ended it. (P8)
     @discardableResult @usableFromInline
     func end(_ reason: ObservationEnd) -> Bool {
+        // A token that is dropped after its cancellation needs no lock.
+        guard isMarkedActive else { return false }
         // Decide under the lock …
-        guard core.unlink(self, reason) else { return false }
+        guard withCore({ $0.unlink(self, reason) }) else { return false }
         if mutant("a closure is destroyed by its canceller"), finishUnlessRunning() { return true }
         // … act outside it: the closure is destroyed elsewhere, the caller may hold a lock that a capture's deinit takes. (P5)
         ThreadRecord.retire(self)

@@ -21,8 +21,9 @@ internal struct ObserverList: ~Copyable, Sendable {
         // Acquire: pairs with the release in makeCore(label:); the last reference to the source has been dropped.
         let address = coreAddress.load(ordering: .acquiring)
         guard address != 0 else { return }
-        // Safe: the reference that makeCore(label:) has kept.
-        unsafe Unmanaged<RegistryCore>.fromOpaque(UnsafeRawPointer(bitPattern: address)!).release()
+        // Safe: the reference that makeCore(label:) has kept. Whoever is the last of source and observers gives it up.
+        let core = unsafe Unmanaged<RegistryCore>.fromOpaque(UnsafeRawPointer(bitPattern: address)!)
+        if unsafe core._withUnsafeGuaranteedRef({ $0.life.end() }) { unsafe core.release() }
     }
 
     /// The core, if there has been an observer.
@@ -37,6 +38,17 @@ internal struct ObserverList: ~Copyable, Sendable {
     /// The core; made on first use. The list must be stored in an object, where its address does not change.
     @usableFromInline
     borrowing func core(label: String = "") -> RegistryCore { existingCore ?? makeCore(label: label) }
+
+    /// An observer of this source, without its closure, that has not begun.
+    @usableFromInline
+    borrowing func makeObserver(owner: WeakReference? = nil, hears: UInt32 = 0) -> Observer {
+        // Acquire: pairs with the release in makeCore(label:).
+        let address = coreAddress.load(ordering: .acquiring)
+        guard address != 0 else { return Observer(core: makeCore(label: ""), owner: owner, hears: hears) }
+        // Safe: this list owns a reference, and is not gone before the return.
+        return unsafe Unmanaged<RegistryCore>.fromOpaque(UnsafeRawPointer(bitPattern: address)!)
+            ._withUnsafeGuaranteedRef { Observer(core: $0, owner: owner, hears: hears) }
+    }
 
     private borrowing func makeCore(label: String) -> RegistryCore {
         // Safe: an atomic is lent in place. The source outlives the address: its deinit calls `endAll`, which forgets it.

@@ -64,7 +64,7 @@ extension ObserverRegistry {
     /// - Complexity: O(1) amortised.
     @inlinable
     public func observe(_ body: @escaping @Sendable (Event) -> Void) -> ObservationToken {
-        let observer = Observer(core: observers.core())
+        let observer = observers.makeObserver()
         observer.setCallback(Callback(body))
         return start(observer)
     }
@@ -72,7 +72,7 @@ extension ObserverRegistry {
     /// The same, with a closure that also receives its observation, to end it from within.
     @inlinable
     public func observe(_ body: @escaping @Sendable (Event, ObservationHandle) -> Void) -> ObservationToken {
-        let observer = Observer(core: observers.core())
+        let observer = observers.makeObserver()
         let handle = ObservationHandle(observer)
         observer.setCallback(Callback<Event> { event in body(event, handle) })
         return start(observer)
@@ -88,7 +88,7 @@ extension ObserverRegistry {
         _ body: @escaping @Sendable (Owner, Event) -> Void
     ) -> ObservationToken {
         let reference = WeakReference(owner)
-        let observer = Observer(core: observers.core(), owner: reference)
+        let observer = observers.makeObserver(owner: reference)
         observer.setCallback(.bound(to: reference, of: observer, body))
         return start(observer)
     }
@@ -100,7 +100,7 @@ extension ObserverRegistry {
             _ = LibraryThread.start(named: "mutant") { registry.observers.core().append(observer) }
             return ObservationToken(observer)
         }
-        observers.core().append(observer)
+        observer.register()
         return ObservationToken(observer)
     }
 }

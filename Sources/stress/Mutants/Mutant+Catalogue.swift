@@ -374,6 +374,7 @@ extension Mutant {
         Mutant("a delivery is dropped", "forking", [.invariant("P18.child-hears")]),
         // Sanitizers
         Mutant("grace period does nothing", "notification-storm", [.report(.address)], at: "walk.head", .seconds(60)),
+        Mutant("a source's end forgets its observers", "registry-death", [.report(.address)], .seconds(60)),
         Mutant("grace period does nothing", "notification-storm", [.report(.thread)], at: "walk.head", .seconds(60)),
         Mutant(
             "a value is read after the read section",
