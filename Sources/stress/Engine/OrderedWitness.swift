@@ -129,24 +129,24 @@ extension OrderedWitness {
     }
 }
 
-/// Waits until `condition` holds, or `progress` has not changed for some seconds.
+/// Waits until `condition` holds, or `progress` has not changed for some seconds in which the process was let run.
 ///
 /// - Returns: Whether the condition holds.
 func waitWhileMoving(_ progress: () -> UInt64 = { 0 }, until condition: () -> Bool) -> Bool {
+    let patience = 4_000_000_000 * min(Sanitizer.slowdown, 4)
     var last = progress()
     var since = nanoseconds()
+    var starvation: Starvation?
     while !condition() {
         usleep(200)
         let now = progress()
         if now != last {
-            (last, since) = (now, nanoseconds())
-        } else if nanoseconds() - since > 8_000_000_000 * Sanitizer.slowdown.clamped(to: 4) {
-            return false
+            (last, since, starvation) = (now, nanoseconds(), nil)
+        } else if nanoseconds() - since > patience {
+            // The second half of the time decides.
+            if let starvation, !starvation.hasHappened { return false }
+            (since, starvation) = (nanoseconds(), Starvation())
         }
     }
     return true
-}
-
-extension UInt64 {
-    fileprivate func clamped(to most: UInt64) -> UInt64 { Swift.min(self, most) }
 }

@@ -7,12 +7,7 @@ import Synchronization
 enum ResidentMemory {
     /// In bytes.
     static var current: Int {
-        guard let file = unsafe fopen("/proc/self/statm", "r") else { return 0 }
-        defer { unsafe fclose(file) }
-        var line = [CChar](repeating: 0, count: 128)
-        guard unsafe fgets(&line, 128, file) != nil else { return 0 }
-        let text = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-        let fields = text.split(separator: " ")
+        let fields = Line.first(of: "/proc/self/statm").split(separator: " ")
         return (fields.count > 1 ? Int(fields[1]) ?? 0 : 0) * Int(getpagesize())
     }
 
