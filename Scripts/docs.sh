@@ -11,38 +11,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly modules="ConcurrentObserve ConcurrentObserveMacros ConcurrentObserveMetrics ConcurrentObserveLogging ConcurrentObserveServiceLifecycle"
 readonly catalog=Sources/ConcurrentObserve/ConcurrentObserve.docc
-# Without `stress` and the tests, and in the folder where the optional parts are built already if Scripts/traits.sh has run.
-export CONCURRENT_OBSERVE_TESTS=traits
-readonly folder=.build-traits
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-
-# extract: leaves the symbols of each module in $work/MODULE.
-extract() {
-    local log="$work/extract.log" found module
-    # It fails where the tests are not built, which nobody asks it about: what counts is that each module's symbols are there, and are new.
-    rm -rf "$folder"/*/symbolgraph
-    swift package --scratch-path "$folder" --enable-all-traits dump-symbol-graph --minimum-access-level public \
-        --skip-synthesized-members >"$log" 2>&1 || true
-    found=$(sed -nE 's/^Files written to (.*)$/\1/p' "$log")
-    if [ -z "$found" ]; then
-        cat "$log" >&2
-        echo "docs: the symbols cannot be read" >&2
-        return 1
-    fi
-    for module in $modules; do
-        rm -rf "${work:?}/$module"
-        mkdir "$work/$module"
-        cp "$found/$module".symbols.json "$found/$module"@*.symbols.json "$work/$module/" 2>/dev/null || true
-        if [ ! -f "$work/$module/$module.symbols.json" ]; then
-            echo "docs: $module has no symbols" >&2
-            return 1
-        fi
-    done
-}
+source Scripts/public-symbols.sh
 
 # undocumented FILE…: the public symbols that have no comment, one a line. Members that come with a conformance are left out.
 undocumented() {
