@@ -142,6 +142,21 @@ extension Promises.MigrationTests {
         withExtendedLifetime(token) {}
     }
 
+    @Test("Observation")
+    func observation() async {
+        let car = Car()
+        let tokens = [
+            car.name.observeValues(includingInitial: true) { name in show(name) },
+            car.observe(all: \.name, \.mileage) { changed, name, mileage in show(changed, name, mileage) },
+        ]
+        #expect(showings { car.name.value = "Golf" } == 2)
+        let before = shown.value
+        async let names: Void = { for await name in car.name.values(includingInitial: true, buffering: .latest) { show(name) } }()
+        async let speeds: Void = { for await rpm in car.values(\.engine.rpm, includingInitial: true, buffering: .latest) { show(rpm) } }()
+        while shown.value < before + 2 { await Task.yield() }
+        withExtendedLifetime(tokens) {}
+    }
+
     @Test("KeyValueObserver")
     func keyValueObserver() {
         let car = Car()
