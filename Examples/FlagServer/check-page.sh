@@ -17,7 +17,8 @@ for tool in python3 chromium; do
 done
 source Checks/server.sh
 
-python3 Checks/page.py "$url" $pictures || fail "does not hold"
+# A browser that does not answer must not hold up everything.
+timeout 600 python3 Checks/page.py "$url" $pictures || fail "does not hold"
 kill "$server"
 must_stop
 echo "check-page.sh: ok"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Checks the example in a few minutes: a short load, and the page if there is a browser. Called from any directory.
+# Checks the example in a few minutes: its answers, a short load, and its page in a browser. Installs wrk, curl and Chromium where they are missing.
+# Called from any directory.
 #
 #   ./check.sh            what continuous integration runs
 #   ./check.sh --tests    the tests as well, whose framework takes several minutes to build
@@ -15,7 +16,14 @@ case "$#${1:-}" in
 *) echo "usage: $0 [--tests]" >&2; exit 2 ;;
 esac
 
+for tool in python3 curl wrk chromium; do
+    command -v "$tool" >/dev/null && continue
+    # A page without a font has no text to show.
+    ../../Scripts/install.sh python3 curl wrk chromium fonts-dejavu-core
+    break
+done
+
 # However busy the machine is: the changes may take longer, but none may be lost.
-./load.sh --clients 50 --rate 50 --seconds 5 --burst 2 --grace 120
-if command -v chromium >/dev/null; then ./check-page.sh; else echo "check.sh: no chromium, the page is not checked"; fi
+./load.sh --clients 200 --rate 50 --seconds 10 --burst 2 --grace 300
+./check-page.sh
 if [ "${1:-}" = --tests ]; then swift test -c release; fi

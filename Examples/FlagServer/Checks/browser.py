@@ -59,7 +59,7 @@ class Browser:
         """The value of a JavaScript expression in the page."""
         return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
 
-    def wait(self, what, expression, seconds=60):
+    def wait(self, what, expression, seconds=180):
         """Waits until an expression is true in the page."""
         deadline = time.monotonic() + seconds
         while not self.evaluate(expression):

@@ -71,7 +71,7 @@ class Load:
     def start(self, *command):
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
-    def wait(self, what, streams, condition, seconds=120):
+    def wait(self, what, streams, condition, seconds=300):
         """Serves the clients until all of these are so."""
         deadline, left = time.monotonic() + seconds, streams
         while left := [stream for stream in left if not condition(stream)]:
