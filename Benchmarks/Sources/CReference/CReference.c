@@ -171,3 +171,18 @@ long creference_end_counting_allocations(void) {
     __atomic_store_n(&counts, false, __ATOMIC_RELAXED);
     return __atomic_load_n(&counted, __ATOMIC_RELAXED);
 }
+
+// MARK: Instructions
+
+__attribute__((noinline)) void creference_counted(void (*body)(void *), void *context) { body(context); }
+
+void creference_spend_instructions(long count) {
+    // Volatile: each round is at least one instruction.
+    for (volatile long i = 0; i < count; i++) {}
+}
+
+void creference_spend_allocation(void) {
+    // Volatile: the compiler may leave out an allocation that nobody looks at.
+    void *volatile memory = malloc(1);
+    free(memory);
+}

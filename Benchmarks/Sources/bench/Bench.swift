@@ -3,22 +3,16 @@
 import ArgumentParser
 import Foundation
 
-/// Measures, prints a line as soon as a case is measured, and judges.
+/// The command: it measures unless it is asked to count.
 @main
 struct Bench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench",
         abstract: "Compare the library with the same loops in C and with its peers, in one run.",
-        discussion: "Exit codes: 0 every bar holds, 1 wrong usage, 2 a bar falls short, 4 a bar could not be judged."
+        discussion: "`bench help measure` has the options and the exit codes; they need not be preceded by `measure`.",
+        subcommands: [Measure.self, Count.self],
+        defaultSubcommand: Measure.self
     )
-
-    @OptionGroup var options: Options
-
-    private static let all =
-        NotifySuite.cases + PeerNotifySuite.cases + ThreadsSuite.cases + RegistrationSuite.cases + WaitSuite.cases
-        + StuckSuite.cases + MemorySuite.cases + MillionSuite.cases + PropertyReadSuite.cases + PropertySetSuite.cases
-        + ObservationSuite.cases + PathSuite.cases + BindingSuite.cases + DeliverySuite.cases + LatencySuite.cases
-        + ScalingSuite.cases
 
     /// Usage errors end with 1, as they do in every command of this package.
     static func main() {
@@ -32,25 +26,5 @@ struct Bench: ParsableCommand {
             }
             exit(withError: error)
         }
-    }
-
-    func run() throws {
-        let cases = Self.all.filter { options.only.map($0.name.contains) ?? true }
-        guard !cases.isEmpty else { throw ValidationError("no case's name contains '\(options.only ?? "")'") }
-        let table = Table(names: cases.map(\.name))
-        var outcomes: [Outcome] = []
-        print(table.header)
-        for measured in cases {
-            let outcome = measured.run(options.quick ? .quick : .full)
-            outcomes.append(outcome)
-            print(table.line(outcome))
-            fflush(nil)
-        }
-        let report = Report(outcomes, LatencyLog.shared.all, isQuick: options.quick)
-        if !report.latencies.isEmpty { print("\n" + LatencyTable.text(report.latencies)) }
-        if let path = options.json { try report.write(to: path) }
-        if let path = options.markdown { try Data(MarkdownReport.text(report).utf8).write(to: URL(filePath: path)) }
-        if let folder = options.plots { try PlotData.write(report, to: URL(filePath: folder)) }
-        throw ExitCode(outcomes.exitCode)
     }
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CReference
 import ConcurrentObserve
 import Dispatch
 
@@ -96,11 +95,4 @@ enum DeliverySuite {
             withExtendedLifetime(token) { Double(allocations { setInLoop(property, times) }) * 1_000 / Double(times) }
         })
     }
-}
-
-/// The calls of `malloc` and its kin in this process, on all threads, while `body` runs.
-private func allocations(_ body: () -> Void) -> Int {
-    let before = creference_begin_counting_allocations()
-    body()
-    return creference_end_counting_allocations() - before
 }

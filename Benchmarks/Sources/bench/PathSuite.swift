@@ -94,17 +94,3 @@ enum PathSuite {
         return Double(heap)
     }
 }
-
-private final class Engine: ConcurrentObservable { let rpm = Observed(0) }
-
-private final class Car: ConcurrentObservable { let engine = Observed(Engine()) }
-
-private final class Garage: ConcurrentObservable {
-    let car = Observed(Car())
-
-    var engine: Engine { car.value.engine.value }
-}
-
-private struct Cars: Sendable {
-    let garage = Garage()
-}

@@ -95,4 +95,13 @@ long creference_begin_counting_allocations(void);
 /// Ends it. Returns how many have been counted.
 long creference_end_counting_allocations(void);
 
+/// Calls `body` with `context`. Callgrind counts what is executed in here (see Scripts/check-counts.sh).
+void creference_counted(void (*_Nonnull body)(void *_Nonnull context), void *_Nonnull context);
+
+/// Executes so many instructions, or more.
+void creference_spend_instructions(long count);
+
+/// Allocates once, and frees.
+void creference_spend_allocation(void);
+
 #endif

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import CReference
+import ConcurrentObserve
+import Foundation
+
+/// Runs each operation many times over, and prints what was allocated: what `Scripts/check-counts.sh` runs under callgrind, which counts
+/// the instructions.
+///
+/// A line for each operation, in order, columns that tabulators part: its name, how often it ran, the calls of the allocator, and the most
+/// instructions and calls that one of them may take (`-`: counted for comparison).
+struct Count: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "count",
+        abstract: "Run the operations that Scripts/check-counts.sh counts.",
+        discussion: "Exit codes: 0 done, 1 wrong usage, 4 there is no membarrier, for which the bounds are."
+    )
+
+    /// What is added to each operation on purpose, to see that the check fails.
+    enum Plant: String, CaseIterable, ExpressibleByArgument {
+        case instructions, allocation
+    }
+
+    @Option(
+        help: "Add to each operation a hundred instructions, or its bound if that is more; or one allocation too many."
+    )
+    var plant: Plant?
+
+    func run() throws {
+        guard ConcurrentObserveDiagnostics.current().usesMembarrier else {
+            FileHandle.standardError.write(Data("bench: the bounds are for a kernel with membarrier\n".utf8))
+            throw ExitCode(4)
+        }
+        for operation in CountedOperation.all {
+            let body = operation.prepare()
+            // What happens once only: a thread's record, metadata, the binding of functions in other libraries.
+            body(operation.times)
+            ConcurrentObserveDiagnostics.drain()
+            let counted = Box {
+                body(operation.times)
+                if let plant, let most = operation.most { plant.spend(most, operation.times) }
+            }
+            let calls = allocations {
+                counted.run()
+                // What the operations leave to the library's threads counts as theirs.
+                ConcurrentObserveDiagnostics.drain()
+            }
+            let bounds = operation.most.map { "\($0.instructions)\t\($0.allocations)" } ?? "-\t-"
+            print("\(operation.name)\t\(operation.times)\t\(calls)\t\(bounds)")
+        }
+    }
+
+    /// Something to run in the one function inside which callgrind counts, on the thread that runs it.
+    private final class Box {
+        private let body: () -> Void
+
+        init(_ body: @escaping () -> Void) { self.body = body }
+
+        func run() {
+            creference_counted(
+                { Unmanaged<Box>.fromOpaque($0).takeUnretainedValue().body() },
+                Unmanaged.passUnretained(self).toOpaque()
+            )
+        }
+    }
+}
+
+extension Count.Plant {
+    /// Does what is planted in so many operations of those bounds.
+    fileprivate func spend(_ most: CountedOperation.Most, _ times: Int) {
+        for _ in 0..<times {
+            switch self {
+            case .instructions: creference_spend_instructions(max(100, most.instructions))
+            case .allocation: for _ in 0...Int(most.allocations) { creference_spend_allocation() }
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CReference
+import ConcurrentObserve
+
+/// An operation whose instructions and allocations are counted: the figures of one and the same build do not depend on the machine's load.
+struct CountedOperation: Sendable {
+    /// `subject.operation.situation`.
+    let name: String
+    /// What it may take; nil: counted for comparison.
+    let most: Most?
+    let times: Int
+    /// Sets the situation up. The result runs the operation so many times.
+    let prepare: @Sendable () -> (_ times: Int) -> Void
+
+    /// What one operation may take at most: a fifth to a quarter more than it took when the bound was set, with the toolchain of then.
+    struct Most: Sendable {
+        /// On the thread that runs it.
+        let instructions: Int
+        /// On all threads.
+        let allocations: Double
+    }
+
+    init(_ name: String, _ most: Most?, times: Int = 1_000, prepare: @escaping @Sendable () -> (Int) -> Void) {
+        (self.name, self.most, self.times, self.prepare) = (name, most, times, prepare)
+    }
+}
+
+extension CountedOperation {
+    static let all = notifications + reads + sets + [pair] + paths
+
+    private static let notifications =
+        [
+            notification(of: 0, Most(instructions: 8, allocations: 0)),
+            notification(of: 1, Most(instructions: 125, allocations: 0)),
+            notification(of: 10, Most(instructions: 390, allocations: 0)),
+            notification(of: 100, Most(instructions: 3000, allocations: 0)),
+        ] + [1, 10, 100].map(notificationInC)
+
+    private static func notification(of observers: Int, _ most: Most) -> CountedOperation {
+        CountedOperation("registry.notify.\(observers)-observers", most) { ObservedCounters(observers).notify }
+    }
+
+    private static func notificationInC(of observers: Int) -> CountedOperation {
+        CountedOperation("c.notify.\(observers)-observers", nil) { CList(creference_list_make(observers)).notify }
+    }
+
+    private static let reads = [
+        CountedOperation("property.read.int", Most(instructions: 10, allocations: 0)) {
+            let property = Observed(1)
+            return { readInLoop(property, $0) }
+        },
+        CountedOperation("property.read.short-string", Most(instructions: 45, allocations: 0)) {
+            let property = Observed("fifteen bytes !")
+            return { readInLoop(property, $0) }
+        },
+    ]
+
+    private static let sets = [
+        CountedOperation("property.set.int", Most(instructions: 105, allocations: 0)) {
+            let property = Observed(0)
+            return { setInLoop(property, $0) }
+        },
+        CountedOperation("property.set.1-observer", Most(instructions: 390, allocations: 0)) {
+            let (property, counter) = (Observed(0), Counter())
+            let token = property.observe { change in counter.value &+= change.new ?? 0 }
+            return { times in withExtendedLifetime(token) { setInLoop(property, times) } }
+        },
+    ]
+
+    /// Among a hundred others, on the thread that observes and cancels; what it leaves to others to destroy is not counted.
+    private static let pair = CountedOperation(
+        "registry.observe+cancel",
+        Most(instructions: 2050, allocations: 2.1),
+        times: 2_000
+    ) {
+        let (observed, counter) = (ObservedCounters(100), Counter())
+        return { times in
+            for _ in 0..<times { observed.registry.observe { event in counter.value &+= event }.cancel() }
+        }
+    }
+
+    private static let paths = [
+        CountedOperation("path.set.1-step", Most(instructions: 395, allocations: 0)) {
+            let (cars, counter) = (Cars(), Counter())
+            let token = cars.garage.engine.observe(\.rpm) { change in counter.value &+= change.new ?? 0 }
+            return { times in withExtendedLifetime((cars, token)) { setInLoop(cars.garage.engine.rpm, times) } }
+        },
+        CountedOperation("path.set.3-steps", Most(instructions: 525, allocations: 0)) {
+            let (cars, counter) = (Cars(), Counter())
+            let token = cars.garage.observe(\.car.engine.rpm) { change in counter.value &+= change.new ?? 0 }
+            return { times in withExtendedLifetime((cars, token)) { setInLoop(cars.garage.engine.rpm, times) } }
+        },
+    ]
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Foundation
+
+/// Measures, prints a line as soon as a case is measured, and judges.
+struct Measure: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "measure",
+        abstract: "Measure, and hold the figures against the bars.",
+        discussion: "Exit codes: 0 every bar holds, 1 wrong usage, 2 a bar falls short, 4 a bar could not be judged."
+    )
+
+    @OptionGroup var options: Options
+
+    private static let all =
+        NotifySuite.cases + PeerNotifySuite.cases + ThreadsSuite.cases + RegistrationSuite.cases + WaitSuite.cases
+        + StuckSuite.cases + MemorySuite.cases + MillionSuite.cases + PropertyReadSuite.cases + PropertySetSuite.cases
+        + ObservationSuite.cases + PathSuite.cases + BindingSuite.cases + DeliverySuite.cases + LatencySuite.cases
+        + ScalingSuite.cases
+
+    func run() throws {
+        let cases = Self.all.filter { options.only.map($0.name.contains) ?? true }
+        guard !cases.isEmpty else { throw ValidationError("no case's name contains '\(options.only ?? "")'") }
+        let table = Table(names: cases.map(\.name))
+        var outcomes: [Outcome] = []
+        print(table.header)
+        for measured in cases {
+            let outcome = measured.run(options.quick ? .quick : .full)
+            outcomes.append(outcome)
+            print(table.line(outcome))
+            fflush(nil)
+        }
+        let report = Report(outcomes, LatencyLog.shared.all, isQuick: options.quick)
+        if !report.latencies.isEmpty { print("\n" + LatencyTable.text(report.latencies)) }
+        if let path = options.json { try report.write(to: path) }
+        if let path = options.markdown { try Data(MarkdownReport.text(report).utf8).write(to: URL(filePath: path)) }
+        if let folder = options.plots { try PlotData.write(report, to: URL(filePath: folder)) }
+        throw ExitCode(outcomes.exitCode)
+    }
+}
