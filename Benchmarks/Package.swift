@@ -3,6 +3,8 @@
 
 import PackageDescription
 
+let settings: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny")]
+
 // A package of its own, so that the library is built as its users build it: a dependency, release, no unsafe flags.
 let package = Package(
     name: "Benchmarks",
@@ -18,17 +20,20 @@ let package = Package(
             name: "CReference",
             linkerSettings: [.linkedLibrary("urcu-bp"), .linkedLibrary("urcu-common")]
         ),
+        // What rounds come to. Without dependencies, so that its tests build in seconds.
+        .target(name: "Judging", swiftSettings: settings),
+        .testTarget(name: "JudgingTests", dependencies: ["Judging"], swiftSettings: settings),
         .executableTarget(
             name: "bench",
             dependencies: [
-                "CReference",
+                "CReference", "Judging",
                 .product(name: "ConcurrentObserve", package: "ConcurrentObserve"),
                 .product(name: "OpenCombine", package: "OpenCombine"),
                 .product(name: "OpenCombineDispatch", package: "OpenCombine"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            swiftSettings: [.enableUpcomingFeature("ExistentialAny")]
+            swiftSettings: settings
         ),
     ],
     swiftLanguageModes: [.v6]

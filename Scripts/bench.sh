@@ -62,7 +62,7 @@ if [ "$publish" = yes ]; then
     articles=Sources/ConcurrentObserve/ConcurrentObserve.docc
     mkdir -p "$articles/Resources"
     cp "$results"/{cost,latency,threads}.svg "$articles/Resources/"
-    grep -v "|  | - |$" "$results/report.md" | sed '/^Latency in/,$d' >"$results/bars.md"
+    grep -vE '\|  \| (-|disturbed) \|$' "$results/report.md" | sed '/^Latency in/,$d' >"$results/bars.md"
     splice README.md bars "$results/bars.md"
     splice "$articles/Performance.md" table "$results/report.md"
 fi

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Judging
+
 /// The most that a case's figure may be; from the design's table of performance.
 enum Bar {
     /// Ours over the reference.
@@ -55,37 +57,11 @@ extension Bar {
     static let allocationsPerLatest = Bar.value(0)
 }
 
-/// Whether a bar holds.
-enum Verdict: String {
-    case holds = "holds"
-    case fallsShort = "falls short"
-    /// The rounds spread across the bound: another run could say the opposite. Not a pass.
-    case notJudged = "not judged"
-    case noBar = "-"
-
-    /// - Parameters:
-    ///   - figure: What stands for the case.
-    ///   - spread: The middle half of the rounds' figures.
-    init(_ figure: Double, spread: ClosedRange<Double>, bound: Double?) {
-        guard let bound else {
-            self = .noBar
-            return
-        }
-        if max(figure, spread.upperBound) <= bound {
-            self = .holds
-        } else if min(figure, spread.lowerBound) > bound {
-            self = .fallsShort
-        } else {
-            self = .notJudged
-        }
-    }
-}
-
 extension [Outcome] {
     /// The command's exit code.
     var exitCode: Int32 {
-        if contains(where: { $0.verdict == .fallsShort }) { return 2 }
-        if contains(where: { $0.verdict == .notJudged }) { return 4 }
+        if contains(where: { $0.judgement.verdict == .fallsShort }) { return 2 }
+        if contains(where: { $0.judgement.verdict == .notJudged }) { return 4 }
         return 0
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Judging
+
 /// One line of the table: what is measured, and against what.
 struct Case: Sendable {
     /// `subject.operation.situation`.
@@ -16,8 +18,18 @@ struct Case: Sendable {
 
     /// One round of each side; the figure is in `unit`.
     struct Sides {
-        let ours: () -> Double
-        var reference: (() -> Double)?
+        let ours: () -> Sample
+        let reference: (() -> Sample)?
+
+        /// Sides that notice themselves whether they were disturbed.
+        init(ours: @escaping () -> Sample, reference: @escaping () -> Sample) {
+            (self.ours, self.reference) = (ours, reference)
+        }
+
+        init(ours: @escaping () -> Double, reference: (() -> Double)? = nil) {
+            self.ours = { Sample(ours()) }
+            self.reference = reference.map { figure in { Sample(figure()) } }
+        }
     }
 
     enum Unit: String {
@@ -29,19 +41,6 @@ struct Case: Sendable {
         case mebibytes = "MiB"
         case growth = "x"
         case allocations = "allocations"
-    }
-
-    enum Summary {
-        /// The fastest round of each side: what the code costs when nothing disturbs it.
-        case best
-        case median
-
-        func of(_ values: [Double]) -> Double {
-            switch self {
-            case .best: values.min() ?? .nan
-            case .median: values.isEmpty ? .nan : values.median
-            }
-        }
     }
 
     /// Measures the case, longer if need be.
@@ -58,7 +57,7 @@ struct Case: Sendable {
             rounds.run(step, ours: sides.ours, reference: sides.reference)
             outcome = Outcome(of: self, rounds)
             extensions += 1
-        } while outcome.verdict == .notJudged && extensions <= effort.extensions
+        } while outcome.isOpen && extensions <= effort.extensions
         return outcome
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Judging
+
 /// The tables of a run, as the documentation shows them.
 enum MarkdownReport {
     static func text(_ report: Report) -> String {
@@ -9,15 +11,7 @@ enum MarkdownReport {
         ]
         lines += table(
             ["case", "ours", "reference", "ratio", "bar", "verdict"],
-            report.outcomes.map { line in
-                [
-                    "`\(line.name)`", "\(decimal(line.ours)) \(line.unit)",
-                    line.reference.map { "\(decimal($0)) \(line.unit)" } ?? "",
-                    line.ratio.map(decimal) ?? "",
-                    line.bound.map { "≤ \(decimal($0))\(line.ratio == nil ? " " + line.unit : "")" } ?? "",
-                    line.verdict,
-                ]
-            }
+            report.outcomes.map(row)
         )
         if !report.latencies.isEmpty {
             lines += [
@@ -26,6 +20,23 @@ enum MarkdownReport {
             lines += table(LatencyTable.heading, report.latencies.map(LatencyTable.cells))
         }
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func row(_ line: Report.Line) -> [String] {
+        let spread = openSpread(line)
+        return [
+            "`\(line.name)`", "\(decimal(line.ours)) \(line.unit)" + (line.ratio == nil ? spread : ""),
+            line.reference.map { "\(decimal($0)) \(line.unit)" } ?? "",
+            line.ratio.map { decimal($0) + spread } ?? "",
+            line.bound.map { "≤ \(decimal($0))\(line.ratio == nil ? " " + line.unit : "")" } ?? "",
+            line.verdict.rawValue,
+        ]
+    }
+
+    /// The middle half of the rounds, where the figure alone would say more than is known.
+    private static func openSpread(_ line: Report.Line) -> String {
+        guard line.verdict == .notJudged || line.verdict == .disturbed, let spread = line.spread else { return "" }
+        return " (\(decimal(spread[0])) to \(decimal(spread[1])))"
     }
 
     private static func table(_ heading: [String], _ rows: [[String]]) -> [String] {

@@ -1,32 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Judging
+
 /// What was measured of one case.
 struct Outcome {
     let name: String
     let unit: Case.Unit
-    let ours: Double
-    let reference: Double?
     let bound: Double?
-    /// The ratio, or, in a case without a reference, the value.
-    let figure: Double
-    /// The middle half of the rounds' figures.
-    let spread: ClosedRange<Double>
-    let rounds: Int
-    let verdict: Verdict
+    let judgement: Judgement
 
     init(of measured: Case, _ rounds: Rounds) {
-        name = measured.name
-        unit = measured.unit
-        ours = measured.summary.of(rounds.ours)
-        reference = rounds.ours.count > rounds.reference.count ? nil : measured.summary.of(rounds.reference)
-        bound = measured.bar.bound
-        figure = reference.map { [ours] in ours / $0 } ?? ours
-        // Without rounds enough that were not disturbed there is nothing to judge by.
-        let isEnough = rounds.ours.count >= 3
-        spread = isEnough ? rounds.figures.quantile(0.25)...rounds.figures.quantile(0.75) : 0...(.infinity)
-        self.rounds = rounds.ours.count
-        verdict = isEnough ? Verdict(figure, spread: spread, bound: bound) : .notJudged
+        (name, unit, bound) = (measured.name, measured.unit, measured.bar.bound)
+        judgement = Judgement(of: rounds, measured.summary, bound: measured.bar.bound)
     }
 
-    var ratio: Double? { reference == nil ? nil : figure }
+    var ratio: Double? { judgement.reference == nil ? nil : judgement.figure }
+
+    /// Whether more rounds might say more.
+    var isOpen: Bool { judgement.verdict == .notJudged || judgement.verdict == .disturbed }
 }

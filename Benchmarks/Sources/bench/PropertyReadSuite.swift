@@ -32,11 +32,10 @@ enum PropertyReadSuite {
 
     private static func onTwoThreads(_ name: String, _ bar: Bar, _ read: Reads) -> Case {
         Case(name: name, unit: .nanoseconds, bar: bar, summary: .median) { effort in
-            // Short rounds: the longer they are, the likelier a machine that has something else to do disturbs them.
-            let (times, fewer) = (effort.work(200_000), effort.work(40_000))
+            let (times, fewer) = (effort.work(200_000), effort.work(10_000))
             return Case.Sides(
-                ours: { nanosecondsPerThread(2) { read.ours(times) } / Double(times) },
-                reference: { nanosecondsPerThread(2) { read.reference(fewer) } / Double(fewer) }
+                ours: { nanosecondsPerOperation(times, [read.ours, read.ours]) },
+                reference: { nanosecondsPerOperation(fewer, [read.reference, read.reference]) }
             )
         }
     }

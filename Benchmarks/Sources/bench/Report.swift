@@ -2,6 +2,7 @@
 
 import Foundation
 import Histogram
+import Judging
 
 /// What a run has found; the file that `--json` writes.
 struct Report: Encodable {
@@ -19,9 +20,9 @@ struct Report: Encodable {
         let reference: Double?
         let ratio: Double?
         let bound: Double?
-        let spread: [Double]
+        let spread: [Double]?
         let rounds: Int
-        let verdict: String
+        let verdict: Verdict
     }
 
     /// All rounds of one situation together, in nanoseconds from the moment when an operation was due.
@@ -46,13 +47,13 @@ struct Report: Encodable {
             Line(
                 name: $0.name,
                 unit: $0.unit.rawValue,
-                ours: $0.ours,
-                reference: $0.reference,
+                ours: $0.judgement.ours,
+                reference: $0.judgement.reference,
                 ratio: $0.ratio,
                 bound: $0.bound,
-                spread: [$0.spread.lowerBound, $0.spread.upperBound],
-                rounds: $0.rounds,
-                verdict: $0.verdict.rawValue
+                spread: $0.judgement.spread.map { [$0.lowerBound, $0.upperBound] },
+                rounds: $0.judgement.rounds,
+                verdict: $0.judgement.verdict
             )
         }
         self.latencies = latencies.map { Tail($0.name, $0.histogram) }

@@ -11,16 +11,16 @@ struct Table {
     var header: String { line("subject.operation.situation", Self.columns) }
 
     func line(_ outcome: Outcome) -> String {
-        let unit = outcome.unit.rawValue
+        let (judgement, unit) = (outcome.judgement, outcome.unit.rawValue)
         return line(
             outcome.name,
             [
-                decimal(outcome.ours) + " " + unit,
-                outcome.reference.map { decimal($0) + " " + unit } ?? "-",
+                decimal(judgement.ours) + " " + unit,
+                judgement.reference.map { decimal($0) + " " + unit } ?? "-",
                 outcome.ratio.map { decimal($0) } ?? "-",
                 outcome.bound.map { "<= " + decimal($0) + (outcome.ratio == nil ? " " + unit : "") } ?? "-",
-                decimal(outcome.spread.lowerBound) + ".." + decimal(outcome.spread.upperBound),
-                outcome.verdict.rawValue,
+                judgement.spread.map { decimal($0.lowerBound) + ".." + decimal($0.upperBound) } ?? "?",
+                judgement.verdict.rawValue,
             ]
         )
     }

@@ -2,19 +2,24 @@
 
 import CReference
 import Glibc
+import Judging
 import Synchronization
 
-/// Runs `body` on `count` threads at once and returns the mean of the nanoseconds each took.
+/// What an operation costs each of several threads that do so many at once, in nanoseconds; `bodies` has one for each thread.
 ///
-/// They begin together: the last to arrive at the start lets all go. On a machine that has something else to do as well they
-/// may run one after the other, and share nothing; such a run is tried again, a limited number of times. Returns NaN if
-/// that did not help.
-func nanosecondsPerThread(_ count: Int, _ body: @escaping @Sendable () -> Void) -> Double {
-    for _ in 0..<5 {
-        let together = Together(count, body)
-        if together.isUndisturbed { return together.nanosecondsPerThread }
+/// All begin together: the last to arrive at the start lets all go. The first that has done `times` ends it for all: threads that
+/// contend for a lock get on at different speeds, and the time in which one of them is alone is not of interest. What counts is the time of
+/// all, over what they have done in it. On a machine that has something else to do they may run one after the other, and share
+/// nothing; such a run is tried again, a limited number of times, and marked as disturbed if that did not help. The shorter it is, the
+/// likelier it is left alone: a few milliseconds are enough.
+func nanosecondsPerOperation(_ times: Int, _ bodies: [@Sendable (_ times: Int) -> Void]) -> Sample {
+    var last = Double.nan
+    for _ in 0..<8 {
+        let together = Together(times, bodies)
+        last = together.nanosecondsPerOperation
+        if together.isUndisturbed { return Sample(last) }
     }
-    return .nan
+    return Sample(last, isDisturbed: true)
 }
 
 /// One run of several threads.
@@ -24,26 +29,35 @@ private struct Together {
     struct Run {
         let begin: ContinuousClock.Instant
         let end: ContinuousClock.Instant
+        /// Operations.
+        let done: Int
         /// How often the system took the processor away.
         let preemptions: Int
     }
 
-    init(_ count: Int, _ body: @escaping @Sendable () -> Void) {
-        let start = StartingLine(count)
-        let threads = (0..<count).map { _ in
+    init(_ times: Int, _ bodies: [@Sendable (Int) -> Void]) {
+        let (start, finish) = (StartingLine(bodies.count), FinishLine())
+        // Several look at the finish line, and do not need to do so for each operation.
+        let portion = max(1, times / 100)
+        let threads = bodies.map { body in
             MeasuredThread {
                 start.wait()
                 let preemptions = creference_preemptions()
                 let begin = ContinuousClock.now
-                body()
-                return Run(begin: begin, end: .now, preemptions: creference_preemptions() - preemptions)
+                var done = 0
+                while done < times, !finish.isReached {
+                    body(portion)
+                    done += portion
+                }
+                finish.reach()
+                return Run(begin: begin, end: .now, done: done, preemptions: creference_preemptions() - preemptions)
             }
         }
         runs = threads.map { $0.join() }
     }
 
-    var nanosecondsPerThread: Double {
-        runs.map { ($0.end - $0.begin) / .nanoseconds(1) }.reduce(0, +) / Double(runs.count)
+    var nanosecondsPerOperation: Double {
+        runs.map { ($0.end - $0.begin) / .nanoseconds(1) }.reduce(0, +) / Double(runs.map(\.done).reduce(0, +))
     }
 
     /// The part of the time during which all ran.
@@ -53,6 +67,15 @@ private struct Together {
     }
 
     var isUndisturbed: Bool { overlap > 0.8 && runs.allSatisfy { $0.preemptions == 0 } }
+}
+
+private final class FinishLine: Sendable {
+    private let reached = Atomic<Bool>(false)
+
+    /// Relaxed: a portion more does no harm.
+    var isReached: Bool { reached.load(ordering: .relaxed) }
+
+    func reach() { reached.store(true, ordering: .relaxed) }
 }
 
 private final class StartingLine: Sendable {

@@ -2,7 +2,7 @@
 
 import CReference
 import ConcurrentObserve
-import Synchronization
+import Judging
 
 /// One registry with one observer, notified on two threads at once.
 ///
@@ -19,10 +19,10 @@ enum ThreadsSuite {
     ) { effort in
         let ours = TallyingRegistry()
         let reference = TallyingReference()
-        let events = effort.work(400_000)
+        let events = effort.work(200_000)
         return Case.Sides(
-            ours: { growth { ours.notify(events) } },
-            reference: { growth { reference.notify(events) } }
+            ours: { growth(events, ours.notify, ours.notify) },
+            reference: { growth(events, reference.notify, reference.notify) }
         )
     }
 
@@ -35,11 +35,10 @@ enum ThreadsSuite {
     ) { effort in
         let ours = (0..<2).map { _ in TallyingRegistry() }
         let reference = TallyingReference()
-        let events = effort.work(400_000)
-        let next = Turn()
+        let events = effort.work(200_000)
         return Case.Sides(
-            ours: { growth { ours[next.take() % 2].notify(events) } },
-            reference: { growth { reference.notify(events) } }
+            ours: { growth(events, ours[0].notify, ours[1].notify) },
+            reference: { growth(events, reference.notify, reference.notify) }
         )
     }
 
@@ -52,10 +51,10 @@ enum ThreadsSuite {
         let ours = TallyingRegistry()
         let list = MutexList()
         list.observe { event in creference_tally(event) }
-        let (events, fewer) = (effort.work(400_000), effort.work(100_000))
+        let (events, fewer) = (effort.work(200_000), effort.work(5_000))
         return Case.Sides(
-            ours: { growth { ours.notify(events) } },
-            reference: { growth { for event in 0..<fewer { list.notify(event) } } }
+            ours: { growth(events, ours.notify, ours.notify) },
+            reference: { growth(fewer, list.notifyRepeatedly, list.notifyRepeatedly) }
         )
     }
 
@@ -84,9 +83,15 @@ enum ThreadsSuite {
         )
     }
 
-    private static func growth(_ body: @escaping @Sendable () -> Void) -> Double {
-        let alone = nanosecondsPerThread(1, body)
-        return nanosecondsPerThread(2, body) / alone
+    /// How many times longer the operation of either thread takes beside the other one than alone.
+    private static func growth(
+        _ times: Int,
+        _ first: @escaping @Sendable (Int) -> Void,
+        _ second: @escaping @Sendable (Int) -> Void
+    ) -> Sample {
+        let alone = nanosecondsPerOperation(times, [first])
+        let together = nanosecondsPerOperation(times, [first, second])
+        return Sample(together.figure / alone.figure, isDisturbed: alone.isDisturbed || together.isDisturbed)
     }
 
     private static let versusMutex = Case(
@@ -98,12 +103,10 @@ enum ThreadsSuite {
         let ours = TallyingRegistry()
         let list = MutexList()
         list.observe { event in creference_tally(event) }
-        let (events, fewer) = (effort.work(400_000), effort.work(100_000))
+        let (events, fewer) = (effort.work(200_000), effort.work(5_000))
         return Case.Sides(
-            ours: { nanosecondsPerThread(2) { ours.notify(events) } / Double(events) },
-            reference: {
-                nanosecondsPerThread(2) { for event in 0..<fewer { list.notify(event) } } / Double(fewer)
-            }
+            ours: { nanosecondsPerOperation(events, [ours.notify, ours.notify]) },
+            reference: { nanosecondsPerOperation(fewer, [list.notifyRepeatedly, list.notifyRepeatedly]) }
         )
     }
 }
@@ -127,10 +130,8 @@ private final class TallyingReference: @unchecked Sendable {
     func notify(_ events: Int) { list.notify(events) }
 }
 
-/// Hands out numbers, one to each that asks.
-private final class Turn: Sendable {
-    private let next = Atomic<Int>(0)
-
-    /// Relaxed: who gets which does not matter.
-    func take() -> Int { next.add(1, ordering: .relaxed).oldValue }
+extension MutexList {
+    fileprivate func notifyRepeatedly(_ events: Int) {
+        for event in 0..<events { notify(event) }
+    }
 }

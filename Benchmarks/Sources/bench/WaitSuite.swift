@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Judging
 import ConcurrentObserve
 
 /// Waiting for the end of an observation.

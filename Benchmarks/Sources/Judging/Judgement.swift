@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What the rounds of one case come to.
+package struct Judgement {
+    /// What stands for our rounds; NaN if there is none.
+    package let ours: Double
+    package let reference: Double?
+    /// The ratio, or, in a case without a reference, the value.
+    package let figure: Double
+    /// The middle half of the rounds' figures; nil if there is none.
+    package let spread: ClosedRange<Double>?
+    /// Of how many rounds they are.
+    package let rounds: Int
+    package let verdict: Verdict
+
+    /// - Parameters:
+    ///   - summary: What stands for the rounds of each side.
+    ///   - bound: The most that the figure may be, if there is a bar.
+    package init(of rounds: Rounds, _ summary: Summary, bound: Double?) {
+        let shown = rounds.shown
+        let references = shown.compactMap(\.reference)
+        ours = summary.of(shown.map(\.ours))
+        reference = references.isEmpty ? nil : summary.of(references)
+        figure = reference.map { [ours] in ours / $0 } ?? ours
+        let figures = shown.map(\.figure)
+        spread = figures.isEmpty ? nil : figures.quantile(0.25)...figures.quantile(0.75)
+        self.rounds = shown.count
+        verdict =
+            if !rounds.isEnough {
+                bound == nil ? .disturbed : .notJudged
+            } else if let bound, let spread {
+                if max(figure, spread.upperBound) <= bound {
+                    .holds
+                } else if min(figure, spread.lowerBound) > bound {
+                    .fallsShort
+                } else {
+                    .notJudged
+                }
+            } else {
+                .noBar
+            }
+    }
+}

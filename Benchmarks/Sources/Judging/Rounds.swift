@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The rounds of one case, ours and the reference's measured in turn.
+package struct Rounds {
+    private var undisturbed: [Round] = []
+    private var disturbed: [Round] = []
+    private var isOursFirst = true
+
+    struct Round {
+        let ours: Double
+        let reference: Double?
+
+        /// Ours over the reference; without a reference, ours.
+        var figure: Double { reference.map { ours / $0 } ?? ours }
+    }
+
+    package init() {}
+
+    /// Fewer say nothing about how much they spread.
+    private static let least = 3
+
+    /// Whether those that were not disturbed suffice to judge by.
+    var isEnough: Bool { undisturbed.count >= Self.least }
+
+    /// Those that were not disturbed; if these do not suffice, all.
+    var shown: [Round] { isEnough ? undisturbed : undisturbed + disturbed }
+
+    /// Measures `count` rounds more. Each side goes first in every other round, so that a drift favours neither.
+    package mutating func run(_ count: Int, ours measureOurs: () -> Sample, reference measureReference: (() -> Sample)?)
+    {
+        for _ in 0..<count {
+            guard let measureReference else {
+                add(measureOurs(), nil)
+                continue
+            }
+            let early = isOursFirst ? measureOurs() : measureReference()
+            let late = isOursFirst ? measureReference() : measureOurs()
+            add(isOursFirst ? early : late, isOursFirst ? late : early)
+            isOursFirst.toggle()
+        }
+    }
+
+    private mutating func add(_ ours: Sample, _ reference: Sample?) {
+        let round = Round(ours: ours.figure, reference: reference?.figure)
+        if round.figure.isNaN { return }
+        if ours.isDisturbed || reference?.isDisturbed == true {
+            disturbed.append(round)
+        } else {
+            undisturbed.append(round)
+        }
+    }
+}
