@@ -17,6 +17,7 @@
 ///
 /// **No last update is lost.** A change is refused only because of another one whose setter had not returned when it was made. One that
 /// begins after all others have returned is later than what is agreed, and nothing that comes afterwards is older and applied.
+@usableFromInline
 internal final class Agreement: @unchecked Sendable {
     // Unchecked: both versions are guarded by `lock`.
 
@@ -27,15 +28,21 @@ internal final class Agreement: @unchecked Sendable {
     private var left: UInt64 = 0
     private var right: UInt64 = 0
 
+    @usableFromInline
+    init() {}
+
     /// Whether the right may not know this version of the left yet.
+    @usableFromInline
     func isNews(left version: UInt64) -> Bool { lock.withLock { left <= version } }
 
     /// Whether the left may not know this version of the right yet.
+    @usableFromInline
     func isNews(right version: UInt64) -> Bool {
         lock.withLock { right <= version } || mutant("a binding echoes")
     }
 
     /// Decides on a change of the left; the right is at `present`. Under the right's lock, with the change made if this is true.
+    @usableFromInline
     func apply(left version: UInt64, toRightAt present: UInt64) -> Bool {
         lock.withLock {
             guard left <= version else { return false }
@@ -46,6 +53,7 @@ internal final class Agreement: @unchecked Sendable {
     }
 
     /// Decides on a change of the right; the left is at `present`. Under the left's lock, with the change made if this is true.
+    @usableFromInline
     func apply(right version: UInt64, toLeftAt present: UInt64) -> Bool {
         lock.withLock {
             guard right <= version || mutant("a binding echoes") else { return false }
@@ -55,6 +63,7 @@ internal final class Agreement: @unchecked Sendable {
     }
 
     /// Agrees on two versions without a change: they are one change, which has come the other way round.
+    @usableFromInline
     func note(left version: UInt64, right other: UInt64) {
         lock.withLock { (left, right) = (max(left, version + 1), max(right, other + 1)) }
     }

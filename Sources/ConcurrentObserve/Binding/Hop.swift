@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One step of a change's way through bindings: the change that it has become, and how it came there.
+/// One step of a change's way through bindings: the change that arrived at a binding, and the one that this has made of it.
 ///
 /// Deliveries are inline, so that the whole way lies on one thread's stack. A binding that makes a change puts a hop beside it for as
 /// long as the change is announced; a binding that hears of a change looks whether that hop made it. If another change is told,
@@ -8,69 +8,67 @@
 ///
 /// A change passes each binding of its way at most once. That is why cycles end: a way is no longer than the number of bindings.
 internal final class Hop {
-    /// The property that was changed. It stays where it is for as long as it is being announced.
-    private let property: ObjectIdentifier
-    private let version: UInt64
+    fileprivate let origin: Arrival
+    fileprivate let edge: Edge
+    /// What the binding has made.
+    fileprivate let property: ObjectIdentifier
+    fileprivate let version: UInt64
 
-    /// The binding that made the change; nil where a way begins.
-    private let edge: ObjectIdentifier?
-    private let keepsValue: Bool
-    private let previous: Hop?
-
-    private init(
-        _ property: ObjectIdentifier,
-        _ version: UInt64,
-        edge: ObjectIdentifier?,
-        keepsValue: Bool,
-        previous: Hop?
-    ) {
-        (self.property, self.version, self.edge) = (property, version, edge)
-        (self.keepsValue, self.previous) = (keepsValue, previous)
+    fileprivate init(from origin: Arrival, through edge: Edge, to property: ObjectIdentifier, version: UInt64) {
+        (self.origin, self.edge, self.property, self.version) = (origin, edge, property, version)
     }
 }
 
 /// A binding, as hops know it.
-internal protocol Edge: AnyObject, Sendable {
+@usableFromInline
+internal struct Edge {
+    /// Compared, not followed.
+    fileprivate let binding: ObjectIdentifier
     /// Whether the value arrives as it was: there is no transform.
-    var keepsValue: Bool { get }
+    fileprivate let keepsValue: Bool
+
+    @usableFromInline
+    init(_ binding: AnyObject, keepsValue: Bool) {
+        (self.binding, self.keepsValue) = (ObjectIdentifier(binding), keepsValue)
+    }
 }
 
-// MARK: - Beginning and going on
+/// A change that a binding hears of, and how it came there.
+///
+/// What depends on the values' types is compiled where they are known; this is not, and is called.
+@usableFromInline
+internal struct Arrival {
+    /// The property that was changed. It stays where it is for as long as it is being announced.
+    private let property: ObjectIdentifier
+    private let version: UInt64
+    /// What has made the change; nil where a way begins.
+    private let hop: Hop?
 
-extension Hop {
-    /// Where a change of `property` that is being told on this thread comes from.
-    static func arriving<Value>(at property: ObjectIdentifier, with change: Change<Value>) -> Hop {
-        // An initial delivery is told to one observer alone, whoever has made the change.
-        if change.reason != .initial, let hop = ThreadRecord.passage as? Hop, hop.property == property,
-            hop.version == change.version
-        {
-            return hop
+    /// A change of `property` that is being told on this thread.
+    ///
+    /// - Parameter isInitial: It is told to one observer alone, whoever has made the change.
+    @usableFromInline
+    init(at property: ObjectIdentifier, version: UInt64, isInitial: Bool) {
+        (self.property, self.version) = (property, version)
+        if !isInitial, let hop = ThreadRecord.passage as? Hop, hop.property == property, hop.version == version {
+            self.hop = hop
+        } else {
+            hop = nil
         }
-        return Hop(property, change.version, edge: nil, keepsValue: true, previous: nil)
     }
 
     /// Runs `announcement` of the change that `edge` has made of this one.
-    func goOn<Value>(
-        through edge: any Edge,
-        to property: Observed<Value>,
-        version: UInt64,
-        _ announcement: () -> Void
-    ) {
-        let next = Hop(
-            ObjectIdentifier(property),
-            version,
-            edge: ObjectIdentifier(edge),
-            keepsValue: edge.keepsValue,
-            previous: self
-        )
-        ThreadRecord.withPassage(next, announcement)
+    @usableFromInline
+    func goOn(through edge: Edge, to property: ObjectIdentifier, version: UInt64, _ announcement: () -> Void) {
+        ThreadRecord.withPassage(Hop(from: self, through: edge, to: property, version: version), announcement)
     }
 }
 
 // MARK: - Deciding
 
-extension Hop {
+extension Arrival {
     /// What a binding may do with a change.
+    @usableFromInline
     enum Passage {
         /// Pass it on.
         case onward
@@ -84,19 +82,20 @@ extension Hop {
     /// Whether the change may pass `edge`.
     ///
     /// - Complexity: O(*n*) in the length of its way.
-    func passage(through edge: any Edge, to destination: ObjectIdentifier) -> Passage {
+    @usableFromInline
+    func passage(through edge: Edge, to destination: ObjectIdentifier) -> Passage {
         var (isSame, passes) = (edge.keepsValue, 0)
         var since: UInt64?
-        var hop = self
+        var arrival = self
         while true {
-            if since == nil, hop.property == destination {
-                if isSame { return .over(knownAs: hop.version) }
-                since = hop.version
+            if since == nil, arrival.property == destination {
+                if isSame { return .over(knownAs: arrival.version) }
+                since = arrival.version
             }
-            guard let made = hop.edge, let previous = hop.previous else { break }
-            if made == ObjectIdentifier(edge) { passes += 1 }
-            isSame = isSame && hop.keepsValue
-            hop = previous
+            guard let hop = arrival.hop else { break }
+            if hop.edge.binding == edge.binding { passes += 1 }
+            isSame = isSame && hop.edge.keepsValue
+            arrival = hop.origin
         }
         guard let since else { return .onward }
         return passes < (mutant("a change passes a binding twice") ? 2 : 1)
@@ -106,20 +105,22 @@ extension Hop {
 
 extension Observed {
     /// Sets the property for a binding if `condition` holds under its lock, and tells its observers. Under no lock. (P5)
-    ///
-    /// - Returns: Whether it was set.
-    @discardableResult
+    @inlinable
     internal func receive(
         _ value: Value,
-        through edge: any Edge,
-        from hop: Hop,
+        through edge: Edge,
+        from arrival: Arrival,
         if condition: (_ version: UInt64) -> Bool
-    ) -> Bool {
+    ) {
         inject("bind.passing")
-        guard let replaced = publish(value, if: condition) else { return false }
+        guard let replaced = publish(value, if: condition) else { return }
         inject("bind.published")
-        hop.goOn(through: edge, to: self, version: replaced.version) { announce(replaced, value) }
+        // Whoever registers from now on has a later version than this: there may be nobody who would look for a hop.
+        if observers.isPossiblyObserved {
+            arrival.goOn(through: edge, to: ObjectIdentifier(self), version: replaced.version) {
+                announce(replaced, value)
+            }
+        }
         replaced.retire()
-        return true
     }
 }

@@ -16,6 +16,7 @@ extension Observed {
     /// different values. To bind a property to itself does nothing.
     ///
     /// - Returns: The token that keeps the binding going.
+    @inlinable
     public func bind(to destination: Observed<Value>) -> ObservationToken {
         bind(to: destination, OneWayBinding(from: self, keepsValue: true) { $0 })
     }
@@ -28,6 +29,7 @@ extension Observed {
     ///   - destination: What is set.
     ///   - transform: Called as callbacks are: under no lock, on several threads at once. Its result is not used if a later
     ///     change has arrived before it.
+    @inlinable
     public func bind<Other>(
         to destination: Observed<Other>,
         transform: @escaping @Sendable (Value) -> Other
@@ -35,7 +37,8 @@ extension Observed {
         bind(to: destination, OneWayBinding(from: self, keepsValue: false, transform))
     }
 
-    private func bind<Other>(
+    @inlinable
+    internal func bind<Other>(
         to destination: Observed<Other>,
         _ binding: OneWayBinding<Value, Other>
     ) -> ObservationToken {
@@ -65,6 +68,7 @@ extension Observed {
     /// token, which speaks for both directions. For cycles see `bind(to:)`. To bind a property to itself does nothing.
     ///
     /// - Returns: The token that keeps the binding going.
+    @inlinable
     public func bindBidirectionally(with other: Observed<Value>) -> ObservationToken {
         TwoWayBinding(self, other, keepsValue: true, forward: { $0 }, backward: { $0 }).start(self, other)
     }
@@ -76,6 +80,7 @@ extension Observed {
     ///   - forward: Makes the other side's value of this side's. Called as callbacks are: under no lock, on several threads at once.
     ///   - backward: Makes this side's value of the other side's; the reverse of `forward`, or what was set on one side may differ
     ///     from what the other side would make of it.
+    @inlinable
     public func bindBidirectionally<Other>(
         with other: Observed<Other>,
         forward: @escaping @Sendable (Value) -> Other,

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
+public import Synchronization
 
 /// What the closure of a one-way binding keeps: which change of the source has arrived, and how values are made.
 ///
 /// Changes of the source arrive on the threads that made them, and overtake each other. A change is applied if it is later than every
 /// one before it, and this is decided under the lock that the destination's changes take: the binding's changes follow each
 /// other there as the source's versions do. So the last to be applied is the source's last. (P3)
-internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Edge {
+@usableFromInline
+internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sendable {
     /// The source, which the observation outlives by nothing. Compared, not followed.
-    private let source: ObjectIdentifier
-    private let transform: @Sendable (Source) -> Destination
-    let keepsValue: Bool
+    @usableFromInline let source: ObjectIdentifier
+    @usableFromInline let transform: @Sendable (Source) -> Destination
+    @usableFromInline let keepsValue: Bool
 
     /// One more than the latest version that has arrived; 0 before the first.
-    private let arrived = Atomic<UInt64>(0)
+    @usableFromInline let arrived: Atomic<UInt64>
 
+    @inlinable
     init(
         from source: Observed<Source>,
         keepsValue: Bool,
@@ -24,30 +26,33 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Edg
         self.source = ObjectIdentifier(source)
         self.keepsValue = keepsValue
         self.transform = transform
+        arrived = Atomic(0)
     }
 
     /// Passes a change of the source on to the destination. Any threads at once; waits for nobody but who is changing the destination.
+    @inlinable
     func pass(_ change: Change<Source>, to destination: Observed<Destination>) {
         // None at the end of the source.
         guard case .some(let value) = change.new else { return }
         let version = change.version
         // Relaxed: a short cut; `arrive` decides.
         if arrived.load(ordering: .relaxed) > version, !mutant("a binding applies an older change") { return }
-        let hop = Hop.arriving(at: source, with: change)
-        switch hop.passage(through: self, to: ObjectIdentifier(destination)) {
+        let arrival = Arrival(at: source, version: version, isInitial: change.reason == .initial)
+        let edge = Edge(self, keepsValue: keepsValue)
+        switch arrival.passage(through: edge, to: ObjectIdentifier(destination)) {
         case .over:
             arrive(version)
         case .onward:
             let early = mutant("a binding decides outside the lock") ? arrive(version) : nil
-            destination.receive(transform(value), through: self, from: hop) { _ in early ?? arrive(version) }
+            destination.receive(transform(value), through: edge, from: arrival) { _ in early ?? arrive(version) }
         case .around(let since):
-            destination.receive(transform(value), through: self, from: hop) { arrive(version) && $0 == since }
+            destination.receive(transform(value), through: edge, from: arrival) { arrive(version) && $0 == since }
         }
     }
 
     /// Notes that a version has arrived. Whether it is later than all before.
-    @discardableResult
-    private func arrive(_ version: UInt64) -> Bool {
+    @inlinable @discardableResult
+    func arrive(_ version: UInt64) -> Bool {
         // Relaxed: the destination's lock orders those that set it.
         arrived.max(version + 1, ordering: .relaxed).oldValue <= version || mutant("a binding applies an older change")
     }

@@ -4,17 +4,19 @@
 ///
 /// One observation of the left carries the token; another, of the right, brings the way back. It runs as a visit of the first,
 /// so that the token's `cancel` and `cancelAndWait` speak for both. (P8, P9)
-internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Edge {
-    private weak let left: Observed<Left>?
-    private weak let right: Observed<Right>?
+@usableFromInline
+internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
+    @usableFromInline weak let left: Observed<Left>?
+    @usableFromInline weak let right: Observed<Right>?
     /// The left's, while it is being announced. Compared, not followed.
-    private let leftSide: ObjectIdentifier
-    private let rightSide: ObjectIdentifier
-    private let forward: @Sendable (Left) -> Right
-    private let backward: @Sendable (Right) -> Left
-    let keepsValue: Bool
-    private let agreement = Agreement()
+    @usableFromInline let leftSide: ObjectIdentifier
+    @usableFromInline let rightSide: ObjectIdentifier
+    @usableFromInline let forward: @Sendable (Left) -> Right
+    @usableFromInline let backward: @Sendable (Right) -> Left
+    @usableFromInline let keepsValue: Bool
+    @usableFromInline let agreement: Agreement
 
+    @inlinable
     init(
         _ left: Observed<Left>,
         _ right: Observed<Right>,
@@ -25,9 +27,11 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Edge {
         (self.left, self.right) = (left, right)
         (leftSide, rightSide) = (ObjectIdentifier(left), ObjectIdentifier(right))
         (self.forward, self.backward, self.keepsValue) = (forward, backward, keepsValue)
+        agreement = Agreement()
     }
 
     /// Starts both directions; the right takes the left's value before this returns.
+    @inlinable
     func start(_ left: Observed<Left>, _ right: Observed<Right>) -> ObservationToken {
         let observer = left.makeObserver(.new)
         let wayBack = right.observe(options: .new) { [weak self] (change: Change<Right>) in
@@ -54,21 +58,23 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Edge {
 
 extension TwoWayBinding {
     /// Passes a change of the left on to the right.
-    private func passForward(_ change: Change<Left>) {
+    @inlinable
+    func passForward(_ change: Change<Left>) {
         // None at the end of the left.
         guard case .some(let value) = change.new else { return }
         let version = change.version
         guard agreement.isNews(left: version), let right else { return }
-        let hop = Hop.arriving(at: leftSide, with: change)
-        switch hop.passage(through: self, to: rightSide) {
+        let arrival = Arrival(at: leftSide, version: version, isInitial: change.reason == .initial)
+        let edge = Edge(self, keepsValue: keepsValue)
+        switch arrival.passage(through: edge, to: rightSide) {
         case .over(let known):
             agreement.note(left: version, right: known)
         case .onward:
-            right.receive(forward(value), through: self, from: hop) { [agreement] present in
+            right.receive(forward(value), through: edge, from: arrival) { [agreement] present in
                 agreement.apply(left: version, toRightAt: present)
             }
         case .around(let since):
-            right.receive(forward(value), through: self, from: hop) { [agreement] present in
+            right.receive(forward(value), through: edge, from: arrival) { [agreement] present in
                 if present == since { return agreement.apply(left: version, toRightAt: present) }
                 agreement.note(left: version, right: since)
                 return false
@@ -77,21 +83,23 @@ extension TwoWayBinding {
     }
 
     /// Passes a change of the right on to the left.
-    private func passBackward(_ change: Change<Right>) {
+    @inlinable
+    func passBackward(_ change: Change<Right>) {
         guard case .some(let value) = change.new, agreement.isNews(right: change.version), let left else { return }
         let version = change.version
-        let hop = Hop.arriving(at: rightSide, with: change)
-        switch hop.passage(through: self, to: leftSide) {
+        let arrival = Arrival(at: rightSide, version: version, isInitial: change.reason == .initial)
+        let edge = Edge(self, keepsValue: keepsValue)
+        switch arrival.passage(through: edge, to: leftSide) {
         case .over(let known) where !mutant("a binding echoes"):
             agreement.note(left: known, right: version)
         case .around(let since):
-            left.receive(backward(value), through: self, from: hop) { [agreement] present in
+            left.receive(backward(value), through: edge, from: arrival) { [agreement] present in
                 if present == since { return agreement.apply(right: version, toLeftAt: present) }
                 agreement.note(left: since, right: version)
                 return false
             }
         default:
-            left.receive(backward(value), through: self, from: hop) { [agreement] present in
+            left.receive(backward(value), through: edge, from: arrival) { [agreement] present in
                 agreement.apply(right: version, toLeftAt: present)
             }
         }

@@ -73,6 +73,7 @@ extension Observed {
     /// - Parameter condition: Called with the present version under the lock that all changes take, so that nothing comes between its
     ///   answer and the change. No user code. (P5)
     /// - Returns: What was replaced, or nil if the condition did not hold.
+    @inlinable
     internal func publish(
         _ newValue: Value,
         if condition: (_ version: UInt64) -> Bool
