@@ -8,7 +8,7 @@ set xlabel "observers"
 set ylabel "nanoseconds"
 set format x "10^{%L}"
 set format y "10^{%L}"
-set key left top
+set key outside right top
 set grid
 set datafile separator "\t"
 set datafile missing "NaN"

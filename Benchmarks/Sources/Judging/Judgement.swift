@@ -11,6 +11,8 @@ package struct Judgement {
     package let spread: ClosedRange<Double>?
     /// Of how many rounds they are.
     package let rounds: Int
+    /// Whether too few rounds were left undisturbed to judge by, so that these are all.
+    package let isDisturbed: Bool
     package let verdict: Verdict
 
     /// - Parameters:
@@ -25,8 +27,9 @@ package struct Judgement {
         let figures = shown.map(\.figure)
         spread = figures.isEmpty ? nil : figures.quantile(0.25)...figures.quantile(0.75)
         self.rounds = shown.count
+        isDisturbed = !rounds.isEnough
         verdict =
-            if !rounds.isEnough {
+            if isDisturbed {
                 bound == nil ? .disturbed : .notJudged
             } else if let bound, let spread {
                 if max(figure, spread.upperBound) <= bound {

@@ -59,6 +59,6 @@ enum PlotData {
 }
 
 extension Report {
-    /// The line of a case, if it was measured.
-    fileprivate func outcome(_ name: String) -> Line? { outcomes.first { $0.name == name } }
+    /// The line of a case, if it was measured, and not disturbed in every round: a plot does not show that.
+    fileprivate func outcome(_ name: String) -> Line? { outcomes.first { $0.name == name && !$0.isDisturbed } }
 }

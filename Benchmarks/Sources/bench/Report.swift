@@ -22,6 +22,7 @@ struct Report: Encodable {
         let bound: Double?
         let spread: [Double]?
         let rounds: Int
+        let isDisturbed: Bool
         let verdict: Verdict
     }
 
@@ -53,6 +54,7 @@ struct Report: Encodable {
                 bound: $0.bound,
                 spread: $0.judgement.spread.map { [$0.lowerBound, $0.upperBound] },
                 rounds: $0.judgement.rounds,
+                isDisturbed: $0.judgement.isDisturbed,
                 verdict: $0.judgement.verdict
             )
         }

@@ -70,7 +70,7 @@ struct JudgementTests {
     func disturbed() {
         let judgement = judge([0.1, 9, 0.1, 9, 0.1, 9, 9], disturbed: [1, 3, 5, 6], bound: 0.5)
         #expect(judgement.verdict == .holds)
-        #expect(judgement.rounds == 3)
+        #expect(judgement.rounds == 3 && !judgement.isDisturbed)
         #expect(judge([9, 0.1, 9, 0.1, 9, 0.1, 0.1], disturbed: [1, 3, 5, 6], bound: 0.5).verdict == .fallsShort)
     }
 
@@ -78,7 +78,7 @@ struct JudgementTests {
     func tooFew() {
         let judgement = judge([0.1, 0.2, 0.3, 0.4], disturbed: [0, 3], bound: 0.5)
         #expect(judgement.verdict == .notJudged)
-        #expect(judgement.rounds == 4)
+        #expect(judgement.rounds == 4 && judgement.isDisturbed)
         #expect(abs(judgement.figure - 0.25) < 1e-9)
         #expect(judgement.spread?.contains(0.25) == true)
     }
