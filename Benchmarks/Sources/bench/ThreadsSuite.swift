@@ -16,10 +16,10 @@ enum ThreadsSuite {
         unit: .growth,
         bar: .growthOnTwoThreads,
         summary: .median
-    ) { effort in
+    ) { _ in
         let ours = TallyingRegistry()
         let reference = TallyingReference()
-        let events = effort.work(200_000)
+        let events = 200_000
         return Case.Sides(
             ours: { growth(events, ours.notify, ours.notify) },
             reference: { growth(events, reference.notify, reference.notify) }
@@ -32,10 +32,10 @@ enum ThreadsSuite {
         unit: .growth,
         bar: .growthOnTwoThreads,
         summary: .median
-    ) { effort in
+    ) { _ in
         let ours = (0..<2).map { _ in TallyingRegistry() }
         let reference = TallyingReference()
-        let events = effort.work(200_000)
+        let events = 200_000
         return Case.Sides(
             ours: { growth(events, ours[0].notify, ours[1].notify) },
             reference: { growth(events, reference.notify, reference.notify) }
@@ -47,11 +47,11 @@ enum ThreadsSuite {
         unit: .growth,
         bar: .none,
         summary: .median
-    ) { effort in
+    ) { _ in
         let ours = TallyingRegistry()
         let list = MutexList()
         list.observe { event in creference_tally(event) }
-        let (events, fewer) = (effort.work(200_000), effort.work(5_000))
+        let (events, fewer) = (200_000, 5_000)
         return Case.Sides(
             ours: { growth(events, ours.notify, ours.notify) },
             reference: { growth(fewer, list.notifyRepeatedly, list.notifyRepeatedly) }
@@ -99,11 +99,11 @@ enum ThreadsSuite {
         unit: .nanoseconds,
         bar: .mutexOnTwoThreads,
         summary: .median
-    ) { effort in
+    ) { _ in
         let ours = TallyingRegistry()
         let list = MutexList()
         list.observe { event in creference_tally(event) }
-        let (events, fewer) = (effort.work(200_000), effort.work(5_000))
+        let (events, fewer) = (200_000, 5_000)
         return Case.Sides(
             ours: { nanosecondsPerOperation(events, [ours.notify, ours.notify]) },
             reference: { nanosecondsPerOperation(fewer, [list.notifyRepeatedly, list.notifyRepeatedly]) }
