@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Counts the instructions and the allocations of the operations that must be fast, one by one, and holds them against bounds: a gate that a
-# busy machine does not disturb, as times would. Instructions are callgrind's, of the thread that runs the operation, as the release build
-# of Benchmarks executes them; allocations are the calls of the C library's allocator on all threads. The bounds are in
+# busy machine does not disturb, as times would. Instructions are callgrind's, as the release build of Benchmarks executes them; allocations are
+# the calls of the C library's allocator; both of the thread that runs the operation. The bounds are in
 # Benchmarks/Sources/bench/CountedOperation.swift.
 #
 # usage: Scripts/check-counts.sh [--self-test]

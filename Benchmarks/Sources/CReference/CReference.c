@@ -129,8 +129,10 @@ extern void *__libc_memalign(size_t, size_t);
 
 static bool counts;
 static long counted;
+static _Thread_local long counted_here;
 
 static inline void count_allocation(void) {
+    counted_here++;
     if (__atomic_load_n(&counts, __ATOMIC_RELAXED)) __atomic_fetch_add(&counted, 1, __ATOMIC_RELAXED);
 }
 
@@ -171,6 +173,8 @@ long creference_end_counting_allocations(void) {
     __atomic_store_n(&counts, false, __ATOMIC_RELAXED);
     return __atomic_load_n(&counted, __ATOMIC_RELAXED);
 }
+
+long creference_thread_allocations(void) { return counted_here; }
 
 // MARK: Instructions
 

@@ -41,11 +41,10 @@ struct Count: ParsableCommand {
                 body(operation.times)
                 if let plant, let most = operation.most { plant.spend(most, operation.times) }
             }
-            let calls = allocations {
-                counted.run()
-                // What the operations leave to the library's threads counts as theirs.
-                ConcurrentObserveDiagnostics.drain()
-            }
+            let before = creference_thread_allocations()
+            counted.run()
+            let calls = creference_thread_allocations() - before
+            ConcurrentObserveDiagnostics.drain()
             let bounds = operation.most.map { "\($0.instructions)\t\($0.allocations)" } ?? "-\t-"
             print("\(operation.name)\t\(operation.times)\t\(calls)\t\(bounds)")
         }

@@ -14,10 +14,10 @@ struct CountedOperation: Sendable {
     let prepare: @Sendable () -> (_ times: Int) -> Void
 
     /// What one operation may take at most: a fifth to a quarter more than it took when the bound was set, with the toolchain of then.
+    ///
+    /// On the thread that runs it: what the library's threads do meanwhile is not the same in any two runs.
     struct Most: Sendable {
-        /// On the thread that runs it.
         let instructions: Int
-        /// On all threads.
         let allocations: Double
     }
 

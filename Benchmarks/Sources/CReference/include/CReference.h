@@ -95,6 +95,9 @@ long creference_begin_counting_allocations(void);
 /// Ends it. Returns how many have been counted.
 long creference_end_counting_allocations(void);
 
+/// How often the calling thread has called malloc and its kin.
+long creference_thread_allocations(void);
+
 /// Calls `body` with `context`. Callgrind counts what is executed in here (see Scripts/check-counts.sh).
 void creference_counted(void (*_Nonnull body)(void *_Nonnull context), void *_Nonnull context);
 
