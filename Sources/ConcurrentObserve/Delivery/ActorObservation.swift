@@ -43,6 +43,7 @@ internal final class ActorObservation<Target: Actor, Event: Sendable>: OrderedOb
             if !mutant("an actor's death goes unnoticed") { ownerIsGone() }
             return true
         }
+        if mutant("a hop does not reach its actor") { return withoutIsolation(deliver)(self, target) }
         return await run(on: target)
     }
 

@@ -40,3 +40,11 @@ internal func withoutIsolation<Event>(
     // `MainActor.assumeIsolated`; `IsolationObservation` calls it on its own actor only.
     unsafe unsafeBitCast(body, to: (@Sendable (Event) -> Void).self)
 }
+
+/// The same of a delivery, for a seeded bug: whoever calls it is not there.
+internal func withoutIsolation<Observation, Target: Actor>(
+    _ deliver: @escaping @Sendable (Observation, isolated Target) -> Bool
+) -> @Sendable (Observation, Target) -> Bool {
+    // Safe: as above, but that the compiler's demand is not met.
+    unsafe unsafeBitCast(deliver, to: (@Sendable (Observation, Target) -> Bool).self)
+}

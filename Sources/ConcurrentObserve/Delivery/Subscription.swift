@@ -150,6 +150,7 @@ extension Subscription {
     func next(isolation: isolated (any Actor)? = #isolation) async -> Event? {
         // Where there are many, most often without suspending.
         if Task.isCancelled { cancel() }
+        if mutant("an iterator leaves its actor") { await Task.yield() }
         if let event = takeAtOnce() { return event }
         return await withTaskCancellationHandler {
             // Named: a closure that does not mention the isolation of its function leaves the actor.

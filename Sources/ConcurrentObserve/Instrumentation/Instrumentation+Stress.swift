@@ -18,7 +18,7 @@ public enum Instrumentation {
         "end.locked", "end.unlinked", "end.retire",
         "wait.barrier", "wait.scan", "wait.destroy",
         "reclaim.taken", "reclaim.barrier", "reclaim.scan", "reclaim.free",
-        "destroy.item", "record.exit",
+        "destroy.item", "finish.mark", "record.exit",
         "read.word", "read.copied", "read.box", "lend.loaded", "publish.word",
         "set.locked", "set.published", "modify.body", "compare.equal",
         "path.turn", "path.rewire", "path.cut",

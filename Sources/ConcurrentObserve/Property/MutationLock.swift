@@ -40,6 +40,14 @@ extension MutationLock {
         lock.unlock()
     }
 
+    /// Whether somebody holds it: for a seeded bug.
+    @usableFromInline
+    var isHeld: Bool {
+        guard lock.tryLock() else { return true }
+        lock.unlock()
+        return false
+    }
+
     /// Takes the lock for the body of a `modify`, and marks the thread as inside a callback.
     @usableFromInline
     borrowing func acquireForBody() {
@@ -49,6 +57,7 @@ extension MutationLock {
         unsafe record.pointee.userCode += 1
         // Release: pairs with the acquire in withLockAtGate(_:), whose caller then sees all earlier changes.
         modifier.store(UInt(bitPattern: record), ordering: .releasing)
+        if mutant("a body runs outside the lock") { lock.unlock() }
     }
 
     /// The body has returned; the lock is still held.
@@ -56,6 +65,7 @@ extension MutationLock {
     borrowing func leaveBody() {
         // Safe: records are never freed.
         unsafe ThreadRecord.current.pointee.userCode -= 1
+        if mutant("a body runs outside the lock") { lock.lock() }
         // Relaxed: `bodyLock` orders it.
         if mutant("a body does not wait for registrations") {
             modifier.store(0, ordering: .relaxed)

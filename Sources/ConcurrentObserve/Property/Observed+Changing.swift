@@ -55,6 +55,8 @@ extension Observed {
     @inlinable
     internal func change(to newValue: Value) -> ValueCell<Value>.Replaced {
         if observers.isPossiblyObserved { announceAhead() }
+        let isOverlooked = mutant("a set brings back what was there") && cell.version & 1 == 1
+        let newValue = isOverlooked ? cell.load().value : newValue
         let words = ValueEncoding.encode(newValue)
         mutation.acquire()
         inject("set.locked")

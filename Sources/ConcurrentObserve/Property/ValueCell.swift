@@ -32,7 +32,10 @@ extension ValueCell {
     @inlinable @inline(__always)
     borrowing func copy() -> Value {
         if !Encoding.isAlwaysBoxed {
-            let words = latch.load(firstOnly: Encoding.needsOneWord).words
+            let words =
+                mutant("a read takes the other slot")
+                ? latch.words(of: version &+ 1, firstOnly: Encoding.needsOneWord)
+                : latch.load(firstOnly: Encoding.needsOneWord).words
             // Nil takes the longer way: one test is faster than two.
             if Encoding.isAlwaysInline || _fastPath(words.second != 0) { return Encoding.decode(words) }
         }

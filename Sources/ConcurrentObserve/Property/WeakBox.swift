@@ -28,12 +28,21 @@ extension WeakBox {
                 "ConcurrentObserve: the lifetime of a weak property's referent is not stored in it. Write `let lifetime = ReferentLifetime()` in its class."
             )
         }
+        if mutant("a dying referent is read") {
+            // Nobody asks for the version of an observer of a registry.
+            observer.since = UInt64(UInt(bitPattern: ObjectIdentifier(referent)))
+        }
         if mutant("a weak property keeps its referent") {
             observer.setCallback(Callback<Void> { withExtendedLifetime(referent) { body(observer) } })
         } else {
             observer.setCallback(Callback<Void> { body(observer) })
         }
         observer.register()
+    }
+
+    /// The referent, dying or not: for a seeded bug.
+    var unguarded: Referent? {
+        watch.map { WeakReference.unguarded(at: $0.observer.since) }
     }
 
     /// Whether `observer` observes this box's referent on its behalf.

@@ -50,7 +50,7 @@ extension WeakObserved {
     ///
     /// - Complexity: Reading: O(1). Setting: O(*n*) in the observers.
     public var value: Referent? {
-        get { storage.withValue { $0.referent } }
+        get { storage.withValue { mutant("a dying referent is read") ? $0.unguarded : $0.referent } }
         set { _ = replace(by: newValue) }
     }
 
@@ -77,6 +77,10 @@ extension WeakObserved {
 
     /// Makes the change and calls the observers; returns what was replaced, which is not watched any more.
     private func replace(by referent: Referent?) -> WeakBox<Referent> {
+        if mutant("a repeated setting is swallowed") {
+            let present = storage.snapshot().value
+            if present.referent === referent { return present }
+        }
         let box = WeakBox(referent)
         watch(referent, for: box)
         inject("weak.watched")

@@ -22,6 +22,7 @@ extension Callback {
     ) -> Callback {
         let handle = ObservationHandle(observer)
         return Callback { event in
+            if mutant("an owner is called when it is dead") { return reference.withUnguarded { body($0, event) } }
             guard let owner = reference.object else { return handle.endWithOwner() }
             // Safe: the reference was made from an `Owner`.
             unsafe body(unsafeDowncast(owner, to: Owner.self), event)

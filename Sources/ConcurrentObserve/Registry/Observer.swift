@@ -215,6 +215,11 @@ extension Observer {
         return false
     }
 
+    /// Notes who registers, where the observer of a registry has room for a version that it does not need: for a seeded bug.
+    ///
+    /// Safe: the address alone.
+    func noteThread() { since = unsafe UInt64(UInt(bitPattern: ThreadRecord.current)) }
+
     /// Whether the closure is destroyed.
     var isFinished: Bool {
         // Acquire: pairs with the release in finish(); the destruction happens before.
@@ -254,10 +259,21 @@ extension Observer {
             destroyCallback()
         }
         if mutant("closure is destroyed twice") { destroyCallback() }
+        // Nobody frees it.
+        if mutant("an end leaves memory behind") {
+            unsafe UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: MemoryLayout<UInt>.alignment)
+                .initializeMemory(as: UInt.self, repeating: UInt(address), count: 512)
+        }
+        var early: UInt32?
+        if mutant("a late listener is overlooked") {
+            // Relaxed: the bug is that these are two steps.
+            early = state.load(ordering: .relaxed)
+            inject("finish.mark")
+        }
         // Acquire and release: pairs with the acquire in isFinished, and with its like in whenFinished: of the two, the later one sees
         // the other's bit. Without the source's lock, which churn on the source's threads would make a hot one.
         let before = state.bitwiseOr(ObserverState.finished, ordering: .acquiringAndReleasing).oldValue
-        guard before & ObserverState.hasListeners != 0 else { return }
+        guard (early ?? before) & ObserverState.hasListeners != 0 else { return }
         let end = ObservationEnd(rawValue: before >> ObserverState.endShift)!
         let listeners = core.lock.withLock { () -> [OnEnd] in
             let listeners = extras?.onEnd ?? []
@@ -340,12 +356,26 @@ internal final class WeakReference: Sendable {
     @usableFromInline weak let object: (any AnyObject & Sendable)?
 
     /// Which object it is, or was: to compare without holding it.
-    let identity: ObjectIdentifier
+    @usableFromInline let identity: ObjectIdentifier
 
     @usableFromInline
     init(_ object: any AnyObject & Sendable) {
         self.object = object
         identity = ObjectIdentifier(object)
+    }
+
+    // For seeded bugs. Wrong, both, and meant to be: nothing keeps the object.
+
+    /// Lends the object, dead or not.
+    @inlinable
+    func withUnguarded<Object: AnyObject>(_ body: (Object) -> Void) {
+        unsafe Unmanaged<Object>.fromOpaque(UnsafeRawPointer(bitPattern: UInt(bitPattern: identity))!)
+            ._withUnsafeGuaranteedRef(body)
+    }
+
+    /// The object at an address, dead or not.
+    static func unguarded<Object: AnyObject>(at address: UInt64) -> Object {
+        unsafe Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: UInt(address))!).takeUnretainedValue()
     }
 
     var isDead: Bool {

@@ -100,6 +100,7 @@ extension ObserverRegistry {
             _ = LibraryThread.start(named: "mutant") { registry.observers.core().append(observer) }
             return ObservationToken(observer)
         }
+        if mutant("an observer hears its own thread alone") { observer.noteThread() }
         observer.register()
         return ObservationToken(observer)
     }

@@ -17,6 +17,7 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant("observe returns before publishing", "register-notify-cancel", "P1.exactly-once"),
         ExplorerMutant("append publishes the count first", "register-notify-cancel", "crash"),
         ExplorerMutant("compaction loses an entry", "append-compact-walk", "P1.exactly-once"),
+        ExplorerMutant("a table is taken away before the next is there", "append-compact-walk", "P1.exactly-once"),
         // The end of one
         ExplorerMutant("mark is not tested", "wait-notify", "P14.not-while-called"),
         ExplorerMutant("mark is tested before current is stored", "wait-notify", "P14.not-while-called"),
@@ -44,6 +45,7 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant("source death leaks the closures", "death-cancel", "P14.destroyed-once"),
         ExplorerMutant("token stays active after source death", "death-cancel", "P12.inactive", "crash"),
         ExplorerMutant("end is told twice", "death-cancel", "P12.end-once"),
+        ExplorerMutant("a late listener is overlooked", "cancel-listen", "P12.end-once"),
         // Properties
         ExplorerMutant("a version is handed out outside the lock", "set-set-observe", "P1.every-change-once"),
         ExplorerMutant(

@@ -91,49 +91,58 @@ extension LibraryProgram {
     }
 
     /// A table of which most is dead: the next end makes the reclaimer replace it. (P1, P14)
-    static let appendCompactWalk = inWorld(
+    static let appendCompactWalk = amongTheDead(
         "append-compact-walk",
         "a registration, against the cancellation after which the table is compacted, against a notification",
-        [["observe Z"], ["cancel X"], ["notify"]]
-    ) { world in
-        let source = world.makeSource()
-        let observation = Deferred<World.Observation>()
-        return Program.Instance(
-            setUp: {
-                let dead = (1...7).map { world.observe(source, "dead \($0)") }
-                world.observe(source, "V")
-                world.observe(source, "W")
-                observation.fill(world.observe(source, "X"))
-                for dead in dead { world.cancel(dead) }
-            },
-            threads: [
-                [{ world.observe(source, "Z") }],
-                [{ world.cancel(observation.content) }],
-                [{ world.notify(source) }],
-            ],
-            rest: world.rest
-        )
-    }
+        dead: 7,
+        live: "V",
+        "W",
+        "X"
+    )
 
     /// A full table: the next registration copies it. (P1)
-    static let growWalk = inWorld(
+    static let growWalk = amongTheDead(
         "grow-walk",
         "the registration for which the table grows, against a cancellation, against a notification",
-        [["observe Z"], ["cancel X"], ["notify"]]
+        dead: 6,
+        live: "W",
+        "X"
+    )
+
+    /// A registration, a cancellation and a notification meet in a table that holds so many dead entries, and then these observers.
+    private static func amongTheDead(_ name: String, _ summary: String, dead count: Int, live: String...) -> Self {
+        inWorld(name, summary, [["observe Z"], ["cancel X"], ["notify"]]) { world in
+            let source = world.makeSource()
+            let last = Deferred<World.Observation>()
+            return Program.Instance(
+                setUp: {
+                    let dead = (1...count).map { world.observe(source, "dead \($0)") }
+                    for name in live { last.fill(world.observe(source, name)) }
+                    for dead in dead { world.cancel(dead) }
+                },
+                threads: [
+                    [{ world.observe(source, "Z") }],
+                    [{ world.cancel(last.content) }],
+                    [{ world.notify(source) }],
+                ],
+                rest: world.rest
+            )
+        }
+    }
+
+    /// Who comes late hears of the end, too, and once. (P12)
+    static let cancelListen = inWorld(
+        "cancel-listen",
+        "a cancellation against somebody who asks to be told of the end",
+        [["cancel X"], ["listen to X"]]
     ) { world in
         let source = world.makeSource()
         let observation = Deferred<World.Observation>()
         return Program.Instance(
-            setUp: {
-                let dead = (1...6).map { world.observe(source, "dead \($0)") }
-                world.observe(source, "W")
-                observation.fill(world.observe(source, "X"))
-                for dead in dead { world.cancel(dead) }
-            },
+            setUp: { observation.fill(world.observe(source, "X", listens: false)) },
             threads: [
-                [{ world.observe(source, "Z") }],
                 [{ world.cancel(observation.content) }],
-                [{ world.notify(source) }],
+                [{ world.listen(observation.content) }],
             ],
             rest: world.rest
         )

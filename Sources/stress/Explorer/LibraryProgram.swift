@@ -16,6 +16,7 @@ struct LibraryProgram: Sendable {
 
     static let all: [LibraryProgram] = [
         registerNotifyCancel, waitNotify, waitNested, mutualCancel, appendCompactWalk, growWalk, deathCancel,
+        cancelListen,
         setSetObserve, modifyObserve, compareExchange, readSet, lendSet, tornRead, propertyDeathCancel,
         serialSetSet, bindSetSet, bindBothWays, pathRewireSet, serialPathRewireSet, pathRewireRewire, pathDeathSet,
         pathDeathAhead, weakDeathSet,

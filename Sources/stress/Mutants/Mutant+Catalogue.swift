@@ -372,6 +372,40 @@ extension Mutant {
         Mutant("a property's end is told twice", "path-death", [.invariant("P12.path-end-once")]),
         Mutant("an exchange returns what it has put", "compare-exchange", [.invariant("P2.each-value-once")]),
         Mutant("a delivery is dropped", "forking", [.invariant("P18.child-hears")]),
+        Mutant(
+            "an observer hears its own thread alone",
+            "registration-churn",
+            [.invariant("P1.announced-observer-hears")]
+        ),
+        Mutant("a long walk ends early", "notification-storm", [.invariant("P1.bulk-hears")]),
+        Mutant(
+            "a table is taken away before the next is there",
+            "realtime-path",
+            [.invariant("P1.stable-hears-all")],
+            at: "grow.copied"
+        ),
+        Mutant("a read takes the other slot", "realtime-path", [.invariant("P2.reads-grow")], at: "publish.word"),
+        Mutant("a version is told before its change", "torn-reads", [.invariant("P2.never-backwards")]),
+        Mutant("a hop does not reach its actor", "actor-order", [.crash]),
+        Mutant("an iterator leaves its actor", "sequence-cancellation", [.invariant("P2.stays-on-its-actor")]),
+        Mutant("a repeated setting is swallowed", "weak-referent-death", [.invariant("P2.weak-chain")]),
+        Mutant("a set brings back what was there", "two-way-binding", [.invariant("P3.last-update")]),
+        Mutant("a body runs outside the lock", "parked-in-modify", [.invariant("P5.earlier-value")]),
+        Mutant("an end leaves memory behind", "stuck-callback", [.invariant("P7.memory")]),
+        Mutant(
+            "a dying referent is read",
+            "weak-referent-death",
+            [.invariant("P11.alive-when-read")],
+            at: "weak.died"
+        ),
+        Mutant("an owner is called when it is dead", "owner-death", [.invariant("P13.not-after-deinit")]),
+        Mutant(
+            "a late listener is overlooked",
+            "registry-death",
+            [.invariant("P12.end-once")],
+            at: "finish.mark",
+            .seconds(30)
+        ),
         // Sanitizers
         Mutant("grace period does nothing", "notification-storm", [.report(.address)], at: "walk.head", .seconds(60)),
         Mutant("a source's end forgets its observers", "registry-death", [.report(.address)], .seconds(60)),

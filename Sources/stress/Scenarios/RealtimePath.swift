@@ -44,7 +44,12 @@ extension Scenario {
                 var reads: (UInt64, UInt64) = (0, 0)
                 _ = property.value
                 Realtime.bracket { reads = (property.value, property.value) }
-                lane.check(reads.0 <= reads.1, "P2.reads-grow", "read \(reads.0), then \(reads.1)")
+                lane.check(
+                    tally.lastRead <= reads.0 && reads.0 <= reads.1,
+                    "P2.reads-grow",
+                    "read \(tally.lastRead), then \(reads.0), then \(reads.1)"
+                )
+                tally.lastRead = reads.1
                 if churn.steps != before { lane.hit(0) }
                 if churn.size >= 32 { lane.hit(1) }
                 if tally.inner > nested { lane.hit(2) }
@@ -69,6 +74,8 @@ private final class Tally: @unchecked Sendable {
     // Unchecked: one thread writes it.
     var stable: UInt64 = 0
     var inner: UInt64 = 0
+    /// What it has read last.
+    var lastRead: UInt64 = 0
 }
 
 /// How far the churn is: hints for the windows.

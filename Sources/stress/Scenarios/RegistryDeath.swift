@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import Synchronization
 
 extension Scenario {
@@ -12,7 +13,10 @@ extension Scenario {
             "P14.destroyed-once",
             "P14.nothing-left", "P16.backlog-drains", "P5.no-lock-around-user-code", "memory.table-in-use",
         ],
-        windows: ["source died with tokens alive", "cancelled before the source died", "dropped in a callback"],
+        windows: [
+            "source died with tokens alive", "cancelled before the source died", "dropped in a callback",
+            "asked when the closure was gone",
+        ],
         leastThreads: 3
     ) { epoch in
         let slots = (0..<4).map { _ in Place<Source>() }
@@ -29,7 +33,8 @@ extension Scenario {
                             guard let lane, lane.generator.oneIn(32) else { return }
                             lane.hit(2)
                             _ = slot.exchange(nil)
-                        }
+                        },
+                        listensLate: lane.generator.oneIn(4)
                     )
                 }
                 source.keep(subjects)
@@ -44,6 +49,9 @@ extension Scenario {
                 guard let subject = slot.content?.subjects.randomElement(using: &lane.generator) else { return }
                 subject.cancel()
                 lane.hit(1)
+                guard subject.listensLate else { return }
+                lane.begin("ask for the end late")
+                if subject.listenLate() { lane.hit(3) }
             case 3:
                 lane.begin("register")
                 guard let source = slot.content else { return }
@@ -80,6 +88,8 @@ private final class EndedSubject: Sendable {
         let probe: ProbeReference
         let serial: UInt64
         let isCancelled = Atomic<Bool>(false)
+        /// How many have asked to be told of the end, and how often it was told.
+        let listeners = Atomic<Int>(0)
         let ends = Atomic<Int>(0)
         let reason = Atomic<UInt32>(.max)
 
@@ -91,16 +101,36 @@ private final class EndedSubject: Sendable {
 
     private static let records = Guarded<[Record]>([])
 
-    init(_ subject: Subject) {
+    /// Whether nobody asks for the end before it comes.
+    let listensLate: Bool
+
+    init(_ subject: Subject, listensLate: Bool) {
         self.subject = subject
+        self.listensLate = listensLate
         let record = Record(subject.probe)
         self.record = record
         Self.records.withLock { $0.append(record) }
+        if !listensLate { listen() }
+    }
+
+    private func listen() {
+        let record = record
+        record.listeners.add(1, ordering: .relaxed)
         subject.token.onEnd { end in
             checkUserCode("onEnd body")
             record.reason.store(end.rawValue, ordering: .relaxed)
             record.ends.add(1, ordering: .releasing)
         }
+    }
+
+    /// Asks to be told of an end that is coming: as soon as the closure is destroyed, if that is soon.
+    ///
+    /// - Returns: Whether the closure was gone.
+    func listenLate() -> Bool {
+        let limit = nanoseconds() + 5_000_000
+        while record.probe.destroyed == 0, record.probe.serial == record.serial, nanoseconds() < limit { sched_yield() }
+        listen()
+        return record.probe.destroyed != 0
     }
 
     func cancel() {
@@ -118,10 +148,11 @@ private final class EndedSubject: Sendable {
         guard epoch.violations.isEmpty else { return }
         for record in all where record.probe.serial == record.serial {
             let ends = record.ends.load(ordering: .acquiring)
-            epoch.check(ends == 1, "P12.end-once", "onEnd was called \(ends) times")
+            let listeners = record.listeners.load(ordering: .relaxed)
+            epoch.check(ends == listeners, "P12.end-once", "\(listeners) bodies of onEnd were called \(ends) times")
             let reason = ObservationEnd(rawValue: record.reason.load(ordering: .relaxed))
             epoch.check(
-                reason == .sourceDeleted || reason == .cancelled,
+                reason == .sourceDeleted || reason == .cancelled || listeners == 0,
                 "P12.reason",
                 "ended with \(String(describing: reason))"
             )
