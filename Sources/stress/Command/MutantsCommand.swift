@@ -50,30 +50,37 @@ struct MutantsCommand: ParsableCommand {
         let chosen = Mutant.all.filter {
             $0.engine == engine && (mutant.isEmpty || mutant.contains($0.name.description))
         }
-        var kills: [Kill] = []
-        for mutant in chosen {
-            for seed in seed..<seed + UInt64(seeds) {
-                kills.append(tell(try kill(mutant, seed: seed)))
-            }
-        }
-        for scenario in Set(chosen.map(\.scenario)).sorted() {
+        let kills = try kill(chosen)
+        let controls = Set(chosen.map(\.scenario)).sorted().map { scenario in
             let own = chosen.filter { $0.scenario == scenario }
-            let control = ChildRun(control: scenario, seed: seed, budget: Self.controlBudget(own, kills, scenario))
-            kills.append(tell(try kill(control: control, own[0].killEngine)))
+            let run = ChildRun(control: scenario, seed: seed, budget: Self.controlBudget(own, kills, scenario))
+            return (run: run, engine: own[0].killEngine, isAlone: own[0].needsTheMachine)
         }
-        return kills
+        let clean = try inPairs(controls) { $0.isAlone ? nil : tell(try kill(control: $0.run, $0.engine)) }
+        return kills + (try zip(clean, controls).map { try $0 ?? tell(kill(control: $1.run, $1.engine)) })
+    }
+
+    /// Hunts two bugs at a time, for a while; then, each alone and for its whole budget, those that this has not caught.
+    private func kill(_ mutants: [Mutant]) throws -> [Kill] {
+        let hunts = mutants.flatMap { mutant in (seed..<seed + UInt64(seeds)).map { (mutant: mutant, seed: $0) } }
+        let caught = try inPairs(hunts) { mutant, seed -> Kill? in
+            if mutant.needsTheMachine { return nil }
+            let kill = try kill(mutant, seed: seed, within: min(mutant.budget, .seconds(3)))
+            return kill.isFailure ? nil : tell(kill)
+        }
+        return try zip(caught, hunts).map { try $0 ?? tell(kill($1.mutant, seed: $1.seed, within: $1.mutant.budget)) }
     }
 
     /// How long nothing may be found without a bug: ten times as long as the slowest of the scenario's bugs took to be caught, and
     /// some seconds at least; but no longer than the most patient of them may take.
     private static func controlBudget(_ mutants: [Mutant], _ kills: [Kill], _ scenario: String) -> Duration {
         let slowest = kills.filter { $0.scenario == scenario }.map(\.seconds).max() ?? 0
-        return min(mutants.map(\.budget).max()!, max(.seconds(5), .seconds(10 * slowest)))
+        return min(mutants.map(\.budget).max()!, max(.seconds(3), .seconds(10 * slowest)))
     }
 
     /// Looks for a seeded bug.
-    private func kill(_ mutant: Mutant, seed: UInt64) throws -> Kill {
-        let (catcher, outcome) = try mutant.hunt(seed: seed)
+    private func kill(_ mutant: Mutant, seed: UInt64, within budget: Duration) throws -> Kill {
+        let (catcher, outcome) = try mutant.hunt(seed: seed, within: budget)
         return Kill(
             mutant: mutant.name.description,
             engine: mutant.killEngine,

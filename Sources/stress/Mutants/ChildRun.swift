@@ -30,8 +30,8 @@ struct ChildRun {
         (mutant, point, isPerturbed) = (nil, nil, true)
     }
 
-    init(_ mutant: Mutant, seed: UInt64) {
-        (scenario, self.seed, budget) = (mutant.scenario, seed, mutant.budget)
+    init(_ mutant: Mutant, seed: UInt64, budget: Duration) {
+        (scenario, self.seed, self.budget) = (mutant.scenario, seed, budget)
         (self.mutant, point, isPerturbed) = (mutant.name, mutant.point, mutant.isPerturbed)
     }
 
@@ -49,11 +49,15 @@ struct ChildRun {
         // The first report is enough.
         environment["TSAN_OPTIONS", default: ""] += " halt_on_error=1"
         process.environment = environment
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
         let start = nanoseconds()
-        try process.run()
+        let pipe = try Self.starting.withLock { _ in
+            // One at a time: a child must not get the end of another's pipe, which would then end with both.
+            let pipe = Pipe()
+            process.standardOutput = pipe
+            process.standardError = pipe
+            try process.run()
+            return pipe
+        }
         let limit = DispatchWorkItem { process.terminate() }
         DispatchQueue.global().asyncAfter(deadline: .now() + budget.seconds + 90, execute: limit)
         let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
@@ -69,6 +73,8 @@ struct ChildRun {
         )
     }
 
+    private static let starting = Guarded(())
+
     /// The signal that the child's own report of a crash names.
     private static func signal(in output: String) -> String? {
         output.firstMatch(of: /CRASH: signal (SIG[A-Z]+)/).map { String($0.1) }
@@ -80,17 +86,17 @@ extension Mutant {
     ///
     /// What a bug breaks first may be another invariant than those that prove it; then further seeds are tried, for the time that is
     /// left. A run in which nothing shows has used up the budget.
-    func hunt(seed: UInt64) throws -> (catcher: Catcher?, outcome: ChildRun.Outcome) {
+    func hunt(seed: UInt64, within budget: Duration) throws -> (catcher: Catcher?, outcome: ChildRun.Outcome) {
         let start = nanoseconds()
         let end = start + UInt64(budget.seconds * 1e9)
         var seeds = Generator(seed: seed, stream: 0)
-        var outcome = try ChildRun(self, seed: seed).run()
+        var outcome = try ChildRun(self, seed: seed, budget: budget).run()
         while true {
             outcome.seconds = Double(nanoseconds() - start) / 1e9
             if let catcher = catchers.first(where: { $0.hasCaught(outcome) }) { return (catcher, outcome) }
             StandardError.print(outcome.output)
             guard !outcome.isClean, nanoseconds() < end else { return (nil, outcome) }
-            outcome = try ChildRun(self, seed: seeds.next() >> 32).run()
+            outcome = try ChildRun(self, seed: seeds.next() >> 32, budget: budget).run()
         }
     }
 }
