@@ -7,8 +7,8 @@ import Synchronization
 final class Watchdog: Sendable {
     static let shared = Watchdog()
 
-    /// A thread that has not finished a step for so long hangs.
-    private static let patience: UInt64 = 40_000_000_000
+    /// A thread that has not finished a step for so many nanoseconds hangs.
+    private let patience = Atomic<UInt64>(40_000_000_000)
 
     private struct Watched {
         var lane: Lane
@@ -22,6 +22,9 @@ final class Watchdog: Sendable {
 
     /// Lets a hang be written to the run's files.
     func tell(_ recorder: RunRecorder?) { self.recorder.withLock { $0 = recorder } }
+
+    /// Changes how long a thread may stand still, from 40 s.
+    func setPatience(_ duration: Duration) { patience.store(UInt64(duration.seconds * 1e9), ordering: .relaxed) }
 
     func watch(_ lanes: [Lane]) {
         let now = nanoseconds()
@@ -37,6 +40,7 @@ final class Watchdog: Sendable {
 
     private func look() {
         let now = nanoseconds()
+        let patience = patience.load(ordering: .relaxed)
         let stuck = watched.withLock { watched -> [Lane]? in
             var hasStuck = false
             for index in watched.indices {
@@ -44,25 +48,25 @@ final class Watchdog: Sendable {
                 if heartbeat != watched[index].heartbeat {
                     watched[index].heartbeat = heartbeat
                     watched[index].since = now
-                } else if now - watched[index].since > Self.patience {
+                } else if now - watched[index].since > patience {
                     hasStuck = true
                 }
             }
             return hasStuck ? watched.map(\.lane) : nil
         }
         guard let stuck else { return }
-        let dump = Self.dump(stuck)
+        let dump = Self.dump(stuck, patience)
         StandardError.print(dump)
         recorder.withLock { $0 }?.write(ending: .hang, dump: dump)
         _exit(StressExit.hang.rawValue)
     }
 
     /// Where each thread stands, and what each has done last.
-    private static func dump(_ lanes: [Lane]) -> String {
+    private static func dump(_ lanes: [Lane], _ patience: UInt64) -> String {
         let now = nanoseconds()
         let epoch = lanes.first?.epoch
         var lines = [
-            "HANG \(epoch?.scenario.name ?? "?"): seed \(epoch?.violations.seed ?? 0); a thread made no step for \(patience / 1_000_000_000) s"
+            "HANG \(epoch?.scenario.name ?? "?"): seed \(epoch?.violations.seed ?? 0); a thread made no step for \(Format.time(patience))"
         ]
         for lane in lanes {
             lines.append(

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Glibc
+import Testing
+
+@testable import stress_product
+
+/// How a run ends in which a thread hangs, or the process crashes.
+@Suite("Failures of a run")
+struct FailureTests {
+    @Test("A hang ends the run with its code; the dump names scenario and seed, and where each thread stands")
+    func hang() async {
+        let result = await #expect(processExitsWith: .exitCode(5), observing: [\.standardErrorContent]) {
+            Watchdog.shared.setPatience(.milliseconds(700))
+            run("hanging", seed: 77) { lane in
+                lane.begin("go on")
+                guard lane.index == 1 else { return }
+                lane.note("callback", 1 << 40 | 3)
+                lane.begin("wait for nobody")
+                DispatchSemaphore(value: 0).wait()
+            }
+        }
+        let report = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(report.contains("HANG hanging: seed 77; a thread made no step for 700 ms"))
+        #expect(report.contains(/thread 0: \d+ operations, at go on, depth 0/))
+        #expect(report.contains("thread 1: 2 operations, at wait for nobody, depth 0"))
+        #expect(report.contains(/go on 1[\s\S]*callback, closure 3 of thread 0[\s\S]*wait for nobody 2/))
+        #expect(report.contains("library: "))
+    }
+
+    @Test(
+        "A crash ends the run with its code; the report names signal, scenario and seed, and the thread's last events"
+    )
+    func crash() async {
+        let result = await #expect(processExitsWith: .exitCode(7), observing: [\.standardErrorContent]) {
+            CrashReport.install(seed: 78)
+            run("crashing", seed: 78) { lane in
+                lane.begin("go on")
+                guard lane.index == 1 else { return }
+                lane.begin("go too far")
+                raise(SIGSEGV)
+            }
+        }
+        let report = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(report.contains("CRASH: signal SIGSEGV, scenario crashing, seed 78"))
+        #expect(report.contains("the crashed thread's last events:\n    go on\n    go too far\n"))
+    }
+}
+
+/// Runs one epoch in which two threads do `body` over and over.
+private func run(_ name: String, seed: UInt64, _ body: @escaping @Sendable (Lane) -> Void) {
+    let scenario = Scenario(name: name, summary: "", invariants: [], windows: []) { epoch in epoch.load(body) }
+    _ = Runner(plan: .test([scenario], iterations: 1, seed: seed), progress: .silent).run()
+}
