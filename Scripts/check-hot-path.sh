@@ -235,9 +235,10 @@ check_each() {
 # instrumentation_in EXECUTABLE: prints the symbols and the strings of the instrumented build that the executable contains.
 instrumentation_in() {
     nm "$1" | swift demangle --simplified |
-        grep -E '\b(inject|mutant)\(|Instrumentation|[Ff]orbidden' | awk '{ $1 = ""; print "symbol" $0 }' || true
-    grep -rhoE '(inject|mutant)\("[^"]+"\)' "$checkout/Sources/ConcurrentObserve" |
-        sed -E 's/^[a-z]+\("//; s/"\)$//' | sort -u >"$work/marks"
+        grep -E '\b(inject|mutant)\(|Instrumentation|[Ff]orbidden|\b[Ee]xplor' | awk '{ $1 = ""; print "symbol" $0 }' || true
+    # Of the explorer's steps those with a name that nothing else has.
+    grep -rhoE '(inject|mutant)\("[^"]+"\)|explored[A-Z][A-Za-z]*\("[^" ]+ [^"]+"' "$checkout/Sources/ConcurrentObserve" |
+        sed -E 's/^[A-Za-z]+\("//; s/"\)?$//' | sort -u >"$work/marks"
     grep -aoFf "$work/marks" "$1" | sort -u | sed 's/^/string /' || true
 }
 
@@ -334,7 +335,8 @@ check_variants() {
     make_client "$work/instrumented" ConcurrentObserveInstrumented "$work/copy"
     instrumentation_in "$(build_client "$work/instrumented")" >"$work/report"
     local expected
-    for expected in "symbol.*inject" "symbol.*mutant" "symbol.*Instrumentation" "symbol.*Forbidden" "string walk.current"; do
+    for expected in "symbol.*inject" "symbol.*mutant" "symbol.*Instrumentation" "symbol.*Forbidden" "symbol.*exploredStep" "string walk.current" \
+        "string property's lock at the gate"; do
         if ! grep -qE -- "$expected" "$work/report"; then
             echo "check-hot-path: BROKEN: finds no '$expected' in a program that links the instrumented build" >&2
             exit 2

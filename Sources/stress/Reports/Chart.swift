@@ -52,7 +52,7 @@ struct Chart {
             parts.append(
                 """
                 <line class="grid" x1="\(Self.left)" x2="\(Self.width - Self.right)" y1="\(n(y(value)))" y2="\(n(y(value)))"/>\
-                <text class="level" x="\(Self.left - 6)" y="\(n(y(value) + 4))">\(format(value).escaped)</text>
+                <text class="level" x="\(Self.left - 6)" y="\(n(y(value) + 4))">\(name(of: value).escaped)</text>
                 """
             )
         }
@@ -81,11 +81,22 @@ struct Chart {
         if let range { return (range.lowerBound, range.upperBound) }
         let (least, most) = (values.min()!, values.max()!)
         switch scale {
-        case .linear: return (0, max(most * 1.1, 1))
+        case .linear: return (0, 4 * Self.round(atLeast: max(most * 1.05, 1) / 4))
         case .logarithmic:
             let low = pow(10, floor(log10(max(least, 1))))
             return (low, max(pow(10, ceil(log10(max(most, 1)))), low * 10))
         }
+    }
+
+    /// One figure, times a power of ten.
+    private static func round(atLeast value: Double) -> Double {
+        let power = pow(10, floor(log10(value)))
+        return [1, 2, 3, 4, 5, 6, 8, 10].map { $0 * power }.first { $0 >= value } ?? value
+    }
+
+    /// What a value's line is called; what is less than one lies on the line of one.
+    private func name(of level: Double) -> String {
+        scale == .logarithmic && level <= 1 ? "0, 1" : format(level)
     }
 
     /// Four to seven values to draw a line at.

@@ -59,7 +59,9 @@ extension HTMLReport {
     private static func ticks(to end: Double) -> [(x: Double, text: String)] {
         let steps = [0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 14_400, 86_400]
         let step = steps.first { end / $0 <= 6 } ?? end / 5
-        return Array(stride(from: 0, through: end, by: step)).map { ($0, Format.seconds($0)) }
+        return Array(stride(from: 0, through: end, by: step)).map { seconds in
+            (seconds, seconds.rounded() == seconds ? "\(Int(seconds)) s" : Format.seconds(seconds))
+        }
     }
 
     /// A curve for each scenario that has measured.
