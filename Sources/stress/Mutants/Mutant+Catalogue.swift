@@ -219,7 +219,7 @@ extension Mutant {
             "two-way-binding",
             [.invariant("P3.pair-converges")],
             at: "bind.published",
-            .seconds(30)
+            .seconds(60)
         ),
         Mutant("a binding retains its destination", "two-way-binding", [.invariant("P11.not-retained")]),
         Mutant(
@@ -294,7 +294,7 @@ extension Mutant {
                 .invariant("P2.ordered-chain"), .invariant("P4.initial-first"),
             ],
             at: "mailbox.posting",
-            .seconds(30)
+            .seconds(60)
         ),
         Mutant(
             "a task is resumed under the lock",
@@ -350,7 +350,8 @@ extension Mutant {
         Mutant(
             "cancelAndWait does not wait",
             "path-death",
-            [.invariant("P9.silent-path"), .invariant("P14.nothing-left")]
+            [.invariant("P9.silent-path"), .invariant("P14.nothing-left")],
+            .seconds(60)
         ),
         Mutant("a dropped token ends nothing", "registration-churn", [.invariant("P10.silent-after-release")]),
         Mutant("an end has another reason", "registry-death", [.invariant("P12.reason")]),
