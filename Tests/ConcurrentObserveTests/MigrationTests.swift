@@ -151,8 +151,8 @@ extension Promises.MigrationTests {
         ]
         #expect(showings { car.name.value = "Golf" } == 2)
         let before = shown.value
-        async let names: Void = { for await name in car.name.values(includingInitial: true, buffering: .latest) { show(name) } }()
-        async let speeds: Void = { for await rpm in car.values(\.engine.rpm, includingInitial: true, buffering: .latest) { show(rpm) } }()
+        async let _: Void = { for await name in car.name.values(includingInitial: true, buffering: .latest) { show(name) } }()
+        async let _: Void = { for await rpm in car.values(\.engine.rpm, includingInitial: true, buffering: .latest) { show(rpm) } }()
         while shown.value < before + 2 { await Task.yield() }
         withExtendedLifetime(tokens) {}
     }
