@@ -22,7 +22,7 @@ done
 work=$(mktemp -d)
 image=$work/image
 server=
-trap '[ -z "$server" ] || kill -9 "$server" 2>/dev/null || true; rm -rf "$work"' EXIT
+trap '[ -z "$server" ] || kill -9 "$server" 2>/dev/null || true; umount "$image/proc" 2>/dev/null || true; rm -rf --one-file-system "$work"' EXIT
 
 fail() {
     echo "check-dockerfile: $*" >&2
@@ -75,6 +75,8 @@ eval "set -- $entry"
 chroot "$image" ldd "/usr/local/bin/$1" | tee "$work/ldd"
 if grep 'not found' "$work/ldd" >&2; then fail "the second stage lacks the libraries above"; fi
 
+# As every container has it: Swift finds a program's arguments there.
+mount -t proc proc "$image/proc" || fail "/proc cannot be mounted for the server"
 chroot --userspec="$user" "$image" /usr/local/bin/"$@" --port 0 2>"$work/log" &
 server=$!
 port=
