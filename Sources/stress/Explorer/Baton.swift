@@ -11,7 +11,7 @@ final class Baton: @unchecked Sendable {
 
     /// Threads that programs use, and threads that the library starts.
     static let programThreads = 4
-    private static let libraryThreads = 6
+    private static let helperThreads = 6
 
     private(set) var threads: [BatonThread] = []
     private let driver = Semaphore()
@@ -36,7 +36,7 @@ final class Baton: @unchecked Sendable {
     ///   - prepare: Called once on every thread, outside any schedule.
     init(onCore core: Int? = nil, mostSteps: Int = 20_000, prepare: @escaping @Sendable () -> Void = {}) {
         self.mostSteps = mostSteps
-        threads = (0..<Self.programThreads + Self.libraryThreads).map { BatonThread(index: $0, baton: self) }
+        threads = (0..<Self.programThreads + Self.helperThreads).map { BatonThread(index: $0, baton: self) }
         for thread in threads { thread.start(onCore: core, prepare) }
     }
 

@@ -208,9 +208,9 @@ private final class Cast: Sendable {
         self.members = members
     }
 
-    private static let libraryCalls = Guarded(0)
+    private static let callsFromLibrary = Guarded(0)
 
-    private static func noteLibraryThread() { libraryCalls.withLock { $0 += 1 } }
+    private static func noteLibraryThread() { callsFromLibrary.withLock { $0 += 1 } }
 
     /// How far behind the observers are.
     private func look(_ lane: Lane) -> UInt64 {
@@ -232,7 +232,7 @@ private final class Cast: Sendable {
         let counts = members.map { member in
             epoch.violations.isEmpty ? member.witness.settle(epoch) { member.counts } : member.counts
         }
-        if Self.libraryCalls.withLock({ $0 }) > 0 { epoch.lanes[0].hit(2) }
+        if Self.callsFromLibrary.withLock({ $0 }) > 0 { epoch.lanes[0].hit(2) }
         return counts
     }
 
