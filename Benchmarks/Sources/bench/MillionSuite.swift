@@ -25,31 +25,29 @@ enum MillionSuite {
         })
     }
 
-    private static let notified = Case(
-        name: "registry.notify.1000000-observers",
-        unit: .nanoseconds,
-        bar: .millionNotified
-    ) { _ in
-        let observed = ObservedCounters(count)
+    private static let notified = notified("registry.notify.1000000-observers", .millionNotified) {
         let list = CList(creference_list_make(count))
-        return Case.Sides(
-            ours: { nanoseconds { observed.notify(1) } / Double(count) },
-            reference: { nanoseconds { list.notify(1) } / Double(count) }
-        )
+        return { list.notify(1) }
     }
 
     /// Against C code that walks the same memory: what is left for the walk itself.
-    private static let notifiedInLayout = Case(
-        name: "registry.notify.1000000-observers-same-layout",
-        unit: .nanoseconds,
-        bar: .none
-    ) { _ in
-        let observed = ObservedCounters(count)
-        let list = ScatteredList(count)
-        return Case.Sides(
-            ours: { nanoseconds { observed.notify(1) } / Double(count) },
-            reference: { nanoseconds { list.notify() } / Double(count) }
-        )
+    private static let notifiedInLayout = notified("registry.notify.1000000-observers-same-layout", .none) {
+        ScatteredList(count).notify
+    }
+
+    private static func notified(
+        _ name: String,
+        _ bar: Bar,
+        _ reference: @escaping @Sendable () -> () -> Void
+    ) -> Case {
+        Case(name: name, unit: .nanoseconds, bar: bar) { _ in
+            let observed = ObservedCounters(count)
+            let notifyReference = reference()
+            return Case.Sides(
+                ours: { nanoseconds { observed.notify(1) } / Double(count) },
+                reference: { nanoseconds { notifyReference() } / Double(count) }
+            )
+        }
     }
 }
 
