@@ -134,8 +134,8 @@ extension Observed {
         owner: WeakReference? = nil,
         isSerial: Bool = false,
         _ post: @escaping @Sendable (Posting<Value>) -> Void
-    ) -> Observer {
-        let poster = observers.makeObserver(
+    ) -> VersionedObserver {
+        let poster = observers.makeVersionedObserver(
             owner: owner,
             hears: (options.marks & ObserverState.hearsPrior) | ObserverState.isOrdered
                 | (isSerial ? ObserverState.isSerial : 0)

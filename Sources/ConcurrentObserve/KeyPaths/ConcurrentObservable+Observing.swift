@@ -69,7 +69,7 @@ extension ConcurrentObservable {
         guard let observation = PathObservation(steps, options: options, owner: owner, posting: posting) else {
             fatalError("ConcurrentObserve: a path needs a step. Name a property, as in \\.name.")
         }
-        let observer = observation.observers.makeObserver(owner: owner, hears: options.marks)
+        let observer = observation.observers.makeVersionedObserver(owner: owner, hears: options.marks)
         observer.setCallback(callback(observer))
         return observation.start(observer, root: self, isInitialHeard: options.contains(.initial))
     }

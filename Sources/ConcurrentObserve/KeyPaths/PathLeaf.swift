@@ -37,7 +37,7 @@ internal final class PathLeaf<Value: Sendable>: Sendable {
 
     /// The property's version when the path began to lead here.
     @inlinable @inline(__always)
-    var since: UInt64 { Observer.since(at: address) }
+    var since: UInt64 { VersionedObserver.since(at: address) }
 
     /// The path's version for one of the property.
     @inlinable @inline(__always)

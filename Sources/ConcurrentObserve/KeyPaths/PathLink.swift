@@ -19,7 +19,7 @@ internal class PathLink: @unchecked Sendable {
     func core(of property: PathObject) -> RegistryCore { preconditionFailure("a link knows its property") }
 
     /// Registers an observer. Returns the object that the property leads to at that moment, and the version.
-    func publish(_ observer: Observer, of property: PathObject) -> (object: PathObject?, version: UInt64) {
+    func publish(_ observer: VersionedObserver, of property: PathObject) -> (object: PathObject?, version: UInt64) {
         preconditionFailure("a link knows its property")
     }
 
@@ -47,7 +47,9 @@ where Member.Value == Passage.Value {
 
     override func core(of property: PathObject) -> RegistryCore { Member.known(property).observers.core() }
 
-    override func publish(_ observer: Observer, of property: PathObject) -> (object: PathObject?, version: UInt64) {
+    override func publish(_ observer: VersionedObserver, of property: PathObject) -> (
+        object: PathObject?, version: UInt64
+    ) {
         passed(Member.known(property).publishWithValue(observer))
     }
 

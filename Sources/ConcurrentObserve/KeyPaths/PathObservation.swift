@@ -140,8 +140,8 @@ extension PathObservation {
     private var postingOfLeaf: PathPosting<Value>? { last.canPost ? posting : nil }
 
     /// An observer of a property of the path, without its closure.
-    private func makeObserver(_ core: RegistryCore, hears: UInt32, isRoot: Bool) -> Observer {
-        let observer = Observer(core: core, owner: isRoot ? owner : nil, hears: hears | ObserverState.isWiring)
+    private func makeObserver(_ core: RegistryCore, hears: UInt32, isRoot: Bool) -> VersionedObserver {
+        let observer = VersionedObserver(core: core, owner: isRoot ? owner : nil, hears: hears | ObserverState.isWiring)
         if isRoot { observer.begin(path: observers.core()) }
         return observer
     }

@@ -35,7 +35,7 @@ internal class PathStep<Value: Sendable>: @unchecked Sendable {
     var canPost: Bool { false }
 
     /// Registers an observer. Returns the value and the version at that moment.
-    func publish(_ observer: Observer, of property: PathObject) -> (value: Value, version: UInt64) {
+    func publish(_ observer: VersionedObserver, of property: PathObject) -> (value: Value, version: UInt64) {
         preconditionFailure("a step knows its property")
     }
 
@@ -110,7 +110,7 @@ internal final class MemberStep<Model: ConcurrentObservable, Member: PathMember>
     override var canPost: Bool { !Member.isWeak }
 
     override func publish(
-        _ observer: Observer,
+        _ observer: VersionedObserver,
         of property: PathObject
     ) -> (value: Member.Value, version: UInt64) {
         Member.seen(Member.known(property).publishWithValue(observer))

@@ -68,13 +68,13 @@ extension Observed {
 
     /// An observer of this property, without its closure.
     @inlinable
-    internal func makeObserver(_ options: ObservationOptions, owner: WeakReference? = nil) -> Observer {
-        observers.makeObserver(owner: owner, hears: options.marks)
+    internal func makeObserver(_ options: ObservationOptions, owner: WeakReference? = nil) -> VersionedObserver {
+        observers.makeVersionedObserver(owner: owner, hears: options.marks)
     }
 
     /// Publishes an observer. From the version that it finds here on, it hears every one. (P4)
     @inlinable
-    internal func start(_ observer: Observer, _ options: ObservationOptions) -> ObservationToken {
+    internal func start(_ observer: VersionedObserver, _ options: ObservationOptions) -> ObservationToken {
         mutation.trapInsideBody(.observe)
         guard options.contains(.initial) else {
             publish(observer)
@@ -86,13 +86,13 @@ extension Observed {
     }
 
     @usableFromInline
-    internal func publish(_ observer: Observer) { publish(observer) { _ in } }
+    internal func publish(_ observer: VersionedObserver) { publish(observer) { _ in } }
 
     /// Publishes an observer after `prepare` was called with the value and the version from which on it hears all. (P4)
     ///
     /// - Parameter prepare: Called under the lock. No user code. (P5)
     @usableFromInline
-    internal func publish(_ observer: Observer, _ prepare: ((value: Value, version: UInt64)) -> Void) {
+    internal func publish(_ observer: VersionedObserver, _ prepare: ((value: Value, version: UInt64)) -> Void) {
         let aftermath = mutation.withLockAtGate {
             let present = cell.load()
             observer.since = present.version
@@ -105,7 +105,7 @@ extension Observed {
 
     /// The same; returns the value at that moment, and its version.
     @usableFromInline
-    internal func publishWithValue(_ observer: Observer) -> (value: Value, version: UInt64) {
+    internal func publishWithValue(_ observer: VersionedObserver) -> (value: Value, version: UInt64) {
         let early = mutant("a change between initial and registration is missed") ? cell.load() : nil
         inject("initial.sampled")
         let (present, aftermath) = mutation.withLockAtGate {
@@ -119,7 +119,7 @@ extension Observed {
     }
 
     @inlinable @inline(never)
-    internal func startWithInitial(_ observer: Observer) {
+    internal func startWithInitial(_ observer: VersionedObserver) {
         // The value may be replaced meanwhile, and its last copy be the one that is destroyed here.
         ThreadRecord.withUserCode { deliverInitial(publishWithValue(observer), to: observer) }
     }

@@ -28,10 +28,9 @@ extension WeakBox {
                 "ConcurrentObserve: the lifetime of a weak property's referent is not stored in it. Write `let lifetime = ReferentLifetime()` in its class."
             )
         }
-        if mutant("a dying referent is read") {
-            // Nobody asks for the version of an observer of a registry.
-            observer.since = UInt64(UInt(bitPattern: ObjectIdentifier(referent)))
-        }
+        #if INSTRUMENTED
+        if mutant("a dying referent is read") { observer.note = UInt(bitPattern: ObjectIdentifier(referent)) }
+        #endif
         if mutant("a weak property keeps its referent") {
             observer.setCallback(Callback<Void> { withExtendedLifetime(referent) { body(observer) } })
         } else {
@@ -40,9 +39,12 @@ extension WeakBox {
         observer.register()
     }
 
-    /// The referent, dying or not: for a seeded bug.
-    var unguarded: Referent? {
-        watch.map { WeakReference.unguarded(at: $0.observer.since) }
+    /// The referent while it lives. Where user code may run.
+    func read() -> Referent? {
+        #if INSTRUMENTED
+        if mutant("a dying referent is read") { return watch.map { WeakReference.unguarded(at: $0.observer.note) } }
+        #endif
+        return referent
     }
 
     /// Whether `observer` observes this box's referent on its behalf.

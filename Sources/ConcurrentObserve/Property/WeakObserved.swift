@@ -50,7 +50,7 @@ extension WeakObserved {
     ///
     /// - Complexity: Reading: O(1). Setting: O(*n*) in the observers.
     public var value: Referent? {
-        get { storage.withValue { mutant("a dying referent is read") ? $0.unguarded : $0.referent } }
+        get { storage.withValue { $0.read() } }
         set { _ = replace(by: newValue) }
     }
 

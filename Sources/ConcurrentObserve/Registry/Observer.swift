@@ -7,78 +7,93 @@ import Synchronization
 /// Two lifetimes meet here. The closure is destroyed when the observation has ended and no frame has it as `current`. The
 /// object around it, a few words, lives until every table that held it is freed, and tokens and handles have let go: each
 /// of them owns a reference.
+///
+/// With what `malloc` adds it takes a cache line, of which a walk reads the middle: beyond the caches, a line more is what a notification
+/// costs. So whatever few observations have is elsewhere.
 @safe @usableFromInline
-internal final class Observer: Retirable, @unchecked Sendable {
-    // Unchecked: `index`, `extras` and the transitions of `state`, but for `finished`, are guarded by the core's lock; `callback` is written
+internal class Observer: Retirable, @unchecked Sendable {
+    // Unchecked: `index` and the transitions of `state`, but for `finished`, are guarded by the core's lock; `callback` is written
     // before publication and destroyed by whoever `finish` belongs to, once.
 
     /// `ObserverState` bits. Loaded by walkers without the lock.
-    @usableFromInline let state: Atomic<UInt32>
+    @usableFromInline final let state: Atomic<UInt32>
 
     /// The entry in the registry's current table. Guarded by the core's lock.
-    var index: UInt32 = 0
+    final var index: UInt32 = 0
 
     /// The closure: a `Callback<Event>`.
-    private var callback = CallbackStorage()
+    private final var callback = CallbackStorage()
 
-    /// The version of the source when the observation began: it hears the later ones. Constant once published.
-    @usableFromInline var since: UInt64 = 0
+    /// The address of the core, which is lent for as long as the observer exists (see `CoreLife`). With the lowest bit set, that of the
+    /// `Extras`, which know the core: it becomes that once, under the core's lock.
+    private final let home: Atomic<UInt>
 
-    /// Lent for as long as the observer exists: see `CoreLife`.
-    private let lentCore: Unmanaged<RegistryCore>
-
-    /// What few observations have. Guarded by the core's lock.
-    private var extras: Extras?
+    #if INSTRUMENTED
+    /// Room for a seeded bug.
+    @usableFromInline final var note: UInt = 0
+    #endif
 
     @usableFromInline
-    init(core: RegistryCore, owner: WeakReference? = nil, hears: UInt32 = 0) {
+    init(core: borrowing RegistryCore, owner: WeakReference? = nil, hears: UInt32 = 0) {
+        let ownsCore = !core.life.lend()
         state = Atomic(
             ObserverState.active | (owner == nil ? 0 : ObserverState.ownerBound) | hears
-                | (core.life.lend() ? 0 : ObserverState.ownsCore)
+                | (ownsCore ? ObserverState.ownsCore : 0)
         )
-        unsafe lentCore = Unmanaged.passUnretained(core)
+        let lentCore = unsafe Unmanaged.passUnretained(copy core)
+        if ownsCore { _ = unsafe lentCore.retain() }
+        home = unsafe Atomic(UInt(bitPattern: lentCore.toOpaque()))
         super.init()
-        if state.load(ordering: .relaxed) & ObserverState.ownsCore != 0 { _ = unsafe lentCore.retain() }
-        if let owner { extras = Extras(owner: owner) }
+        if let owner { addExtras(owner: owner) }
     }
 
     deinit {
+        let (lentCore, extras) = unsafe (lentCore, extras)
         // Relaxed: the bit never changes. Safe: the core lives until what was lent is given back.
         if state.load(ordering: .relaxed) & ObserverState.ownsCore != 0 || withCore({ $0.life.giveBack() }) {
             unsafe lentCore.release()
         }
+        if let extras { unsafe Unmanaged.passUnretained(extras).release() }
+    }
+
+    private final var lentCore: Unmanaged<RegistryCore> {
+        if let extras { return unsafe extras.lentCore }
+        // Safe: untagged, it is the core's address. Relaxed: constant, but for what `extras` has seen.
+        return unsafe Unmanaged.fromOpaque(
+            UnsafeRawPointer(bitPattern: home.load(ordering: .relaxed)).unsafelyUnwrapped
+        )
     }
 
     /// The part of the source that it shares with its observations.
-    var core: RegistryCore {
+    final var core: RegistryCore {
         // Safe: lent until the observer is gone, and whoever asks holds the observer.
         unsafe lentCore.takeUnretainedValue()
     }
 
     /// Calls `body` with the core, of which no reference is counted.
     @inline(__always)
-    func withCore<Result>(_ body: (RegistryCore) -> Result) -> Result {
+    final func withCore<Result>(_ body: (RegistryCore) -> Result) -> Result {
         // Safe: lent until the observer is gone, and the caller holds the observer.
         unsafe lentCore._withUnsafeGuaranteedRef { body($0) }
     }
 
     /// The observer's address, as tables and frames hold it.
-    @usableFromInline var address: UInt {
+    @usableFromInline final var address: UInt {
         // Safe: an address only; whoever follows it holds the observer through a pin or a reference.
         unsafe UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque())
     }
 
     /// Adds the observer, complete with its closure, to those of its source. (P1)
     @usableFromInline
-    func register() { withCore { $0.append(self) } }
+    final func register() { withCore { $0.append(self) } }
 
     // MARK: Retirable
 
-    override var hold: Hold { .current(address) }
-    override var runsUserCode: Bool { true }
-    override func reclaim() { finish() }
+    final override var hold: Hold { .current(address) }
+    final override var runsUserCode: Bool { true }
+    final override func reclaim() { finish() }
 
-    override func forsake() {
+    final override func forsake() {
         // Release: pairs with the acquire in isFinished. Relaxed: the child has one thread. Whoever waits there waits no longer.
         state.store(state.load(ordering: .relaxed) | ObserverState.finished, ordering: .releasing)
     }
@@ -109,6 +124,8 @@ internal enum ObserverState {
     @usableFromInline static var isSerial: UInt32 { 512 }
     /// Somebody wants to be told of the end.
     static var hasListeners: UInt32 { 1024 }
+    /// It is a `VersionedObserver`.
+    @usableFromInline static var isVersioned: UInt32 { 4096 }
     /// The source was gone when the observer was made: it owns a reference to the core.
     static var ownsCore: UInt32 { 2048 }
     /// Where the `ObservationEnd` stands.
@@ -126,9 +143,6 @@ extension Observer {
     /// Bytes from an observer's address to its mark.
     @usableFromInline static var stateOffset: Int { 24 }
 
-    /// Bytes from an observer's address to `since`.
-    @usableFromInline static var sinceOffset: Int { 48 }
-
     /// Stores the closure. Once, before the observer is published.
     @inlinable
     func setCallback<Event>(_ callback: consuming Callback<Event>) {
@@ -143,8 +157,7 @@ extension Observer {
         // Safe: addresses are compared, not followed.
         unsafe assert(
             withUnsafePointer(to: &callback) { UInt(bitPattern: $0) } == address + UInt(Self.callbackOffset)
-                && withUnsafePointer(to: state) { UInt(bitPattern: $0) } == address + UInt(Self.stateOffset)
-                && withUnsafePointer(to: &since) { UInt(bitPattern: $0) } == address + UInt(Self.sinceOffset),
+                && withUnsafePointer(to: state) { UInt(bitPattern: $0) } == address + UInt(Self.stateOffset),
             "an observer's layout is not the one that the walk reads"
         )
     }
@@ -180,13 +193,6 @@ extension Observer {
     @inlinable @inline(__always)
     static func isActive(at address: UInt) -> Bool { state(at: address) & ObserverState.active != 0 }
 
-    /// The version of the source when the observation at `address` began.
-    @inlinable @inline(__always)
-    static func since(at address: UInt) -> UInt64 {
-        // Safe: the pinned table keeps every observer that it holds; the version is constant.
-        unsafe UnsafePointer<UInt64>(bitPattern: address &+ UInt(sinceOffset)).unsafelyUnwrapped.pointee
-    }
-
     /// The observer at `address`, whose frame has it as current.
     @usableFromInline
     static func at(_ address: UInt) -> Observer {
@@ -214,11 +220,6 @@ extension Observer {
         end(.ownerDeleted)
         return false
     }
-
-    /// Notes who registers, where the observer of a registry has room for a version that it does not need: for a seeded bug.
-    ///
-    /// Safe: the address alone.
-    func noteThread() { since = unsafe UInt64(UInt(bitPattern: ThreadRecord.current)) }
 
     /// Whether the closure is destroyed.
     var isFinished: Bool {
@@ -302,7 +303,8 @@ extension Observer {
 
 extension Observer {
     /// What few observations have: an owner, listeners for the end.
-    private final class Extras {
+    @safe private final class Extras {
+        let lentCore: Unmanaged<RegistryCore>
         let owner: WeakReference?
         var onEnd: [OnEnd] = []
         /// What has become of what the observer was sent, if it does not hear it inline.
@@ -310,7 +312,30 @@ extension Observer {
         /// The core of the path that begins here, if the observer wires the first step of one.
         var path: RegistryCore?
 
-        init(owner: WeakReference?) { self.owner = owner }
+        init(lentCore: Unmanaged<RegistryCore>, owner: WeakReference?) {
+            unsafe self.lentCore = unsafe lentCore
+            self.owner = owner
+        }
+    }
+
+    /// Guarded by the core's lock, but for `lentCore`.
+    private final var extras: Extras? {
+        // Acquire: pairs with the release in addExtras(owner:).
+        let home = home.load(ordering: .acquiring)
+        guard home & 1 != 0 else { return nil }
+        // Safe: the observer owns a reference.
+        return unsafe Unmanaged<Extras>.fromOpaque(UnsafeRawPointer(bitPattern: home & ~1).unsafelyUnwrapped)
+            .takeUnretainedValue()
+    }
+
+    /// Under the core's lock, or before anybody else has the observer. Once.
+    @discardableResult
+    private final func addExtras(owner: WeakReference?) -> Extras {
+        let extras = unsafe Extras(lentCore: lentCore, owner: owner)
+        // Safe: the reference is given up with the observer. Release: pairs with the acquire in extras.
+        let address = unsafe UInt(bitPattern: Unmanaged.passRetained(extras).toOpaque())
+        home.store(address | 1, ordering: .releasing)
+        return extras
     }
 
     var deliveryCounter: DeliveryCounter? {
@@ -320,9 +345,7 @@ extension Observer {
 
     /// Under the core's lock.
     private func withExtras(_ body: (Extras) -> Void) {
-        let present = extras ?? Extras(owner: nil)
-        extras = present
-        body(present)
+        body(extras ?? addExtras(owner: nil))
     }
 
     /// Makes the observer the beginning of a path, or of a delivery through a mailbox: who removes it from its source ends the observations of `path`.
@@ -364,6 +387,7 @@ internal final class WeakReference: Sendable {
         identity = ObjectIdentifier(object)
     }
 
+    #if INSTRUMENTED
     // For seeded bugs. Wrong, both, and meant to be: nothing keeps the object.
 
     /// Lends the object, dead or not.
@@ -374,9 +398,10 @@ internal final class WeakReference: Sendable {
     }
 
     /// The object at an address, dead or not.
-    static func unguarded<Object: AnyObject>(at address: UInt64) -> Object {
-        unsafe Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: UInt(address))!).takeUnretainedValue()
+    static func unguarded<Object: AnyObject>(at address: UInt) -> Object {
+        unsafe Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: address)!).takeUnretainedValue()
     }
+    #endif
 
     var isDead: Bool {
         // The load may keep the object for a moment, and then drop its last reference: user code.

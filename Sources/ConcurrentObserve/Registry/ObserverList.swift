@@ -41,13 +41,25 @@ internal struct ObserverList: ~Copyable, Sendable {
 
     /// An observer of this source, without its closure, that has not begun.
     @usableFromInline
-    borrowing func makeObserver(owner: WeakReference? = nil, hears: UInt32 = 0) -> Observer {
+    borrowing func makeObserver(owner: WeakReference? = nil) -> Observer {
+        withCore { Observer(core: $0, owner: owner) }
+    }
+
+    /// The same for a source whose changes have versions.
+    @usableFromInline
+    borrowing func makeVersionedObserver(owner: WeakReference? = nil, hears: UInt32 = 0) -> VersionedObserver {
+        withCore { VersionedObserver(core: $0, owner: owner, hears: hears) }
+    }
+
+    /// Calls `body` with the core, which is made on first use and of which no reference is counted.
+    @inline(__always)
+    private borrowing func withCore<Result>(_ body: (RegistryCore) -> Result) -> Result {
         // Acquire: pairs with the release in makeCore(label:).
         let address = coreAddress.load(ordering: .acquiring)
-        guard address != 0 else { return Observer(core: makeCore(label: ""), owner: owner, hears: hears) }
+        guard address != 0 else { return body(makeCore(label: "")) }
         // Safe: this list owns a reference, and is not gone before the return.
         return unsafe Unmanaged<RegistryCore>.fromOpaque(UnsafeRawPointer(bitPattern: address)!)
-            ._withUnsafeGuaranteedRef { Observer(core: $0, owner: owner, hears: hears) }
+            ._withUnsafeGuaranteedRef { body($0) }
     }
 
     private borrowing func makeCore(label: String) -> RegistryCore {
