@@ -24,8 +24,8 @@ inline unlink(ended, won) {
     :: won ->
 #ifndef MARK_IS_CLEARED_AFTER_THE_BARRIER
        marks = marks & ~SET(ended);
-#endif
        bury(ended)
+#endif
     :: else
     fi;
     slot = 0
@@ -89,7 +89,7 @@ inline endAndWait(ended, won) {
      inject("wait.barrier")
      heavyBarrier();
 #ifdef MARK_IS_CLEARED_AFTER_THE_BARRIER
-     marks = marks & ~SET(ended);
+     d_step { marks = marks & ~SET(ended); bury(ended) }
 #endif
      inject("wait.scan")
 #ifdef LOOK_FOR_A_CALLBACK_THAT_IS_WAITED_FOR

@@ -93,6 +93,7 @@ inline endAll() {
   inject("grow.copied")
   publish(0, replaced);
   inject("grow.published")
+  markReplaced(replaced);
 #endif
 #ifndef TOKEN_STAYS_ACTIVE_AFTER_SOURCE_DEATH
   marks = 0;
@@ -132,6 +133,7 @@ proctype tidier() {
      inject("grow.copied")
      publish(0, replaced);
      inject("grow.published")
+     markReplaced(replaced)
   :: head && (ENTRY(head, 0) == TOMBSTONE) + (ENTRY(head, 1) == TOMBSTONE) == 1 -> grow(replaced)
   :: else
   fi;

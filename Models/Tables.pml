@@ -15,6 +15,7 @@ byte entry[(TABLES + 1) * SLOTS];
 #define ENTRY(table, slot) entry[(table) * SLOTS + (slot)]
 byte lastTable;                      // the newest
 byte freedTables, unlinkedTables;
+byte replacedTables;                 // tables whose entries send to the observers' own marks
 byte marks;                          // observers whose mark is set
 byte holders[TABLES + 2];            // of each observer: the tables that own a reference to it
 bit isLocked;
@@ -52,6 +53,16 @@ inline grow(replaced) {
   inject("grow.copied")
   publish(lastTable, replaced);
   inject("grow.published")
+  markReplaced(replaced)
+}
+
+// ObserverTable.markReplaced. Under the lock. One step: a walker looks at one entry, and which of the others are marked is nothing to it.
+inline markReplaced(replaced) {
+#ifndef A_REPLACED_TABLE_KEEPS_ITS_WORD
+  replacedTables = replacedTables | (SET(replaced) & ~1)
+#else
+  skip
+#endif
 }
 
 inline publish(table, replaced) {

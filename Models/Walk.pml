@@ -7,10 +7,28 @@
 
 byte records; // walkers whose record is on the list of all
 
+// TableEntry.isActive: the entry says it, or sends to the observer's own mark.
+inline testMark() {
+  d_step {
+    observerIsUsable(observer[depth]);
+    isLive = (ENTRY(table[depth], next[depth] - 1) != TOMBSTONE);
+    asksObserver = isLive && has(replacedTables, table[depth])
+  }
+  if
+  :: asksObserver ->
+     d_step {
+       asksObserver = 0;
+       observerIsUsable(observer[depth]);
+       isLive = has(marks, observer[depth])
+     }
+  :: else
+  fi
+}
+
 // From the entry to the call, where observations end: without that `current` and the mark decide nothing, and are left out.
 inline becomeCurrent() {
 #ifdef MARK_IS_TESTED_BEFORE_CURRENT_IS_STORED
-  isLive = has(marks, observer[depth]);
+  testMark();
 #endif
   inject("walk.marked")
 #ifdef CURRENT_IS_STORED_RELAXED
@@ -20,13 +38,12 @@ inline becomeCurrent() {
 #endif
   lightBarrier();
   inject("walk.current")
-  d_step {
-    observerIsUsable(observer[depth]);
 #if defined(MARK_IS_NOT_TESTED)
-    isLive = 1;
+  isLive = 1;
 #elif !defined(MARK_IS_TESTED_BEFORE_CURRENT_IS_STORED)
-    isLive = has(marks, observer[depth]);
+  testMark();
 #endif
+  d_step {
     if
     :: isLive -> isHeard()
     :: else
@@ -39,6 +56,9 @@ proctype walker(byte self; byte passes) {
   byte depth; // of the innermost pass
   byte table[DEPTH], last[DEPTH], next[DEPTH], observer[DEPTH];
   PASS_NOTES
+#ifdef OBSERVATIONS_END
+  bit asksObserver;
+#endif
 
 #ifdef ATTACHES
   records = records | SET(self);

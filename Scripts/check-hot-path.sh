@@ -122,17 +122,14 @@ follow() {
 
 # --- The notification path ------------------------------------------------------------------------------------------
 
-# check_walk EXECUTABLE: follows every version of the notification that the executable contains.
+# check_walk EXECUTABLE: follows the notification, which is compiled once, in the library; and specialised versions, if the client has any.
 check_walk() {
-    local mangled plain verdict=0 missing=""
+    local mangled plain verdict=0
     objdump -R "$1" >"$work/relocations"
     nm "$1" | awk '$2 ~ /^[tT]$/ && $3 ~ /16ObserverRegistryC(7deliver|6notify)yyxF/ { print $3 }' | sort -u >"$work/symbols"
     swift demangle <"$work/symbols" | sed "s/ConcurrentObserve\.//; s/ -> ()\$//" >"$work/names"
-    for plain in "<Swift.Int>" "<Swift.String>" "<(Swift.Int, Swift.String)>"; do
-        grep -F deliver "$work/names" | grep -F -- "$plain" >/dev/null || missing="$missing $plain"
-    done
-    if [ -n "$missing" ]; then
-        echo "check-hot-path: the client contains no notification specialised for$missing"
+    if ! grep -F deliver "$work/names" >/dev/null; then
+        echo "check-hot-path: the client contains no notification"
         return 1
     fi
     while IFS=$'\t' read -r mangled plain; do
@@ -279,24 +276,24 @@ check_variants() {
     tar -C "$checkout" --exclude=./.git --exclude=.build -cf - Package.swift Sources Tests | tar -C "$work/copy" -xf -
     make_client "$work/variant" ConcurrentObserve "$work/copy"
 
-    local call='^( *)call\(observer\)$'
+    local call='^( *)unsafe call\(observer, callback\)$'
     variant check_walk "$walk" "counts a reference" swift_retain \
-        "s/$call/\1let probe = unsafe Unmanaged<Observer>.fromOpaque(UnsafeRawPointer(bitPattern: observer)!).retain()\n\1call(observer)\n\1unsafe probe.release()/"
+        "s/$call/\1let probe = unsafe Unmanaged<Observer>.fromOpaque(UnsafeRawPointer(bitPattern: observer)!).retain()\n\1unsafe call(observer, callback)\n\1unsafe probe.release()/"
     variant check_walk "$walk" "adds atomically" "read-modify-write" \
-        "s/$call/\1unsafe frame.pointee.passes.add(1, ordering: .relaxed)\n\1call(observer)/"
+        "s/$call/\1unsafe frame.pointee.passes.add(1, ordering: .relaxed)\n\1unsafe call(observer, callback)/"
     variant check_walk "$walk" "takes a mutex" "read-modify-write" \
-        "s/$call/\1probe.withLock { \$0 += 1 }\n\1call(observer)/" \
+        "s/$call/\1probe.withLock { \$0 += 1 }\n\1unsafe call(observer, callback)/" \
         '@usableFromInline internal let probe = Mutex(0)'
     variant check_walk "$walk" "allocates" "ArrayBuffer|swift_allocObject" \
-        "s/$call/\1unsafe probe(observer)\n\1call(observer)/" \
+        "s/$call/\1unsafe probe(observer)\n\1unsafe call(observer, callback)/" \
         '@inlinable @inline(__always) internal func probe(_ address: UInt) { var list: [UInt] = []; list.append(address); probeSink(list) }
 @inlinable @inline(never) internal func probeSink(_ list: [UInt]) { if list.count > 9 { print(list) } }'
     variant check_walk "$walk" "fences" "a fence|read-modify-write" \
-        "s/$call/\1atomicMemoryFence(ordering: .sequentiallyConsistent)\n\1call(observer)/"
+        "s/$call/\1atomicMemoryFence(ordering: .sequentiallyConsistent)\n\1unsafe call(observer, callback)/"
     variant check_walk "$walk" "fences where membarrier is in use" fullFence \
         's/AsymmetricBarrier\.light\(fenced: fenced, observer\)/AsymmetricBarrier.light(fenced: true, observer)/'
     variant check_walk "$walk" "confuses when to fence" fullFence \
-        's/let fenced = !AsymmetricBarrier/let fenced = AsymmetricBarrier/'
+        's/if AsymmetricBarrier\.usesMembarrier/if !AsymmetricBarrier.usesMembarrier/'
 
     local get='^( *@inlinable @inline\(__always\) get \{) cell.copy\(\) \}$'
     variant check_property "$property" "reads under a mutex" "read-modify-write" \

@@ -75,6 +75,8 @@ holds  | CurrentObserver | a store buffer hides a current that is stored too wea
 mutant | CurrentObserver | mark is tested before current is stored       | closureInUse | -
 mutant | CurrentObserver | mark is not tested                            | closureInUse | -
 mutant | CurrentObserver | mark is cleared after the barrier             | closureInUse | -
+mutant | CurrentObserver | a replaced table keeps its word               | closureInUse | GROWS PASSES_1=0
+mutant | CurrentObserver | a replaced table keeps its word               | closureInUse | WAITS=0 CANCELS=1 GROWS PASSES_1=0
 mutant | CurrentObserver | no barrier before the scan                    | closureInUse | -
 mutant | CurrentObserver | no barrier before the scan                    | closureInUse | WAITS=0 CANCELS=1
 mutant | CurrentObserver | the light barrier is missing                  | closureInUse | FENCED

@@ -162,6 +162,12 @@ extension Observer {
         )
     }
 
+    /// The closure's words, for a table: whoever uses them sees to it that the observation goes on.
+    final var borrowedCallback: CallbackStorage {
+        // Safe: this object's own; the words were written through a pointer, so they are read through one.
+        unsafe UnsafePointer<CallbackStorage>(bitPattern: address + UInt(Self.callbackOffset))!.pointee
+    }
+
     /// Destroys the closure and whatever it alone keeps alive: user code may run. Once, when nobody can call it any more.
     private func destroyCallback() {
         exploredDestruction(ofObserver: address)
@@ -178,6 +184,15 @@ extension Observer {
         // Safe: the frame that has it as current keeps the closure alive, the pin the observer.
         unsafe UnsafePointer<Callback<Event>>(bitPattern: address &+ UInt(callbackOffset))
             .unsafelyUnwrapped.pointee(event)
+    }
+
+    /// Calls the closure in an entry of the pinned table, of the observer at `address`: no memory of the observer's is read.
+    @inlinable @inline(__always)
+    static func call<Event>(_ callback: UnsafePointer<CallbackStorage>, at address: UInt, with event: Event) {
+        exploredCall(address)
+        defer { exploredReturn(address) }
+        // Safe: every closure is stored alike; the frame that has its observer as current keeps it alive.
+        unsafe UnsafeRawPointer(callback).assumingMemoryBound(to: Callback<Event>.self).pointee(event)
     }
 
     /// The mark of the observer at `address`.

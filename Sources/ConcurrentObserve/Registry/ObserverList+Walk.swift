@@ -10,7 +10,7 @@ extension ObserverList {
         head.load(ordering: .relaxed) != 0
     }
 
-    /// Calls `call` with the address of every observer that is live at its turn: the notification path. (P1, P6, P15)
+    /// Calls `call` with the address of every observer that is live at its turn. (P1, P6, P15)
     ///
     /// The pinned read: the read section lasts from the load of the head to the store of the pin; the walk itself, and
     /// with it all user code, is outside. From the pin on, the table and its observers stay allocated; from `current` on, with
@@ -20,6 +20,33 @@ extension ObserverList {
     /// - Complexity: O(*n*) in the entries of the table, of which at least half are live, but for recent cancellations.
     @inlinable @inline(__always)
     internal borrowing func walk(_ call: (_ observer: UInt) -> Void) {
+        unsafe withPinnedTable { contents, frame in
+            unsafe contents.pointee.visit(frame, fenced: !AsymmetricBarrier.usesMembarrier) { observer, _ in
+                call(observer)
+            }
+        }
+    }
+
+    /// The same, with each observer's closure, and with two loops: the one that is used where membarrier is need not ask at every
+    /// observer whether to execute a fence, nor keep a register for that.
+    @inlinable @inline(__always)
+    internal borrowing func walkClosures(
+        _ call: (_ observer: UInt, _ callback: UnsafePointer<CallbackStorage>) -> Void
+    ) {
+        unsafe withPinnedTable { contents, frame in
+            if AsymmetricBarrier.usesMembarrier {
+                unsafe contents.pointee.visit(frame, fenced: false, call)
+            } else {
+                unsafe contents.pointee.visit(frame, fenced: true, call)
+            }
+        }
+    }
+
+    /// Calls `body` with the current table, which is pinned meanwhile, and with the frame that pins it.
+    @inlinable @inline(__always)
+    internal borrowing func withPinnedTable(
+        _ body: (UnsafePointer<TableContents>, UnsafeMutablePointer<Frame>) -> Void
+    ) {
         // Safe: records are never freed; the frame is this pass's until leaveFrame().
         let record = unsafe ThreadRecord.current
         let frame = unsafe record.enterFrame()
@@ -43,41 +70,64 @@ extension ObserverList {
         unsafe frame.pointee.passes.store(frame.pointee.passes.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
         // Safe: the pin keeps the table.
         let contents = unsafe UnsafePointer<TableContents>(bitPattern: table).unsafelyUnwrapped
+        unsafe body(contents, frame)
+        unsafe checkWalkedTable(contents)
+        unsafe frame.pointee.clear()
+        if mutant("inner pass clears the outer pin") {
+            unsafe record.inlineFrames.pointee.pin.store(0, ordering: .releasing)
+        }
+        inject("walk.cleared")
+    }
+}
+
+extension TableContents {
+    /// Calls `call` with every observer that is live at its turn, and with its closure. The frame pins the table.
+    ///
+    /// - Parameter fenced: Whether membarrier is not in use.
+    @inlinable @inline(__always)
+    borrowing func visit(
+        _ frame: UnsafeMutablePointer<Frame>,
+        fenced: Bool,
+        _ call: (_ observer: UInt, _ callback: UnsafePointer<CallbackStorage>) -> Void
+    ) {
         // Acquire: pairs with the release in append(_:); entries below the count are complete.
-        let count = unsafe contents.pointee.count.load(ordering: .acquiring)
+        let count = count.load(ordering: .acquiring)
         inject("walk.count")
         if mutant("pin is cleared before the walk ends") { unsafe frame.pointee.pin.store(0, ordering: .releasing) }
 
-        let fenced = !AsymmetricBarrier.usesMembarrier
         // By address, not by index: fewer registers, so that the frame's address stays in one across the calls.
         // Safe: the entries up to the count lie in the pinned table; the end is compared, not followed.
-        let first = unsafe contents.pointee.entry(0)
+        let first = unsafe entry(0)
         let end = unsafe first + count
         var next = unsafe first
         while unsafe next < end {
             let entry = unsafe next
             unsafe next += 1
-            // Relaxed: published by the acquire above; a buried entry that is missed is stopped by its mark.
-            var observer = unsafe entry.pointee.load(ordering: .relaxed)
-            if observer & 1 != 0 { continue }
+            // Relaxed: published by the acquire above. A hint: the mark is tested below.
+            var observer = unsafe entry.pointee.word.load(ordering: .relaxed)
+            if _slowPath(observer & TableEntry.Mark.all != 0) {
+                if observer & TableEntry.Mark.ended != 0 { continue }
+                observer &= ~TableEntry.Mark.all
+            }
             inject("walk.entry")
-            if mutant("mark is tested before current is stored"), !Observer.isActive(at: observer) { continue }
+            if mutant("mark is tested before current is stored"), unsafe !entry.pointee.isActive { continue }
             inject("walk.marked")
             // Release: ends the previous callback for whoever waits for it; pairs with the acquire in the scans.
             unsafe frame.pointee.current.store(observer, ordering: .releasing)
             // Between the store of current and the load of the mark: pairs with AsymmetricBarrier.heavy().
             observer = AsymmetricBarrier.light(fenced: fenced, observer)
             inject("walk.current")
-            guard
-                mutant("mark is tested before current is stored") || mutant("mark is not tested")
-                    || Observer.isActive(at: observer)
-            else { continue }
+            if unsafe !entry.pointee.isActive, !mutant("mark is tested before current is stored"),
+                !mutant("mark is not tested")
+            {
+                continue
+            }
             if mutant("a delivery is dropped"), unsafe (entry - first) & 1023 == 3 { continue }
             if mutant("a long walk ends early"), unsafe entry - first == 64 { break }
             #if INSTRUMENTED
             // The first few are heard by all.
             if mutant("an observer hears its own thread alone"), unsafe entry - first >= 8,
-                Observer.at(observer).note != UInt(bitPattern: record)
+                unsafe Observer.at(observer).note != UInt(bitPattern: ThreadRecord.current)
             {
                 continue
             }
@@ -85,15 +135,10 @@ extension ObserverList {
             if mutant("current is cleared before the callback") {
                 unsafe frame.pointee.current.store(0, ordering: .releasing)
             }
-            call(observer)
-            if mutant("a delivery is repeated"), unsafe (entry - first) & 1023 == 3 { call(observer) }
+            let callback = unsafe TableEntry.callback(of: entry)
+            unsafe call(observer, callback)
+            if mutant("a delivery is repeated"), unsafe (entry - first) & 1023 == 3 { unsafe call(observer, callback) }
             inject("walk.called")
         }
-        unsafe checkWalkedTable(contents)
-        unsafe frame.pointee.clear()
-        if mutant("inner pass clears the outer pin") {
-            unsafe record.inlineFrames.pointee.pin.store(0, ordering: .releasing)
-        }
-        inject("walk.cleared")
     }
 }

@@ -44,10 +44,12 @@ extension ObserverRegistry {
         deliver(event)
     }
 
-    /// Out of line, so that a caller that is asynchronous never keeps a thread's address across a suspension.
-    @inlinable @inline(never)
+    /// Out of line, so that a caller that is asynchronous never keeps a thread's address across a suspension; and compiled once, for any event: it gets
+    /// the event's address and hands that on to each closure, where code for one type of event would copy the event for each.
+    @usableFromInline @inline(never)
     internal func deliver(_ event: Event) {
-        observers.walk { observer in Observer.call(at: observer, with: event) }
+        // Safe: the walk lends the closure of the observer that it calls.
+        unsafe observers.walkClosures { observer, callback in unsafe Observer.call(callback, at: observer, with: event) }
     }
 }
 

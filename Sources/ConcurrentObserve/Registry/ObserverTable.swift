@@ -4,8 +4,8 @@ import Synchronization
 
 /// The observers of a registry in the order of registration: what a notification walks.
 ///
-/// A table only ever grows at its end. An entry is the observer's address; a cancelled one keeps it, with the lowest bit set,
-/// because the table owns a reference to every observer that it ever held and releases them all when it is freed. Slots
+/// A table only ever grows at its end. An entry has the observer's address and its closure; a cancelled one keeps the address, with the
+/// lowest bit set, because the table owns a reference to every observer that it ever held and releases them all when it is freed. Entries
 /// are not reused: a full table is replaced.
 @safe internal final class ObserverTable: Retirable, @unchecked Sendable {
     // Unchecked: entries and count are atomic and written under the core's lock; the rest is constant.
@@ -52,24 +52,31 @@ import Synchronization
     private func place(_ observer: Observer) {
         // Safe: the table owns a reference to the observer until the table is freed.
         _ = unsafe Unmanaged.passRetained(observer)
+        let entry = unsafe contents.pointee.entry(count)
+        unsafe entry.pointee.callback = observer.borrowedCallback
         // Relaxed: published by the release of the count, or of the table.
-        unsafe contents.pointee.entry(count).pointee.store(observer.address, ordering: .relaxed)
+        unsafe entry.pointee.word.store(observer.address, ordering: .relaxed)
         observer.index = UInt32(count)
         count += 1
     }
 
     /// Marks an observer's entry as cancelled. Under the core's lock.
     func bury(_ observer: Observer) {
-        // Relaxed: a walker that misses it is stopped by the observer's mark.
-        unsafe contents.pointee.entry(Int(observer.index)).pointee.store(observer.address | 1, ordering: .relaxed)
+        // Relaxed: walkers need only the heavy barrier, which whoever destroys the closure executes between this and its look at the frames.
+        unsafe contents.pointee.entry(Int(observer.index)).pointee.word
+            .store(observer.address | TableEntry.Mark.ended, ordering: .relaxed)
+    }
+
+    /// Sends the walkers that still have the table to the observers' own marks: observations that end from now on are not marked here.
+    /// Under the core's lock, which whoever ends one takes.
+    func markReplaced() {
+        if mutant("a replaced table keeps its word") { return }
+        forEachEntry { $0.markReplaced() }
     }
 
     /// Visits the entries. Under the core's lock, or when nobody else has the table.
-    func forEachEntry(_ body: (TableEntry) -> Void) {
-        for index in 0..<count {
-            // Relaxed: under the lock.
-            unsafe body(TableEntry(address: contents.pointee.entry(index).pointee.load(ordering: .relaxed)))
-        }
+    func forEachEntry(_ body: (borrowing TableEntry) -> Void) {
+        for index in 0..<count { unsafe body(contents.pointee.entry(index).pointee) }
     }
 
     // MARK: Retirable
@@ -89,56 +96,5 @@ import Synchronization
     func free() {
         forEachEntry { $0.release() }
         unsafe contents.deallocate()
-    }
-}
-
-/// One entry of a table.
-internal struct TableEntry {
-    fileprivate let address: UInt
-
-    /// The observer, unless it is cancelled.
-    var liveObserver: Observer? {
-        if address == 0 || address & 1 != 0 { return nil }
-        // Safe: the table owns a reference.
-        return unsafe Unmanaged<Observer>.fromOpaque(UnsafeRawPointer(bitPattern: address)!).takeUnretainedValue()
-    }
-
-    /// Whether the entry is, or was, that of the observer at an address.
-    func isOf(observerAt other: UInt) -> Bool { address & ~1 == other }
-
-    /// Gives up the table's reference.
-    fileprivate func release() {
-        guard address != 0 else { return }
-        // Safe: the table owns a reference, and is being freed.
-        unsafe Unmanaged<Observer>.fromOpaque(UnsafeRawPointer(bitPattern: address & ~1)!).release()
-    }
-}
-
-/// What walkers read of a table: the count, then the entries, in one piece of memory.
-@usableFromInline
-internal struct TableContents: ~Copyable {
-    @usableFromInline let count: Atomic<Int>
-
-    static func allocate(capacity: Int) -> UnsafeMutablePointer<TableContents> {
-        // Safe: freed by the table, once nobody pins it.
-        let memory = UnsafeMutableRawPointer.allocate(
-            byteCount: MemoryLayout<UInt>.stride * (1 + capacity),
-            alignment: MemoryLayout<UInt>.alignment
-        )
-        let contents = unsafe memory.bindMemory(to: TableContents.self, capacity: 1)
-        unsafe contents.initialize(to: TableContents(count: Atomic(0)))
-        for index in 0..<capacity { unsafe contents.pointee.entry(index).initialize(to: Atomic(0)) }
-        return unsafe contents
-    }
-}
-
-extension TableContents {
-    /// Where the entry at `index` is.
-    @inlinable @inline(__always)
-    borrowing func entry(_ index: Int) -> UnsafeMutablePointer<Atomic<UInt>> {
-        // Safe: `allocate` has laid the entries out behind the count; contents never move.
-        unsafe withUnsafePointer(to: self) { contents in
-            unsafe UnsafeMutableRawPointer(mutating: contents).assumingMemoryBound(to: Atomic<UInt>.self) + 1 + index
-        }
     }
 }

@@ -100,7 +100,10 @@ import Synchronization
 
     /// Publishes a complete table, or none. Returns the one it replaces, for the caller to retire. Under the lock.
     private func replaceTable(by successor: ObserverTable?) -> ObserverTable? {
-        defer { table = successor }
+        defer {
+            table?.markReplaced()
+            table = successor
+        }
         if mutant("a table is taken away before the next is there") {
             unsafe head?.pointee.store(0, ordering: .releasing)
         }

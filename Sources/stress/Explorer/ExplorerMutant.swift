@@ -33,6 +33,7 @@ struct ExplorerMutant: Sendable {
             "P9.deferred-in-callback"
         ),
         // Tables
+        ExplorerMutant("a replaced table keeps its word", "grow-walk", "P14.not-while-called"),
         ExplorerMutant("grace period does nothing", "append-compact-walk", "memory.table-in-use"),
         ExplorerMutant("pins are not scanned", "append-compact-walk", "memory.table-in-use"),
         ExplorerMutant("pin is stored after the read section", "append-compact-walk", "memory.table-in-use"),

@@ -48,6 +48,7 @@ extension Mutant {
         ),
         Mutant("reclaim at once", "cancellation-races", calledTooLate + [.invariant("memory.table-in-use")]),
         // Tables
+        Mutant("a replaced table keeps its word", "cancellation-races", calledTooLate),
         Mutant("pins are not scanned", "notification-storm", tableInUse),
         Mutant(
             "pin is stored after the read section",

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Synchronization
+
+/// What walkers read of a table: the count, then the entries, in one piece of memory.
+@usableFromInline
+internal struct TableContents: ~Copyable {
+    @usableFromInline let count: Atomic<Int>
+
+    static func allocate(capacity: Int) -> UnsafeMutablePointer<TableContents> {
+        // Safe: freed by the table, once nobody pins it.
+        let memory = UnsafeMutableRawPointer.allocate(
+            byteCount: MemoryLayout<TableContents>.stride + MemoryLayout<TableEntry>.stride * capacity,
+            alignment: MemoryLayout<UInt>.alignment
+        )
+        let contents = unsafe memory.bindMemory(to: TableContents.self, capacity: 1)
+        unsafe contents.initialize(to: TableContents(count: Atomic(0)))
+        for index in 0..<capacity { unsafe contents.pointee.entry(index).initialize(to: TableEntry()) }
+        return unsafe contents
+    }
+}
+
+extension TableContents {
+    /// Where the entry at `index` is.
+    @inlinable @inline(__always)
+    borrowing func entry(_ index: Int) -> UnsafeMutablePointer<TableEntry> {
+        // Safe: `allocate` has laid the entries out behind the count; contents never move.
+        unsafe withUnsafePointer(to: self) { contents in
+            unsafe UnsafeMutableRawPointer(mutating: contents + 1).assumingMemoryBound(to: TableEntry.self) + index
+        }
+    }
+}
+
+/// One entry of a table: whose it is, whether to call it, and what to call.
+///
+/// With the closure's two words beside the mark, a walk reads no memory of an observer that it calls. The observer owns the closure: the words here are borrowed.
+@usableFromInline
+internal struct TableEntry: ~Copyable {
+    /// The observer's address, and `Mark` bits. Written under the core's lock; loaded by walkers without.
+    @usableFromInline let word = Atomic<UInt>(0)
+
+    /// The observer's closure. Written before the entry is published.
+    @usableFromInline var callback = CallbackStorage()
+
+    @usableFromInline
+    init() {}
+
+    /// What an entry's word says beside the address, which is even.
+    @usableFromInline
+    enum Mark {
+        /// The observation has ended while its table was the current one.
+        @usableFromInline static var ended: UInt { 1 }
+        /// The table has been replaced: from here on, only the observer's own mark tells whether the observation has ended.
+        @usableFromInline static var replaced: UInt { 2 }
+        @usableFromInline static var all: UInt { 3 }
+    }
+}
+
+extension TableEntry {
+    /// The observer, unless its observation ended in this table. Under the core's lock, or when nobody else has the table.
+    var liveObserver: Observer? {
+        // Relaxed: under the lock.
+        let word = word.load(ordering: .relaxed)
+        if word == 0 || word & Mark.ended != 0 { return nil }
+        // Safe: the table owns a reference.
+        return unsafe Unmanaged<Observer>.fromOpaque(UnsafeRawPointer(bitPattern: word & ~Mark.all)!)
+            .takeUnretainedValue()
+    }
+
+    /// Whether the entry is, or was, that of the observer at an address. Under the core's lock.
+    func isOf(observerAt other: UInt) -> Bool { word.load(ordering: .relaxed) & ~Mark.all == other }
+
+    /// Sends walkers to the observer's own mark. Under the core's lock.
+    func markReplaced() {
+        // Relaxed, both: the lock orders this before the end of any observation that will not be marked here; then as `ended`.
+        word.store(word.load(ordering: .relaxed) | Mark.replaced, ordering: .relaxed)
+    }
+
+    /// Gives up the table's reference. When nobody else has the table.
+    func release() {
+        let address = word.load(ordering: .relaxed) & ~Mark.all
+        guard address != 0 else { return }
+        // Safe: the table owns the reference, and is being freed.
+        unsafe Unmanaged<Observer>.fromOpaque(UnsafeRawPointer(bitPattern: address)!).release()
+    }
+
+    /// Where an entry has the closure.
+    @inlinable @inline(__always)
+    static func callback(of entry: UnsafePointer<TableEntry>) -> UnsafePointer<CallbackStorage> {
+        // Safe: the closure follows the word; the caller's table is pinned.
+        unsafe (UnsafeRawPointer(entry) + MemoryLayout<UInt>.size).assumingMemoryBound(to: CallbackStorage.self)
+    }
+
+    /// Whether the observation of an entry that a frame has as current goes on.
+    @inlinable @inline(__always)
+    var isActive: Bool {
+        // Relaxed: the asymmetric barrier orders it after the store of `current`; publication made the closure visible.
+        let word = word.load(ordering: .relaxed)
+        return _fastPath(word & Mark.all == 0) || (word & Mark.ended == 0 && Observer.isActive(at: word & ~Mark.all))
+    }
+}
