@@ -6,7 +6,7 @@ internal struct Callback<Event>: ~Copyable {
     @usableFromInline let body: @Sendable (Event) -> Void
 
     @inlinable @inline(__always)
-    init(_ body: @escaping @Sendable (Event) -> Void) { self.body = body }
+    init(_ body: consuming @escaping @Sendable (Event) -> Void) { self.body = body }
 
     @inlinable @inline(__always)
     borrowing func callAsFunction(_ event: Event) { body(event) }

@@ -49,7 +49,8 @@ extension ObserverRegistry {
     @usableFromInline @inline(never)
     internal func deliver(_ event: Event) {
         // Safe: the walk lends the closure of the observer that it calls.
-        unsafe observers.walkClosures { observer, callback in unsafe Observer.call(callback, at: observer, with: event) }
+        unsafe observers.walkClosures { observer, callback in unsafe Observer.call(callback, at: observer, with: event)
+        }
     }
 }
 
@@ -65,7 +66,7 @@ extension ObserverRegistry {
     /// - Returns: The token that keeps the observation going.
     /// - Complexity: O(1) amortised.
     @inlinable
-    public func observe(_ body: @escaping @Sendable (Event) -> Void) -> ObservationToken {
+    public func observe(_ body: consuming @escaping @Sendable (Event) -> Void) -> ObservationToken {
         let observer = observers.makeObserver()
         observer.setCallback(Callback(body))
         return start(observer)
@@ -96,13 +97,9 @@ extension ObserverRegistry {
     }
 
     @usableFromInline
-    internal func start(_ observer: Observer) -> ObservationToken {
-        if mutant("observe returns before publishing") {
-            let registry = self
-            _ = LibraryThread.start(named: "mutant") { registry.observers.core().append(observer) }
-            return ObservationToken(observer)
-        }
+    internal func start(_ observer: consuming Observer) -> ObservationToken {
         #if INSTRUMENTED
+        if mutant("observe returns before publishing") { return startLate(observer) }
         // Safe: the address alone.
         if mutant("an observer hears its own thread alone") {
             observer.note = unsafe UInt(bitPattern: ThreadRecord.current)
@@ -111,6 +108,13 @@ extension ObserverRegistry {
         observer.register()
         return ObservationToken(observer)
     }
+
+    #if INSTRUMENTED
+    private func startLate(_ observer: Observer) -> ObservationToken {
+        _ = LibraryThread.start(named: "mutant") { [self] in observers.core().append(observer) }
+        return ObservationToken(observer)
+    }
+    #endif
 }
 
 // MARK: - All observers

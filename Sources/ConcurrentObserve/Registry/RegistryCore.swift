@@ -65,7 +65,8 @@ import Synchronization
         ThreadRecord.countLiveObserver(1)
         return lock.withLock {
             let replaced = makeRoom()
-            table!.append(observer)
+            // Safe: the core keeps the table.
+            unsafe Unmanaged.passUnretained(table!)._withUnsafeGuaranteedRef { $0.append(observer) }
             live += 1
             registrationsSinceSweep += 1
             count(observer, 1)
