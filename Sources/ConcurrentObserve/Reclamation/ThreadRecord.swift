@@ -27,6 +27,9 @@ internal struct ThreadRecord: ~Copyable {
     /// Whether the thread is in a pass of the reclaimer, which must not wait for itself. Owner alone.
     var isReclaiming = false
 
+    /// The first of the observers that the thread keeps to use them again, or 0. Owner alone; see `SpareObservers`.
+    var spareObservers: UInt = 0
+
     /// The next record of the list of all. Constant once the record is on the list.
     fileprivate var next: UnsafeMutablePointer<ThreadRecord>?
 

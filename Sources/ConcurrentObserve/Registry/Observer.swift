@@ -25,7 +25,7 @@ internal class Observer: Retirable, @unchecked Sendable {
     private final var callback = CallbackStorage()
 
     /// The address of the core, which is lent for as long as the observer exists (see `CoreLife`). With the lowest bit set, that of the
-    /// `Extras`, which know the core: it becomes that once, under the core's lock.
+    /// `Extras`, which know the core: it becomes that once, under the core's lock. 0 while nobody has the observer.
     private final let home: Atomic<UInt>
 
     #if INSTRUMENTED
@@ -35,24 +35,44 @@ internal class Observer: Retirable, @unchecked Sendable {
 
     @usableFromInline
     init(core: borrowing RegistryCore, owner: WeakReference? = nil, hears: UInt32 = 0) {
-        let ownsCore = !core.life.lend()
+        let entry = Self.enter(core)
         state = Atomic(
-            ObserverState.active | (owner == nil ? 0 : ObserverState.ownerBound) | hears
-                | (ownsCore ? ObserverState.ownsCore : 0)
+            entry.state | ObserverState.active | (owner == nil ? 0 : ObserverState.ownerBound) | hears
         )
-        let lentCore = unsafe Unmanaged.passUnretained(copy core)
-        if ownsCore { _ = unsafe lentCore.retain() }
-        home = unsafe Atomic(UInt(bitPattern: lentCore.toOpaque()))
+        home = Atomic(entry.home)
         super.init()
         if let owner { addExtras(owner: owner) }
     }
 
-    deinit {
+    /// As `init`, for an observer that was used before, and that nobody else has.
+    final func renew(core: borrowing RegistryCore) {
+        let entry = Self.enter(core)
+        // Relaxed, both: published with the observer.
+        state.store(entry.state | ObserverState.active, ordering: .relaxed)
+        home.store(entry.home, ordering: .relaxed)
+    }
+
+    /// Borrows a core for an observer. Returns what its mark and its home begin with.
+    private static func enter(_ core: borrowing RegistryCore) -> (state: UInt32, home: UInt) {
+        let lentCore = unsafe Unmanaged.passUnretained(copy core)
+        let home = unsafe UInt(bitPattern: lentCore.toOpaque())
+        if core.life.lend() { return (0, home) }
+        _ = unsafe lentCore.retain()
+        return (ObserverState.ownsCore, home)
+    }
+
+    deinit { leaveCore() }
+
+    /// Gives back the core, and everything else that the observer has. Once for each core; by whoever has the last reference.
+    final func leaveCore() {
+        // Relaxed: nobody else has the observer.
+        if home.load(ordering: .relaxed) == 0 { return }
         let (lentCore, extras) = unsafe (lentCore, extras)
         // Relaxed: the bit never changes. Safe: the core lives until what was lent is given back.
         if state.load(ordering: .relaxed) & ObserverState.ownsCore != 0 || withCore({ $0.life.giveBack() }) {
             unsafe lentCore.release()
         }
+        home.store(0, ordering: .relaxed)
         if let extras { unsafe Unmanaged.passUnretained(extras).release() }
     }
 
@@ -235,6 +255,9 @@ extension Observer {
         end(.ownerDeleted)
         return false
     }
+
+    /// Whether it is a `VersionedObserver`.
+    final var isVersioned: Bool { state.load(ordering: .relaxed) & ObserverState.isVersioned != 0 }
 
     /// Whether the closure is destroyed.
     var isFinished: Bool {

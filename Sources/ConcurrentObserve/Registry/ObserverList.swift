@@ -42,7 +42,11 @@ internal struct ObserverList: ~Copyable, Sendable {
     /// An observer of this source, without its closure, that has not begun.
     @usableFromInline
     borrowing func makeObserver(owner: WeakReference? = nil) -> Observer {
-        withCore { Observer(core: $0, owner: owner) }
+        withCore { core in
+            guard owner == nil, let observer = SpareObservers.take() else { return Observer(core: core, owner: owner) }
+            observer.renew(core: core)
+            return observer
+        }
     }
 
     /// The same for a source whose changes have versions.

@@ -51,6 +51,34 @@ extension Promises.P01ExactlyOnceTests {
         #expect(received.count == 0)
     }
 
+    @Test("P1 Observations that follow ended ones hear their own source alone; the ended ones stay ended (P8)")
+    func afterMany() {
+        let (before, after) = (ObserverRegistry<Int>(), ObserverRegistry<Int>())
+        let (stray, heard, ends) = (Counter(), Counter(), Log<ObservationEnd>())
+        // The memory of those whose token is dropped is used again; of those whose token is kept, it must not be.
+        let ended = (0..<2_000).compactMap { number in
+            let token = before.observe { _ in stray.increment() }
+            token.cancel()
+            return number.isMultiple(of: 2) ? token : nil
+        }
+        ConcurrentObserveDiagnostics.drain()
+        let tokens = (0..<2_000).map { _ in after.observe { _ in heard.increment() } }
+        before.notify(1)
+        #expect(heard.value == 0)
+        after.notify(1)
+        #expect(heard.value == 2_000)
+        for token in ended {
+            token.onEnd { ends.append($0) }
+            token.cancel()
+        }
+        #expect(ends.entries == Array(repeating: .cancelled, count: ended.count))
+        #expect(ended.count(where: { $0.isActive }) == 0)
+        #expect(tokens.count(where: { $0.isActive }) == 2_000)
+        after.notify(2)
+        #expect(heard.value == 4_000)
+        #expect(stray.value == 0)
+    }
+
     @Test("P1 A closure registered twice is called twice, and once when one registration is gone")
     func sameClosureTwice() {
         let registry = ObserverRegistry<Int>()

@@ -60,6 +60,9 @@ extern int urcu_bp_has_sys_membarrier;
 static inline bool curcu_has_membarrier(void) { return urcu_bp_has_sys_membarrier != 0; }
 #endif
 
+/// Fetches a cache line that will be read and written soon. Any address will do.
+static inline void curcu_prefetch(const void *_Nullable address) { __builtin_prefetch(address, 1); }
+
 /// Keeps the compiler, not the processor, from moving memory accesses across it.
 static inline void curcu_compiler_barrier(void) { __asm__ __volatile__("" ::: "memory"); }
 
