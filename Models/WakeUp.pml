@@ -3,8 +3,8 @@
 // No retired item is forgotten while the reclaimer sleeps: ThreadRecord.retire, Reclaimer.wake and Reclaimer.park, and the EventCount
 // between them, in Reclamation.
 //
-// Threads retire one item each. What a thread stores before a fence may reach memory as late as at that fence: the push on its stack,
-// which on arm64 is a release and no more, and the reclaimer's `isParked`.
+// Threads retire one item each. The push, the store of `isParked`, and the loads of the other's word after each are sequentially
+// consistent. With less, the stores may reach memory later: the push when the thread is done, `isParked` before the reclaimer sleeps.
 //
 //   RETIRERS   threads that retire
 
@@ -58,11 +58,10 @@ proctype retirer(byte self) {
   inject("end.retire")
   if
   :: stacks = stacks | SET(self)
+#ifdef PUSH_IS_NOT_SEQUENTIALLY_CONSISTENT
   :: isDelayed = 1
-  fi;
-#ifndef FENCE_OF_THE_RETIRING_THREAD_IS_MISSING
-  d_step { stacks = stacks | (isDelayed << self); isDelayed = 0 }
 #endif
+  fi;
 #ifndef RECLAIMERS_WAKE_UP_IS_LOST
   if
   :: isParked ->
@@ -96,11 +95,10 @@ end_notStarted:
      :: !taken ->
         if
         :: isParked = 1
+#ifdef PARKING_IS_NOT_SEQUENTIALLY_CONSISTENT
         :: isDelayed = 1
-        fi;
-#ifndef FENCE_OF_THE_PARKING_RECLAIMER_IS_MISSING
-        d_step { isParked = isParked | isDelayed; isDelayed = 0 }
 #endif
+        fi;
         if
 #ifndef STACKS_ARE_NOT_LOOKED_AT_BEFORE_PARKING
         :: stacks

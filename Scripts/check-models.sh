@@ -111,8 +111,8 @@ mutant | SourceDeath     | table outlives the source                     | sourc
 mutant | SourceDeath     | no barrier before the scan                    | closureInUse | -
 holds  | WakeUp          | three threads retire                                   | | -
 mutant | WakeUp          | reclaimer's wake-up is lost                   | nothingIsForgotten | -
-mutant | WakeUp          | fence of the retiring thread is missing       | nothingIsForgotten | -
-mutant | WakeUp          | fence of the parking reclaimer is missing     | nothingIsForgotten | -
+mutant | WakeUp          | push is not sequentially consistent           | nothingIsForgotten | -
+mutant | WakeUp          | parking is not sequentially consistent        | nothingIsForgotten | -
 mutant | WakeUp          | stacks are not looked at before parking       | nothingIsForgotten | -
 mutant | WakeUp          | ticket is taken after the look                | nothingIsForgotten | -
 mutant | WakeUp          | futex does not compare                        | nothingIsForgotten | -

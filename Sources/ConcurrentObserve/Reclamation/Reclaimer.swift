@@ -36,11 +36,9 @@ internal final class Reclaimer: @unchecked Sendable {
 
     /// Makes sure that a retired item is noticed: at once if the reclaimer sleeps or `urgently`, else within its pause.
     func wake(urgently: Bool) {
-        // Sequentially consistent: the item is on its stack before the look at `isParked`; pairs with the fence in park().
-        atomicMemoryFence(ordering: .sequentiallyConsistent)
         exploredStep("retired")
-        // Relaxed: ordered by the fence.
-        if urgently || isParked.load(ordering: .relaxed) {
+        // Sequentially consistent, as is the push before it: pairs with the store in park(); one of the two sees the other.
+        if urgently || isParked.load(ordering: .sequentiallyConsistent) {
             if mutant("reclaimer's wake-up is lost") { return }
             startIfNeeded()
             wakeUp.signal()
@@ -98,9 +96,8 @@ internal final class Reclaimer: @unchecked Sendable {
     }
 
     private func park(_ ticket: EventCount.Ticket) {
-        isParked.store(true, ordering: .relaxed)  // Relaxed: ordered by the fence.
-        // Sequentially consistent: `isParked` is set before the last look at the stacks; pairs with the fence in wake(urgently:).
-        atomicMemoryFence(ordering: .sequentiallyConsistent)
+        // Sequentially consistent, as are the last looks at the stacks that follow: pairs with the load in wake(urgently:).
+        isParked.store(true, ordering: .sequentiallyConsistent)
         exploredStep("parking")
         if !hasRetired { wakeUp.wait(ticket, atMost: nil) }
         isParked.store(false, ordering: .relaxed)  // Relaxed: a stale true costs a needless signal.
@@ -109,8 +106,8 @@ internal final class Reclaimer: @unchecked Sendable {
     private var hasRetired: Bool {
         var found = false
         unsafe ThreadRecords.shared.forEach { record in
-            // Relaxed: ordered by the fence in park().
-            if unsafe record.pointee.retired.load(ordering: .relaxed) != 0 { found = true }
+            // Sequentially consistent: after the store in park(); pairs with the push.
+            if unsafe record.pointee.retired.load(ordering: .sequentiallyConsistent) != 0 { found = true }
         }
         return found
     }

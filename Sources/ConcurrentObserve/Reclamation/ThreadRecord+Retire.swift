@@ -30,11 +30,13 @@ extension UnsafeMutablePointer<ThreadRecord> {
         var top = unsafe pointee.retired.load(ordering: .relaxed)  // Relaxed: the exchange below checks it.
         while true {
             item.link = top
-            // Release: pairs with the acquire in takeRetired().
+            // Release: pairs with the acquire in takeRetired(). Sequentially consistent: before the look at `isParked` in
+            // Reclaimer.wake(urgently:); pairs with the looks at the stacks in park(). Relaxed, when it fails: tried again.
             let (exchanged, original) = unsafe pointee.retired.weakCompareExchange(
                 expected: top,
                 desired: address,
-                ordering: .releasing
+                successOrdering: .sequentiallyConsistent,
+                failureOrdering: .relaxed
             )
             if exchanged { break }
             top = original
