@@ -61,6 +61,9 @@ internal final class Batches: @unchecked Sendable {
         if isComplete { completion.signal() }
     }
 
+    /// Whether everything that was retired before `nextToBegin` gave out this number is taken, or about to be.
+    func hasBegun(_ number: UInt64) -> Bool { lock.withLock { begun >= number } }
+
     func isComplete(through number: UInt64) -> Bool {
         lock.withLock { begun >= number && (open.first.map { $0.number > number } ?? true) }
     }

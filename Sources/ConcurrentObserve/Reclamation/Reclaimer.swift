@@ -226,7 +226,8 @@ internal final class Reclaimer: @unchecked Sendable {
                 guard remaining > .zero else { return .timedOut }
                 limit = remaining
             }
-            wake(urgently: true)
+            // What is taken waits for destroyers and callbacks: further passes would only keep these from their processors.
+            if !batches.hasBegun(target) { wake(urgently: true) }
             if !isStarted.load(ordering: .acquiring) {
                 // No thread to be had: this one does the reclaimer's part.
                 pass()

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConcurrentObserve
+import Glibc
 import Testing
 
 extension Promises {
     @Suite("P16 A bounded backlog")
     struct P16BoundedBacklogTests {}
+}
+
+/// The processor time that the calling thread has used.
+private var ownTime: Duration {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
 }
 
 // MARK: - drain
@@ -54,6 +62,26 @@ extension Promises.P16BoundedBacklogTests {
         try drained.wait()
         try drainer.join()
         try notifier.join()
+    }
+
+    @Test("P16 A drain that waits for a callback sleeps, and keeps nobody busy")
+    func sleeps() throws {
+        let registry = ObserverRegistry<Int>()
+        let (entered, exit) = (Signal("the callback"), Signal("the callback's release"))
+        let token = registry.observe { _ in
+            entered.happen()
+            exit.hold()
+        }
+        let notifier = TestThread { registry.notify(1) }
+        try entered.wait()
+        token.cancel()
+        // The thread's own time: whatever else the process does meanwhile counts for nothing.
+        let (begin, timeBefore) = (ContinuousClock.now, ownTime)
+        #expect(ConcurrentObserveDiagnostics.drain(deadline: begin + glance * 5) == .timedOut)
+        #expect(ownTime - timeBefore < (ContinuousClock.now - begin) / 10)
+        exit.happen()
+        try notifier.join()
+        #expect(ConcurrentObserveDiagnostics.drain(deadline: .now + patience) == .finished)
     }
 
     @Test("P16 drain is deferred inside a callback")
