@@ -79,6 +79,7 @@ proctype reclaimer() {
   bit isDelayed;
 end_notStarted:
   isStarted;
+  isParked = 0;
   do
   :: true ->
      ticket = signals;

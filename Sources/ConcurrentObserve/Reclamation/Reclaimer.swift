@@ -18,7 +18,7 @@ internal final class Reclaimer: @unchecked Sendable {
     private let wakeUp = EventCount()
     private let taken = EventCount()
 
-    /// Whether a retiring thread must signal for its item to be noticed.
+    /// Whether a retiring thread must signal for its item to be noticed: the thread sleeps, or does not exist.
     private let isParked = Atomic<Bool>(true)
     private let isStarted = Atomic<Bool>(false)
     private let gracePeriods = Atomic<UInt>(0)
@@ -72,6 +72,7 @@ internal final class Reclaimer: @unchecked Sendable {
     // MARK: The thread
 
     private func run() {
+        isParked.store(false, ordering: .relaxed)  // Relaxed: a stale true costs a needless signal.
         var pause = Self.shortestPause
         var quietPasses = 0
         while true {
