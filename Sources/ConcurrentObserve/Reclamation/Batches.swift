@@ -9,7 +9,13 @@ internal struct Batch: Equatable {
 ///
 /// Not a tuple: see `Reclaimer.PassResult`.
 internal struct RetiredWork {
-    let item: Retirable
+    let item: RetiredItem
+    let batch: Batch
+}
+
+/// Retired items of one batch.
+internal struct RetiredRun {
+    var items = RetiredList()
     let batch: Batch
 }
 

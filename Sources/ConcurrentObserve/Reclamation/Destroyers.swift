@@ -15,11 +15,14 @@ internal final class Destroyers: @unchecked Sendable {
     private let arrival = EventCount()
     private let relief = EventCount()
 
-    private var waiting = Queue()
+    private let waiting = Queue()
     private var workers: [ObjectIdentifier: Worker] = [:]
     private var idle = 0
-    /// Items begun since the start, now and at the last look.
+    /// Items begun since the start.
     private var begun = 0
+    /// How many items are destroyed that their batch has not been told of, and which batch: that of an item being destroyed.
+    private var destroyedCount = 0
+    private var destroyedBatch: Batch?
     /// How many had been begun when the reclaimer last saw that there were more, and when that was.
     private var progress = (begun: 0, at: ContinuousClock.now)
     private var look = (begun: 0, at: ContinuousClock.now)
@@ -50,11 +53,11 @@ internal final class Destroyers: @unchecked Sendable {
 
     /// Takes over all of a pass in one step: the threads that serve want the same lock for every item.
     ///
-    /// - Parameter items: None is nil; as the queue keeps them.
-    func enqueue(_ items: [RetiredWork?]) {
-        guard !items.isEmpty else { return }
+    /// - Parameter runs: None is empty.
+    func enqueue(_ runs: [RetiredRun]) {
+        guard !runs.isEmpty else { return }
         let shouldSignal = lock.withLock {
-            defer { waiting.append(contentsOf: items) }
+            defer { waiting.append(contentsOf: runs) }
             return idle > 0 && waiting.count == 0
         }
         if shouldSignal { arrival.signal() }
@@ -70,6 +73,7 @@ internal final class Destroyers: @unchecked Sendable {
         while true {
             let ticket = relief.ticket()
             let (missing, waits, isCrowded) = lock.withLock { () -> (Int, Bool, Bool) in
+                tellBatch()
                 let isBlocked = isBlocked()
                 let isCrowded = waiting.count > Self.comfortableLength && !isBlocked
                 return (missingThreads(isCrowded: isCrowded), waiting.count > 0, isCrowded)
@@ -131,7 +135,7 @@ internal final class Destroyers: @unchecked Sendable {
     }
 
     /// Notes that the last item is destroyed, and waits for the next; nil when the thread should exit.
-    private func next(_ worker: Worker) -> Retirable? {
+    private func next(_ worker: Worker) -> RetiredItem? {
         while true {
             let ticket = arrival.ticket()
             if let item = take(worker, wasIdle: false) { return item }
@@ -141,23 +145,47 @@ internal final class Destroyers: @unchecked Sendable {
         }
     }
 
-    private func take(_ worker: Worker, wasIdle: Bool) -> Retirable? {
+    private func take(_ worker: Worker, wasIdle: Bool) -> RetiredItem? {
         var runsLow = false
-        let item = lock.withLock { () -> Retirable? in
+        var done: RetiredItem?
+        let item = lock.withLock { () -> RetiredItem? in
             if wasIdle { idle -= 1 }
             // In one step with taking the next, so that a fork never finds an item half finished.
-            if let done = worker.work.take() { Reclaimer.shared.batches.finished(done.batch) }
-            guard let work = waiting.popFirst() else {
+            done = worker.work?.item
+            let next = waiting.popFirst()
+            count(worker.work, before: next)
+            worker.work = next
+            guard let next else {
                 idle += 1
                 return nil
             }
             begun &+= 1
-            worker.work = work
             runsLow = waiting.count == Self.comfortableLength
-            return work.item
+            return next.item
         }
+        // Not before: what the child of a fork forsakes is still there. Should the fork come just here, the child never frees it.
+        done?.release()
         if runsLow { relief.signal() }
         return item
+    }
+
+    /// Counts an item that is destroyed. Under the lock.
+    ///
+    /// Its batch is told later if it cannot be complete before: the caller destroys another of its items next.
+    private func count(_ done: RetiredWork?, before next: RetiredWork?) {
+        if let done {
+            if done.batch != destroyedBatch { tellBatch() }
+            destroyedBatch = done.batch
+            destroyedCount += 1
+        }
+        if waiting.count == 0 || next?.batch != destroyedBatch { tellBatch() }
+    }
+
+    /// Tells the batch of what is destroyed. Under the lock.
+    private func tellBatch() {
+        guard destroyedCount > 0, let batch = destroyedBatch else { return }
+        Reclaimer.shared.batches.finished(batch, count: destroyedCount)
+        destroyedCount = 0
     }
 
     /// After a wait in vain: takes the thread off the books, unless work came in that moment.
@@ -179,38 +207,49 @@ internal final class Destroyers: @unchecked Sendable {
     func restartInChild() {
         lock.unlockAfterFork()
         idle = 0
+        tellBatch()
         for worker in workers.values {
-            guard let work = worker.work.take() else { continue }
+            // No generic call that may be the first of its kind: the runtime makes types under a lock, which the fork may have caught.
+            guard let work = worker.work else { continue }
+            worker.work = nil
             work.item.forsake()
             Reclaimer.shared.batches.finished(work.batch)
         }
         workers.removeAll()
     }
 
-    /// First in, first out, a pass's items at a time: O(1) at both ends.
-    private struct Queue {
-        private var chunks: [[RetiredWork?]] = []
-        /// The first chunk that is not used up, and its first item that is still there.
-        private var (chunk, item) = (0, 0)
+    /// First in, first out, a run at a time: O(1) at both ends. Guarded by the lock.
+    ///
+    /// A class: as a struct it would be checked for exclusive access, as a whole, with every item.
+    private final class Queue {
+        /// What the next item comes from: empty if nothing waits.
+        private var (items, batch) = (RetiredList(), Batch?.none)
+        /// What comes after it, from the index on.
+        private var runs: [RetiredRun] = []
+        private var index = 0
         private(set) var count = 0
 
-        mutating func append(contentsOf more: [RetiredWork?]) {
-            chunks.append(more)
-            count += more.count
+        func append(contentsOf more: [RetiredRun]) {
+            runs += more
+            for run in more { count += run.items.count }
         }
 
-        mutating func popFirst() -> RetiredWork? {
-            guard count > 0, let work = chunks[chunk][item].take() else { return nil }
+        func popFirst() -> RetiredWork? {
+            guard count > 0 else { return nil }
+            if items.count == 0 { takeNextRun() }
             count -= 1
-            item += 1
-            guard item == chunks[chunk].count else { return work }
-            chunks[chunk] = []
-            (chunk, item) = (chunk + 1, 0)
-            if chunk * 2 > chunks.count {
-                chunks.removeFirst(chunk)
-                chunk = 0
+            var rest = items
+            defer { items = rest }
+            return RetiredWork(item: rest.popFirst()!, batch: batch!)
+        }
+
+        private func takeNextRun() {
+            (items, batch) = (runs[index].items, runs[index].batch)
+            index += 1
+            if index * 2 > runs.count {
+                runs.removeFirst(index)
+                index = 0
             }
-            return work
         }
     }
 }

@@ -23,7 +23,10 @@ internal struct FrameScan {
         currents.sort()
     }
 
-    func holds(_ item: Retirable) -> Bool {
+    /// Whether a callback runs anywhere, as far as the scan has seen.
+    var holdsObservers: Bool { !currents.isEmpty }
+
+    func holds(_ item: RetiredItem) -> Bool {
         switch item.hold {
         case .nothing: false
         case .pin(let address): !mutant("pins are not scanned") && pins.containsSorted(address)

@@ -132,31 +132,19 @@ internal final class Reclaimer: @unchecked Sendable {
         defer { unsafe record.pointee.isReclaiming = false }
         return passLock.withLock {
             let batch = batches.begin()
-            var items = RetiredList()
-            var tasks = RetiredList()
-            var needsGracePeriod = false
-            takeRetired { item in
-                if item.isTask { return tasks.append(item) }
-                if item.needsGracePeriod { needsGracePeriod = true }
-                items.append(item)
-            }
+            var sorted = SortedItems()
+            takeRetired { sorted.append($0) }
             // Work that nobody holds back is done now: what it retires belongs to the same batch.
-            let taskCount = tasks.count
-            while let task = tasks.popFirst() { task.reclaim() }
-            if taskCount > 0 {
-                takeRetired { item in
-                    if item.needsGracePeriod { needsGracePeriod = true }
-                    items.append(item)
-                }
-            }
+            let taskCount = sorted.doTasks()
+            if taskCount > 0 { takeRetired { sorted.append($0, doesTasks: false) } }
             taken.signal()
-            let count = items.count
+            let count = sorted.count
             batches.taken(batch, count: count, finished: taskCount)
             guard count > 0 || !held.isEmpty else { return PassResult(took: 0, stillHeld: 0) }
             inject("reclaim.taken")
 
             // Everything in the batch was out of reach before it was taken: the barrier comes after, the scan after that.
-            if needsGracePeriod {
+            if sorted.needsGracePeriod {
                 waitForGracePeriod()
                 gracePeriods.add(1, ordering: .relaxed)  // Relaxed: a statistic.
             }
@@ -165,15 +153,11 @@ internal final class Reclaimer: @unchecked Sendable {
             var triage = Triage()
             inject("reclaim.scan")
 
-            var reclaimed = 0
-            while let item = items.popFirst() {
-                guard triage.isReclaimedHere(RetiredWork(item: item, batch: batch)) else { continue }
-                item.reclaim()
-                reclaimed += 1
-            }
+            let reclaimed = triage.sort(&sorted, of: batch)
             if reclaimed > 0 { batches.finished(batch, count: reclaimed) }
             for work in held where triage.isReclaimedHere(work) {
                 work.item.reclaim()
+                work.item.release()
                 batches.finished(work.batch)
             }
             held = triage.held
@@ -184,10 +168,46 @@ internal final class Reclaimer: @unchecked Sendable {
     }
 
     /// Takes what all threads have retired.
-    private func takeRetired(_ body: (Retirable) -> Void) {
-        unsafe ThreadRecords.shared.forEach { record in
-            var list = unsafe record.takeRetired()
-            while let item = list.popFirst() { body(item) }
+    private func takeRetired(_ body: (RetiredItem) -> Void) {
+        unsafe ThreadRecords.shared.forEach { record in unsafe record.takeRetired(body) }
+    }
+
+    /// What a pass has taken, sorted by what there is to do: each is looked at once, on the way.
+    private struct SortedItems {
+        /// Work for the reclaimer, before anything else.
+        private var tasks = RetiredList()
+        /// What the destroyers reclaim, unless a frame has it as its current observer.
+        var observers = RetiredList()
+        /// Anything else: what is pinned, most of all.
+        var others = RetiredList()
+        private(set) var needsGracePeriod = false
+
+        /// How many there are, but for tasks.
+        var count: Int { observers.count + others.count }
+
+        /// - Parameter doesTasks: Whether `doTasks` is still to come.
+        mutating func append(_ item: RetiredItem, doesTasks: Bool = true) {
+            switch item.hold {
+            case .pin:
+                needsGracePeriod = true
+                others.append(item)
+            case .current where item.runsUserCode, .nothing where item.runsUserCode:
+                observers.append(item)
+            case .nothing where doesTasks:
+                tasks.append(item)
+            case .current, .nothing:
+                others.append(item)
+            }
+        }
+
+        /// - Returns: How many there were.
+        mutating func doTasks() -> Int {
+            let count = tasks.count
+            while let task = tasks.popFirst() {
+                task.reclaim()
+                task.release()
+            }
+            return count
         }
     }
 
@@ -195,9 +215,32 @@ internal final class Reclaimer: @unchecked Sendable {
     private struct Triage {
         private let scan = FrameScan()
         /// What some frame holds.
-        var held: [RetiredWork] = []
+        private(set) var held: [RetiredWork] = []
         /// What the destroyers take over, all in one step.
-        var withUserCode: [RetiredWork?] = []
+        private(set) var withUserCode: [RetiredRun] = []
+
+        /// Reclaims what can be and the reclaimer may; sorts the rest.
+        ///
+        /// - Returns: How many it has reclaimed.
+        mutating func sort(_ items: inout SortedItems, of batch: Batch) -> Int {
+            var reclaimed = 0
+            while let item = items.others.popFirst() {
+                guard isReclaimedHere(RetiredWork(item: item, batch: batch)) else { continue }
+                item.reclaim()
+                item.release()
+                reclaimed += 1
+            }
+            if scan.holdsObservers {
+                while let item = items.observers.popFirst() {
+                    _ = isReclaimedHere(RetiredWork(item: item, batch: batch))
+                }
+            } else if items.observers.count > 0 {
+                // No callback runs anywhere: none of them needs to be looked at again.
+                for _ in 0..<items.observers.count { inject("reclaim.free") }
+                withUserCode.append(RetiredRun(items: items.observers, batch: batch))
+            }
+            return reclaimed
+        }
 
         /// Whether the reclaimer itself reclaims the item, now.
         mutating func isReclaimedHere(_ work: RetiredWork) -> Bool {
@@ -207,7 +250,8 @@ internal final class Reclaimer: @unchecked Sendable {
             }
             inject("reclaim.free")
             guard work.item.runsUserCode else { return true }
-            withUserCode.append(work)
+            if withUserCode.last?.batch != work.batch { withUserCode.append(RetiredRun(batch: work.batch)) }
+            withUserCode[withUserCode.count - 1].items.append(work.item)
             return false
         }
     }

@@ -7,13 +7,13 @@
 internal class Retirable: @unchecked Sendable {
     // Unchecked: `link` belongs to whoever holds the item: the retiring thread, then a list, then the reclaimer.
 
-    /// The address of the next item in the list that this one is on, or 0.
+    /// The address of the next item: on a stack 0 if there is none, in a list whatever.
     final var link: UInt = 0
 
-    /// What keeps it from being reclaimed.
+    /// What keeps it from being reclaimed. Always the same.
     var hold: Hold { preconditionFailure("a retired item says what holds it") }
 
-    /// Whether reclaiming it runs user code, and so belongs on a thread of the `Destroyers`.
+    /// Whether reclaiming it runs user code, and so belongs on a thread of the `Destroyers`. Always the same.
     var runsUserCode: Bool { false }
 
     /// Called once, when nothing holds it any more: on a thread that may run user code if it does, else on the reclaimer's.
@@ -38,63 +38,66 @@ internal class Retirable: @unchecked Sendable {
     }
 }
 
-extension Retirable {
-    internal var needsGracePeriod: Bool { if case .pin = hold { true } else { false } }
-    /// Whether the reclaimer does it itself, before anything else.
-    internal var isTask: Bool { if case .nothing = hold { !runsUserCode } else { false } }
-}
+/// A retired item, with the reference that its stack took: whoever has this owns it, and passing it on counts nothing.
+@safe internal struct RetiredItem {
+    private let reference: Unmanaged<Retirable>
 
-/// A list of retired items, linked through the items: moving one from list to list needs no memory and counts no reference.
-internal struct RetiredList: ~Copyable {
-    /// The addresses of the first item and the last, or 0. The list owns a reference to each.
-    private var first: UInt = 0
-    private var last: UInt = 0
-    private(set) var count = 0
-
-    init() {}
-
-    /// Takes over a chain of items.
-    init(chain first: UInt) {
-        self.first = first
-        var address = first
-        while address != 0 {
-            count += 1
-            last = address
-            // Safe: the list owns a reference to the item.
-            address = unsafe Self.item(at: address)._withUnsafeGuaranteedRef { $0.link }
-        }
+    /// - Parameter address: That of an item to which the caller owns a reference, and gives it up.
+    init(at address: UInt) {
+        // Safe: the caller's reference keeps it.
+        unsafe reference = Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
     }
 
-    deinit { assert(first == 0, "what is retired is not left behind") }
+    // Safe, all that follow: whoever has this owns a reference.
 
-    /// Adds an item at the end.
-    mutating func append(_ item: consuming Retirable) {
-        item.link = 0
-        let address = unsafe UInt(bitPattern: Unmanaged.passRetained(item).toOpaque())
-        if last == 0 {
+    var address: UInt { unsafe UInt(bitPattern: reference.toOpaque()) }
+
+    /// The address of the item that comes after it.
+    var link: UInt {
+        get { unsafe reference._withUnsafeGuaranteedRef { $0.link } }
+        nonmutating set { unsafe reference._withUnsafeGuaranteedRef { $0.link = newValue } }
+    }
+
+    var hold: Retirable.Hold { unsafe reference._withUnsafeGuaranteedRef { $0.hold } }
+    var runsUserCode: Bool { unsafe reference._withUnsafeGuaranteedRef { $0.runsUserCode } }
+
+    /// See `Retirable`: once. `release` comes after it.
+    func reclaim() { unsafe reference._withUnsafeGuaranteedRef { $0.reclaim() } }
+
+    /// See `Retirable`. What is half reclaimed is never released.
+    func forsake() { unsafe reference._withUnsafeGuaranteedRef { $0.forsake() } }
+
+    /// Gives the reference up: the last that is done with it.
+    func release() { unsafe reference.release() }
+}
+
+/// A list of retired items, linked through the items: moving them from list to list needs no memory.
+///
+/// It has one owner at a time, though it can be copied: what an array keeps must be.
+internal struct RetiredList {
+    /// The addresses of the first item and the last, unless there are none. The last one's link means nothing.
+    private var (first, last): (UInt, UInt) = (0, 0)
+    private(set) var count = 0
+
+    /// Adds an item at the end: behind its predecessor on a thread's stack, in most cases, whose link is right already.
+    mutating func append(_ item: RetiredItem) {
+        let address = item.address
+        if count == 0 {
             first = address
         } else {
-            // Safe: the list owns a reference to the item.
-            unsafe Self.item(at: last)._withUnsafeGuaranteedRef { $0.link = address }
+            let last = RetiredItem(at: last)
+            if last.link != address { last.link = address }
         }
         last = address
         count += 1
     }
 
     /// Takes the first item out.
-    mutating func popFirst() -> Retirable? {
-        guard first != 0 else { return nil }
-        // Safe: the list owns a reference to the item and hands it over.
-        let item = unsafe Self.item(at: first).takeRetainedValue()
+    mutating func popFirst() -> RetiredItem? {
+        guard count > 0 else { return nil }
+        let item = RetiredItem(at: first)
         first = item.link
-        if first == 0 { last = 0 }
-        item.link = 0
         count -= 1
         return item
-    }
-
-    private static func item(at address: UInt) -> Unmanaged<Retirable> {
-        // Safe: the caller's list owns a reference to the item.
-        unsafe Unmanaged<Retirable>.fromOpaque(UnsafeRawPointer(bitPattern: address)!)
     }
 }

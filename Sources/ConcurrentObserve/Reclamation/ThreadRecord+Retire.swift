@@ -47,13 +47,21 @@ extension UnsafeMutablePointer<ThreadRecord> {
         return unsafe count &- pointee.takenCount.load(ordering: .relaxed)
     }
 
-    /// Takes everything the record's threads have retired. The reclaimer alone.
-    func takeRetired() -> RetiredList {
+    /// Takes everything the record's threads have retired, and visits it. The reclaimer alone.
+    func takeRetired(_ body: (RetiredItem) -> Void) {
+        // Relaxed: what was retired before the pass began is seen; what is retired meanwhile can wait for the next.
+        guard unsafe pointee.retired.load(ordering: .relaxed) != 0 else { return }
         // Acquire: pairs with the release in push(_:).
-        let list = unsafe RetiredList(chain: pointee.retired.exchange(0, ordering: .acquiring))
+        var address = unsafe pointee.retired.exchange(0, ordering: .acquiring)
+        var count: UInt = 0
+        while address != 0 {
+            let item = RetiredItem(at: address)
+            address = item.link
+            count &+= 1
+            body(item)
+        }
         // Relaxed: see push(_:); the reclaimer alone writes it.
-        let taken = unsafe pointee.takenCount.load(ordering: .relaxed) &+ UInt(list.count)
+        let taken = unsafe pointee.takenCount.load(ordering: .relaxed) &+ count
         unsafe pointee.takenCount.store(taken, ordering: .relaxed)
-        return list
     }
 }
