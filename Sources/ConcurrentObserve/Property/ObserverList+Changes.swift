@@ -8,7 +8,9 @@ extension ObserverList {
     internal borrowing func tell<Value>(_ change: Change<Value>) {
         var forms = ChangeForms(change)
         walk { observer in
-            guard VersionedObserver.since(at: observer) < forms.full.change.version || mutant("an earlier change is delivered")
+            guard
+                VersionedObserver.since(at: observer) < forms.full.change.version
+                    || mutant("an earlier change is delivered")
             else { return }
             let state = Observer.state(at: observer)
             // Links have been called before: see Rewirings. Mailboxes have the change: see Posting.
@@ -26,7 +28,8 @@ extension ObserverList {
         var forms = ChangeForms(change)
         walk { observer in
             let state = Observer.state(at: observer)
-            guard state & ObserverState.hearsPrior != 0, VersionedObserver.since(at: observer) <= forms.full.change.version,
+            guard state & ObserverState.hearsPrior != 0,
+                VersionedObserver.since(at: observer) <= forms.full.change.version,
                 !mutant("a change is not told ahead")
             else { return }
             if state & ObserverState.isOrdered != 0 {

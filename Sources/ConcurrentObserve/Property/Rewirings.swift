@@ -32,7 +32,8 @@ extension ObserverList {
         let rewirings = Rewirings()
         rewirings.collect {
             walk { observer in
-                guard Observer.state(at: observer) & ObserverState.isLink != 0, VersionedObserver.since(at: observer) < version
+                guard Observer.state(at: observer) & ObserverState.isLink != 0,
+                    VersionedObserver.since(at: observer) < version
                 else { return }
                 Observer.call(at: observer, with: ChangeReason.valueChanged)
             }

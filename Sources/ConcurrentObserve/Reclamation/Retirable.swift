@@ -21,6 +21,9 @@ internal class Retirable: @unchecked Sendable {
     /// It destroys what user code can notice. The release of the object itself, some time later, may then happen anywhere.
     func reclaim() { preconditionFailure("a retired item can be reclaimed") }
 
+    /// Gives up a reference to an item that is reclaimed. Where many of a kind are made, the last one may be kept to be used again.
+    class func giveUp(_ reference: Unmanaged<Retirable>) { unsafe reference.release() }
+
     /// Called in the child of a fork that caught another thread in the middle of `reclaim`: nobody will finish that here.
     func forsake() {}
 
@@ -68,7 +71,7 @@ internal class Retirable: @unchecked Sendable {
     func forsake() { unsafe reference._withUnsafeGuaranteedRef { $0.forsake() } }
 
     /// Gives the reference up: the last that is done with it.
-    func release() { unsafe reference.release() }
+    func release() { unsafe reference._withUnsafeGuaranteedRef { type(of: $0) }.giveUp(reference) }
 }
 
 /// A list of retired items, linked through the items: moving them from list to list needs no memory.

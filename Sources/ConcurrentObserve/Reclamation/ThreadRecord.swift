@@ -27,8 +27,8 @@ internal struct ThreadRecord: ~Copyable {
     /// Whether the thread is in a pass of the reclaimer, which must not wait for itself. Owner alone.
     var isReclaiming = false
 
-    /// The first of the observers that the thread keeps to use them again, or 0. Owner alone; see `SpareObservers`.
-    var spareObservers: UInt = 0
+    /// The address of the first of the items that the thread keeps to use them again, linked, or 0. Owner alone; see `SpareObservers`.
+    var spares: UInt = 0
 
     /// The next record of the list of all. Constant once the record is on the list.
     fileprivate var next: UnsafeMutablePointer<ThreadRecord>?
@@ -172,6 +172,17 @@ extension UnsafeMutablePointer<ThreadRecord> {
         unsafe pointee.deferral = nil
     }
 
+    /// Gives up what the thread has kept to use it again. The owner, or when there is none.
+    fileprivate func giveUpSpares() {
+        var address = unsafe pointee.spares
+        unsafe pointee.spares = 0
+        while address != 0 {
+            let item = RetiredItem(at: address)
+            address = item.link
+            item.release()
+        }
+    }
+
     /// Visits every frame of the record, in use or not. Any thread.
     func forEachFrame(_ body: (UnsafeMutablePointer<Frame>) -> Void) {
         // Safe: records and their blocks of frames are never freed.
@@ -276,6 +287,7 @@ extension UnsafePointer where Pointee: ~Copyable {
     /// Takes a record back from a thread that exits, or that a fork has left behind.
     fileprivate func release(_ record: UnsafeMutablePointer<ThreadRecord>) {
         inject("record.exit")
+        unsafe record.giveUpSpares()
         curcu_set_thread_record(nil)
         if mutant("exiting thread's record leaks") { return }
         lock.withUntrackedLock {

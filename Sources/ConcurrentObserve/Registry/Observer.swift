@@ -109,6 +109,20 @@ internal class Observer: Retirable, @unchecked Sendable {
 
     // MARK: Retirable
 
+    /// If it was the last reference, the observer is kept for another observation.
+    final override class func giveUp(_ reference: Unmanaged<Retirable>) {
+        // Safe: the caller's reference, which is given up here; every instance of this class is an observer.
+        var observer = unsafe unsafeDowncast(reference.takeRetainedValue(), to: Observer.self)
+        guard isKnownUniquelyReferenced(&observer) || mutant("an observer is used again too early"),
+            observer.isFinished, !observer.isVersioned
+        else { return }
+        // Acquire: pairs with the releases in which the others have given up their references.
+        atomicMemoryFence(ordering: .acquiring)
+        observer.leaveCore()
+        let kept = unsafe Unmanaged<Retirable>.passRetained(consume observer)
+        if unsafe !SpareObservers.keep(kept) { unsafe kept.release() }
+    }
+
     final override var hold: Hold { .current(address) }
     final override var runsUserCode: Bool { true }
     final override func reclaim() { finish() }

@@ -16,10 +16,10 @@ internal enum SpareObservers {
     /// A thread keeps as many at most, and so does the stack: 32 KiB.
     private static var limit: UInt { 512 }
 
-    /// Keeps an observer to which nobody else has a reference, and which is done with everything.
+    /// Keeps an observer to which nobody else has a reference, and which is done with everything: see `Observer.giveUp`.
     ///
     /// - Returns: False if enough are kept.
-    static func keep(_ observer: Unmanaged<Observer>) -> Bool {
+    static func keep(_ observer: Unmanaged<Retirable>) -> Bool {
         // Safe: an address only; the stack takes over the caller's reference.
         let address = unsafe UInt(bitPattern: observer.toOpaque())
         // Relaxed: the exchange below checks it.
@@ -44,7 +44,7 @@ internal enum SpareObservers {
         if exploredNow() != nil { return nil }
         // Safe: records are never freed; the thread's spares are its own.
         let record = unsafe ThreadRecord.current
-        var address = unsafe record.pointee.spareObservers
+        var address = unsafe record.pointee.spares
         if address == 0 {
             // Relaxed: a hint.
             guard stack.load(ordering: .relaxed).first != 0 else { return nil }
@@ -55,25 +55,9 @@ internal enum SpareObservers {
         // Safe: whoever takes an observer off the stack, or off the thread's list, has its reference.
         let observer = unsafe Unmanaged<Observer>.fromOpaque(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
             .takeRetainedValue()
-        unsafe record.pointee.spareObservers = observer.link
+        unsafe record.pointee.spares = observer.link
         // The next one was written on another processor.
         unsafe curcu_prefetch(UnsafeRawPointer(bitPattern: observer.link))
         return observer
-    }
-}
-
-extension Observer {
-    /// Gives up a reference. If it was the last one, the observer is kept for another observation.
-    static func release(_ reference: Unmanaged<Observer>) {
-        // Safe: the caller's reference, which is given up here.
-        var observer = unsafe reference.takeRetainedValue()
-        guard isKnownUniquelyReferenced(&observer) || mutant("an observer is used again too early"),
-            observer.isFinished, !observer.isVersioned
-        else { return }
-        // Acquire: pairs with the releases in which the others have given up their references.
-        atomicMemoryFence(ordering: .acquiring)
-        observer.leaveCore()
-        let kept = unsafe Unmanaged.passRetained(consume observer)
-        if unsafe !SpareObservers.keep(kept) { unsafe kept.release() }
     }
 }
