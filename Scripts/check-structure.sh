@@ -43,10 +43,12 @@ Reclamation/LibraryThread.swift
 Reclamation/Lock.swift
 Reclamation/Reclaimer.swift
 Reclamation/Retirable.swift
+Reclamation/Spares.swift
 Reclamation/ThreadRecord+Passage.swift
 Reclamation/ThreadRecord+Retire.swift
 Reclamation/ThreadRecord.swift
 Registry/Callback.swift
+Registry/ObservationToken.swift
 Registry/Observer+Visit.swift
 Registry/Observer.swift
 Registry/ObserverList+Walk.swift
@@ -54,6 +56,8 @@ Registry/ObserverList.swift
 Registry/ObserverTable.swift
 Registry/Quarantine.swift
 Registry/RegistryCore.swift
+Registry/TableContents.swift
+Registry/VersionedObserver.swift
 Property/MutationLock.swift
 Property/ValueBox.swift
 Property/ValueCell.swift

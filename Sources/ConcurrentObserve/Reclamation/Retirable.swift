@@ -55,6 +55,9 @@ internal class Retirable: @unchecked Sendable {
 
     var address: UInt { unsafe UInt(bitPattern: reference.toOpaque()) }
 
+    /// Hands the reference over.
+    consuming func take() -> Retirable { unsafe reference.takeRetainedValue() }
+
     /// The address of the item that comes after it.
     var link: UInt {
         get { unsafe reference._withUnsafeGuaranteedRef { $0.link } }

@@ -27,7 +27,7 @@ internal struct ThreadRecord: ~Copyable {
     /// Whether the thread is in a pass of the reclaimer, which must not wait for itself. Owner alone.
     var isReclaiming = false
 
-    /// The address of the first of the items that the thread keeps to use them again, linked, or 0. Owner alone; see `SpareObservers`.
+    /// The address of the first of the items that the thread keeps to use them again, linked, or 0. Owner alone; see `Spares`.
     var spares: UInt = 0
 
     /// The next record of the list of all. Constant once the record is on the list.
@@ -170,17 +170,6 @@ extension UnsafeMutablePointer<ThreadRecord> {
         unsafe pointee.userCode = 0
         unsafe pointee.passage = nil
         unsafe pointee.deferral = nil
-    }
-
-    /// Gives up what the thread has kept to use it again. The owner, or when there is none.
-    fileprivate func giveUpSpares() {
-        var address = unsafe pointee.spares
-        unsafe pointee.spares = 0
-        while address != 0 {
-            let item = RetiredItem(at: address)
-            address = item.link
-            item.release()
-        }
     }
 
     /// Visits every frame of the record, in use or not. Any thread.

@@ -31,6 +31,9 @@ internal class Observer: Retirable, @unchecked Sendable {
     #if INSTRUMENTED
     /// Room for a seeded bug.
     @usableFromInline final var note: UInt = 0
+
+    /// Notes who registers.
+    final func noteThread() { note = unsafe UInt(bitPattern: ThreadRecord.current) }
     #endif
 
     @usableFromInline
@@ -44,8 +47,16 @@ internal class Observer: Retirable, @unchecked Sendable {
         if let owner { addExtras(owner: owner) }
     }
 
-    /// As `init`, for an observer that was used before, and that nobody else has.
-    final func renew(core: borrowing RegistryCore) {
+    /// As `init` without more, for an observer that was used before; nil if none was kept.
+    static func reused(core: borrowing RegistryCore) -> Observer? {
+        guard let spare = Spares.take() else { return nil }
+        // Safe: nothing but observers is kept.
+        let observer = unsafe unsafeDowncast(spare.take(), to: Observer.self)
+        observer.renew(core: core)
+        return observer
+    }
+
+    private final func renew(core: borrowing RegistryCore) {
         let entry = Self.enter(core)
         // Relaxed, both: published with the observer.
         state.store(entry.state | ObserverState.active, ordering: .relaxed)
@@ -120,7 +131,7 @@ internal class Observer: Retirable, @unchecked Sendable {
         atomicMemoryFence(ordering: .acquiring)
         observer.leaveCore()
         let kept = unsafe Unmanaged<Retirable>.passRetained(consume observer)
-        if unsafe !SpareObservers.keep(kept) { unsafe kept.release() }
+        if unsafe !Spares.keep(RetiredItem(at: UInt(bitPattern: kept.toOpaque()))) { unsafe kept.release() }
     }
 
     final override var hold: Hold { .current(address) }
@@ -218,15 +229,6 @@ extension Observer {
         // Safe: the frame that has it as current keeps the closure alive, the pin the observer.
         unsafe UnsafePointer<Callback<Event>>(bitPattern: address &+ UInt(callbackOffset))
             .unsafelyUnwrapped.pointee(event)
-    }
-
-    /// Calls the closure in an entry of the pinned table, of the observer at `address`: no memory of the observer's is read.
-    @inlinable @inline(__always)
-    static func call<Event>(_ callback: UnsafePointer<CallbackStorage>, at address: UInt, with event: Event) {
-        exploredCall(address)
-        defer { exploredReturn(address) }
-        // Safe: every closure is stored alike; the frame that has its observer as current keeps it alive.
-        unsafe UnsafeRawPointer(callback).assumingMemoryBound(to: Callback<Event>.self).pointee(event)
     }
 
     /// The mark of the observer at `address`.

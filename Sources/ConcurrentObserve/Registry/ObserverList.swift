@@ -43,9 +43,8 @@ internal struct ObserverList: ~Copyable, Sendable {
     @usableFromInline
     borrowing func makeObserver(owner: WeakReference? = nil) -> Observer {
         withCore { core in
-            guard owner == nil, let observer = SpareObservers.take() else { return Observer(core: core, owner: owner) }
-            observer.renew(core: core)
-            return observer
+            if owner == nil, let observer = Observer.reused(core: core) { return observer }
+            return Observer(core: core, owner: owner)
         }
     }
 

@@ -48,9 +48,7 @@ extension ObserverRegistry {
     /// the event's address and hands that on to each closure, where code for one type of event would copy the event for each.
     @usableFromInline @inline(never)
     internal func deliver(_ event: Event) {
-        // Safe: the walk lends the closure of the observer that it calls.
-        unsafe observers.walkClosures { observer, callback in unsafe Observer.call(callback, at: observer, with: event)
-        }
+        observers.walkClosures { closure in closure(event) }
     }
 }
 
@@ -100,10 +98,7 @@ extension ObserverRegistry {
     internal func start(_ observer: consuming Observer) -> ObservationToken {
         #if INSTRUMENTED
         if mutant("observe returns before publishing") { return startLate(observer) }
-        // Safe: the address alone.
-        if mutant("an observer hears its own thread alone") {
-            observer.note = unsafe UInt(bitPattern: ThreadRecord.current)
-        }
+        if mutant("an observer hears its own thread alone") { observer.noteThread() }
         #endif
         observer.register()
         return ObservationToken(observer)
