@@ -33,8 +33,8 @@ extension CountedOperation {
         [
             notification(of: 0, Most(instructions: 8, allocations: 0)),
             notification(of: 1, Most(instructions: 125, allocations: 0)),
-            notification(of: 10, Most(instructions: 390, allocations: 0)),
-            notification(of: 100, Most(instructions: 3_000, allocations: 0)),
+            notification(of: 10, Most(instructions: 330, allocations: 0)),
+            notification(of: 100, Most(instructions: 2_400, allocations: 0)),
         ] + [1, 10, 100].map(notificationInC)
 
     private static func notification(of observers: Int, _ most: Most) -> CountedOperation {
