@@ -15,10 +15,6 @@ _Thread_local long creference_thread_tally;
 
 static void count(void *context, long event) { ((struct creference_counter *)context)->value += event; }
 
-static void count_through_closure(void *context, long event) {
-    count(((struct creference_closure *)context)->counter, event);
-}
-
 static void tally(void *context, long event) {
     (void)context;
     creference_tally(event);
@@ -56,46 +52,6 @@ __attribute__((noinline)) static void notify(struct creference_list *const *head
 
 void creference_notify_repeatedly(struct creference_list *const *head, long events) {
     for (long event = 0; event < events; event++) notify(head, event);
-}
-
-struct creference_scattered_list *creference_scattered_list_make(size_t size) {
-    struct creference_scattered_list *list = malloc(sizeof *list + size * sizeof list->observers[0]);
-    if (!list) abort();
-    list->count = size;
-    for (size_t i = 0; i < size; i++) {
-        struct creference_counter *counter = calloc(1, sizeof *counter);
-        struct creference_closure *closure = calloc(1, sizeof *closure);
-        struct creference_observer *observer = calloc(1, sizeof *observer);
-        struct creference_token *token = calloc(1, sizeof *token);
-        if (!counter || !closure || !observer || !token) abort();
-        closure->counter = counter;
-        observer->active = 1;
-        observer->call = count_through_closure;
-        observer->context = closure;
-        observer->token = token;
-        list->observers[i] = observer;
-    }
-    return list;
-}
-
-void creference_scattered_list_free(struct creference_scattered_list *list) {
-    for (size_t i = 0; i < list->count; i++) {
-        struct creference_observer *observer = list->observers[i];
-        free(((struct creference_closure *)observer->context)->counter);
-        free(observer->context);
-        free(observer->token);
-        free(observer);
-    }
-    free(list);
-}
-
-void creference_notify_scattered(const struct creference_scattered_list *list, long event) {
-    _urcu_bp_read_lock();
-    for (size_t i = 0; i < list->count; i++) {
-        const struct creference_observer *observer = list->observers[i];
-        if (observer->active) observer->call(observer->context, event);
-    }
-    _urcu_bp_read_unlock();
 }
 
 __attribute__((noinline)) static void empty_section(void) {

@@ -12,7 +12,7 @@ internal final class PathLeaf<Value: Sendable>: Sendable {
     private let path: PathObservation<Value>
 
     /// The observer of the property, and where it is. Its closure keeps the leaf, until it is destroyed.
-    private let observer: Observer
+    private let observer: VersionedObserver
     @usableFromInline let address: UInt
 
     /// Where the user's observer is, which the path keeps.
@@ -27,7 +27,7 @@ internal final class PathLeaf<Value: Sendable>: Sendable {
     /// Deliveries that are still to come, once cut; before, those that are done, counted downwards.
     @usableFromInline let outstanding = Atomic<Int>(0)
 
-    init(of path: PathObservation<Value>, user: Observer, observer: Observer, base: UInt64) {
+    init(of path: PathObservation<Value>, user: Observer, observer: VersionedObserver, base: UInt64) {
         self.path = path
         self.observer = observer
         self.base = base

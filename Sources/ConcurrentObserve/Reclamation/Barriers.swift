@@ -5,7 +5,7 @@ import Synchronization
 
 /// The asymmetric barrier between the walker, which runs often, and whoever waits for it, who runs rarely.
 ///
-/// The walker stores `current` and then loads the observer's mark; the canceller clears the mark and then loads every
+/// The walker stores `current` and then loads the mark, of the entry or of the observer; the canceller changes the mark and then loads every
 /// `current`. At least one of the two must see the other's store. Where the kernel has membarrier the canceller pays for
 /// both sides; where it has not, both execute a full fence. Both sides decide by liburcu's flag, which is set before `main`.
 @usableFromInline

@@ -16,7 +16,7 @@ internal class Retirable: @unchecked Sendable {
     /// Whether reclaiming it runs user code, and so belongs on a thread of the `Destroyers`. Always the same.
     var runsUserCode: Bool { false }
 
-    /// Called once, when nothing holds it any more: on a thread that may run user code if it does, else on the reclaimer's.
+    /// Called once for each retirement, when nothing holds it any more: on a thread that may run user code if it does, else on the reclaimer's.
     ///
     /// It destroys what user code can notice. The release of the object itself, some time later, may then happen anywhere.
     func reclaim() { preconditionFailure("a retired item can be reclaimed") }

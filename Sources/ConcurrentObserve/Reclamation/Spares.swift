@@ -38,8 +38,10 @@ internal enum Spares {
 
     /// One that was kept, if there is one, with the reference to it.
     static func take() -> RetiredItem? {
+        #if INSTRUMENTED
         // An exploration tells observers by their addresses.
         if exploredNow() != nil { return nil }
+        #endif
         // Safe: records are never freed; what a thread keeps is its own.
         let record = unsafe ThreadRecord.current
         var address = unsafe record.pointee.spares

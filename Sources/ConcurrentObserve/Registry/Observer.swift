@@ -58,6 +58,7 @@ internal class Observer: Retirable, @unchecked Sendable {
 
     private final func renew(core: borrowing RegistryCore) {
         let entry = Self.enter(core)
+        index = 0
         // Relaxed, both: published with the observer.
         state.store(entry.state | ObserverState.active, ordering: .relaxed)
         home.store(entry.home, ordering: .relaxed)
@@ -79,7 +80,7 @@ internal class Observer: Retirable, @unchecked Sendable {
         // Relaxed: nobody else has the observer.
         if home.load(ordering: .relaxed) == 0 { return }
         let (lentCore, extras) = unsafe (lentCore, extras)
-        // Relaxed: the bit never changes. Safe: the core lives until what was lent is given back.
+        // Relaxed: nobody else has the observer. Safe: the core lives until what was lent is given back.
         if state.load(ordering: .relaxed) & ObserverState.ownsCore != 0 || withCore({ $0.life.giveBack() }) {
             unsafe lentCore.release()
         }
@@ -88,11 +89,15 @@ internal class Observer: Retirable, @unchecked Sendable {
     }
 
     private final var lentCore: Unmanaged<RegistryCore> {
-        if let extras { return unsafe extras.lentCore }
-        // Safe: untagged, it is the core's address. Relaxed: constant, but for what `extras` has seen.
-        return unsafe Unmanaged.fromOpaque(
-            UnsafeRawPointer(bitPattern: home.load(ordering: .relaxed)).unsafelyUnwrapped
-        )
+        // One load decides: `addExtras` may run meanwhile. Acquire: pairs with the release there.
+        var home = home.load(ordering: .acquiring)
+        // Safe, both: the observer owns a reference to its extras; untagged, the word is the core's address.
+        if home & 1 != 0 { return unsafe Extras.at(home).lentCore }
+        if mutant("a core is looked for in two steps") {
+            inject("observer.home")
+            home = self.home.load(ordering: .relaxed)
+        }
+        return unsafe Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: home).unsafelyUnwrapped)
     }
 
     /// The part of the source that it shares with its observations.
@@ -370,16 +375,20 @@ extension Observer {
             unsafe self.lentCore = unsafe lentCore
             self.owner = owner
         }
+
+        /// Those that a tagged `home` names.
+        static func at(_ home: UInt) -> Extras {
+            // Safe: the observer owns a reference, and whoever asks holds the observer.
+            unsafe Unmanaged<Extras>.fromOpaque(UnsafeRawPointer(bitPattern: home & ~1).unsafelyUnwrapped)
+                .takeUnretainedValue()
+        }
     }
 
     /// Guarded by the core's lock, but for `lentCore`.
     private final var extras: Extras? {
         // Acquire: pairs with the release in addExtras(owner:).
         let home = home.load(ordering: .acquiring)
-        guard home & 1 != 0 else { return nil }
-        // Safe: the observer owns a reference.
-        return unsafe Unmanaged<Extras>.fromOpaque(UnsafeRawPointer(bitPattern: home & ~1).unsafelyUnwrapped)
-            .takeUnretainedValue()
+        return home & 1 == 0 ? nil : Extras.at(home)
     }
 
     /// Under the core's lock, or before anybody else has the observer. Once.

@@ -4,8 +4,8 @@ import Synchronization
 
 /// The observers of a registry in the order of registration: what a notification walks.
 ///
-/// A table only ever grows at its end. An entry has the observer's address and its closure; a cancelled one keeps the address, with the
-/// lowest bit set, because the table owns a reference to every observer that it ever held and releases them all when it is freed. Entries
+/// A table only ever grows at its end. An entry has the observer's address and its closure; a cancelled one keeps the address, with a
+/// bit set, because the table owns a reference to every observer that it ever held and releases them all when it is freed. Entries
 /// are not reused: a full table is replaced.
 @safe internal final class ObserverTable: Retirable, @unchecked Sendable {
     // Unchecked: entries and count are atomic and written under the core's lock; the rest is constant.

@@ -59,6 +59,7 @@ extension Mutant {
         Mutant("pin is cleared before the walk ends", "notification-storm", tableInUse),
         Mutant("inner pass clears the outer pin", "reentrancy", tableInUse, .seconds(30)),
         // Destruction
+        Mutant("a core is looked for in two steps", "registry-death", [.crash, .hang], at: "observer.home"),
         Mutant("an observer is used again too early", "registration-churn", [.crash]),
         Mutant(
             "closure is destroyed twice",

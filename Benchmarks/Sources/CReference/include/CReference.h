@@ -37,40 +37,6 @@ void creference_list_free(struct creference_list *_Nonnull list);
 /// Notifies `events` times.
 void creference_notify_repeatedly(struct creference_list *_Nonnull const *_Nonnull head, long events);
 
-/// The library's layout in memory, for a loop in C: what observations that can end one by one weigh, whatever walks them.
-struct creference_closure {
-    void *_Nullable header[2];
-    struct creference_counter *_Nonnull counter;
-};
-
-struct creference_observer {
-    void *_Nullable header[3];
-    unsigned active;
-    unsigned index;
-    void (*_Nonnull call)(void *_Nonnull context, long event);
-    void *_Nonnull context;
-    void *_Nullable rest[2];
-    struct creference_token *_Nonnull token;
-};
-
-struct creference_token {
-    void *_Nullable header[2];
-    struct creference_observer *_Nullable observer;
-};
-
-struct creference_scattered_list {
-    size_t count;
-    struct creference_observer *_Nonnull observers[];
-};
-
-/// A list of `count` observers, each in memory of its own beside its closure, its counter and its token.
-struct creference_scattered_list *_Nonnull creference_scattered_list_make(size_t count);
-
-void creference_scattered_list_free(struct creference_scattered_list *_Nonnull list);
-
-/// Notifies once.
-void creference_notify_scattered(const struct creference_scattered_list *_Nonnull list, long event);
-
 /// Enters and leaves an empty read section `times` times.
 void creference_empty_section_repeatedly(long times);
 
