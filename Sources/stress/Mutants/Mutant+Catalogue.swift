@@ -60,7 +60,7 @@ extension Mutant {
         Mutant("inner pass clears the outer pin", "reentrancy", tableInUse, .seconds(30)),
         // Destruction
         Mutant("a core is looked for in two steps", "registry-death", [.crash, .hang], at: "observer.home"),
-        Mutant("an observer is used again too early", "registration-churn", [.crash]),
+        Mutant("an observer is used again too early", "registry-death", [.invariant("P12.inactive"), .crash]),
         Mutant(
             "closure is destroyed twice",
             "destruction",
