@@ -71,7 +71,7 @@ extension CountedOperation {
     /// Among a hundred others, on the thread that observes and cancels; what it leaves to others to destroy is not counted.
     private static let pair = CountedOperation(
         "registry.observe+cancel",
-        Most(instructions: 1_900, allocations: 2.1),
+        Most(instructions: 1_600, allocations: 2.1),
         times: 2_000
     ) {
         let (observed, counter) = (ObservedCounters(100), Counter())
