@@ -66,6 +66,7 @@ internal class Observer: Retirable, @unchecked Sendable {
 
     /// Borrows a core for an observer. Returns what its mark and its home begin with.
     private static func enter(_ core: borrowing RegistryCore) -> (state: UInt32, home: UInt) {
+        // Safe: the caller holds the core; then it is lent, or retained here.
         let lentCore = unsafe Unmanaged.passUnretained(copy core)
         let home = unsafe UInt(bitPattern: lentCore.toOpaque())
         if core.life.lend() { return (0, home) }
@@ -85,6 +86,7 @@ internal class Observer: Retirable, @unchecked Sendable {
             unsafe lentCore.release()
         }
         home.store(0, ordering: .relaxed)
+        // Safe: the reference that `addExtras` took.
         if let extras { unsafe Unmanaged.passUnretained(extras).release() }
     }
 
@@ -95,6 +97,7 @@ internal class Observer: Retirable, @unchecked Sendable {
         if home & 1 != 0 { return unsafe Extras.at(home).lentCore }
         if mutant("a core is looked for in two steps") {
             inject("observer.home")
+            // Relaxed: the bug is that these are two steps.
             home = self.home.load(ordering: .relaxed)
         }
         return unsafe Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: home).unsafelyUnwrapped)
@@ -278,7 +281,10 @@ extension Observer {
     }
 
     /// Whether it is a `VersionedObserver`.
-    final var isVersioned: Bool { state.load(ordering: .relaxed) & ObserverState.isVersioned != 0 }
+    final var isVersioned: Bool {
+        // Relaxed: the bit never changes.
+        state.load(ordering: .relaxed) & ObserverState.isVersioned != 0
+    }
 
     /// Whether the closure is destroyed.
     var isFinished: Bool {
@@ -395,7 +401,7 @@ extension Observer {
     @discardableResult
     private final func addExtras(owner: WeakReference?) -> Extras {
         let extras = unsafe Extras(lentCore: lentCore, owner: owner)
-        // Safe: the reference is given up with the observer. Release: pairs with the acquire in extras.
+        // Safe: the reference is given up with the observer. Release: pairs with the acquires in extras and lentCore.
         let address = unsafe UInt(bitPattern: Unmanaged.passRetained(extras).toOpaque())
         home.store(address | 1, ordering: .releasing)
         return extras

@@ -68,7 +68,10 @@ extension TableEntry {
     }
 
     /// Whether the entry is, or was, that of the observer at an address. Under the core's lock.
-    func isOf(observerAt other: UInt) -> Bool { word.load(ordering: .relaxed) & ~Mark.all == other }
+    func isOf(observerAt other: UInt) -> Bool {
+        // Relaxed: under the lock.
+        word.load(ordering: .relaxed) & ~Mark.all == other
+    }
 
     /// Sends walkers to the observer's own mark. Under the core's lock.
     func markReplaced() {
@@ -78,6 +81,7 @@ extension TableEntry {
 
     /// Gives up the table's reference. When nobody else has the table.
     func release() {
+        // Relaxed: nobody else has the table.
         let address = word.load(ordering: .relaxed) & ~Mark.all
         guard address != 0 else { return }
         // Safe: the table owns the reference, and is being freed.

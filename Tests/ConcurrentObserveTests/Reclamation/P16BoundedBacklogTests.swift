@@ -36,17 +36,10 @@ extension Promises.P16BoundedBacklogTests {
 
     @Test("P16 drain times out at its deadline while a callback holds its closure, then finishes")
     func timedOut() throws {
-        let registry = ObserverRegistry<Int>()
-        let (entered, exit) = (Signal("the callback"), Signal("the callback's release"))
-        let token = registry.observe { _ in
-            entered.happen()
-            exit.hold()
-        }
-        let notifier = TestThread { registry.notify(1) }
-        try entered.wait()
+        let stuck = try StuckObservation()
         // Nothing of it is retired yet.
         try Process.settle()
-        token.cancel()
+        stuck.token.cancel()
         let begin = ContinuousClock.now
         #expect(ConcurrentObserveDiagnostics.drain(deadline: begin + glance) == .timedOut)
         #expect(ContinuousClock.now - begin >= glance)
@@ -58,29 +51,22 @@ extension Promises.P16BoundedBacklogTests {
             if ConcurrentObserveDiagnostics.drain() == .finished { drained.happen() }
         }
         #expect(!drained.happens(within: glance))
-        exit.happen()
+        stuck.exit.happen()
         try drained.wait()
         try drainer.join()
-        try notifier.join()
+        try stuck.notifier.join()
     }
 
     @Test("P16 A drain that waits for a callback sleeps, and keeps nobody busy")
     func sleeps() throws {
-        let registry = ObserverRegistry<Int>()
-        let (entered, exit) = (Signal("the callback"), Signal("the callback's release"))
-        let token = registry.observe { _ in
-            entered.happen()
-            exit.hold()
-        }
-        let notifier = TestThread { registry.notify(1) }
-        try entered.wait()
-        token.cancel()
+        let stuck = try StuckObservation()
+        stuck.token.cancel()
         // The thread's own time: whatever else the process does meanwhile counts for nothing.
         let (begin, timeBefore) = (ContinuousClock.now, ownTime)
         #expect(ConcurrentObserveDiagnostics.drain(deadline: begin + glance * 5) == .timedOut)
         #expect(ownTime - timeBefore < (ContinuousClock.now - begin) / 10)
-        exit.happen()
-        try notifier.join()
+        stuck.exit.happen()
+        try stuck.notifier.join()
         #expect(ConcurrentObserveDiagnostics.drain(deadline: .now + patience) == .finished)
     }
 
@@ -201,4 +187,23 @@ extension Promises.P16BoundedBacklogTests {
 private func spin(for duration: Duration) {
     let begin = ContinuousClock.now
     while ContinuousClock.now - begin < duration {}
+}
+
+/// An observation whose callback runs until it is let out.
+private struct StuckObservation {
+    let token: ObservationToken
+    let notifier: TestThread
+    let exit = Signal("the callback's release")
+
+    /// Returns when the callback has begun.
+    init() throws {
+        let registry = ObserverRegistry<Int>()
+        let (entered, exit) = (Signal("the callback"), exit)
+        token = registry.observe { _ in
+            entered.happen()
+            exit.hold()
+        }
+        notifier = TestThread { registry.notify(1) }
+        try entered.wait()
+    }
 }
