@@ -5,8 +5,8 @@
 #
 #   Scripts/bench.sh [--quick] [--publish]
 #
-# Writes report.json, report.md and the plots to Benchmarks/results. With --publish the README's table of bars, the article Performance
-# and its plots become those of this run.
+# Writes report.json, report.md and the plots to Benchmarks/results. With --publish README's five figures, the article
+# Performance and its plots become those of this run.
 #
 # Exit codes: 0 every bar holds, 1 wrong usage, 2 a bar falls short, 4 a bar could not be judged, 3 anything else went wrong.
 set -Eeuo pipefail
@@ -58,12 +58,31 @@ splice() { # page name file
     mv "$1.new" "$1"
 }
 
+# The five figures beside what a reader would use instead, of a report: README's table.
+figures() { # report
+    head -n 1 "$1"
+    printf '\n| what | ours | instead | takes |\n| --- | --- | --- | --- |\n'
+    local name what instead
+    while IFS='|' read -r name what instead; do
+        awk -F ' *\\| *' -v name="\`$name\`" -v what="$what" -v instead="$instead" '
+            $2 == name { printf "| %s | %s | %s | %s |\n", what, $3, instead, $4; found = 1 }
+            END { exit !found }' "$1" || { echo "bench.sh: the report has no case $name" >&2; exit 3; }
+    done <<'ROWS'
+registry.notify.1-observers|notify one observer|the same loop in C
+opencombine.notify.1-observers|notify one observer|OpenCombine `PassthroughSubject`
+notificationcenter.notify.1-observers|notify one observer|`NotificationCenter`
+property.read.int-2-threads|read an `Int`, two threads|`Mutex`
+opencombine.observe+cancel|observe and cancel|OpenCombine `sink` and `cancel`
+ROWS
+    echo
+}
+
 if [ "$publish" = yes ]; then
     articles=Sources/ConcurrentObserve/ConcurrentObserve.docc
     mkdir -p "$articles/Resources"
     cp "$results"/{cost,latency,threads}.svg "$articles/Resources/"
-    grep -vE '\|  \| (-|disturbed) \|$' "$results/report.md" | sed '/^Latency in/,$d' >"$results/bars.md"
-    splice README.md bars "$results/bars.md"
+    figures "$results/report.md" >"$results/figures.md"
+    splice README.md figures "$results/figures.md"
     splice "$articles/Performance.md" table "$results/report.md"
 fi
 echo "bench.sh: report.json, report.md and the plots are in $results"

@@ -92,7 +92,7 @@ case "$#${1:-}" in
     version=$(recorded)
     [ -n "$version" ] || fail "$record does not say which release it is of"
     grep -qF "## [$version]" CHANGELOG.md || fail "CHANGELOG has no heading ## [$version], of which $record is"
-    ! grep -E 'url: ".*from: "' README.md | grep -vqF "from: \"$version\"" || fail "a manifest of README is not for $version, of which $record is"
+    ! grep -hE 'url: ".*from: "' README.md Sources/ConcurrentObserve/ConcurrentObserve.docc/*.md | grep -vqF "from: \"$version\"" || fail "a manifest in README or an article is not for $version, of which $record is"
     # What clones without tags and history leave out.
     last=$(git describe --tags --abbrev=0 --match '[0-9]*' 2>/dev/null || true)
     if [ -z "$last" ]; then

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Does what README's section "Adding it" says, as somebody does who finds the library: a new package outside the repository depends on it by
-# URL and version, once with a property alone and once with the macro. Builds and runs both, and compares what they print with README.
-# It is the last commit that is cloned and tagged: what is not committed is not looked at.
+# Follows README's section "Adding it" as a new user does: a new package outside the repository depends
+# on the library by URL and version, once with a property alone and once with the macro, as the article
+# GettingStarted says. Builds and runs both, and compares what they print with these pages. It clones and
+# tags the last commit: uncommitted changes do not count.
 #
 #   Scripts/check-embedding.sh [plain | macro]    one of them, or both
 #
@@ -29,14 +30,14 @@ fail() {
     exit 1
 }
 
-# block MARK LANGUAGE: the text of README's first block in this language after the line <!-- MARK -->.
+# block MARK LANGUAGE: the text of the pages' first block in this language after the line <!-- MARK -->.
 block() {
     awk -v mark="<!-- $1 -->" -v fence="\`\`\`$2" '
         $0 == mark { marked = 1 }
         marked && $0 == fence { inside = 1; next }
         inside && /^```/ { exit }
         inside
-    ' "$work/README.md" | grep . || fail "README has no block of $2 after <!-- $1 -->"
+    ' "$work/pages.md" | grep . || fail "README and GettingStarted have no block of $2 after <!-- $1 -->"
 }
 
 # make KIND: the package's files, in $work/KIND, and what its program prints.
@@ -85,11 +86,11 @@ check() {
         cat "$work/output" >&2
         fail "$kind: the program exits with $status"
     fi
-    diff -u --label README.md --label "what it prints" "$work/$kind.expected" "$work/output" || fail "$kind: prints something else"
+    diff -u --label "the page" --label "what it prints" "$work/$kind.expected" "$work/output" || fail "$kind: prints something else"
     echo "check-embedding: $kind: ok, $(wc -l <"$work/$kind/Sources/Server/main.swift") lines, $(resolved "$kind"), $((SECONDS - started)) s"
 }
 
-git show HEAD:README.md >"$work/README.md"
+git show HEAD:README.md HEAD:Sources/ConcurrentObserve/ConcurrentObserve.docc/GettingStarted.md >"$work/pages.md"
 version=$(block manifest swift | sed -nE 's/.* from: "([0-9.]+)".*/\1/p')
 [ -n "$version" ] || fail "README's manifest asks for no version"
 # Without the tags that there are: this one is the only release.
