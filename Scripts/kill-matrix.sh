@@ -5,19 +5,19 @@
 # .build/kill-matrix as matrix.json, matrix.xml (JUnit) and matrix.html.
 #
 # usage: Scripts/kill-matrix.sh [ENGINE…]
-# Engines: plain, explorer, thread, address, realtime, model; without names, all. The results of engines that are not named are kept from the last run.
+# Engines: plain, explorer, histories, thread, address, realtime, model; without names, all. The results of engines that are not named are kept from the last run.
 # An engine is whatever writes .build/kill-matrix/NAME.json with its kills; `engine` there is the column: see Kill.Engine.
 # Exit code: that of the worst engine, as `stress` has them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 results=.build/kill-matrix
 engines=("$@")
-[ $# -gt 0 ] || engines=(plain explorer thread address realtime model)
+[ $# -gt 0 ] || engines=(plain explorer histories thread address realtime model)
 for engine in "${engines[@]}"; do
     case "$engine" in
-    plain | explorer | thread | address | realtime | model) ;;
+    plain | explorer | histories | thread | address | realtime | model) ;;
     *)
-        echo "kill-matrix.sh: plain, explorer, thread, address, realtime or model, not '$engine'" >&2
+        echo "kill-matrix.sh: plain, explorer, histories, thread, address, realtime or model, not '$engine'" >&2
         exit 1
         ;;
     esac
@@ -31,7 +31,7 @@ for engine in "${engines[@]}"; do
     # A survivor is in the file: the matrix shows it, and ends as it must.
     case "$engine" in
     plain) .build/release/stress mutants --json "$results/plain.json" || true ;;
-    explorer) .build/release/stress mutants --engine explorer --json "$results/explorer.json" || true ;;
+    explorer | histories) .build/release/stress mutants --engine "$engine" --json "$results/$engine.json" || true ;;
     model) Scripts/check-models.sh --json "$results/model.json" || true ;;
     *) Scripts/sanitize.sh "$engine" mutants --json "$results/$engine.json" || true ;;
     esac
@@ -41,7 +41,7 @@ for engine in "${engines[@]}"; do
     fi
 done
 files=()
-for engine in plain thread address realtime explorer model; do
+for engine in plain thread address realtime explorer histories model; do
     [ ! -s "$results/$engine.json" ] || files+=("$results/$engine.json")
 done
 exec .build/release/stress report "${files[@]}" \

@@ -22,6 +22,17 @@ struct CatalogueTests {
         }
     }
 
+    @Test("Histories look for mutants of the catalogue, and for each that names them")
+    func historiesNameMutants() throws {
+        for mutant in HistoryMutant.all {
+            #expect(Mutant.named(mutant.name) != nil, "\(mutant.name) is not in the catalogue")
+            #expect(HistorySubject.named(mutant.subject) != nil, "\(mutant.name): no subject \(mutant.subject)")
+        }
+        for mutant in Mutant.all where mutant.engine == .histories {
+            #expect(HistoryMutant.all.contains { $0.name == mutant.name.description }, "\(mutant.name)")
+        }
+    }
+
     @Test("Every mutant is seeded in the library, and every seeded bug is in the catalogue")
     func mutantsAreSeeded() throws {
         let seeded = Set(try Sources.matches(of: /mutant\("([^"]+)"\)/, in: "ConcurrentObserve"))

@@ -20,10 +20,10 @@ struct MutantsCommand: ParsableCommand {
     @Option(help: "The first seed.")
     var seed: UInt64 = 1
 
-    @Option(help: "run: this build's scenarios. explorer: controlled schedules, see `stress explore`.")
+    @Option(help: "run: this build's scenarios. explorer: controlled schedules. histories: `stress histories`.")
     var engine: MutantsEngine = .run
 
-    enum MutantsEngine: String, ExpressibleByArgument { case run, explorer }
+    enum MutantsEngine: String, ExpressibleByArgument { case run, explorer, histories }
 
     @OptionGroup(title: "Reports")
     var files: ReportFiles
@@ -35,7 +35,12 @@ struct MutantsCommand: ParsableCommand {
 
     func run() throws {
         let start = nanoseconds()
-        let kills = try engine == .explorer ? ExplorerMutants.run(mutant) : runScenarios()
+        let kills =
+            switch engine {
+            case .run: try runScenarios()
+            case .explorer: ExplorerMutants.run(mutant)
+            case .histories: try HistoryMutants.run(mutant, seed: seed)
+            }
         let report = Report(kills, seed: seed, seconds: Double(nanoseconds() - start) / 1e9)
         files.write(report)
         let matrix = KillMatrix(kills)

@@ -109,7 +109,7 @@ extension Mutant.Catcher {
         case .crash: outcome.wasKilled || outcome.exit == StressExit.crash.rawValue
         case .hang: outcome.exit == StressExit.hang.rawValue
         case .report(.thread): outcome.output.contains("SUMMARY: ThreadSanitizer")
-        case .model: false
+        case .model, .history: false
         case .report(.address): outcome.output.contains("SUMMARY: AddressSanitizer")
         case .report(.realtime): outcome.output.contains("SUMMARY: RealtimeSanitizer")
         }

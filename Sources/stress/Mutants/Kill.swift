@@ -8,6 +8,8 @@ struct Kill: Codable, Sendable {
         case plain
         /// Deterministic interleavings.
         case explorer
+        /// Histories of operations on real threads that no sequential order explains.
+        case histories
         /// The same command built with a sanitizer: `Scripts/sanitize.sh`.
         case thread, address, realtime
         /// The Promela models: `Scripts/check-models.sh`.
@@ -15,7 +17,7 @@ struct Kill: Codable, Sendable {
 
         var title: String {
             switch self {
-            case .plain, .explorer, .model: rawValue
+            case .plain, .explorer, .histories, .model: rawValue
             case .thread, .address, .realtime: "\(rawValue) sanitizer"
             }
         }

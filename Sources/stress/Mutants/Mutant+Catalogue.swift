@@ -315,6 +315,7 @@ extension Mutant {
         Mutant("a delivery is dropped", "owner-death", [.invariant("P13.hears-while-alive")]),
         Mutant("a delivery is dropped", "thread-churn", [.invariant("P17.exiting-thread-hears")]),
         Mutant("an end is not counted", "registration-churn", [.invariant("P1.count-at-rest")]),
+        Mutant("a removal takes two steps", "bulk-removal", [.history("registry")]),
         Mutant("all hear old and new", "mutation-storm", [.invariant("P2.as-asked")]),
         Mutant("a change is not told ahead", "mutation-storm", [.invariant("P2.prior-ahead")]),
         Mutant("a mailbox's wake-up is lost", "mutual-actors", [.invariant("P3.answered-to-the-end")]),

@@ -21,6 +21,8 @@ struct Mutant: Sendable {
         case crash
         case hang
         case report(Sanitizer)
+        /// A history that no order explains: `stress mutants --engine histories`. The text is the subject.
+        case history(String)
         /// A model checker: no run on x86-64 is known to show it. The text is the reason.
         case model(String)
 
@@ -30,6 +32,7 @@ struct Mutant: Sendable {
             case .crash: "crash"
             case .hang: "hang"
             case .report(let sanitizer): "\(sanitizer.rawValue) sanitizer"
+            case .history(let subject): "history of \(subject)"
             case .model(let reason): "a model checker: \(reason)"
             }
         }
@@ -42,12 +45,14 @@ struct Mutant: Sendable {
     enum Engine: Equatable {
         case plain
         case sanitizer(Sanitizer)
+        case histories
         case model
     }
 
     var engine: Engine {
         switch catchers.first {
         case .report(let sanitizer): .sanitizer(sanitizer)
+        case .history: .histories
         case .model: .model
         default: .plain
         }
@@ -57,6 +62,7 @@ struct Mutant: Sendable {
     var killEngine: Kill.Engine {
         switch engine {
         case .plain: .plain
+        case .histories: .histories
         case .model: .model
         case .sanitizer(.thread): .thread
         case .sanitizer(.address): .address

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if INSTRUMENTED
+import Foundation
+
+/// `stress mutants --engine histories`: seeded bugs that a history shows, without an invariant made for them.
+enum HistoryMutants {
+    /// Histories that a bug has time to show itself in, and that a control must pass.
+    private static let patience = 20_000
+
+    static func run(_ names: [String], seed: UInt64) throws -> [Kill] {
+        let chosen = HistoryMutant.all.filter { names.isEmpty || names.contains($0.name) }
+        let kills = try inPairs(chosen) { try judge($0.subject, mutant: $0.name, seed: seed) }
+        let controls = try Set(chosen.map(\.subject)).sorted().map { try judge($0, mutant: nil, seed: seed) }
+        return kills + controls
+    }
+
+    private static func judge(_ subject: String, mutant: String?, seed: UInt64) throws -> Kill {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        process.arguments = ["histories", subject, "--histories", "\(patience)", "--seed", "\(seed)"]
+        if let mutant { process.arguments! += ["--mutant", mutant] }
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        let start = nanoseconds()
+        try process.run()
+        let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        let isFound = process.terminationStatus == StressExit.violated.rawValue
+        let verdict: Kill.Verdict =
+            if mutant != nil { isFound ? .killed : .survived } else {
+                process.terminationStatus == 0 ? .clean : .failed
+            }
+        let kill = Kill(
+            mutant: mutant,
+            engine: .histories,
+            scenario: subject,
+            seed: seed,
+            verdict: verdict,
+            catcher: isFound ? "no order explains it" : nil,
+            signal: nil,
+            seconds: Double(nanoseconds() - start) / 1e9,
+            output: verdict == .killed || verdict == .clean ? nil : output
+        )
+        let name = mutant ?? "control"
+        StandardError.print("\(name), \(subject): \(kill.text), \(Format.seconds(kill.seconds))")
+        return kill
+    }
+}
+#endif

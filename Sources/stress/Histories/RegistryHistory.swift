@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How many observations a registry has, as its own figures say.
+enum RegistryCountSpecification: SequentialSpecification {
+    enum Operation: Sendable, CustomStringConvertible {
+        case observe(Int)
+        case cancel(Int)
+        case removeAll
+        case count(Int)
+        case isEmpty(Bool)
+
+        var description: String {
+            switch self {
+            case .observe(let observer): "observe #\(observer)"
+            case .cancel(let observer): "cancel #\(observer)"
+            case .removeAll: "removeAll"
+            case .count(let count): "count → \(count)"
+            case .isEmpty(let isEmpty): "isEmpty → \(isEmpty)"
+            }
+        }
+    }
+
+    /// The live observations, a bit each.
+    static var initial: UInt64 { 0 }
+
+    static func state(after operation: Operation, in live: UInt64) -> UInt64? {
+        switch operation {
+        case .observe(let observer): live | 1 << UInt64(observer)
+        case .cancel(let observer): live & ~(1 << UInt64(observer))
+        case .removeAll: 0
+        case .count(let count): count == live.nonzeroBitCount ? live : nil
+        case .isEmpty(let isEmpty): isEmpty == (live == 0) ? live : nil
+        }
+    }
+
+    static func isObservation(_ operation: Operation) -> Bool {
+        switch operation {
+        case .count, .isEmpty: true
+        case .observe, .cancel, .removeAll: false
+        }
+    }
+}
+
+/// One observation: what its token says, and what each notification of its registry did for it.
+///
+/// A notification is not one step for all observers, but it is one for each: it reached the observer, once, or it did not. (P1, P8)
+enum ObservationSpecification: SequentialSpecification {
+    enum Operation: Sendable, CustomStringConvertible {
+        case observe
+        case cancel
+        case cancelAndWait
+        case removeAll
+        case isActive(Bool)
+        case notify(calls: Int)
+
+        var description: String {
+            switch self {
+            case .observe: "observe"
+            case .cancel: "cancel"
+            case .cancelAndWait: "cancelAndWait"
+            case .removeAll: "removeAll"
+            case .isActive(let isActive): "isActive → \(isActive)"
+            case .notify(let calls): "notify called it \(calls) times"
+            }
+        }
+
+        /// Whether the token said so.
+        var isAnswer: Bool { if case .isActive = self { true } else { false } }
+    }
+
+    static var initial: Bool { false }
+
+    static func state(after operation: Operation, in isActive: Bool) -> Bool? {
+        switch operation {
+        case .observe: true
+        case .cancel, .cancelAndWait, .removeAll: false
+        case .isActive(let answer): answer == isActive ? isActive : nil
+        case .notify(let calls): calls == (isActive ? 1 : 0) ? isActive : nil
+        }
+    }
+
+    static func isObservation(_ operation: Operation) -> Bool {
+        switch operation {
+        case .isActive, .notify: true
+        case .observe, .cancel, .cancelAndWait, .removeAll: false
+        }
+    }
+}
+
+/// Threads that observe one registry, end observations, notify and count.
+final class RegistryTrial: HistoryTrial, @unchecked Sendable {
+    // Unchecked: see HistoryTrial.
+    private let registry = ObserverRegistry<Notification>()
+    private let logs: [Log]
+
+    /// What one notification did. Called back on the notifying thread alone.
+    private final class Notification: @unchecked Sendable {
+        var calls: [Int: Int] = [:]
+    }
+
+    private final class Log {
+        var counts: [Interval<RegistryCountSpecification.Operation>] = []
+        var observations: [Int: [Interval<ObservationSpecification.Operation>]] = [:]
+        var notifications: [Interval<Notification>] = []
+        var removals: [Interval<Void>] = []
+        var tokens: [(observer: Int, token: ObservationToken)] = []
+    }
+
+    init(threads: Int) { logs = (0..<threads).map { _ in Log() } }
+
+    override func step(_ thread: Int, _ index: Int, _ generator: inout Generator) {
+        let log = logs[thread]
+        switch generator.below(16) {
+        case 0..<4: observe(thread, index, log)
+        case 4..<7: end(thread, log, &generator)
+        case 7..<11:
+            let notification = Notification()
+            log.notifications.append(
+                timed(thread) {
+                    registry.notify(notification); return notification
+                }
+            )
+        case 11..<13:
+            log.counts.append(timed(thread) { .count(registry.count) })
+        case 13:
+            log.counts.append(timed(thread) { .isEmpty(registry.isEmpty) })
+        case 14:
+            guard let (observer, token) = log.tokens.last else { return }
+            log.observations[observer]!.append(timed(thread) { .isActive(token.isActive) })
+        default:
+            log.removals.append(timed(thread) { registry.removeAll() })
+        }
+    }
+
+    private func observe(_ thread: Int, _ index: Int, _ log: Log) {
+        let observer = thread * 8 + index % 8
+        guard log.observations[observer] == nil else { return }
+        let made = timed(thread) { registry.observe { $0.calls[observer, default: 0] += 1 } }
+        log.tokens.append((observer, made.operation))
+        log.counts.append(made.map { _ in .observe(observer) })
+        log.observations[observer] = [made.map { _ in .observe }]
+    }
+
+    private func end(_ thread: Int, _ log: Log, _ generator: inout Generator) {
+        guard !log.tokens.isEmpty else { return }
+        let (observer, token) = log.tokens.remove(at: generator.below(log.tokens.count))
+        let waits = generator.oneIn(4)
+        let ended = timed(thread) { if waits { _ = token.cancelAndWait() } else { token.cancel() } }
+        log.counts.append(ended.map { .cancel(observer) })
+        log.observations[observer]!.append(ended.map { waits ? .cancelAndWait : .cancel })
+    }
+
+    override func judge() -> HistoryVerdict {
+        var verdict = HistoryVerdict()
+        let removals = logs.flatMap(\.removals)
+        verdict.add(
+            logs.flatMap(\.counts) + removals.map { $0.map { .removeAll } },
+            of: "the registry's figures",
+            as: RegistryCountSpecification.self
+        )
+        let notifications = logs.flatMap(\.notifications)
+        for (observer, own) in logs.flatMap(\.observations) {
+            let ends = removals.map { $0.map { ObservationSpecification.Operation.removeAll } }
+            let calls = notifications.map { notification in
+                notification.map { ObservationSpecification.Operation.notify(calls: $0.calls[observer] ?? 0) }
+            }
+            // Apart: while another thread ends an observation, `isActive` may turn before or after the last delivery. (P8)
+            let (answers, own) = (own.filter(\.operation.isAnswer), own.filter { !$0.operation.isAnswer })
+            verdict.add(own + ends + calls, of: "observer #\(observer)", as: ObservationSpecification.self)
+            verdict.add(own + ends + answers, of: "token #\(observer)", as: ObservationSpecification.self)
+        }
+        return verdict
+    }
+}
+
+/// Does something, and records when.
+private func timed<Result: Sendable>(_ thread: Int, _ body: () -> Result) -> Interval<Result> {
+    let start = nanoseconds()
+    let result = body()
+    return Interval(thread: thread, start: start, end: nanoseconds(), operation: result)
+}
+
+extension Interval {
+    /// The same time, seen as another operation.
+    fileprivate func map<Other: Sendable>(_ transform: (Operation) -> Other) -> Interval<Other> {
+        Interval<Other>(thread: thread, start: start, end: end, operation: transform(operation))
+    }
+}
