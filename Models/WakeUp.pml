@@ -5,6 +5,8 @@
 //
 // Threads retire one item each. The push, the store of `isParked`, and the loads of the other's word after each are sequentially
 // consistent. With less, the stores may reach memory later: the push when the thread is done, `isParked` before the reclaimer sleeps.
+// Each thread is new: it pushes its record on the list of all before its item. The load of that list in the reclaimer's last look is
+// sequentially consistent, too: an acquiring load may be performed before the store of `isParked`, and the model then does that.
 //
 //   RETIRERS   threads that retire
 
@@ -18,7 +20,8 @@
 hidden byte nothingIsForgotten; // P14, P16
 hidden byte itSleeps;           // window
 
-byte stacks; // threads with an item on their stack
+byte records; // threads whose record is on the list of all
+byte stacks;  // threads with an item on their stack
 byte signals, sleepers, busy;
 bit isParked = 1, isStarted, isAsleep;
 
@@ -55,6 +58,8 @@ inline fallAsleep() {
 // ThreadRecord.retire, then Reclaimer.wake.
 proctype retirer(byte self) {
   bit isDelayed, isSomebodyThere;
+  // ThreadRecords.push
+  records = records | SET(self);
   inject("end.retire")
   if
   :: stacks = stacks | SET(self)
@@ -75,7 +80,7 @@ proctype retirer(byte self) {
 
 // Reclaimer.run.
 proctype reclaimer() {
-  byte ticket, taken;
+  byte ticket, taken, seen;
   bit isDelayed;
 end_notStarted:
   isStarted;
@@ -95,14 +100,21 @@ end_notStarted:
      // Reclaimer.park
      :: !taken ->
         if
-        :: isParked = 1
+        :: isParked = 1;
+           seen = records
+#ifdef THE_LIST_OF_RECORDS_IS_READ_BEFORE_PARKING
+        // The processor performs the load first.
+        :: seen = records;
+           isParked = 1
+#endif
 #ifdef PARKING_IS_NOT_SEQUENTIALLY_CONSISTENT
-        :: isDelayed = 1
+        :: isDelayed = 1;
+           seen = records
 #endif
         fi;
         if
 #ifndef STACKS_ARE_NOT_LOOKED_AT_BEFORE_PARKING
-        :: stacks
+        :: stacks & seen
 #endif
         :: else ->
            d_step { isParked = isParked | isDelayed; isDelayed = 0 }
@@ -117,7 +129,7 @@ end_parked:
            !isAsleep;
            sleepers--
         fi;
-        d_step { isParked = 0; isDelayed = 0 }
+        d_step { isParked = 0; isDelayed = 0; seen = 0 }
      fi
   od
 }

@@ -114,10 +114,18 @@ mutant | WakeUp          | reclaimer's wake-up is lost                   | nothi
 mutant | WakeUp          | push is not sequentially consistent           | nothingIsForgotten | -
 mutant | WakeUp          | parking is not sequentially consistent        | nothingIsForgotten | -
 mutant | WakeUp          | stacks are not looked at before parking       | nothingIsForgotten | -
+mutant | WakeUp          | the list of records is read before parking    | nothingIsForgotten | -
 mutant | WakeUp          | ticket is taken after the look                | nothingIsForgotten | -
 mutant | WakeUp          | futex does not compare                        | nothingIsForgotten | -
 mutant | WakeUp          | sleepers are counted before the signal        | nothingIsForgotten | -
 window | WakeUp          | look for sleep                                | itSleeps | -
+holds  | Registration    | two bodies, a registration                             | | -
+holds  | Registration    | three bodies, a registration                           | | BODIES=3
+holds  | Registration    | two bodies, a cut                                      | | CUTS=1
+mutant | Registration    | a body is looked at without acquire           | everyVersionIsHeard | -
+mutant | Registration    | a body is looked at without acquire           | theCutIsExact | CUTS=1
+mutant | Registration    | a body does not wait for registrations        | everyVersionIsHeard | -
+window | Registration    | look for a registration beside a body         | besideABody | -
 holds  | Turn            | three changes while the path is first wired            | | -
 holds  | Turn            | the rest is handed on after one round                  | | MOST_ROUNDS=1
 mutant | Turn            | a note is lost                                | noWorkLost | -

@@ -82,7 +82,7 @@ extension PathLeaf {
         version: UInt64,
         of member: Member.Type
     ) where Member.Value == Value {
-        // Relaxed: the property's lock orders the cut before every later change.
+        // Relaxed: the cut is ordered before every later change; see Observed.cut(at:). This is the thread that made the change.
         guard version <= limit.load(ordering: .relaxed) || mutant("a stale tail is heard") else { return }
         Change(
             reason: .valueChanged,
@@ -106,7 +106,7 @@ extension PathLeaf {
         guard case .valueChanged = change.reason, !change.isPrior else {
             return passRarely(old: change.old, isPrior: change.isPrior, version: change.version, of: member)
         }
-        // Relaxed: under the lock that the cut is made under.
+        // Relaxed: as in pass(old:new:version:of:).
         guard change.version <= limit.load(ordering: .relaxed) || mutant("a stale tail is heard") else { return }
         posting.put(
             Change(

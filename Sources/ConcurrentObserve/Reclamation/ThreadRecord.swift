@@ -267,8 +267,9 @@ extension UnsafePointer where Pointee: ~Copyable {
             total += 1
             // Relaxed: the lock orders the pushes.
             unsafe record.pointee.next = UnsafeMutablePointer(bitPattern: head.load(ordering: .relaxed))
-            // Release: pairs with the acquire in forEach(_:).
-            head.store(UInt(bitPattern: record), ordering: .releasing)
+            // Release: pairs with the acquire in forEach(_:). Sequentially consistent: before the record's first
+            // retirement looks at `isParked`; pairs with the load in forEach(_:), by which the reclaimer looks before it parks.
+            head.store(UInt(bitPattern: record), ordering: .sequentiallyConsistent)
         }
         return unsafe record
     }
@@ -287,8 +288,10 @@ extension UnsafePointer where Pointee: ~Copyable {
 
     /// Visits every record. Any thread; call it after the barrier that makes the frames' contents visible.
     func forEach(_ body: (UnsafeMutablePointer<ThreadRecord>) -> Void) {
-        // Acquire: pairs with the release in push(_:).
-        var record = unsafe UnsafeMutablePointer<ThreadRecord>(bitPattern: head.load(ordering: .acquiring))
+        // Acquire: pairs with the release in push(_:). Sequentially consistent: the reclaimer looks here after its store of
+        // `isParked`, which an acquiring load could overtake; pairs with the store in push(_:).
+        let first = head.load(ordering: .sequentiallyConsistent)
+        var record = unsafe UnsafeMutablePointer<ThreadRecord>(bitPattern: first)
         while let visited = unsafe record {
             unsafe body(visited)
             // Safe: records are never freed.
