@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+
+private let observerFile = "Registry/Observer.swift"
+private let listFile = "Registry/ObserverList.swift"
+private let lifeFile = "Registry/CoreLife.swift"
+private let countsFile = "Registry/DeliveryCounts.swift"
+private let mailboxFile = "Delivery/OrderedObservation.swift"
+private let turnFile = "KeyPaths/Turn.swift"
+private let leafFile = "KeyPaths/PathLeaf.swift"
+private let pathFile = "KeyPaths/PathObservation.swift"
+
+extension Protocol {
+    /// A thread writes, then passes on a word; another finds the word, then reads.
+    private static func handOver(
+        _ name: String,
+        _ claim: String,
+        _ pass: Instruction,
+        _ find: Instruction,
+        initially: [String: Int] = [:],
+        given: [String: Int] = [:]
+    ) -> Test {
+        Test(
+            name,
+            claim: claim,
+            initially: initially,
+            given: given,
+            plain: ["what"],
+            [
+                Test.Thread("giver", [.store("what", 1, .relaxed), pass]),
+                Test.Thread(
+                    "finder",
+                    [find] + (find.into.map { [.branch($0)] } ?? []) + [.load("what", .relaxed, into: "seen")]
+                ),
+            ],
+            never: { $0["seen"] == 0 }
+        )
+    }
+
+    private static func finish(into: String? = nil) -> Instruction {
+        .update("mark", .or, 2, .acquiringAndReleasing, into: into)
+            .at(
+                observerFile,
+                "let before = state.bitwiseOr(ObserverState.finished, ordering: .acquiringAndReleasing).oldValue"
+            )
+            .keeps(
+                "acquiringAndReleasing → releasing",
+                because:
+                    "listeners are found under the core's lock, so that the acquire is not needed; once for each observer"
+            )
+    }
+    private static func listen(into: String) -> Instruction {
+        .update("mark", .or, 1024, .acquiringAndReleasing, into: into)
+            .at(
+                observerFile,
+                "let state = state.bitwiseOr(ObserverState.hasListeners, ordering: .acquiringAndReleasing).oldValue"
+            )
+            .keeps(
+                "acquiringAndReleasing → acquiring",
+                because:
+                    "listeners are found under the core's lock, so that the release is not needed; once for each observer"
+            )
+    }
+    private static func balance(_ step: Int, _ fragment: String, into: String? = nil) -> Instruction {
+        .update("balance", .add, .constant(step), .acquiringAndReleasing, into: into).at(lifeFile, fragment)
+    }
+    private static let giveBack = "balance.subtract(1, ordering: .acquiringAndReleasing).newValue"
+    private static let endOfLife = "balance.add(Int(count), ordering: .acquiringAndReleasing).newValue"
+
+    static let lifetimes: [Test] =
+        [
+            handOver(
+                "finished and listener",
+                "a listener that comes late finds the closure destroyed (C6)",
+                finish(),
+                listen(into: "mark"),
+                given: ["mark": 2]
+            ),
+            handOver(
+                "finished",
+                "whoever sees that the closure is destroyed comes after its destruction (C6)",
+                finish(),
+                .load("mark", .acquiring, into: "mark")
+                    .at(
+                        observerFile,
+                        "state.load(ordering: .acquiring) & ObserverState.finished != 0",
+                        after: "var isFinished: Bool {"
+                    ),
+                given: ["mark": 2]
+            ),
+            Test(
+                "listener and finished",
+                claim: "a listener is called, or told that it came late (C6)",
+                given: ["before": 1024],
+                plain: ["listeners"],
+                [
+                    Test.Thread(
+                        "registrar",
+                        [.lock("core"), listen(into: "state"), .store("listeners", 1, .relaxed), .unlock("core")]
+                    ),
+                    Test.Thread(
+                        "destroyer",
+                        [
+                            finish(into: "before"), .branch("before"), .lock("core"),
+                            .load("listeners", .relaxed, into: "listeners"), .unlock("core"),
+                        ]
+                    ),
+                ],
+                never: { $0["listeners"] == 0 }
+            ),
+            Test(
+                "the last observer of a source",
+                claim: "a core is released when all are done with it, by the source",
+                given: ["others": -1],
+                plain: ["core"],
+                [
+                    Test.Thread("observer", [.load("core", .relaxed, into: "seen"), balance(-1, giveBack)]),
+                    Test.Thread(
+                        "source",
+                        [balance(1, endOfLife, into: "others"), .branch("others"), .store("core", 666, .relaxed)]
+                    ),
+                ],
+                never: { $0["seen"] == 666 }
+            ),
+            Test(
+                "the source before its last observer",
+                claim: "a core is released when all are done with it, by an observer",
+                given: ["others": 1],
+                plain: ["core"],
+                [
+                    Test.Thread("source", [.load("core", .relaxed, into: "seen"), balance(1, endOfLife)]),
+                    Test.Thread(
+                        "observer",
+                        [balance(-1, giveBack, into: "others"), .branch("others"), .store("core", 666, .relaxed)]
+                    ),
+                ],
+                never: { $0["seen"] == 666 }
+            ),
+            handOver(
+                "extras",
+                "what an observer was given is complete before it is found",
+                .store("home", 1, .releasing).at(observerFile, "home.store(address | 1, ordering: .releasing)"),
+                .load("home", .acquiring, into: "home").at(observerFile, "let home = home.load(ordering: .acquiring)"),
+                given: ["home": 1]
+            ),
+            handOver(
+                "extras and core",
+                "what an observer was given is complete before it is found",
+                .store("home", 1, .releasing).at(observerFile, "home.store(address | 1, ordering: .releasing)"),
+                .load("home", .acquiring, into: "home").at(observerFile, "var home = home.load(ordering: .acquiring)"),
+                given: ["home": 1]
+            ),
+        ]
+        + [
+            ("users", "borrowing func withCore<Result>(_ body: (RegistryCore) -> Result) -> Result {"),
+            ("counts", "func counts(_ count: (RegistryCore) -> Int) -> Bool {"),
+            ("observers", "var existingCore: RegistryCore? {"), ("end", "deinit {"),
+        ].map { name, function in
+            handOver(
+                "a core and its \(name)",
+                "a core is complete before it is found",
+                installCore,
+                .load("address", .acquiring, into: "address")
+                    .at(listFile, "let address = coreAddress.load(ordering: .acquiring)", after: function),
+                given: ["address": 1]
+            )
+        } + [
+            // The exchange that fails is a load.
+            handOver(
+                "two make a core",
+                "the loser finds the winner's core complete",
+                installCore,
+                .load("address", .acquiringAndReleasing, into: "address").at(
+                    listFile,
+                    "ordering: .acquiringAndReleasing"
+                ),
+                given: ["address": 1]
+            )
+        ]
+
+    private static let installCore = Instruction.compareExchange("address", 0, 1, .acquiringAndReleasing)
+        .at(listFile, "ordering: .acquiringAndReleasing")
+
+    // MARK: Mailboxes
+
+    static let mailboxes: [Test] = [
+        Test(
+            "mailbox and drain loop",
+            claim: "what is put into a mailbox while a thread empties it is delivered (P1)",
+            initially: ["isBusy": 1],
+            given: ["found": 0],
+            plain: ["mailbox", "isBusy"],
+            [
+                Test.Thread(
+                    "poster",
+                    [
+                        .lock("lock"), .store("mailbox", 1, .relaxed), .load("isBusy", .relaxed, into: "busy"),
+                        .unlock("lock"),
+                    ]
+                ),
+                Test.Thread(
+                    "deliverer",
+                    [
+                        .lock("lock"), .load("mailbox", .relaxed, into: "found"), .branch("found"),
+                        .store("isBusy", 0, .relaxed), .unlock("lock"),
+                    ]
+                ),
+            ],
+            never: { $0["busy"] == 1 }
+        ),
+        Test(
+            "mailbox and attention",
+            claim: "a poster that finds nothing to attend to has been attended to (P1)",
+            given: ["needs": 0],
+            plain: ["mailbox"],
+            [
+                Test.Thread(
+                    "poster",
+                    [
+                        .lock("lock"), .store("mailbox", 1, .relaxed),
+                        .store("needsAttention", 1, .relaxed)
+                            .at(mailboxFile, "needsAttention.store(true, ordering: .relaxed)"),
+                        .unlock("lock"),
+                        .load("needsAttention", .relaxed, into: "needs")
+                            .at(
+                                mailboxFile,
+                                "guard needsAttention.load(ordering: .relaxed) else { return }",
+                                after: "final func wake() {"
+                            ),
+                    ]
+                ),
+                Test.Thread(
+                    "another",
+                    [
+                        .lock("lock"),
+                        .store("needsAttention", 0, .relaxed)
+                            .at(mailboxFile, "needsAttention.store(false, ordering: .relaxed)"),
+                        .load("mailbox", .relaxed, into: "found"), .unlock("lock"),
+                    ]
+                ),
+            ],
+            never: { $0["found"] == 0 }
+        ),
+        counted(
+            "received",
+            "received.store(received.load(ordering: .relaxed) &+ 1, ordering: .releasing)",
+            isUpdate: false
+        ),
+        counted("dropped", "dropped.add(UInt64(count), ordering: .releasing)", isUpdate: true),
+    ]
+
+    /// A poster counts an event as sent and hands it over; a deliverer counts it as received or
+    /// dropped; a third looks.
+    private static func counted(_ name: String, _ fragment: String, isUpdate: Bool) -> Test {
+        let count: Instruction =
+            isUpdate ? .update(name, .add, 1, .releasing) : .store(name, 1, .releasing)
+        let load =
+            name == "received"
+            ? "(received.load(ordering: .acquiring)" : "dropped.load(ordering: .acquiring))"
+        return Test(
+            "sent and \(name)",
+            claim: "no event is counted as \(name) that is not counted as sent (P1)",
+            given: ["mailbox": 1, "counted": 1],
+            [
+                Test.Thread("poster", [.store("sent", 1, .relaxed), .store("mailbox", 1, .releasing)]),
+                Test.Thread(
+                    "deliverer",
+                    [.load("mailbox", .acquiring, into: "mailbox"), .branch("mailbox"), count.at(countsFile, fragment)]
+                ),
+                Test.Thread(
+                    "reader",
+                    [
+                        .load(name, .acquiring, into: "counted").at(countsFile, load),
+                        .load("sent", .relaxed, into: "sent"),
+                    ]
+                ),
+            ],
+            never: { $0["sent"] == 0 }
+        )
+    }
+
+    // MARK: Paths
+
+    private static func takeTurn(_ seen: Value, _ next: Value) -> Instruction {
+        .compareExchange("turn", seen, next, .acquiringAndReleasing).at(
+            turnFile,
+            "ordering: .acquiringAndReleasing",
+            after: "let (exchanged, original) = state.weakCompareExchange("
+        )
+    }
+    private static func giveTurnBack(into: String? = nil) -> Instruction {
+        .exchange("turn", 0, .acquiringAndReleasing, into: into)
+            .at(turnFile, "state.exchange(State.free, ordering: .acquiringAndReleasing) == State.noted")
+    }
+    private static func count(_ step: Int, _ file: String, _ fragment: String, after: String = "", into: String? = nil)
+        -> Instruction
+    {
+        .update("outstanding", .add, .constant(step), .acquiringAndReleasing, into: into).at(
+            file,
+            fragment,
+            after: after
+        )
+    }
+    private static let expect =
+        "if outstanding.wrappingAdd(expected, ordering: .acquiringAndReleasing).newValue == 0 { finish() }"
+    private static let deliver =
+        "if outstanding.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 { finish() }"
+
+    static let paths: [Test] = [
+        handOver(
+            "a note and the turn",
+            "what a note asks for is seen by the thread that has the turn (P3)",
+            takeTurn(1, 2),
+            giveTurnBack(into: "turn"),
+            initially: ["turn": 1],
+            given: ["turn": 2]
+        ),
+        handOver(
+            "one turn and the next",
+            "what one round has linked the next one sees (P3)",
+            giveTurnBack(),
+            takeTurn(0, 1),
+            initially: ["turn": 1]
+        ),
+        handOver(
+            "the last delivery ends a leaf",
+            "what the deliveries did happens before the leaf's end",
+            count(1, leafFile, expect),
+            count(-1, leafFile, deliver, into: "left"),
+            given: ["left": 1]
+        ),
+        handOver(
+            "the cut ends a leaf",
+            "what the deliveries did happens before the leaf's end",
+            count(-1, leafFile, deliver),
+            count(1, leafFile, expect, into: "left"),
+            given: ["left": -1]
+        ),
+        handOver(
+            "the cut ends a leaf with a mailbox",
+            "what was put in happens before the leaf's end",
+            count(
+                -1,
+                leafFile,
+                "outstanding.wrappingSubtract(1, ordering: .acquiringAndReleasing)",
+                after: "posting.put("
+            ).keeps(
+                "acquiringAndReleasing → releasing",
+                because: "it never finds that it is the last, so that the acquire is not needed"
+            ),
+            count(1, leafFile, expect, into: "left"),
+            given: ["left": -1]
+        ),
+        handOver(
+            "a path's end",
+            "what was delivered happens before the end is told (P12)",
+            count(-1, pathFile, "let left = pending.subtract(1, ordering: .acquiringAndReleasing).newValue"),
+            count(
+                -1,
+                pathFile,
+                "let left = pending.subtract(1, ordering: .acquiringAndReleasing).newValue",
+                into: "left"
+            ),
+            initially: ["outstanding": 2],
+            given: ["left": 1]
+        ),
+    ]
+}

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+
+private let retireFile = "Reclamation/ThreadRecord+Retire.swift"
+private let reclaimerFile = "Reclamation/Reclaimer.swift"
+private let recordFile = "Reclamation/ThreadRecord.swift"
+private let gateFile = "Reclamation/ForkGate.swift"
+private let countFile = "Reclamation/EventCount.swift"
+private let sparesFile = "Reclamation/Spares.swift"
+
+extension Protocol {
+    private static let push = Instruction.compareExchange("stack", 0, 1, .sequentiallyConsistent)
+        .at(retireFile, "successOrdering: .sequentiallyConsistent")
+    private static let take = Instruction.exchange("stack", 0, .acquiring, into: "taken")
+        .at(retireFile, "var address = unsafe pointee.retired.exchange(0, ordering: .acquiring)")
+
+    static let retirement: [Test] = [
+        Test(
+            "retire and take",
+            claim: "an item is complete before it is taken (C3, F1)",
+            given: ["taken": 1],
+            plain: ["item"],
+            [
+                Test.Thread("retirer", [.store("item", 1, .relaxed), push]),
+                Test.Thread(
+                    "reclaimer",
+                    [take, .branch("taken"), .load("item", .relaxed, into: "seen", address: ["taken"])]
+                ),
+            ],
+            never: { $0["seen"] == 0 }
+        ),
+        Test(
+            "kept and used again",
+            claim: "whoever had an item is done with it before another thread uses it",
+            given: ["taken": 1],
+            plain: ["item"],
+            [
+                Test.Thread(
+                    "keeper",
+                    [
+                        .store("item", 1, .relaxed),
+                        .compareExchange("spares", 0, 1, .releasing).at(sparesFile, "ordering: .releasing"),
+                    ]
+                ),
+                Test.Thread(
+                    "observer",
+                    [
+                        .exchange("spares", 0, .acquiring, into: "taken")
+                            .at(
+                                sparesFile,
+                                "address = stack.exchange(WordPair(first: 0, second: 0), ordering: .acquiring).first"
+                            ),
+                        .branch("taken"), .load("item", .relaxed, into: "seen", address: ["taken"]),
+                    ]
+                ),
+            ],
+            never: { $0["seen"] == 0 }
+        ),
+        // The language gives up references with a release, and looks for others with a relaxed
+        // load.
+        Test(
+            "the last reference",
+            claim: "whoever had a reference is done with the observer before it is kept",
+            initially: ["references": 2],
+            given: ["references": 1],
+            plain: ["observer"],
+            [
+                Test.Thread(
+                    "another",
+                    [.load("observer", .relaxed, into: "seen"), .update("references", .add, -1, .releasing)]
+                ),
+                Test.Thread(
+                    "reclaimer",
+                    [
+                        .load("references", .relaxed, into: "references"), .branch("references"),
+                        .fence(.acquiring).at("Registry/Observer.swift", "atomicMemoryFence(ordering: .acquiring)"),
+                        .store("observer", 666, .relaxed),
+                    ]
+                ),
+            ],
+            never: { $0["seen"] == 666 }
+        ),
+    ]
+
+    // MARK: Sleep
+
+    private static let lookWhetherParked = Instruction.load("isParked", .sequentiallyConsistent, into: "parked")
+        .at(reclaimerFile, "if urgently || isParked.load(ordering: .sequentiallyConsistent)")
+    private static let park = Instruction.store("isParked", 1, .sequentiallyConsistent)
+        .at(reclaimerFile, "isParked.store(true, ordering: .sequentiallyConsistent)")
+    private static let pushRecord = Instruction.store("records", 1, .sequentiallyConsistent)
+        .at(recordFile, "head.store(UInt(bitPattern: record), ordering: .sequentiallyConsistent)")
+    private static let loadRecords = Instruction.load("records", .sequentiallyConsistent, into: "records")
+        .at(recordFile, "let first = head.load(ordering: .sequentiallyConsistent)")
+
+    static let parking: [Test] = [
+        Test(
+            "park and wake",
+            claim: "no retired item is forgotten while the reclaimer sleeps (C3)",
+            [
+                Test.Thread("retirer", [push, lookWhetherParked]),
+                Test.Thread(
+                    "reclaimer",
+                    [
+                        park,
+                        .load("stack", .sequentiallyConsistent, into: "stack")
+                            .at(
+                                reclaimerFile,
+                                "if unsafe record.pointee.retired.load(ordering: .sequentiallyConsistent) != 0"
+                            ),
+                    ]
+                ),
+            ],
+            never: { $0["parked"] == 0 && $0["stack"] == 0 }
+        ),
+        Test(
+            "park and a new record",
+            claim: "nor the first item of a thread that the reclaimer does not know yet",
+            [
+                Test.Thread("retirer", [pushRecord, push, lookWhetherParked]),
+                Test.Thread("reclaimer", [park, loadRecords]),
+            ],
+            never: { $0["parked"] == 0 && $0["records"] == 0 }
+        ),
+        Test(
+            "event count",
+            claim: "no signal is lost between the look and the sleep",
+            given: ["happened": 0, "sleepers": 0],
+            [
+                Test.Thread(
+                    "signaller",
+                    [
+                        .store("happens", 1, .relaxed),
+                        .update("signals", .add, 1, .sequentiallyConsistent)
+                            .at(countFile, "unsafe signals.pointee.add(1, ordering: .sequentiallyConsistent)"),
+                        .load("sleepers", .sequentiallyConsistent, into: "sleepers")
+                            .at(countFile, "if sleepers.load(ordering: .sequentiallyConsistent) > 0"),
+                    ]
+                ),
+                Test.Thread(
+                    "waiter",
+                    [
+                        .load("signals", .sequentiallyConsistent, into: "ticket")
+                            .at(
+                                countFile,
+                                "unsafe Ticket(signals: signals.pointee.load(ordering: .sequentiallyConsistent))"
+                            )
+                            .keeps(
+                                "sequentiallyConsistent → acquiring",
+                                because: "an acquire would do; a waiter is about to sleep, the cost does not count"
+                            ),
+                        .load("happens", .relaxed, into: "happened"),
+                        .update("sleepers", .add, 1, .sequentiallyConsistent)
+                            .at(countFile, "sleepers.add(1, ordering: .sequentiallyConsistent)")
+                            .keeps(
+                                "sequentiallyConsistent → acquiringAndReleasing",
+                                because:
+                                    "the kernel executes a full barrier before it compares; the code does not rely on it"
+                            ),
+                        // The kernel's: futex_wait compares under a barrier.
+                        .fence(.sequentiallyConsistent), .load("signals", .relaxed, into: "compared"),
+                    ]
+                ),
+            ],
+            never: { $0["ticket"] == $0["compared"] }
+        ),
+    ]
+
+    // MARK: Fork
+
+    private static let close = Instruction.compareExchange("isClosed", 0, 1, .acquiringAndReleasing)
+        .at(
+            gateFile,
+            "while !isClosed.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing)"
+        )
+        .keeps(
+            "acquiringAndReleasing → acquiring",
+            because: "the barrier that follows orders what was before; the release is not needed, and forks are rare"
+        )
+    private static let open = Instruction.store("isClosed", 0, .releasing)
+        .at(gateFile, "isClosed.store(false, ordering: .releasing)")
+
+    static let gate: [Test] = [
+        Test(
+            "fork gate",
+            claim: "nobody is inside a lock while the process forks (P18)",
+            given: ["closed": 0, "inside": 0],
+            [
+                Test.Thread(
+                    "passer",
+                    [
+                        .store("isInside", 1, .relaxed)
+                            .at(gateFile, "unsafe record.pointee.isInsideGate.store(true, ordering: .relaxed)"),
+                        .light.at(gateFile, "AsymmetricBarrier.light(fenced: !AsymmetricBarrier.usesMembarrier)"),
+                        .load("isClosed", .acquiring, into: "closed")
+                            .at(gateFile, "if !isClosed.load(ordering: .acquiring) { return }"),
+                        .branch("closed"), .store("state", 1, .relaxed), .load("forked", .relaxed, into: "forked"),
+                        .store("isInside", 0, .releasing)
+                            .at(
+                                gateFile,
+                                "unsafe ThreadRecord.current.pointee.isInsideGate.store(false, ordering: .releasing)"
+                            ),
+                    ]
+                ),
+                Test.Thread(
+                    "forker",
+                    [
+                        close, Instruction.membarrier.at(gateFile, "AsymmetricBarrier.heavy()"),
+                        .load("isInside", .acquiring, into: "inside")
+                            .at(
+                                gateFile,
+                                "while unsafe record.pointee.isInsideGate.load(ordering: .acquiring) { sched_yield() }"
+                            ),
+                        .branch("inside"), .load("state", .relaxed, into: "state"), .store("forked", 1, .relaxed),
+                    ]
+                ),
+            ],
+            never: { $0["state"] == 0 || $0["forked"] == 1 }
+        ),
+        Test(
+            "the gate opens",
+            claim: "what was done for the fork is seen by those who pass after it",
+            initially: ["isClosed": 1],
+            given: ["closed": 0],
+            plain: ["state"],
+            [
+                Test.Thread("forker", [.store("state", 1, .relaxed), open]),
+                Test.Thread(
+                    "passer",
+                    [
+                        .load("isClosed", .acquiring, into: "closed")
+                            .at(gateFile, "if !isClosed.load(ordering: .acquiring) { return }"),
+                        .branch("closed"), .load("state", .relaxed, into: "seen"),
+                    ]
+                ),
+            ],
+            never: { $0["seen"] == 0 }
+        ),
+        Test(
+            "two forks",
+            claim: "one thread forks at a time",
+            initially: ["isClosed": 1],
+            plain: ["state"],
+            [
+                Test.Thread("forker", [.store("state", 1, .relaxed), open]),
+                Test.Thread("another", [close, .load("state", .relaxed, into: "seen")]),
+            ],
+            never: { $0["seen"] == 0 }
+        ),
+    ]
+
+    // MARK: Records
+
+    static let records: [Test] = [
+        Test(
+            "a record is pushed",
+            claim: "a record is complete before a scan finds it (F4)",
+            given: ["records": 1],
+            plain: ["frames"],
+            [
+                Test.Thread("new thread", [.store("frames", 1, .relaxed), pushRecord]),
+                Test.Thread(
+                    "scanner",
+                    [loadRecords, .branch("records"), .load("frames", .relaxed, into: "seen", address: ["records"])]
+                ),
+            ],
+            never: { $0["seen"] == 0 }
+        ),
+        linked("deeper frames", "var block = unsafe FrameBlock.at(pointee.deeperFrames.load(ordering: .acquiring))"),
+        linked("deeper frames still", "unsafe block = FrameBlock.at(frames.pointee.next.load(ordering: .acquiring))"),
+    ]
+
+    private static func linked(_ name: String, _ load: String) -> Test {
+        Test(
+            name,
+            claim: "a block of frames is complete before a scan finds it (F4)",
+            given: ["block": 1],
+            plain: ["frames"],
+            [
+                Test.Thread(
+                    "owner",
+                    [
+                        .store("frames", 1, .relaxed),
+                        .store("link", 1, .releasing)
+                            .at(recordFile, "unsafe link.pointee.store(UInt(bitPattern: block), ordering: .releasing)"),
+                    ]
+                ),
+                Test.Thread(
+                    "scanner",
+                    [
+                        .load("link", .acquiring, into: "block").at(recordFile, load), .branch("block"),
+                        .load("frames", .relaxed, into: "seen", address: ["block"]),
+                    ]
+                ),
+            ],
+            never: { $0["seen"] == 0 }
+        )
+    }
+}

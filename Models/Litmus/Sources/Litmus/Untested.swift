@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// An ordering of the code that no test has, and why.
+public struct Untested: Sendable {
+    let site: Site
+    let reason: String
+
+    init(_ file: String, _ fragment: String, after: String = "", _ reason: String) {
+        site = Site(file: file, fragment: fragment, after: after)
+        self.reason = reason
+    }
+
+    public static let all: [Untested] = [
+        Untested(
+            "Reclamation/Barriers.swift",
+            "atomicMemoryFence(ordering: .sequentiallyConsistent)",
+            after: "static func fullFence(",
+            "the light side without membarrier: the fence in every test's twin"
+        ),
+        Untested(
+            "Reclamation/Barriers.swift",
+            "atomicMemoryFence(ordering: .sequentiallyConsistent)",
+            after: "static func heavy() {",
+            "the heavy side without membarrier: the fence in every test's twin"
+        ),
+        Untested(
+            "Reclamation/EventCount.swift",
+            "unsafe signals.pointee.load(ordering: .sequentiallyConsistent) != ticket.signals",
+            "a look of the explorer's, which runs one thread at a time"
+        ),
+        Untested(
+            "Reclamation/ForkGate.swift",
+            "unsafe record.pointee.isInsideGate.store(false, ordering: .releasing)",
+            "a passer that finds the gate closed has done nothing inside: relaxed would do"
+        ),
+        Untested(
+            "Reclamation/ForkGate.swift",
+            "while isClosed.load(ordering: .acquiring)",
+            "a wait, after which the passer begins anew: relaxed would do"
+        ),
+        Untested(
+            "Reclamation/Reclaimer.swift",
+            "guard isStarted.load(ordering: .acquiring) else",
+            "nothing is read because of it: relaxed would do"
+        ),
+        Untested(
+            "Reclamation/Reclaimer.swift",
+            "!isStarted.load(ordering: .acquiring),",
+            "the exchange that follows decides: relaxed would do"
+        ),
+        Untested(
+            "Reclamation/Reclaimer.swift",
+            "isStarted.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing)",
+            "one thread starts the reclaimer, and needs nothing from the others: relaxed would do"
+        ),
+        Untested(
+            "Reclamation/Reclaimer.swift",
+            "isStarted.store(false, ordering: .releasing)",
+            "the next thread that retires tries again, and needs nothing from this one: relaxed would do"
+        ),
+        Untested(
+            "Reclamation/Reclaimer.swift",
+            "if !isStarted.load(ordering: .acquiring)",
+            "nothing is read because of it: relaxed would do"
+        ),
+        Untested(
+            "Registry/Observer.swift",
+            "ObserverState.finished, ordering: .releasing",
+            after: "final override func forsake()",
+            "the child of a fork has one thread"
+        ),
+        Untested(
+            "Registry/ObserverList+Walk.swift",
+            "unsafe record.inlineFrames.pointee.pin.store(0, ordering: .releasing)",
+            "a seeded bug"
+        ),
+        Untested(
+            "Registry/ObserverList+Walk.swift",
+            "unsafe frame.pointee.current.store(0, ordering: .releasing)",
+            "a seeded bug"
+        ),
+        Untested(
+            "Registry/ObserverTable.swift",
+            "unsafe contents.pointee.count.store(count + 1, ordering: .releasing)",
+            "a seeded bug"
+        ),
+        Untested("Registry/RegistryCore.swift", "unsafe head?.pointee.store(0, ordering: .releasing)", "a seeded bug"),
+    ]
+}
