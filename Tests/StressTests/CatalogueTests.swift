@@ -15,7 +15,8 @@ struct CatalogueTests {
             #expect(!mutant.catchers.isEmpty, "\(mutant.name)")
             for case .invariant(let invariant) in mutant.catchers {
                 #expect(
-                    scenario.invariants.contains(invariant),
+                    scenario.invariants.contains(invariant)
+                        || mutant.faults.contains(.fork) && ForkedChild.invariants.contains(invariant),
                     "\(mutant.name): \(scenario.name) does not check \(invariant)"
                 )
             }
@@ -41,7 +42,7 @@ struct CatalogueTests {
 
     @Test("The list of injection points is that of the library's sources")
     func injectionPoints() throws {
-        let injected = Set(try Sources.matches(of: /inject\("([^"]+)"\)/, in: "ConcurrentObserve"))
+        let injected = Set(try Sources.matches(of: /(?:inject|faultPoint)\("([^"]+)"\)/, in: "ConcurrentObserve"))
         let text = try Sources.text(of: "ConcurrentObserve/Instrumentation/Instrumentation+Stress.swift")
         let list = try #require(text.firstMatch(of: /points: \[StaticString\] = \[([^\]]+)\]/))
         let listed = Set(list.1.matches(of: /"([^"]+)"/).map { String($0.1) })
@@ -58,8 +59,8 @@ struct CatalogueTests {
             // Once where it is announced, at least once where it is checked.
             #expect(quoted.count { $0 == invariant } >= 2, "\(invariant) is announced and never checked")
         }
-        // Of a whole run, not of a scenario.
-        let ofRuns: Set = [MemoryCourse.invariant]
+        // Of a whole run, and of faults, not of a scenario.
+        let ofRuns = Set([MemoryCourse.invariant] + ForkedChild.invariants).subtracting(announced)
         #expect(Set(quoted).subtracting(announced) == ofRuns, "checked by a scenario that does not announce it")
     }
 

@@ -177,6 +177,30 @@ struct ExplorerTests {
         #expect(smallest.message == "1 of 2")
     }
 
+    @Test("What goes wrong is a choice: each once for one preemption, and replayed")
+    func faults() throws {
+        let refused = Shared<[Bool]>([])
+        let program = Program(name: "ask", threads: [["ask", "ask"]]) {
+            let ask = {
+                let thread = BatonThread.current!
+                refused.value.append(thread.baton.goesWrong(thread, .refusal))
+            }
+            return Program.Instance(threads: [[ask, ask]])
+        }
+        let exploration = Exploration(program, on: baton)
+        var seen: [[Bool]] = []
+        exploration.betweenRuns = {
+            seen.append(refused.value)
+            refused.value = []
+        }
+        #expect(try exploration.search(DepthFirst(bound: 1)).isComplete)
+        #expect(seen == [[false, false], [false, true], [true, false]])
+        let schedule = Schedule([0, 0, ExploredFault.refusal.rawValue, 0, 0])
+        #expect(Schedule(text: schedule.text) == schedule && schedule.text == "a2x1a2")
+        _ = exploration.run(Repetition(schedule))
+        #expect(refused.value == [true, false])
+    }
+
     private func multinomial(_ counts: [Int]) -> Int {
         func factorial(_ number: Int) -> Int { (1...max(1, number)).reduce(1, *) }
         return counts.reduce(factorial(counts.reduce(0, +))) { $0 / factorial($1) }

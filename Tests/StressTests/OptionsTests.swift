@@ -25,6 +25,9 @@ struct OptionsTests {
     func perturbations() {
         #expect(PerturbationArgument(argument: "none")?.kinds == [])
         #expect(PerturbationArgument(argument: "stall,yield")?.kinds == [.stall, .yield])
+        #expect(PerturbationArgument(argument: "all")?.kinds.isDisjoint(with: .faults) == true)
+        #expect(PerturbationArgument(argument: "yield,faults")?.kinds == PerturbationKinds.faults.union(.yield))
+        #expect(PerturbationArgument(argument: "fork,no-thread")?.kinds == [.fork, .noThread])
         #expect(PerturbationArgument(argument: "stall,") == nil)
         #expect(PerturbationArgument(argument: "none,yield") == nil)
         #expect(PerturbationArgument(argument: "") == nil)

@@ -15,6 +15,10 @@ public protocol ExplorationBackend: AnyObject, Sendable {
     func wait(_ name: StaticString, atMost limit: Duration?, until condition: () -> Bool) -> Bool
     /// As `wait` without a limit, for a thread of the library that may wait for ever.
     func park(_ name: StaticString, until condition: () -> Bool) -> Bool
+    /// As `step`, where the program allows faults; false where it does not.
+    func faultPoint(_ name: StaticString) -> Bool
+    /// Whether the system has no thread to give now.
+    func refusesThread() -> Bool
     /// Returns when another thread has taken a step.
     func pause() -> Bool
     /// Runs `body` on another thread of the scheduler's.

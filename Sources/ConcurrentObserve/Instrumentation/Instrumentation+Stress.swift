@@ -18,7 +18,7 @@ public enum Instrumentation {
         "end.locked", "end.unlinked", "end.retire",
         "wait.barrier", "wait.scan", "wait.destroy",
         "reclaim.taken", "reclaim.barrier", "reclaim.scan", "reclaim.free",
-        "destroy.item", "finish.mark", "record.exit",
+        "destroy.item", "finish.mark", "record.exit", "retire.pushed", "barrier.heavy",
         "read.word", "read.copied", "read.box", "lend.loaded", "publish.word",
         "set.locked", "set.published", "modify.body", "compare.equal",
         "path.turn", "path.rewire", "path.cut",
@@ -35,6 +35,10 @@ public enum Instrumentation {
 
     /// Called at every injection point, if any. Written once, before any other thread runs.
     nonisolated(unsafe) public static var perturbation: Perturbation?
+
+    /// Asked wherever the library would start a thread, if set: true if it must not get one. Written once, before any other
+    /// thread runs.
+    nonisolated(unsafe) public static var refusesThread: (@Sendable () -> Bool)?
 
     /// How many freed tables are kept, poisoned, so that a walker which still uses one is caught, not crashed. 0 under
     /// AddressSanitizer, which sees the use itself. Written while no thread under test runs.
@@ -56,6 +60,19 @@ internal func inject(_ point: StaticString) {
     if exploredStep(point) { return }
     guard let perturbation = unsafe Instrumentation.perturbation else { return }
     perturbation(point)
+}
+
+/// A decision point where the explorer's program allows faults, and nothing in its others: it would multiply their schedules.
+@inline(never)
+internal func faultPoint(_ point: StaticString) {
+    if let exploration = unsafe Instrumentation.exploration, exploration.faultPoint(point) { return }
+    guard let perturbation = unsafe Instrumentation.perturbation else { return }
+    perturbation(point)
+}
+
+internal func isThreadRefused() -> Bool {
+    if let exploration = unsafe Instrumentation.exploration { return exploration.refusesThread() }
+    return unsafe Instrumentation.refusesThread?() ?? false
 }
 
 @inline(never) @usableFromInline

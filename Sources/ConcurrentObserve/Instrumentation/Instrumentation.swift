@@ -8,6 +8,14 @@
 @_alwaysEmitIntoClient @inline(__always)
 internal func inject(_ point: StaticString) {}
 
+/// A point at which the system may do its worst: fork, most of all. Nothing, in the library that users build.
+@_alwaysEmitIntoClient @inline(__always)
+internal func faultPoint(_ point: StaticString) {}
+
+/// Whether the system has no thread to give. Never for this reason, in the library that users build.
+@_alwaysEmitIntoClient @inline(__always)
+internal func isThreadRefused() -> Bool { false }
+
 /// Whether the seeded bug `name` is switched on. Never, in the library that users build.
 @_alwaysEmitIntoClient @inline(__always)
 internal func mutant(_ name: StaticString) -> Bool { false }

@@ -41,6 +41,7 @@ internal enum AsymmetricBarrier {
             // Sequentially consistent: pairs with the fence in light(fenced:), which then runs in every walker.
             return atomicMemoryFence(ordering: .sequentiallyConsistent)
         }
+        faultPoint("barrier.heavy")
         let error = curcu_membarrier()
         guard error == 0 else {
             fatalError(

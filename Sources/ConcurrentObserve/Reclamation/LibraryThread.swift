@@ -8,6 +8,7 @@ import Glibc
 internal enum LibraryThread {
     /// Starts a thread that runs `body`. False when the system has no thread to give.
     static func start(named name: StaticString, _ body: @escaping @Sendable () -> Void) -> Bool {
+        if isThreadRefused() { return false }
         if exploredStart(name, body) { return true }
         var attributes = pthread_attr_t()
         unsafe pthread_attr_init(&attributes)

@@ -114,11 +114,11 @@ struct SearchOptions: ParsableArguments {
         return arguments
     }
 
-    var strategy: any Strategy {
+    func strategy(for program: LibraryProgram) -> any Strategy {
         if let pct { return PriorityWalk(depth: pct, seed: seed, runs: runs ?? 10_000) }
         if random { return RandomWalk(seed: seed, runs: runs ?? 10_000) }
         if roundRobin { return RoundRobin() }
-        return DepthFirst(bound: bound)
+        return DepthFirst(bound: min(bound, program.mostPreemptions))
     }
 
     var isExhaustive: Bool { pct == nil && !random && !roundRobin }

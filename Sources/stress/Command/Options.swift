@@ -39,7 +39,7 @@ enum Profile: String, ExpressibleByArgument, CaseIterable {
     }
 }
 
-/// What disturbs the threads, on the command line: a list, `none` or `all`.
+/// What disturbs the threads, on the command line: `none`, or a list, in which `all` is every delay and `faults` every fault.
 struct PerturbationArgument: ExpressibleByArgument {
     let kinds: PerturbationKinds
 
@@ -48,13 +48,12 @@ struct PerturbationArgument: ExpressibleByArgument {
             kinds = []
             return
         }
-        if argument == "all" {
-            kinds = .all
-            return
-        }
+        let groups: [(name: String, kind: PerturbationKinds)] = [("all", .all), ("faults", .faults)]
         var kinds: PerturbationKinds = []
         for word in argument.split(separator: ",", omittingEmptySubsequences: false) {
-            guard let kind = PerturbationKinds.names.first(where: { $0.name == word })?.kind else { return nil }
+            guard let kind = (groups + PerturbationKinds.names).first(where: { $0.name == word })?.kind else {
+                return nil
+            }
             kinds.insert(kind)
         }
         self.kinds = kinds

@@ -28,7 +28,12 @@ struct RunCommand: ParsableCommand {
     @Option(help: "smoke (10 s), ci (90 s) or soak (10 min).")
     var profile: Profile = .smoke
 
-    @Option(help: "Any of yield,stall,affinity,stutter,starve,long,crowd,rotate; or none, or all.")
+    @Option(
+        help: """
+            Any of the delays yield,stall,affinity,stutter,starve,long,crowd,rotate (all: every one) and of the faults \
+            fork,no-thread,late-barrier,slow-deinit,stuck-deinit (faults: every one); or none.
+            """
+    )
     var perturb: PerturbationArgument = .usual
 
     @Flag(help: "Stop at the first scenario that does not pass.")
@@ -91,6 +96,7 @@ struct RunCommand: ParsableCommand {
         let progress = Progress(total: iterations == nil ? plan.duration : .zero)
         let exit = Runner(plan: plan, progress: progress, recorder: recorder).run().exit
         print(RunReport.text(recorder.write(ending: exit)))
+        if !plan.perturbations.isDisjoint(with: .faults) { print("stress: faults: \(Faults.Count.shared.text)") }
         print("stress: \(exit), seed \(seed)")
         fflush(nil)
         throw exit

@@ -16,22 +16,6 @@ func spin(nanoseconds duration: UInt64) {
     while nanoseconds() < end {}
 }
 
-/// Waits until `condition` holds, ten seconds at most.
-///
-/// - Returns: How long that took, but for what the system took from this thread: a promise of promptness does not count it. (P14)
-func waitOnSchedule(until condition: () -> Bool) -> UInt64 {
-    var (counted, last): (UInt64, UInt64) = (0, nanoseconds())
-    let end = last + 10_000_000_000
-    while !condition(), last < end {
-        usleep(200)
-        let now = nanoseconds()
-        // A sleep that took longer than that was not slept: others had the processor, and whoever is waited for may not have had it.
-        counted += min(now - last, 1_000_000)
-        last = now
-    }
-    return counted
-}
-
 /// Seconds as a number, for arithmetic and printing.
 extension Duration {
     var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }

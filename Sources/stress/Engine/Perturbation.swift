@@ -24,11 +24,33 @@ struct PerturbationKinds: OptionSet, Sendable {
     /// Moves threads from core to core while they run.
     static let rotate = PerturbationKinds(rawValue: 128)
 
-    static let names: [(name: String, kind: PerturbationKinds)] = [
+    /// Forks the process while a thread stands at an injection point; the child uses the library. See `ForkedChild`.
+    static let fork = PerturbationKinds(rawValue: 256)
+    /// Refuses the library threads, a few times in a row.
+    static let noThread = PerturbationKinds(rawValue: 512)
+    /// Delays membarrier.
+    static let lateBarrier = PerturbationKinds(rawValue: 1024)
+    /// Makes every deinitialiser that the library runs take 2 ms.
+    static let slowDeinit = PerturbationKinds(rawValue: 2048)
+    /// Blocks every deinitialiser that the library runs until the epoch's load ends.
+    static let stuckDeinit = PerturbationKinds(rawValue: 4096)
+
+    /// Delays, each by itself.
+    static let delays: [(name: String, kind: PerturbationKinds)] = [
         ("yield", .yield), ("stall", .stall), ("affinity", .affinity), ("stutter", .stutter), ("starve", .starve),
         ("long", .long), ("crowd", .crowd), ("rotate", .rotate),
     ]
-    static let all = PerturbationKinds(names.map(\.kind))
+    /// What the system or a user's deinitialiser does at its worst, each by itself.
+    static let singleFaults: [(name: String, kind: PerturbationKinds)] = [
+        ("fork", .fork), ("no-thread", .noThread), ("late-barrier", .lateBarrier), ("slow-deinit", .slowDeinit),
+        ("stuck-deinit", .stuckDeinit),
+    ]
+    static let names = delays + singleFaults
+
+    /// Every delay.
+    static let all = PerturbationKinds(delays.map(\.kind))
+    /// Every fault.
+    static let faults = PerturbationKinds(singleFaults.map(\.kind))
 
     /// Those that act where an operation begins.
     fileprivate static let atSteps: PerturbationKinds = [.rotate, .stutter, .starve, .long]
@@ -54,18 +76,29 @@ final class Perturbation: Sendable {
     /// A point that is hot in every epoch, if any.
     private let fixedPoint: String?
 
+    /// What goes wrong, if anything may.
+    let faults: Faults?
+
     /// Make one before threads under test run, and keep it for the run.
     init(_ kinds: PerturbationKinds, fixedPoint: String? = nil) {
         self.kinds = kinds
         self.fixedPoint = fixedPoint
+        faults = kinds.isDisjoint(with: .faults) ? nil : Faults()
         #if INSTRUMENTED
-        guard !kinds.isDisjoint(with: [.yield, .stall]) else { return }
+        if let faults { unsafe Instrumentation.refusesThread = { faults.refusesThread() } }
+        guard faults != nil || !kinds.isDisjoint(with: [.yield, .stall]) else { return }
         unsafe Instrumentation.perturbation = { [self] point in Realtime.unwatched { reached(point) } }
         #endif
     }
 
-    /// Chooses the points, and the thread that suffers, for an epoch.
-    func prepare(seed: UInt64, sparing spared: PerturbationKinds = [], threads: Int) {
+    /// Chooses the points, the faults, and the thread that suffers, for an epoch.
+    func prepare(
+        seed: UInt64,
+        sparing spared: PerturbationKinds = [],
+        threads: Int,
+        length: Duration = .zero,
+        _ violations: Violations? = nil
+    ) {
         var generator = Generator(seed: seed, stream: 0xBEEF)
         #if INSTRUMENTED
         let fixed = Instrumentation.points.firstIndex { $0.description == fixedPoint }
@@ -76,6 +109,7 @@ final class Perturbation: Sendable {
         victim.store(generator.below(threads), ordering: .relaxed)
         longStallsLeft.store(generator.oneIn(8) ? 1 : 0, ordering: .relaxed)
         active.store(kinds.subtracting(spared).rawValue, ordering: .relaxed)
+        faults?.prepare(kinds.subtracting(spared), seed: seed, length, violations)
     }
 
     /// Places a thread that starts.
@@ -117,6 +151,7 @@ final class Perturbation: Sendable {
 
     #if INSTRUMENTED
     private func reached(_ point: StaticString) {
+        faults?.reached(point)
         let points = Instrumentation.points
         guard
             points[firstHot.load(ordering: .relaxed)].isSame(as: point)
@@ -124,6 +159,7 @@ final class Perturbation: Sendable {
         else { return }
         // The library's threads have no lane: they take their dice from the clock.
         var dice = Lane.current?.dice.next() ?? nanoseconds() &* 0x9E37_79B9_7F4A_7C15 >> 20
+        if let faults, faults.forks(at: dice >> 32) { return }
         let choice = dice % 100
         dice /= 100
         if kinds.contains(.stall) {

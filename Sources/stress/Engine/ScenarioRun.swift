@@ -29,7 +29,7 @@ final class ScenarioRun {
         let seed = Generator.epochSeed(plan.seed, scenario.name, round)
         let crowd = plan.perturbations.subtracting(scenario.spared).contains(.crowd) ? 3 : 1
         let threads = max(plan.threads * crowd, scenario.leastThreads)
-        perturbation.prepare(seed: seed, sparing: scenario.spared, threads: threads)
+        perturbation.prepare(seed: seed, sparing: scenario.spared, threads: threads, length: length, violations)
         let epoch = Epoch(
             scenario: scenario,
             seed: seed,
@@ -39,6 +39,7 @@ final class ScenarioRun {
             violations: violations
         )
         scenario.run(epoch)
+        perturbation.faults?.settle()
         result.add(epoch)
         epoch.discardLanes()
         round += 1

@@ -7,29 +7,62 @@ import Glibc
 /// On a machine with much else to do a thread may get a few milliseconds in ten seconds, and nothing is wrong with the library.
 struct Starvation {
     private let start = nanoseconds()
-    private let before = Self.waits()
+    private let before: QueueTimes
+    private let threads: Threads
+
+    /// Which threads are looked at.
+    enum Threads {
+        case all
+        /// Those that the library has started, which its names tell.
+        case library
+    }
+
+    init(of threads: Threads = .all) {
+        (self.threads, before) = (threads, QueueTimes(threads))
+    }
 
     /// Whether some thread has been ready to run, and not running, for a quarter of the time since the start.
     var hasHappened: Bool {
         let quarter = (nanoseconds() - start) / 4
-        return Self.waits().contains { thread, wait in wait - min(wait, before[thread] ?? 0) > quarter }
+        return QueueTimes(threads).since(before).contains { $0 > quarter }
     }
 
-    /// For each thread of the process, the nanoseconds that it has stood in line since it began.
-    private static func waits() -> [String: UInt64] {
-        guard let folder = unsafe opendir("/proc/self/task") else { return [:] }
+    /// How long the threads have stood in line since the start, added up.
+    var total: UInt64 { QueueTimes(threads).since(before).reduce(0, +) }
+}
+
+/// For each thread, the nanoseconds that it has stood in line for a processor since it began.
+///
+/// The system counts a wait when it ends: a thread that stands in line now has its last one still to come.
+struct QueueTimes {
+    private var waits: [String: UInt64] = [:]
+
+    init(_ threads: Starvation.Threads) {
+        guard let folder = unsafe opendir("/proc/self/task") else { return }
         defer { unsafe closedir(folder) }
-        var waits: [String: UInt64] = [:]
         // Safe: the entry is read before the next call.
         while let entry = unsafe readdir(folder) {
             let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
                 unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
             }
-            // "run wait slices"; a thread that has ended meanwhile has none.
-            let fields = Line.first(of: "/proc/self/task/\(name)/schedstat").split(separator: " ")
-            if fields.count > 1 { waits[name] = UInt64(fields[1]) }
+            let path = "/proc/self/task/\(name)"
+            if threads == .library, !Line.first(of: "\(path)/comm").hasPrefix("observe-") { continue }
+            waits[name] = Self.wait(in: "\(path)/schedstat")
         }
-        return waits
+    }
+
+    /// What each of the threads has waited since `before`; one that has started meanwhile, all of its time.
+    func since(_ before: QueueTimes) -> [UInt64] {
+        waits.map { thread, wait in wait - min(wait, before.waits[thread] ?? 0) }
+    }
+
+    /// The calling thread's.
+    static var own: UInt64 { wait(in: "/proc/thread-self/schedstat") ?? 0 }
+
+    private static func wait(in path: String) -> UInt64? {
+        // "run wait slices"; a thread that has ended meanwhile has none.
+        let fields = Line.first(of: path).split(separator: " ")
+        return fields.count > 1 ? UInt64(fields[1]) : nil
     }
 }
 

@@ -14,6 +14,12 @@ final class Baton: @unchecked Sendable {
     private static let helperThreads = 6
 
     private(set) var threads: [BatonThread] = []
+    /// Stand for what goes wrong in the steps of a schedule; they run nothing.
+    private lazy var faults = [ExploredFault.refusal, .exit].map { fault in
+        let thread = BatonThread(index: fault.rawValue, baton: self)
+        (thread.name, thread.label) = ("fault", fault.label)
+        return thread
+    }
     private let driver = Semaphore()
     private let mostSteps: Int
 
@@ -115,6 +121,27 @@ final class Baton: @unchecked Sendable {
         thread.state = .idle
         guard let next = next(after: thread) else { return driver.signal() }
         next.turn.signal()
+    }
+
+    /// Whether it goes wrong here, as the strategy chooses: a step of its own either way.
+    func goesWrong(_ thread: BatonThread, _ fault: ExploredFault) -> Bool {
+        let length = run.schedule.steps.count
+        guard let strategy, run.failure == nil, isProgramRunning, length < mostSteps else { return false }
+        let decision = Decision(
+            holder: thread.index,
+            ready: ThreadSet([thread.index]),
+            dozing: ThreadSet([fault.rawValue]),
+            step: length
+        )
+        let chosen = strategy.choose(decision)
+        run.preemptions += decision.cost(of: chosen)
+        guard chosen == fault.rawValue else {
+            thread.label = "all goes well"
+            _ = take(thread)
+            return false
+        }
+        _ = take(faults.first { $0.index == chosen }!)
+        return true
     }
 
     private func handOver(_ thread: BatonThread) {

@@ -15,13 +15,15 @@ enum ExplorationWorker {
         do throws(Exploration.Divergence) {
             // Fewer preemptions first: most failures need few, and there are few such schedules.
             if search.isExhaustive {
-                for fewer in 0..<search.bound {
+                for fewer in 0..<min(search.bound, program.mostPreemptions) {
                     _ = try explorer.exploration.search(DepthFirst(bound: fewer), limit: search.runs ?? .max) {
                         finish($0)
                     }
                 }
             }
-            let result = try explorer.exploration.search(search.strategy, limit: search.runs ?? .max) { finish($0) }
+            let result = try explorer.exploration.search(search.strategy(for: program), limit: search.runs ?? .max) {
+                finish($0)
+            }
             finish(.explored(runs: result.runs, isComplete: result.isComplete), .pass)
         } catch {
             finish(.diverged(error.message), .harnessError)

@@ -21,6 +21,12 @@ final class Explorer {
         exploration = Exploration(program.program(backend), omitting: omissions, on: baton)
         exploration.betweenRuns = { [backend] in backend.reset() }
         warmUp()
+        if program.allowsFaults {
+            ForkedChild.prepare()
+            // Reclaims what that has retired, so that the first schedule does not.
+            warmUp()
+        }
+        backend.allowsFaults = program.allowsFaults
         if let mutant { unsafe Instrumentation.mutant = mutant.name }
     }
 

@@ -17,6 +17,9 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
     /// Values that were destroyed, with their boxes, which are kept.
     private var values: [UInt: AnyObject] = [:]
 
+    /// Whether the program allows faults.
+    var allowsFaults = false
+
     init(_ baton: Baton) { self.baton = baton }
 
     /// Forgets, and frees, what the last program left. While no thread runs.
@@ -36,6 +39,17 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
         guard let thread = BatonThread.current else { return false }
         baton.step(thread, name)
         return true
+    }
+
+    func faultPoint(_ name: StaticString) -> Bool {
+        guard let thread = BatonThread.current else { return false }
+        if allowsFaults { baton.step(thread, name) }
+        return true
+    }
+
+    func refusesThread() -> Bool {
+        guard allowsFaults, let thread = BatonThread.current else { return false }
+        return baton.goesWrong(thread, .refusal)
     }
 
     func wait(_ name: StaticString, atMost limit: Duration?, until condition: () -> Bool) -> Bool {

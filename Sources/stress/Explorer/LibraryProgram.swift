@@ -8,6 +8,10 @@ struct LibraryProgram: Sendable {
     let summary: String
     /// The names of the operations, thread by thread.
     let threads: [[StaticString]]
+    /// Whether faults are choices of its schedules.
+    var allowsFaults = false
+    /// All its schedules are those with so many preemptions and faults at most: where each takes a process, fewer.
+    var mostPreemptions = 8
     let make: @Sendable (LibraryBackend) -> Program.Instance
 
     func program(_ backend: LibraryBackend) -> Program {
@@ -20,6 +24,7 @@ struct LibraryProgram: Sendable {
         setSetObserve, modifyObserve, compareExchange, readSet, lendSet, tornRead, propertyDeathCancel,
         serialSetSet, bindSetSet, bindBothWays, pathRewireSet, serialPathRewireSet, pathRewireRewire, pathDeathSet,
         pathDeathAhead, weakDeathSet,
+        forkCancel, forkModify, refusedCancel, exitNotify,
     ]
 
     static func named(_ name: String) -> LibraryProgram? { all.first { $0.name == name } }

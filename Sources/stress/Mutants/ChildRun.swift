@@ -9,6 +9,7 @@ struct ChildRun {
     let mutant: StaticString?
     let point: StaticString?
     let isPerturbed: Bool
+    let faults: PerturbationKinds
     let seed: UInt64
     let budget: Duration
 
@@ -27,12 +28,13 @@ struct ChildRun {
     /// The scenario as it should be.
     init(control scenario: String, seed: UInt64, budget: Duration) {
         (self.scenario, self.seed, self.budget) = (scenario, seed, budget)
-        (mutant, point, isPerturbed) = (nil, nil, true)
+        (mutant, point, isPerturbed, faults) = (nil, nil, true, [])
     }
 
     init(_ mutant: Mutant, seed: UInt64, budget: Duration) {
         (scenario, self.seed, self.budget) = (mutant.scenario, seed, budget)
         (self.mutant, point, isPerturbed) = (mutant.name, mutant.point, mutant.isPerturbed)
+        faults = mutant.faults
     }
 
     func run() throws -> Outcome {
@@ -43,6 +45,10 @@ struct ChildRun {
         ]
         if let mutant { arguments += ["--mutant", mutant.description] }
         if !isPerturbed { arguments += ["--perturb", "none"] }
+        if !faults.isEmpty {
+            let kinds = PerturbationArgument.usual.kinds.union(faults)
+            arguments += ["--perturb", kinds.list.joined(separator: ",")]
+        }
         if let point { arguments += ["--hot", point.description] }
         process.arguments = arguments
         var environment = ProcessInfo.processInfo.environment

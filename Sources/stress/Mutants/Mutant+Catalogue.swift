@@ -442,6 +442,7 @@ extension Mutant {
         _ catchers: [Catcher],
         at point: StaticString? = nil,
         isPerturbed: Bool = true,
+        faults: PerturbationKinds = [],
         _ budget: Duration = .seconds(10)
     ) {
         self.init(
@@ -450,6 +451,7 @@ extension Mutant {
             catchers: catchers,
             point: point,
             isPerturbed: isPerturbed,
+            faults: faults,
             budget: budget
         )
     }

@@ -13,6 +13,8 @@ struct Mutant: Sendable {
     /// Whether threads are delayed at injection points. Not where a missing ordering is looked for: what the delays do orders the
     /// threads in ThreadSanitizer's eyes.
     let isPerturbed: Bool
+    /// What else goes wrong around the library while it is looked for.
+    let faults: PerturbationKinds
     /// How long the scenario runs at most.
     let budget: Duration
 

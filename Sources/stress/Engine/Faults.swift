@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+
+/// What the system, and users' deinitialisers, do at their worst while a scenario is under load: `--perturb faults`.
+///
+/// Each epoch draws its faults from the seed; one in four has none. Nothing goes wrong at rest, where all must come right again.
+final class Faults: Sendable {
+    /// What went wrong in this process: a run in which nothing did has proved nothing.
+    struct Count: ~Copyable {
+        static let shared = Count()
+
+        fileprivate let forks = Atomic<Int>(0)
+        fileprivate let refusals = Atomic<Int>(0)
+        fileprivate let lateBarriers = Atomic<Int>(0)
+        fileprivate let slowDeinits = Atomic<Int>(0)
+        fileprivate let stuckDeinits = Atomic<Int>(0)
+
+        private init() {}
+
+        // Relaxed, all: statistics.
+        var text: String {
+            """
+            \(forks.load(ordering: .relaxed)) forks, \(refusals.load(ordering: .relaxed)) threads refused, \
+            \(lateBarriers.load(ordering: .relaxed)) late barriers, \(slowDeinits.load(ordering: .relaxed)) slow deinits, \
+            \(stuckDeinits.load(ordering: .relaxed)) stuck
+            """
+        }
+    }
+
+    /// The epoch's faults, and when they end. Relaxed, both: the library's threads may read the last epoch's.
+    private let active = Atomic<Int>(0)
+    private let end = Atomic<UInt64>(0)
+    private let forker = Forker()
+
+    private var kinds: PerturbationKinds { PerturbationKinds(rawValue: active.load(ordering: .relaxed)) }
+
+    /// Whether something may go wrong in this epoch, so that no bound against the clock holds.
+    var isActive: Bool { !kinds.isEmpty }
+
+    /// Draws an epoch's faults.
+    func prepare(_ allowed: PerturbationKinds, seed: UInt64, _ length: Duration, _ violations: Violations?) {
+        var generator = Generator(seed: seed, stream: 0xFA17)
+        var chosen: PerturbationKinds = []
+        let candidates = PerturbationKinds.singleFaults.map(\.kind).filter(allowed.contains)
+        if !candidates.isEmpty, !generator.oneIn(4) {
+            for kind in candidates where generator.oneIn(2) { chosen.insert(kind) }
+            if chosen.isEmpty { chosen = candidates[generator.below(candidates.count)] }
+        }
+        // Its child may start no threads under that.
+        if Sanitizer.current == .thread { chosen.remove(.fork) }
+        if chosen.contains(.fork) { forker.start(violations) }
+        end.store(nanoseconds() + UInt64(length.seconds * 1e9), ordering: .relaxed)
+        active.store(chosen.rawValue, ordering: .relaxed)
+    }
+
+    /// At rest: returns when no fork is under way.
+    func settle() {
+        active.store(0, ordering: .relaxed)
+        forker.settle()
+    }
+
+    // MARK: Where they strike
+
+    /// A thread has come to an injection point, which need not be hot.
+    func reached(_ point: StaticString) {
+        let kinds = kinds
+        guard !kinds.isDisjoint(with: [.slowDeinit, .stuckDeinit, .lateBarrier]) else { return }
+        if point.isSame(as: "barrier.heavy") {
+            guard kinds.contains(.lateBarrier), nanoseconds() < end.load(ordering: .relaxed) else { return }
+            let dice = nanoseconds() >> 8
+            guard dice % 8 == 0 else { return }
+            Count.shared.lateBarriers.add(1, ordering: .relaxed)
+            usleep(200 + UInt32(dice % 3_000))
+        } else if point.isSame(as: "destroy.item") {
+            delayDeinit(kinds)
+        }
+    }
+
+    /// On a thread that is about to run a deinitialiser, marked as user code by what it does next.
+    private func delayDeinit(_ kinds: PerturbationKinds) {
+        let end = end.load(ordering: .relaxed)
+        guard nanoseconds() < end else { return }
+        if kinds.contains(.stuckDeinit) {
+            Count.shared.stuckDeinits.add(1, ordering: .relaxed)
+            while nanoseconds() < end { usleep(2_000) }
+        } else if kinds.contains(.slowDeinit) {
+            Count.shared.slowDeinits.add(1, ordering: .relaxed)
+            usleep(2_000)
+        }
+    }
+
+    /// Where the library would start a thread: three of four are refused, so a few in a row.
+    func refusesThread() -> Bool {
+        let now = nanoseconds()
+        guard kinds.contains(.noThread), now < end.load(ordering: .relaxed), now >> 6 & 3 != 0 else { return false }
+        Count.shared.refusals.add(1, ordering: .relaxed)
+        return true
+    }
+
+    /// At a hot point: has the process forked now and then while the calling thread stands there.
+    ///
+    /// - Returns: Whether it has stood there.
+    func forks(at dice: UInt64) -> Bool {
+        guard kinds.contains(.fork), dice % 4 == 0, nanoseconds() < end.load(ordering: .relaxed) else { return false }
+        return forker.forkBeside()
+    }
+}
+
+/// A thread that forks when another asks for it, and looks after the children, one at a time. At each fork a third changes a property.
+///
+/// The asking thread may hold a lock that `fork` needs: it stands still for a few milliseconds at most.
+private final class Forker: Sendable {
+    private enum Phase {
+        static let free = 0
+        static let asked = 1
+        static let forked = 2
+    }
+
+    private let phase = Atomic<Int>(Phase.free)
+    private let requests = Semaphore()
+    private let violations = Guarded<Violations?>(nil)
+    private let isStarted = Atomic<Bool>(false)
+
+    func start(_ violations: Violations?) {
+        self.violations.withLock { $0 = violations }
+        guard !isStarted.exchange(true, ordering: .relaxed) else { return }
+        ForkedChild.prepare()
+        _ = Thread {
+            while true {
+                self.requests.wait()
+                self.fork()
+            }
+        }
+    }
+
+    /// Asks for a fork unless one is under way; returns when it has happened, or soon.
+    func forkBeside() -> Bool {
+        // Acquire and release, both here and in fork(): the one who asks has the phase until it is free again.
+        guard
+            phase.compareExchange(expected: Phase.free, desired: Phase.asked, ordering: .acquiringAndReleasing)
+                .exchanged
+        else { return false }
+        requests.signal()
+        let start = nanoseconds()
+        while phase.load(ordering: .acquiring) == Phase.asked, nanoseconds() - start < 3_000_000 { usleep(50) }
+        return true
+    }
+
+    private func fork() {
+        let dice = Int(truncatingIfNeeded: nanoseconds() >> 8)
+        let caught = Observed<UInt64>(0)
+        let (inside, leave) = (Semaphore(), Semaphore())
+        let changer = Thread {
+            caught.modify { value in
+                inside.signal()
+                leave.wait()
+                value += 1
+            }
+        }
+        inside.wait()
+        let tell = { self.phase.store(Phase.forked, ordering: .releasing) }
+        let refusals = dice % 4
+        let finding =
+            dice / 4 % 8 == 0
+            ? ForkedChild.runExit(isInCallback: false, forked: tell)
+            : ForkedChild.run(refusing: refusals, caught, forked: tell)
+        leave.signal()
+        changer.join()
+        Faults.Count.shared.forks.add(1, ordering: .relaxed)
+        if let (invariant, message) = finding {
+            violations.withLock { $0 }?.report(invariant, "\(message); \(refusals) threads were refused")
+        }
+        // The scenario gets on meanwhile.
+        usleep(5_000)
+        phase.store(Phase.free, ordering: .releasing)
+    }
+
+    func settle() { while phase.load(ordering: .acquiring) != Phase.free { usleep(500) } }
+}

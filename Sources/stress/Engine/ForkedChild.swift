@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+
+/// What a child does that is forked in the midst of a scenario: a short program on new objects, which must go on whatever the
+/// parent's threads were doing. (P18)
+///
+/// It takes no lock of the harness's and prints nothing: other threads of the parent's may have held those.
+enum ForkedChild {
+    /// What it finds, beside those of the scenario it is forked in.
+    static let invariants = [
+        "P18.child-goes-on", "P18.child-hears", "P18.child-counts", "P17.new-thread",
+    ]
+
+    /// Exit statuses.
+    private enum Status {
+        static let fine: Int32 = 0
+        static let deaf: Int32 = 10
+        static let doesNotEnd: Int32 = 11
+        static let countsBelowZero: Int32 = 12
+        static let isDeferred: Int32 = 13
+    }
+
+    /// Invariant, and what happened.
+    typealias Finding = (invariant: String, message: String)
+
+    /// Forks, and waits for the child, which uses the library.
+    ///
+    /// - Parameters:
+    ///   - refusals: So many threads the library asks for in vain in the child.
+    ///   - caught: What another thread may be changing at the fork, if anything: the child observes it.
+    ///   - forked: Called in the parent when the child is there.
+    /// - Returns: What does not hold in the child, if anything.
+    static func run(
+        refusing refusals: Int,
+        _ caught: Observed<UInt64>? = nil,
+        forked: () -> Void = {}
+    ) -> Finding? {
+        fork(forked) {
+            disturbNoMore(refusing: refusals)
+            return live(caught)
+        }
+    }
+
+    /// Forks, and waits for the child, in which the calling thread exits inside a callback. That it traps, with the rule, is right. (P17)
+    ///
+    /// - Parameter isInCallback: Whether the calling thread is inside one; else the child enters one.
+    static func runExit(isInCallback: Bool, forked: () -> Void = {}) -> Finding? {
+        fork(forked, mayTrap: true) {
+            disturbNoMore(refusing: 0)
+            // The trap's message is no failure of this run.
+            unsafe freopen("/dev/null", "w", stderr)
+            if isInCallback { exitThread() }
+            let registry = ObserverRegistry<UInt64>()
+            let token = registry.observe { _ in exitThread() }
+            registry.notify(0)
+            token.cancel()
+            return Status.deaf
+        }
+    }
+
+    private static func fork(_ forked: () -> Void, mayTrap: Bool = false, _ child: () -> Int32) -> Finding? {
+        // The importer marks the function unavailable. Safe: that is its type.
+        let fork = unsafe unsafeBitCast(dlsym(nil, "fork"), to: (@convention(c) () -> pid_t).self)
+        let number = fork()
+        if number == 0 {
+            // A child that hangs is ended by a signal.
+            alarm(UInt32(10 * min(Sanitizer.slowdown, 6)))
+            for number in [SIGALRM, SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGABRT, SIGFPE] { signal(number, SIG_DFL) }
+            _exit(child())
+        }
+        forked()
+        guard number > 0 else { harnessFailure("the process cannot be forked (error \(errno))") }
+        var status: Int32 = 0
+        while unsafe waitpid(number, &status, 0) == -1, errno == EINTR {}
+        let (signal, code) = (status & 0x7F, status >> 8 & 0xFF)
+        switch (signal, code) {
+        case (0, Status.fine): return nil
+        case (SIGILL, _) where mayTrap, (SIGTRAP, _) where mayTrap: return nil
+        case (0, Status.deaf): return ("P18.child-hears", "a child's observers did not hear what they must")
+        case (0, Status.countsBelowZero): return ("P18.child-counts", "a child's backlog is below zero")
+        case (0, Status.isDeferred):
+            return (
+                "P17.new-thread", "a thread has the record of one that exited in a callback, and counts as inside it"
+            )
+        case (SIGALRM, _): return ("P18.child-goes-on", "a child hangs")
+        case (0, _): return ("P18.child-goes-on", "a child ended with status \(code)")
+        default: return ("P18.child-goes-on", "a child ended with signal \(signal)")
+        }
+    }
+
+    /// Uses in the parent what a child uses: what the runtime makes on first use it makes under locks, which a fork may find taken.
+    static func prepare() {
+        _ = usesNewObjects() && sharesAnActor()
+        observeFromEveryRecord(Observed(0))
+    }
+
+    /// The child's program.
+    ///
+    /// - Returns: The status with which it ends.
+    private static func live(_ caught: Observed<UInt64>?) -> Int32 {
+        // The second end of an observation waits for the library's threads.
+        let registry = ObserverRegistry<UInt64>()
+        let token = registry.observe { _ in }
+        token.cancel()
+        guard token.cancelAndWait() == .finished else { return Status.doesNotEnd }
+        guard usesNewObjects() else { return Status.deaf }
+        guard sharesAnActor() else { return Status.deaf }
+        if let caught { observeFromEveryRecord(caught) }
+        let drained = ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(2))
+        // The parent's deinitialisers may take longer here than that; then nothing is known.
+        if drained == .finished, ConcurrentObserveDiagnostics.current().backlog < 0 { return Status.countsBelowZero }
+        return Status.fine
+    }
+
+    private static func disturbNoMore(refusing refusals: Int) {
+        unsafe CurrentRun.violations = nil
+        #if INSTRUMENTED
+        unsafe Instrumentation.perturbation = nil
+        unsafe Instrumentation.exploration = nil
+        let left = Count(refusals)
+        unsafe Instrumentation.refusesThread = { left.decrement() >= 0 }
+        #endif
+    }
+
+    private static func usesNewObjects() -> Bool {
+        let count = Count(0)
+        let (registry, property) = (ObserverRegistry<UInt64>(), Observed<UInt64>(0))
+        let tokens =
+            (0..<4).map { _ in registry.observe { _ in count.increment() } }
+            + [
+                property.observe { (_: Change<UInt64>) in count.increment() },
+                property.observe(delivery: .serial()) { (_: Change<UInt64>) in count.increment() },
+            ]
+        registry.notify(0)
+        property.value = 1
+        for token in tokens { token.cancelAndWait() }
+        registry.notify(0)
+        property.value = 2
+        return count.value == 6
+    }
+
+    /// Two threads, this one among them, begin and end observations on one actor.
+    private static func sharesAnActor() -> Bool {
+        let actor = ObservationActor()
+        let registry = ObserverRegistry<UInt64>()
+        let churn: @Sendable () -> Void = {
+            for _ in 0..<100 { actor.observe(registry) { _ in }.cancel() }
+        }
+        let other = Thread(churn)
+        churn()
+        other.join()
+        return actor.deliveryCounts.sent == 0
+    }
+
+    /// New threads, as many as there are records to take over, observe what another thread may have been changing: none is that thread.
+    private static func observeFromEveryRecord(_ caught: Observed<UInt64>) {
+        let (ready, go) = (Semaphore(), Semaphore())
+        let threads = (0..<ConcurrentObserveDiagnostics.current().threadRecords).map { _ in
+            Thread {
+                caught.observe { _ in }.cancel()
+                ready.signal()
+                // Keeps its record until the others have theirs.
+                go.wait()
+            }
+        }
+        for _ in threads { ready.wait() }
+        for _ in threads { go.signal() }
+        for thread in threads { thread.join() }
+    }
+
+    /// In a callback: ends the thread there. The next one, which gets its record, is inside none, and ends the process.
+    private static func exitThread() -> Never {
+        let before = pthread_self()
+        _ = Thread {
+            pthread_join(before, nil)
+            let outcome = ObserverRegistry<UInt64>().observe { _ in }.cancelAndWait()
+            _exit(outcome == .finished ? Status.fine : Status.isDeferred)
+        }
+        pthread_exit(nil)
+    }
+}
+
+/// A number that callbacks change.
+private final class Count: Sendable {
+    private let count: Atomic<Int>
+
+    init(_ count: Int) { self.count = Atomic(count) }
+
+    // Relaxed, all: whoever looks has joined, or is, the thread that counts.
+    func increment() { count.add(1, ordering: .relaxed) }
+    func decrement() -> Int { count.subtract(1, ordering: .relaxed).newValue }
+    var value: Int { count.load(ordering: .relaxed) }
+}

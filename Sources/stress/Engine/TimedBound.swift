@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// A bound against the clock: half of what is measured may take so long, not counting the time for which the threads in question stood
+/// in line for a processor.
+///
+/// Half above the bound without that time is slow: a violation. Half above it only with that time is starved: this epoch does not judge
+/// the bound, and the scenario goes on until one does. The window says whether one has.
+final class TimedBound: Sendable {
+    private let invariant: String
+    private let limit: UInt64
+    private let window: Int
+    private let durations = Guarded(Durations())
+
+    private struct Durations {
+        var all = Histogram()
+        /// Without the time in line.
+        var own = Histogram()
+    }
+
+    enum Verdict: Equatable {
+        case holds
+        case starved
+        /// Half took longer than so many nanoseconds, without the time in line.
+        case slow(UInt64)
+    }
+
+    /// - Parameters:
+    ///   - limit: Nanoseconds; more under a sanitizer.
+    ///   - window: The index of the scenario's window that is hit when an epoch has judged the bound.
+    init(_ invariant: String, limit: UInt64, window: Int) {
+        (self.invariant, self.limit, self.window) = (invariant, limit * Sanitizer.slowdown, window)
+    }
+
+    /// - Parameter inLine: The part of it for which the threads in question stood in line.
+    func record(_ duration: UInt64, inLine: UInt64) {
+        durations.withLock {
+            $0.all.record(duration)
+            $0.own.record(duration - min(duration, inLine))
+        }
+    }
+
+    /// Nil without any duration.
+    var verdict: Verdict? {
+        durations.withLock {
+            guard let median = $0.all.quantile(0.5), let own = $0.own.quantile(0.5) else { return nil }
+            return median <= limit ? .holds : own <= limit ? .starved : .slow(own)
+        }
+    }
+
+    /// At rest: judges what the epoch has measured, if that can be.
+    ///
+    /// - Parameter what: The subject of the message, such as "half of the waits took longer than".
+    func judge(_ epoch: Epoch, _ what: String) {
+        switch verdict {
+        case nil, .starved: return
+        case .holds: epoch.check(true, invariant, what)
+        case .slow(let own): epoch.check(false, invariant, "\(what) \(own / 1_000) µs on a processor")
+        }
+        epoch.lanes.first?.hit(window)
+    }
+}
+
+extension Lane {
+    /// Waits, without using the library, until its threads have brought `condition` about, and notes how long it took.
+    ///
+    /// - Returns: False if the condition does not hold after ten seconds in which these threads were let run.
+    func wait(_ bound: TimedBound, until condition: () -> Bool) -> Bool {
+        for _ in 0..<3 {
+            let (own, library) = (QueueTimes.own, Starvation(of: .library))
+            let start = nanoseconds()
+            while !condition(), nanoseconds() - start < 10_000_000_000 { usleep(200) }
+            let duration = nanoseconds() - start
+            bound.record(duration, inLine: QueueTimes.own - own + library.total)
+            if condition() { return true }
+            if !library.hasHappened { return false }
+            begin("wait on")
+        }
+        return true
+    }
+}
