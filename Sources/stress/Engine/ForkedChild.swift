@@ -50,7 +50,7 @@ enum ForkedChild {
         fork(forked, mayTrap: true) {
             disturbNoMore(refusing: 0)
             // The trap's message is no failure of this run.
-            unsafe freopen("/dev/null", "w", stderr)
+            dup2(open("/dev/null", O_WRONLY), STDERR_FILENO)
             if isInCallback { exitThread() }
             let registry = ObserverRegistry<UInt64>()
             let token = registry.observe { _ in exitThread() }
