@@ -65,4 +65,17 @@ extension UnsafeMutablePointer<ThreadRecord> {
         let taken = unsafe pointee.takenCount.load(ordering: .relaxed) &+ count
         unsafe pointee.takenCount.store(taken, ordering: .relaxed)
     }
+
+    /// Makes the count of what the record's threads have retired exact, where a fork came between a push and its count: in the
+    /// child, which has one thread.
+    func countRetired() {
+        // Relaxed, all: the child has one thread.
+        var count = unsafe pointee.takenCount.load(ordering: .relaxed)
+        var address = unsafe pointee.retired.load(ordering: .relaxed)
+        while address != 0 {
+            count &+= 1
+            address = RetiredItem(at: address).link
+        }
+        unsafe pointee.retiredCount.store(count, ordering: .relaxed)
+    }
 }
