@@ -410,6 +410,15 @@ extension Mutant {
             at: "finish.mark",
             .seconds(30)
         ),
+        // Faults
+        Mutant(
+            "a fork trusts foreign counts",
+            "registration-churn",
+            [.invariant("P18.child-counts")],
+            at: "retire.pushed",
+            faults: .fork
+        ),
+        Mutant("a fork reuses every record", "registration-churn", [.invariant("P18.child-goes-on")], faults: .fork),
         // Sanitizers
         Mutant("grace period does nothing", "notification-storm", [.report(.address)], at: "walk.head", .seconds(60)),
         Mutant("a source's end forgets its observers", "registry-death", [.report(.address)], .seconds(60)),
