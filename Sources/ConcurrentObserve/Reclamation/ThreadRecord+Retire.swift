@@ -41,6 +41,7 @@ extension UnsafeMutablePointer<ThreadRecord> {
             if exchanged { break }
             top = original
         }
+        inject("retire.pushed")
         // Relaxed: statistics, and a limit that need not be exact. The owner alone writes the first count.
         let count = unsafe pointee.retiredCount.load(ordering: .relaxed) &+ 1
         unsafe pointee.retiredCount.store(count, ordering: .relaxed)
