@@ -96,6 +96,9 @@ final class Epoch: @unchecked Sendable {
 
     // MARK: At rest
 
+    /// Whether something may have gone wrong around the library in this epoch: what its bounds are then is not said.
+    var isFaulted: Bool { perturbation.faults?.isActive ?? false }
+
     func check(_ holds: Bool, _ invariant: String, _ message: @autoclosure () -> String) {
         // Relaxed: a statistic.
         checkCount.add(1, ordering: .relaxed)

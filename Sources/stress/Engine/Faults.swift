@@ -36,7 +36,7 @@ final class Faults: Sendable {
 
     private var kinds: PerturbationKinds { PerturbationKinds(rawValue: active.load(ordering: .relaxed)) }
 
-    /// Whether something may go wrong in this epoch, so that no bound against the clock holds.
+    /// Whether something may go wrong in this epoch, so that no bound against the clock, or of memory, is held.
     var isActive: Bool { !kinds.isEmpty }
 
     /// Draws an epoch's faults.
@@ -63,6 +63,7 @@ final class Faults: Sendable {
 
     // MARK: Where they strike
 
+    #if INSTRUMENTED
     /// A thread has come to an injection point, which need not be hot.
     func reached(_ point: StaticString) {
         let kinds = kinds
@@ -90,6 +91,7 @@ final class Faults: Sendable {
             usleep(2_000)
         }
     }
+    #endif
 
     /// Where the library would start a thread: three of four are refused, so a few in a row.
     func refusesThread() -> Bool {

@@ -53,6 +53,7 @@ final class TimedBound: Sendable {
     ///
     /// - Parameter what: The subject of the message, such as "half of the waits took longer than".
     func judge(_ epoch: Epoch, _ what: String) {
+        guard !epoch.isFaulted else { return }
         switch verdict {
         case nil, .starved: return
         case .holds: epoch.check(true, invariant, what)

@@ -75,6 +75,9 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant("a binding decides outside the lock", "bind-set-set", "P3.destination-follows"),
         ExplorerMutant("a pair agrees on one side alone", "bind-both-ways", "P3.pair-converges"),
         ExplorerMutant("a binding echoes", "bind-both-ways", "P3.pair-converges"),
+        // Faults
+        ExplorerMutant("a fork trusts foreign counts", "fork-cancel", "P18.child-counts"),
+        ExplorerMutant("a fork reuses every record", "fork-modify", "P18.child-goes-on"),
         // Paths, weak properties
         ExplorerMutant("a stale tail is heard", "path-rewire-set", "P2.path-versions", "P3.converges"),
         ExplorerMutant("a rewiring is lost", "path-rewire-set", "P3.converges"),

@@ -367,6 +367,8 @@ extension Mutant {
             at: "sequence.wait"
         ),
         Mutant("a fork keeps foreign frames", "forking", [.invariant("P18.child-goes-on")]),
+        Mutant("a fork reuses every record", "forking", [.invariant("P18.child-goes-on")]),
+        Mutant("a fork trusts foreign counts", "forking", [.invariant("P18.child-counts")], at: "retire.pushed"),
         Mutant(
             "an unbounded mailbox drops",
             "flood",
@@ -411,6 +413,15 @@ extension Mutant {
             at: "finish.mark",
             .seconds(30)
         ),
+        // Faults
+        Mutant(
+            "a fork trusts foreign counts",
+            "registration-churn",
+            [.invariant("P18.child-counts")],
+            at: "retire.pushed",
+            faults: .fork
+        ),
+        Mutant("a fork reuses every record", "registration-churn", [.invariant("P18.child-goes-on")], faults: .fork),
         // Sanitizers
         Mutant("grace period does nothing", "notification-storm", [.report(.address)], at: "walk.head", .seconds(60)),
         Mutant("a source's end forgets its observers", "registry-death", [.report(.address)], .seconds(60)),

@@ -66,7 +66,7 @@ extension Scenario {
         epoch.check(age != nil, "P7.diagnosed", "the diagnostics know of no running callback")
         let growth = ResidentMemory.current - residentBefore
         epoch.check(
-            growth <= 16 << 20 || Sanitizer.current != nil || ResidentMemory.isWarmingUp,
+            growth <= 16 << 20 || epoch.isFaulted || Sanitizer.current != nil || ResidentMemory.isWarmingUp,
             "P7.memory",
             "resident memory grew by \(growth >> 20) MiB beside a stuck callback"
         )

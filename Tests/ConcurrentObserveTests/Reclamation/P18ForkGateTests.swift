@@ -115,6 +115,8 @@ extension Promises.P18ForkGateTests {
             Process.limitLife(seconds: 60)
             let property = Text(String(repeating: "text", count: 9))
             check(readsOnTwoThreads(property), "before the exit")
+            // More threads than records, so that this one registers with liburcu.
+            let others = (0..<2).map { _ in Parked { _ = property.value } }
             let reader = TestThread {
                 _ = property.value
                 // The first lock of an exit is the registry's, the second the one that a fork does not hold.
@@ -122,6 +124,7 @@ extension Promises.P18ForkGateTests {
             }
             try reader.join()
             check(!interposition_has_stopped(), "the exit has taken a lock of liburcu's")
+            for other in others { try other.leave() }
         }
     }
 
