@@ -73,6 +73,8 @@ private final class Round: Sendable {
     /// Follows the left, in values of its own.
     let follower = Observed(Payload(0))
     let ring = (0..<3).map { Observed(UInt64($0)) }
+    /// Bound to each other by two calls, from both ends.
+    let doubly = (Observed<UInt64>(3), Observed<UInt64>(4))
     /// Bound to each other, and cancelled in the round.
     let parted = (Observed<UInt64>(0), Observed<UInt64>(0))
     let parting: ObservationToken
@@ -101,6 +103,7 @@ private final class Round: Sendable {
                     return Payload(value)
                 },
                 follower.observe { _ in checkUserCode("callback") },
+                doubly.0.bindBidirectionally(with: doubly.1), doubly.1.bindBidirectionally(with: doubly.0),
             ]
         first = (left.version + right.version, ring.reduce(0) { $0 + $1.version })
         _ = mortal.exchange(dies)
@@ -134,6 +137,8 @@ extension Lane {
             let (own, other) = index & 1 == 0 ? (round.left, round.right) : (round.right, round.left)
             own.value = value
             if other.value != value { hit(0) }
+            begin("set a side of a pair that is bound from both ends")
+            if index & 1 == 0 { round.doubly.0.value = value } else { round.doubly.1.value = value }
             begin("set a ring")
             let side = round.ring[(index + turn) % round.ring.count]
             let before = side.version
@@ -166,6 +171,11 @@ extension Lane {
             round.left.value == round.right.value,
             "P3.pair-converges",
             "the left has \(round.left.value), the right \(round.right.value)"
+        )
+        check(
+            round.doubly.0.value == round.doubly.1.value,
+            "P3.pair-converges",
+            "bound from both ends, one side has \(round.doubly.0.value), the other \(round.doubly.1.value)"
         )
         check(
             round.follower.value.number == round.left.value,
