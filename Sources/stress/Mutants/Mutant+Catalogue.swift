@@ -244,7 +244,8 @@ extension Mutant {
             "each binding of a pair agrees for itself",
             "two-way-binding",
             [.invariant("P3.pair-converges")],
-            at: "bind.passing"
+            at: "bind.published",
+            .seconds(30)
         ),
         Mutant("a binding retains its destination", "two-way-binding", [.invariant("P11.not-retained")]),
         Mutant(

@@ -73,8 +73,8 @@ private final class Round: Sendable {
     /// Follows the left, in values of its own.
     let follower = Observed(Payload(0))
     let ring = (0..<3).map { Observed(UInt64($0)) }
-    /// Bound to each other by two calls, from both ends.
-    let doubly = (Observed<UInt64>(3), Observed<UInt64>(4))
+    /// Pairs that are bound by two calls, from both ends. Each is set in one turn, once by each thread: how a meeting ends shows.
+    let doubly = (0..<Round.turns).map { _ in (Observed<UInt64>(3), Observed<UInt64>(4)) }
     /// Bound to each other, and cancelled in the round.
     let parted = (Observed<UInt64>(0), Observed<UInt64>(0))
     let parting: ObservationToken
@@ -89,6 +89,9 @@ private final class Round: Sendable {
     init(_ count: @escaping @Sendable (ObservationToken) -> Void) {
         let ring = ring
         let dies = Observed<UInt64>(0)
+        let fromBothEnds: [ObservationToken] = doubly.flatMap { left, right in
+            [left.bindBidirectionally(with: right), right.bindBidirectionally(with: left)]
+        }
         parting = parted.0.bindBidirectionally(with: parted.1)
         kept =
             ring.indices.map { index in
@@ -103,8 +106,8 @@ private final class Round: Sendable {
                     return Payload(value)
                 },
                 follower.observe { _ in checkUserCode("callback") },
-                doubly.0.bindBidirectionally(with: doubly.1), doubly.1.bindBidirectionally(with: doubly.0),
             ]
+            + fromBothEnds
         first = (left.version + right.version, ring.reduce(0) { $0 + $1.version })
         _ = mortal.exchange(dies)
         for token in kept + [parting] { count(token) }
@@ -138,7 +141,7 @@ extension Lane {
             own.value = value
             if other.value != value { hit(0) }
             begin("set a side of a pair that is bound from both ends")
-            if index & 1 == 0 { round.doubly.0.value = value } else { round.doubly.1.value = value }
+            if index & 1 == 0 { round.doubly[turn].0.value = value } else { round.doubly[turn].1.value = value }
             begin("set a ring")
             let side = round.ring[(index + turn) % round.ring.count]
             let before = side.version
@@ -172,11 +175,13 @@ extension Lane {
             "P3.pair-converges",
             "the left has \(round.left.value), the right \(round.right.value)"
         )
-        check(
-            round.doubly.0.value == round.doubly.1.value,
-            "P3.pair-converges",
-            "bound from both ends, one side has \(round.doubly.0.value), the other \(round.doubly.1.value)"
-        )
+        for (left, right) in round.doubly {
+            check(
+                left.value == right.value,
+                "P3.pair-converges",
+                "bound from both ends, one side has \(left.value), the other \(right.value)"
+            )
+        }
         check(
             round.follower.value.number == round.left.value,
             "P3.destination-follows",

@@ -105,6 +105,41 @@ extension Promises.TwoWayBindingTests {
         withExtendedLifetime(third) {}
     }
 
+    @Test("P3 A pair that is bound from both ends: two changes meet, and one prevails on both sides")
+    func boundFromBothEnds() throws {
+        let (left, right) = (Observed(0), Observed(0))
+        let (rightIsSet, forwarded) = (Signal("a change of the right"), Signal("the left's change on the right"))
+        let (told, goesOn) = (Signal("the end of the right's change"), Signal("the left's turn"))
+        let tokens = [
+            // The right's change is there, and not passed on before the left's has met it.
+            right.observe { change in
+                guard change.new == 2 else { return }
+                rightIsSet.happen()
+                forwarded.hold()
+            },
+            left.bindBidirectionally(with: right),
+            // The left's change has arrived, and only one of the two bindings knows.
+            right.observe { change in
+                guard change.new == 1 else { return }
+                forwarded.happen()
+                goesOn.hold()
+            },
+            right.bindBidirectionally(with: left),
+        ]
+        let setsRight = TestThread {
+            right.value = 2
+            told.happen()
+        }
+        try rightIsSet.wait()
+        let setsLeft = TestThread { left.value = 1 }
+        try told.wait()
+        goesOn.happen()
+        try setsLeft.join()
+        try setsRight.join()
+        #expect(left.value == 1 && right.value == 1)
+        withExtendedLifetime(tokens) {}
+    }
+
     @Test("P3 A pair is bound again while a callback of its ended binding still runs: the other side takes the value")
     func boundAgainBesideAnEndedOne() throws {
         let (left, right) = (Observed(0), Observed(0))
