@@ -178,8 +178,8 @@ check_property() {
     check_each "$1" "12ObserverListV23mayHaveOrderedObserversSbvg\$" none '^$' || verdict=1
 
     # The walk, and what it does for each observer, which is or is not a function of its own. Where paths lead through the property
-    # they are wired anew first, and where there are mailboxes these are woken, which is theirs to pay.
-    local links='12ObserverListV(12mayHaveLinks|11rewirePaths|23mayHaveOrderedObservers|4wakey)'
+    # another function delivers, and where there are mailboxes these are woken, which is theirs to pay.
+    local links='12ObserverListV(12mayHaveLinks|23mayHaveOrderedObservers|4wakey)|8ObservedC17deliverAlongPaths'
     local type
     for type in Si Sb Si_Sit; do
         check_each "$1" "8ObservedC7deliver.*[FU_]${type}_T" any "$cold|$links|8ObservedC7deliver.*U_${type}_T" || verdict=1

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Which version of the left and which of the right are one and the same change: how the two directions of a pair settle
-/// conflicts alike.
+/// Which versions of a pair's two sides are one and the same change: how the two directions settle conflicts alike.
 ///
 /// Both directions may be under way on any number of threads. Each applies a change that is later than the agreed version of its own side,
 /// and agrees in the same step, under the lock that the other side's changes take: on that version, and on the new one
@@ -17,54 +16,91 @@
 ///
 /// **No last update is lost.** A change is refused only because of another one whose setter had not returned when it was made. One that
 /// begins after all others have returned is later than what is agreed, and nothing that comes afterwards is older and applied.
+///
+/// **A pair has one agreement**, however many calls bind it and from whichever ends: see `Agreements`. Each binding then offers
+/// each change; the first offer is applied, and the others are refused. Two agreements would let one of two changes that meet
+/// win on each side.
 @usableFromInline
 internal final class Agreement: @unchecked Sendable {
-    // Unchecked: both versions are guarded by `lock`.
+    // Unchecked: both versions are guarded by `lock`; the properties are constants.
+
+    /// One of the two properties, in the order in which the first binding of the pair named them.
+    @usableFromInline
+    enum Side: Sendable {
+        case first, second
+
+        @usableFromInline var other: Side { self == .first ? .second : .first }
+    }
+
+    /// The properties, to tell the pair from a later one at the same addresses.
+    private weak let firstProperty: AnyObject?
+    private weak let secondProperty: AnyObject?
+
+    /// Under which `Agreements` has this one.
+    let pair: Agreements.Pair
 
     /// Taken inside a property's lock; nothing is taken inside it.
     private let lock = Lock()
 
-    /// One more than the agreed version of the left; 0 before there is one.
-    private var left: UInt64 = 0
-    private var right: UInt64 = 0
+    /// One more than the agreed version of the first side; 0 before there is one.
+    private var first: UInt64 = 0
+    private var second: UInt64 = 0
 
-    @usableFromInline
-    init() {}
-
-    /// Whether the right may not know this version of the left yet.
-    @usableFromInline
-    func isNews(left version: UInt64) -> Bool { lock.withLock { left <= version } }
-
-    /// Whether the left may not know this version of the right yet.
-    @usableFromInline
-    func isNews(right version: UInt64) -> Bool {
-        lock.withLock { right <= version } || mutant("a binding echoes")
+    init(between first: AnyObject, and second: AnyObject) {
+        (firstProperty, secondProperty) = (first, second)
+        pair = Agreements.Pair(first, second)
     }
 
-    /// Decides on a change of the left; the right is at `present`. Under the right's lock, with the change made if this is true.
-    @usableFromInline
-    func apply(left version: UInt64, toRightAt present: UInt64) -> Bool {
-        lock.withLock {
-            guard left <= version else { return false }
-            left = version + 1
-            if !mutant("a pair agrees on one side alone") { right = present + 2 }
-            return true
-        }
+    deinit { Agreements.remove(self) }
+
+    /// Which side `property` is in the pair that it makes with `other`; nil if this agreement is about an earlier pair at the same
+    /// addresses.
+    ///
+    /// The caller holds both, so that no last reference is released here: what is loaded is one of them, or gone.
+    func side(of property: AnyObject, with other: AnyObject) -> Side? {
+        if firstProperty === property, secondProperty === other { return .first }
+        if firstProperty === other, secondProperty === property { return .second }
+        return nil
     }
 
-    /// Decides on a change of the right; the left is at `present`. Under the left's lock, with the change made if this is true.
+    /// Whether the other side may not know this version of a side yet.
     @usableFromInline
-    func apply(right version: UInt64, toLeftAt present: UInt64) -> Bool {
+    func isNews(_ version: UInt64, of side: Side) -> Bool {
+        lock.withLock { agreed(side) <= version || (side == .second && mutant("a binding echoes")) }
+    }
+
+    /// Decides on a change of a side; the other one is at `present`. Under the other side's lock, with the change made if this is true.
+    ///
+    /// - Parameter isInitial: A binding begins with this version. If the other side has been changed since it was agreed, it takes the value, agreed or
+    ///   not: a binding of the pair that ended before may have left that change where it was.
+    @usableFromInline
+    func apply(_ version: UInt64, of side: Side, toOtherAt present: UInt64, isInitial: Bool) -> Bool {
         lock.withLock {
-            guard right <= version || mutant("a binding echoes") else { return false }
-            (left, right) = (present + 2, version + 1)
+            let agreed = agreed(side)
+            guard
+                agreed <= version || (isInitial && agreed == version + 1 && self.agreed(side.other) <= present)
+                    || (side == .second && mutant("a binding echoes"))
+            else { return false }
+            agree(version + 1, on: side)
+            if side == .second || !mutant("a pair agrees on one side alone") { agree(present + 2, on: side.other) }
             return true
         }
     }
 
     /// Agrees on two versions without a change: they are one change, which has come the other way round.
     @usableFromInline
-    func note(left version: UInt64, right other: UInt64) {
-        lock.withLock { (left, right) = (max(left, version + 1), max(right, other + 1)) }
+    func note(_ version: UInt64, of side: Side, as other: UInt64) {
+        lock.withLock {
+            agree(max(agreed(side), version + 1), on: side)
+            agree(max(agreed(side.other), other + 1), on: side.other)
+        }
+    }
+
+    // Under the lock, both.
+
+    private func agreed(_ side: Side) -> UInt64 { side == .first ? first : second }
+
+    private func agree(_ version: UInt64, on side: Side) {
+        if side == .first { first = version } else { second = version }
     }
 }

@@ -14,7 +14,9 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
     @usableFromInline let forward: @Sendable (Left) -> Right
     @usableFromInline let backward: @Sendable (Right) -> Left
     @usableFromInline let keepsValue: Bool
+    /// What all bindings of the two share, and which side of it the left is.
     @usableFromInline let agreement: Agreement
+    @usableFromInline let side: Agreement.Side
 
     @inlinable
     init(
@@ -27,7 +29,7 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
         (self.left, self.right) = (left, right)
         (leftSide, rightSide) = (ObjectIdentifier(left), ObjectIdentifier(right))
         (self.forward, self.backward, self.keepsValue) = (forward, backward, keepsValue)
-        agreement = Agreement()
+        (agreement, side) = Agreements.agreement(of: left, with: right)
     }
 
     /// Starts both directions; the right takes the left's value before this returns.
@@ -62,21 +64,23 @@ extension TwoWayBinding {
     func passForward(_ change: Change<Left>) {
         // None at the end of the left.
         guard case .some(let value) = change.new else { return }
-        let version = change.version
-        guard agreement.isNews(left: version), let right else { return }
-        let arrival = Arrival(at: leftSide, version: version, isInitial: change.reason == .initial)
+        let (version, isInitial) = (change.version, change.reason == .initial)
+        guard isInitial || agreement.isNews(version, of: side), let right else { return }
+        let arrival = Arrival(at: leftSide, version: version, isInitial: isInitial)
         let edge = Edge(self, keepsValue: keepsValue)
         switch arrival.passage(through: edge, to: rightSide) {
         case .over(let known):
-            agreement.note(left: version, right: known)
+            agreement.note(version, of: side, as: known)
         case .onward:
-            right.receive(forward(value), through: edge, from: arrival) { [agreement] present in
-                agreement.apply(left: version, toRightAt: present)
+            right.receive(forward(value), through: edge, from: arrival) { [agreement, side] present in
+                agreement.apply(version, of: side, toOtherAt: present, isInitial: isInitial)
             }
         case .around(let since):
-            right.receive(forward(value), through: edge, from: arrival) { [agreement] present in
-                if present == since { return agreement.apply(left: version, toRightAt: present) }
-                agreement.note(left: version, right: since)
+            right.receive(forward(value), through: edge, from: arrival) { [agreement, side] present in
+                if present == since {
+                    return agreement.apply(version, of: side, toOtherAt: present, isInitial: isInitial)
+                }
+                agreement.note(version, of: side, as: since)
                 return false
             }
         }
@@ -85,22 +89,24 @@ extension TwoWayBinding {
     /// Passes a change of the right on to the left.
     @inlinable
     func passBackward(_ change: Change<Right>) {
-        guard case .some(let value) = change.new, agreement.isNews(right: change.version), let left else { return }
-        let version = change.version
-        let arrival = Arrival(at: rightSide, version: version, isInitial: change.reason == .initial)
+        let (version, side) = (change.version, side.other)
+        guard case .some(let value) = change.new, agreement.isNews(version, of: side), let left else { return }
+        let arrival = Arrival(at: rightSide, version: version, isInitial: false)
         let edge = Edge(self, keepsValue: keepsValue)
         switch arrival.passage(through: edge, to: leftSide) {
         case .over(let known) where !mutant("a binding echoes"):
-            agreement.note(left: known, right: version)
+            agreement.note(version, of: side, as: known)
         case .around(let since):
             left.receive(backward(value), through: edge, from: arrival) { [agreement] present in
-                if present == since { return agreement.apply(right: version, toLeftAt: present) }
-                agreement.note(left: since, right: version)
+                if present == since {
+                    return agreement.apply(version, of: side, toOtherAt: present, isInitial: false)
+                }
+                agreement.note(version, of: side, as: since)
                 return false
             }
         default:
             left.receive(backward(value), through: edge, from: arrival) { [agreement] present in
-                agreement.apply(right: version, toLeftAt: present)
+                agreement.apply(version, of: side, toOtherAt: present, isInitial: false)
             }
         }
     }

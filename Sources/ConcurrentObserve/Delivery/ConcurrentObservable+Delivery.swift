@@ -2,7 +2,8 @@
 
 extension ConcurrentObservable {
     /// Calls `body` with every change of the property that `path` leads to, wherever it leads, as `delivery` says: in the order of the
-    /// path's versions. See `observe(_:options:_:)` and `Observed.observe(options:delivery:_:)`.
+    /// path's versions. See `observe(_:options:_:)` and `Observed.observe(options:delivery:_:)`. What waits for its delivery keeps no referent of
+    /// a weak property at the end of the path. (P11)
     ///
     /// - Returns: The token that keeps the observation going.
     @inlinable
@@ -56,6 +57,9 @@ extension ConcurrentObservable {
         buffering: Buffering = .unbounded,
         _ body: @escaping @Sendable (isolated Target, Change<Value>) -> Void
     ) -> ObservationToken {
+        if let kept = ObservedPath<Self, Self>.root[keyPath: path].kept {
+            return kept.observe(from: self, on: target, options, buffering, body)
+        }
         let owner = WeakReference(target)
         let observation = ActorObservation<Target, Change<Value>>(target, buffering)
         observation.makeUser(owner: owner).setCallback(IsolatedCallback(body: body))
@@ -70,6 +74,9 @@ extension ConcurrentObservable {
         buffering: Buffering,
         _ body: @escaping @isolated(any) @Sendable (Change<Value>) -> Void
     ) -> ObservationToken {
+        if let kept = ObservedPath<Self, Self>.root[keyPath: path].kept {
+            return kept.observe(from: self, isolation: body.isolation, options, buffering, withoutIsolation(body))
+        }
         let observation = IsolationObservation<Change<Value>>(body.isolation, buffering)
         observation.makeUser(owner: nil).setCallback(Callback(withoutIsolation(body)))
         return start(observation, path, options)
@@ -83,6 +90,9 @@ extension ConcurrentObservable {
         owner: WeakReference? = nil,
         _ callback: (Observer) -> Callback<Change<Value>>
     ) -> ObservationToken {
+        if let kept = ObservedPath<Self, Self>.root[keyPath: path].kept {
+            return kept.observe(from: self, options, delivery, owner: owner, callback)
+        }
         let observation = delivery.makeObservation(of: Change<Value>.self)!
         let user = observation.makeUser(owner: owner)
         user.setCallback(callback(user))
@@ -96,15 +106,16 @@ extension ConcurrentObservable {
         _ options: ObservationOptions,
         owner: WeakReference? = nil
     ) -> ObservationToken {
-        if let property = ObservedPath<Self, Self>.root[keyPath: path].directProperty(of: self) {
+        let steps = ObservedPath<Self, Self>.root[keyPath: path]
+        if let property = steps.directProperty(of: self) {
             return property.start(observation, options, owner: owner)
         }
-        return startAlong(path, observation, options, owner: owner)
+        return startAlong(steps, observation, options, owner: owner)
     }
 
     @usableFromInline
     internal func startAlong<Value: Sendable>(
-        _ path: PathTo<Self, Value>,
+        _ path: ObservedPath<Self, Value>,
         _ observation: OrderedObservation<Change<Value>>,
         _ options: ObservationOptions,
         owner: WeakReference?
@@ -129,15 +140,15 @@ extension ConcurrentObservable {
     ///
     /// - Parameter prepare: Receives the path's observer before it is called.
     internal func post<Value: Sendable>(
-        _ path: PathTo<Self, Value>,
+        _ path: ObservedPath<Self, Value>,
         _ options: ObservationOptions,
         owner: WeakReference? = nil,
         _ posting: PathPosting<Value>,
         _ prepare: (Observer) -> Void
     ) -> ObservationToken {
-        observe(path, options: options, owner: owner, posting: posting) { poster in
+        observe(along: path, options: options, owner: owner, posting: posting) { poster in
             prepare(poster)
-            // The initial value, what is told ahead, and the end; all changes of a weak property.
+            // The initial value, what is told ahead, and the end.
             return Callback { change in
                 posting.put(change)
                 posting.attend()

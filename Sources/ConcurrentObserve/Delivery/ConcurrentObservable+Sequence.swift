@@ -9,7 +9,8 @@ extension ConcurrentObservable {
         options: ObservationOptions = [.old, .new],
         buffering: Buffering = .unbounded
     ) -> ObservationSequence<Change<Value>> {
-        sequence(path, options, buffering) { $0 }
+        ObservedPath<Self, Self>.root[keyPath: path].kept?.changes(from: self, options, buffering)
+            ?? sequence(path, options, buffering) { $0 }
     }
 
     /// The values of the property that `path` leads to, as an asynchronous sequence. See `Observed.values(includingInitial:buffering:)`.
@@ -18,7 +19,9 @@ extension ConcurrentObservable {
         includingInitial: Bool = false,
         buffering: Buffering = .unbounded
     ) -> ObservationSequence<Value> {
-        sequence(path, includingInitial ? [.initial, .new] : .new, buffering) { $0.new }
+        let options: ObservationOptions = includingInitial ? [.initial, .new] : .new
+        return ObservedPath<Self, Self>.root[keyPath: path].kept?.values(from: self, options, buffering)
+            ?? sequence(path, options, buffering) { $0.new }
     }
 
     private func sequence<Value: Sendable, Element>(
@@ -34,19 +37,30 @@ extension ConcurrentObservable {
                 subscription.finish()
                 return subscription
             }
-            if let property = ObservedPath<Self, Self>.root[keyPath: path].directProperty(of: self) {
+            let steps = ObservedPath<Self, Self>.root[keyPath: path]
+            if let property = steps.directProperty(of: self) {
                 property.begin(subscription, options, element)
-                return subscription
+            } else {
+                begin(subscription, along: steps, options, element)
             }
-            let order = VersionOrder<Value>(options) { change in subscription.put(change, element) }
-            let posting = PathPosting(
-                put: order.put,
-                wake: subscription.wake,
-                attend: subscription.attend,
-                isSerial: false
-            )
-            subscription.keep(post(path, options, posting, subscription.join))
             return subscription
         }
+    }
+
+    /// Lets a path post its changes to a subscription.
+    internal func begin<Value: Sendable, Event>(
+        _ subscription: Subscription<Event>,
+        along path: ObservedPath<Self, Value>,
+        _ options: ObservationOptions,
+        _ event: @escaping @Sendable (Change<Value>) -> Event?
+    ) {
+        let order = VersionOrder<Value>(options) { change in subscription.put(change, event) }
+        let posting = PathPosting(
+            put: order.put,
+            wake: subscription.wake,
+            attend: subscription.attend,
+            isSerial: false
+        )
+        subscription.keep(post(path, options, posting, subscription.join))
     }
 }

@@ -12,11 +12,18 @@
 public struct ObservationSequence<Element: Sendable>: AsyncSequence, Sendable {
     public typealias Failure = Never
 
-    @usableFromInline let subscribe: @Sendable () -> Subscription<Element>
+    @usableFromInline let subscribe: @Sendable () -> Iterator.Lifetime
 
     /// - Parameter subscribe: Lets a source post to a new subscription, which is finished if the source is gone.
     @inlinable
-    internal init(_ subscribe: @escaping @Sendable () -> Subscription<Element>) { self.subscribe = subscribe }
+    internal init(_ subscribe: @escaping @Sendable () -> Subscription<Element>) {
+        self.subscribe = { Iterator.Lifetime(subscribe()) }
+    }
+
+    /// - Parameter subscribe: The same for a source whose events a mailbox keeps in another form.
+    internal init(relaying subscribe: @escaping @Sendable () -> Relay<Element>) {
+        self.subscribe = { Iterator.Lifetime(relay: subscribe()) }
+    }
 
     /// Begins to observe. What happens from now on, the iterator returns.
     @inlinable
@@ -27,30 +34,43 @@ public struct ObservationSequence<Element: Sendable>: AsyncSequence, Sendable {
         @usableFromInline let lifetime: Lifetime
 
         @inlinable
-        init(_ subscription: Subscription<Element>) { lifetime = Lifetime(subscription) }
+        init(_ lifetime: Lifetime) { self.lifetime = lifetime }
 
         /// The next event, as soon as there is one; nil at the end, and once the task is cancelled.
         @inlinable
-        public mutating func next() async -> Element? { await lifetime.subscription.next() }
+        public mutating func next() async -> Element? {
+            if let subscription = lifetime.subscription { return await subscription.next() }
+            return await lifetime.relay!.next(isolation: nil)
+        }
 
         /// The same, without leaving the actor on which it is called.
         @inlinable
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-            await lifetime.subscription.next(isolation: actor)
+            if let subscription = lifetime.subscription { return await subscription.next(isolation: actor) }
+            return await lifetime.relay!.next(isolation: actor)
         }
 
         /// What has become of the events so far. (P1)
-        public var deliveryCounts: DeliveryCounts { lifetime.subscription.counts }
+        public var deliveryCounts: DeliveryCounts { lifetime.subscription?.counts ?? lifetime.relay!.counts }
 
         /// Ends the subscription with the last copy of the iterator.
         @usableFromInline
         final class Lifetime {
-            @usableFromInline let subscription: Subscription<Element>
+            /// Either this or `relay` is there.
+            @usableFromInline let subscription: Subscription<Element>?
+            @usableFromInline let relay: Relay<Element>?
 
             @inlinable
-            init(_ subscription: Subscription<Element>) { self.subscription = subscription }
+            init(_ subscription: Subscription<Element>) { (self.subscription, relay) = (subscription, nil) }
 
-            deinit { if !mutant("an iterator leaves its observer") { subscription.cancel() } }
+            @usableFromInline
+            init(relay: Relay<Element>) { (subscription, self.relay) = (nil, relay) }
+
+            deinit {
+                if mutant("an iterator leaves its observer") { return }
+                subscription?.cancel()
+                relay?.cancel()
+            }
         }
     }
 }

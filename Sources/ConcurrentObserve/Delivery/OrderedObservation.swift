@@ -120,6 +120,9 @@ extension OrderedObservation {
         return ObservationToken(user)
     }
 
+    /// Keeps what is posted in the mailbox until the caller calls `begin()`. Before anybody posts.
+    final func hold() { withGuarded { $0.isBusy = true } }
+
     /// The poster is published: what came before that is seen to. Under no lock.
     @usableFromInline
     final func hasJoined() {

@@ -57,7 +57,6 @@ extension ConcurrentObservable {
         _ path: PathTo<Self, Value>,
         options: ObservationOptions,
         owner: WeakReference?,
-        posting: PathPosting<Value>? = nil,
         _ callback: (Observer) -> Callback<Change<Value>>
     ) -> ObservationToken {
         let steps = ObservedPath<Self, Self>.root[keyPath: path]
@@ -66,7 +65,19 @@ extension ConcurrentObservable {
             observer.setCallback(callback(observer))
             return property.start(observer, options)
         }
-        guard let observation = PathObservation(steps, options: options, owner: owner, posting: posting) else {
+        return observe(along: steps, options: options, owner: owner, callback)
+    }
+
+    /// Observes a path that is not one property alone.
+    @inlinable
+    internal func observe<Value: Sendable>(
+        along path: ObservedPath<Self, Value>,
+        options: ObservationOptions,
+        owner: WeakReference?,
+        posting: PathPosting<Value>? = nil,
+        _ callback: (Observer) -> Callback<Change<Value>>
+    ) -> ObservationToken {
+        guard let observation = PathObservation(path, options: options, owner: owner, posting: posting) else {
             fatalError("ConcurrentObserve: a path needs a step. Name a property, as in \\.name.")
         }
         let observer = observation.observers.makeVersionedObserver(owner: owner, hears: options.marks)
@@ -91,6 +102,7 @@ extension PathObservation {
             // What has changed meanwhile is told after the initial value.
             if isInitialHeard, let initial { tell(initial) }
             rewirings.tell()
+            rewirings.tellLate()
         }
         return token
     }

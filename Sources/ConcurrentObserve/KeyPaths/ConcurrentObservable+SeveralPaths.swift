@@ -1,57 +1,131 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
+
 extension ConcurrentObservable {
-    /// Calls `body` with every change of several paths, of whatever types: which one has changed, and the values of all. (P1)
+    /// Calls `body` with every change of several paths, of whatever types: which one has changed, and the values of all. (P1, P3)
     ///
-    /// The values are read when `body` is called, one after the other, and may be newer than the change. When this object is deinitialised, the
-    /// observation ends, which `ObservationToken.onEnd(_:)` tells. (P12)
+    /// The calls are made one at a time, in the order in which the changes arrive, as those of `Delivery.serial(_:)`: on the threads that make the
+    /// changes, or, of many, on one of the library's. The values are read when `body` is called, one after the other, and may be
+    /// newer than the change. So the last call has the last values of all paths, and what `body` makes of them is up to date when nothing is
+    /// pending any more. A change that `body` itself makes is delivered after it has returned.
+    ///
+    /// When this object is deinitialised, the observation ends, which `ObservationToken.onEnd(_:)` tells. (P12)
     ///
     /// - Parameters:
     ///   - paths: The steps of each, as in `\.name, \.engine.rpm`.
-    ///   - body: Called with the number of the path that has changed, from 0, and the value of each.
+    ///   - body: Called with the number of the path that has changed, from 0, and the value of each. Under no lock.
     /// - Returns: The token that keeps the observation going.
     public func observe<each Value: Sendable>(
         all paths: repeat PathTo<Self, each Value>,
         body: @escaping @Sendable (_ changed: Int, repeat each Value) -> Void
     ) -> ObservationToken {
+        observe(all: repeat each paths, includingInitial: false) {
+            (change: CombinedChange, values: repeat each Value) in
+            body(change.path!, repeat each values)
+        }
+    }
+
+    /// Calls `body` with every change of several paths, and first, if it is asked for, with the values at the registration. (P1, P3, P4)
+    ///
+    /// As `observe(all:body:)`. The changes have versions: who hands the values on to another thread discards there what comes late.
+    ///
+    /// - Parameters:
+    ///   - paths: The steps of each, as in `\.name, \.engine.rpm`.
+    ///   - includingInitial: Whether to begin with the present values, before the call returns. (P4)
+    ///   - body: Called with what has changed, and the value of each path. Under no lock.
+    /// - Returns: The token that keeps the observation going.
+    public func observe<each Value: Sendable>(
+        all paths: repeat PathTo<Self, each Value>,
+        includingInitial: Bool,
+        body: @escaping @Sendable (_ change: CombinedChange, repeat each Value) -> Void
+    ) -> ObservationToken {
         let steps = (repeat ObservedPath<Self, Self>.root[keyPath: each paths])
-        var observation = SeveralPaths(self) { root, changed in body(changed, repeat (each steps).value(from: root)) }
+        var observation = SeveralPaths(self, includingInitial) { root, change in
+            body(change, repeat (each steps).value(from: root))
+        }
         for path in repeat each paths { observation.add(path, of: self) }
         return observation.start()
     }
 
-    /// The same for any number of paths of one type, but for none, which traps.
+    /// Calls `body` with every change of any number of paths of one type. (P1, P3)
+    ///
+    /// As `observe(all:body:)` for paths that are named one by one. An empty array traps.
     public func observe<Value: Sendable>(
         all paths: [PathTo<Self, Value>],
         body: @escaping @Sendable (_ changed: Int, _ values: [Value]) -> Void
+    ) -> ObservationToken {
+        observe(all: paths, includingInitial: false) { (change: CombinedChange, values: [Value]) in
+            body(change.path!, values)
+        }
+    }
+
+    /// Calls `body` with every change of any number of paths of one type, and first, if it is asked for, with the values at the registration. (P1, P3, P4)
+    ///
+    /// As `observe(all:includingInitial:body:)` for paths that are named one by one. An empty array traps.
+    public func observe<Value: Sendable>(
+        all paths: [PathTo<Self, Value>],
+        includingInitial: Bool,
+        body: @escaping @Sendable (_ change: CombinedChange, _ values: [Value]) -> Void
     ) -> ObservationToken {
         guard !paths.isEmpty else {
             fatalError("ConcurrentObserve: no path was given to observe. Name at least one, as in [\\.name].")
         }
         let steps = paths.map { ObservedPath<Self, Self>.root[keyPath: $0] }
-        var observation = SeveralPaths(self) { root, changed in body(changed, steps.map { $0.value(from: root) }) }
+        var observation = SeveralPaths(self, includingInitial) { root, change in
+            body(change, steps.map { $0.value(from: root) })
+        }
         for path in paths { observation.add(path, of: self) }
         return observation.start()
     }
 }
 
-/// A registry whose one observer is told which of several paths has changed.
+/// What an observer of several paths is told beside their values.
+public struct CombinedChange: Sendable, Hashable {
+    /// The number of the path that has changed, from 0; nil in the initial delivery.
+    public let path: Int?
+
+    /// The number of the change: 1, 2, 3, … in the order of the calls; 0 for the initial delivery. The values of a later version are as
+    /// new or newer, path by path.
+    public let version: UInt64
+}
+
+/// A registry that is notified of which of several paths has changed, and its one observer, who is told one at a time. (P3)
 private struct SeveralPaths<Root: ConcurrentObservable> {
-    private let changes = ObserverRegistry<Int>()
+    private let changes = ObserverRegistry<Int?>()
+    private let observation = SerialObservation<Int?>(.unbounded)
     private let token: ObservationToken
     private var tokens: [ObservationToken] = []
+    private let includesInitial: Bool
+    /// For a seeded bug.
+    private let direct: (@Sendable (Int) -> Void)?
 
-    init(_ root: Root, _ body: @escaping @Sendable (Root, _ changed: Int) -> Void) {
-        token = changes.observe { [weak root] changed in
-            if let root { body(root, changed) }
+    init(
+        _ root: Root,
+        _ includesInitial: Bool,
+        _ body: @escaping @Sendable (Root, CombinedChange) -> Void
+    ) {
+        self.includesInitial = includesInitial
+        let version = CombinedVersion()
+        let tell: @Sendable (Int?) -> Void = { [weak root] path in
+            if let root { body(root, CombinedChange(path: path, version: path == nil ? 0 : version.next())) }
         }
+        direct = mutant("several paths are told at once") ? tell : nil
+        observation.makeUser(owner: nil).setCallback(Callback(tell))
+        token = changes.start(observation)
+        // Until all paths are observed: what is told before that misses what the others bring meanwhile.
+        observation.hold()
+        if includesInitial, !mutant("the initial values of several paths come when they come") { observation.post(nil) }
     }
 
     mutating func add<Value>(_ path: PathTo<Root, Value>, of root: Root) {
-        let (number, changes) = (tokens.count, changes)
+        let (number, changes, observation, direct) = (tokens.count, changes, observation, direct)
         let token = root.observe(path, options: []) { (change: Change<Value>) in
             if change.reason == .sourceDeleted {
-                changes.observers.endAll(.sourceDeleted, isSourceGone: false)
+                observation.postEnd(nil)
+                observation.attend()
+            } else if let direct {
+                direct(number)
             } else {
                 changes.notify(number)
             }
@@ -65,7 +139,19 @@ private struct SeveralPaths<Root: ConcurrentObservable> {
     /// The observation goes on as long as the token that is returned; with it end those of the paths.
     func start() -> ObservationToken {
         token.onEnd { [tokens, changes] _ in withExtendedLifetime((tokens, changes)) {} }
+        if includesInitial, mutant("the initial values of several paths come when they come") { observation.post(nil) }
+        observation.begin()
         return token
+    }
+}
+
+/// The version of a combination.
+private final class CombinedVersion: Sendable {
+    private let version = Atomic<UInt64>(0)
+
+    func next() -> UInt64 {
+        // Relaxed: one callback at a time; the mailbox's lock orders them.
+        version.add(1, ordering: .relaxed).newValue
     }
 }
 

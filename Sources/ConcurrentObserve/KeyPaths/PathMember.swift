@@ -16,6 +16,14 @@ internal protocol PathMember: SendableMetatype {
 
     /// How the path sees a value.
     static func value(of stored: Stored) -> Value
+
+    /// The path that goes on from `links` to such a member, as a mailbox keeps its changes; nil if it keeps them as they are.
+    static func kept<Model: ConcurrentObservable, Root: ConcurrentObservable>(
+        _ path: MemberPath<Model, Self>,
+        of model: Model.Type,
+        after links: [PathLink],
+        from root: Root.Type
+    ) -> (any KeptPath<Root, Value>)?
 }
 
 /// The user's key path to a member, from where an object of `Model` has its properties.
@@ -33,6 +41,14 @@ extension PathMember {
 
     /// A property that such a key path has led to.
     static func known(_ property: PathObject) -> Observed<Stored> { property as! Observed<Stored> }
+
+    @usableFromInline
+    static func kept<Model: ConcurrentObservable, Root: ConcurrentObservable>(
+        _ path: MemberPath<Model, Self>,
+        of model: Model.Type,
+        after links: [PathLink],
+        from root: Root.Type
+    ) -> (any KeptPath<Root, Value>)? { nil }
 
     /// How the path sees a value with its version.
     static func seen(_ stored: (value: Stored, version: UInt64)) -> (value: Value, version: UInt64) {
@@ -66,9 +82,36 @@ internal enum OptionalMember<Stored: Sendable>: PathMember {
 
 /// A weak property, seen as one of its referents.
 internal enum WeakMember<Referent: WeaklyObservable>: PathMember {
+    typealias Named = WeakObserved<Referent>
+    typealias Stored = WeakBox<Referent>
+    typealias Value = Referent?
+
     static var isWeak: Bool { true }
 
     static func property(of named: WeakObserved<Referent>) -> Observed<WeakBox<Referent>> { named.storage }
 
     static func value(of stored: WeakBox<Referent>) -> Referent? { stored.referent }
+
+    static func kept<Model: ConcurrentObservable, Root: ConcurrentObservable>(
+        _ path: MemberPath<Model, Self>,
+        of model: Model.Type,
+        after links: [PathLink],
+        from root: Root.Type
+    ) -> (any KeptPath<Root, Referent?>)? {
+        if mutant("a mailbox keeps referents") { return nil }
+        return WeakPath(path, of: model, after: links)
+    }
+}
+
+/// A weak property, seen as one of the references that it stores: they keep nothing alive.
+internal enum BoxMember<Referent: WeaklyObservable>: PathMember {
+    typealias Named = WeakObserved<Referent>
+    typealias Stored = WeakBox<Referent>
+    typealias Value = WeakBox<Referent>
+
+    static var isWeak: Bool { true }
+
+    static func property(of named: WeakObserved<Referent>) -> Observed<WeakBox<Referent>> { named.storage }
+
+    static func value(of stored: WeakBox<Referent>) -> WeakBox<Referent> { stored }
 }

@@ -47,6 +47,8 @@ internal final class PathObservation<Value: Sendable>: @unchecked Sendable {
         /// What the path retains: nil for the root's own.
         let property: PathObject?
         let cut: PathLeaf<Value>
+        /// Whether the path passes the property, too: one change of it is heard from there, and moves the path.
+        let isPassed: Bool
     }
 
     /// A property on the way.
@@ -125,19 +127,17 @@ extension PathObservation {
         let property = last.property(in: object)
         let observer = makeObserver(
             last.core(of: property),
-            hears: hears | ObserverState.hearsOld | ObserverState.hearsNew | (postingOfLeaf?.marks ?? 0),
+            hears: hears | ObserverState.hearsOld | ObserverState.hearsNew | (posting?.marks ?? 0),
             isRoot: isRoot
         )
         let cut = PathLeaf(of: self, user: user!, observer: observer, base: version)
-        if let postingOfLeaf { last.connect(observer, to: cut, postingOfLeaf) } else { last.connect(observer, to: cut) }
+        if let posting { last.connect(observer, to: cut, posting) } else { last.connect(observer, to: cut) }
         if isRoot { rootProperty = property }
-        leaf = Leaf(property: isRoot ? nil : property, cut: cut)
+        let isPassed = links.contains { link in link.observer?.core === observer.core }
+        leaf = Leaf(property: isRoot ? nil : property, cut: cut, isPassed: isPassed)
         // The caller holds the object.
         return last.publish(observer, of: property).value
     }
-
-    /// Where the last property puts its changes, if it can under its lock; otherwise the user's observer, which is told inline, does.
-    private var postingOfLeaf: PathPosting<Value>? { last.canPost ? posting : nil }
 
     /// An observer of a property of the path, without its closure.
     private func makeObserver(_ core: RegistryCore, hears: UInt32, isRoot: Bool) -> VersionedObserver {
@@ -174,6 +174,7 @@ extension PathObservation {
     /// version for it; nil if the path leads nowhere, or the property is gone. With the turn.
     private func cutLeaf(_ round: inout Round) -> (value: Value, version: UInt64)? {
         guard let leaf = leaf.take(), let property = held(leaf.property, isRoot: hasOneStep, &round) else { return nil }
+        if leaf.isPassed { round.isLate = true }
         let (value, version) = last.cut(leaf.cut, of: property)
         leaf.cut.expectDeliveries(through: version)
         return (value, leaf.cut.number(of: version))
@@ -207,7 +208,7 @@ extension PathObservation {
         round.letGo()
         guard !round.changes.isEmpty || round.endings > 0 else { return }
         if let posting, !posting.isSerial { posting.wake() }
-        Rewirings.tell { [self, changes = round.changes, endings = round.endings] in
+        Rewirings.tell(isLate: round.isLate) { [self, changes = round.changes, endings = round.endings] in
             posting?.attend()
             for change in changes {
                 if posting == nil { tell(change) }
@@ -226,6 +227,8 @@ extension PathObservation {
         var changes: [Change<Value>] = []
         /// How many more of `finishOne` are owed.
         var endings = 0
+        /// Whether a change of the last property may be heard on this thread that comes before them.
+        var isLate = false
         /// The root's property, and referents of weak ones: not kept for a moment longer than the turn. (P11)
         var brief: [AnyObject] = []
         /// What else was on the way, or is, or has been looked at. This may be all that keeps it: its end is user code, and what observes it.

@@ -26,13 +26,10 @@ internal class PathStep<Value: Sendable>: @unchecked Sendable {
     /// Gives an observer of the property, which is not registered yet, the closure that passes its changes on.
     func connect(_ observer: Observer, to leaf: PathLeaf<Value>) { preconditionFailure("a step knows its property") }
 
-    /// The same with one that puts them into a mailbox.
+    /// The same with one that puts them into a mailbox. Not if `kept` has another form for that.
     func connect(_ observer: Observer, to leaf: PathLeaf<Value>, _ posting: PathPosting<Value>) {
         preconditionFailure("a step knows its property")
     }
-
-    /// Whether a value of the property can be had under its lock: without a reference that somebody else lets go of meanwhile. (P5)
-    var canPost: Bool { false }
 
     /// Registers an observer. Returns the value and the version at that moment.
     func publish(_ observer: VersionedObserver, of property: PathObject) -> (value: Value, version: UInt64) {
@@ -46,6 +43,12 @@ internal class PathStep<Value: Sendable>: @unchecked Sendable {
     func cut(_ leaf: PathLeaf<Value>, of property: PathObject) -> (value: Value, version: UInt64) {
         preconditionFailure("a step knows its property")
     }
+
+    /// The path that goes on from `links` with this step, as a mailbox keeps its changes; nil if it keeps them as they are.
+    func kept<Root: ConcurrentObservable>(
+        after links: [PathLink],
+        from root: Root.Type
+    ) -> (any KeptPath<Root, Value>)? { nil }
 
     /// The same step as one on the way.
     @usableFromInline
@@ -107,8 +110,6 @@ internal final class MemberStep<Model: ConcurrentObservable, Member: PathMember>
         )
     }
 
-    override var canPost: Bool { !Member.isWeak }
-
     override func publish(
         _ observer: VersionedObserver,
         of property: PathObject
@@ -125,6 +126,13 @@ internal final class MemberStep<Model: ConcurrentObservable, Member: PathMember>
         of property: PathObject
     ) -> (value: Member.Value, version: UInt64) {
         Member.seen(Member.known(property).cut(at: leaf.limit))
+    }
+
+    override func kept<Root: ConcurrentObservable>(
+        after links: [PathLink],
+        from root: Root.Type
+    ) -> (any KeptPath<Root, Member.Value>)? {
+        Member.kept(path, of: Model.self, after: links, from: root)
     }
 
     override func link<Passage: PathPassage>(

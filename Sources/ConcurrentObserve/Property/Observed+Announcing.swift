@@ -14,13 +14,23 @@ extension Observed {
     internal func deliver(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
         if mutant("a change is posted outside the lock") { post(replaced, new) }
         if observers.mayHaveOrderedObservers { observers.wake(Value.self) }
-        if observers.mayHaveLinks { observers.rewirePaths(version: replaced.version) }
+        if observers.mayHaveLinks { return deliverAlongPaths(replaced, new) }
         let old = replaced.value
         observers.tell(
             mutant("old and new are swapped")
                 ? Change(reason: .valueChanged, old: new, new: old, version: replaced.version)
                 : Change(reason: .valueChanged, old: old, new: new, version: replaced.version)
         )
+    }
+
+    /// As `deliver`, with paths that lead on from here. Out of line: few properties have some, and the others pay nothing for it.
+    @inlinable @inline(never)
+    internal func deliverAlongPaths(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
+        let rewirings = observers.rewirePaths(version: replaced.version)
+        observers.tell(
+            Change(reason: .valueChanged, old: replaced.value, new: new, version: replaced.version)
+        )
+        rewirings.tellLate()
     }
 
     /// Tells those who asked for it of a change that is about to be made.

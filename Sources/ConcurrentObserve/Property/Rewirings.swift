@@ -4,31 +4,46 @@
 ///
 /// First every such path is wired anew, then their observers are told, then those of the property: a callback that blocks, whosever it
 /// is, never stands between a change and the paths that it moves. (P7)
+///
+/// A path that ended at the property, too, hears the change itself as one of the property's observers, and after that, from the same
+/// thread, where it leads now: the versions come in order. (P2)
+@usableFromInline
 internal final class Rewirings {
     private var tellings: [() -> Void] = []
+    private var lateTellings: [() -> Void] = []
 
     /// Puts a telling off, if paths are being wired on this thread; otherwise does it.
-    static func tell(_ telling: @escaping () -> Void) {
-        if let rewirings = ThreadRecord.deferral as? Rewirings, !mutant("paths are told while others are wired") {
-            rewirings.tellings.append(telling)
+    ///
+    /// - Parameter isLate: It is done after the property's own observers have been told.
+    static func tell(isLate: Bool, _ telling: @escaping () -> Void) {
+        guard let rewirings = ThreadRecord.deferral as? Rewirings, !mutant("paths are told while others are wired")
+        else { return telling() }
+        if isLate, !mutant("a path is told where it leads before it is told why") {
+            rewirings.lateTellings.append(telling)
         } else {
-            telling()
+            rewirings.tellings.append(telling)
         }
     }
 
     /// Puts off what `wiring` has to tell. No callback of an observer runs in it.
     func collect(_ wiring: () -> Void) { ThreadRecord.withDeferral(self, wiring) }
 
-    /// Does what was put off.
+    /// Does what was put off, but for what comes late.
     func tell() { for telling in tellings { telling() } }
+
+    /// Does the rest.
+    @usableFromInline
+    func tellLate() { for telling in lateTellings { telling() } }
 }
 
 extension ObserverList {
     /// Has all paths that lead through this property wired anew, then tells their observers.
     ///
     /// A link is told why it is called, and nothing more: it looks for itself, and the value's type is not its concern.
+    ///
+    /// - Returns: What is left to tell after the property's observers.
     @usableFromInline @inline(never)
-    internal borrowing func rewirePaths(version: UInt64) {
+    internal borrowing func rewirePaths(version: UInt64) -> Rewirings {
         let rewirings = Rewirings()
         rewirings.collect {
             walk { observer in
@@ -39,5 +54,6 @@ extension ObserverList {
             }
         }
         rewirings.tell()
+        return rewirings
     }
 }

@@ -31,7 +31,7 @@ struct Scenario: Sendable {
         .registrationChurn, .notificationStorm, .cancellationRaces, .mutualCancellation, .registryDeath, .ownerDeath,
         .cancellationFlood, .reentrancy, .destruction, .threadChurn, .stuckCallback, .asynchronousUse,
         .mutationStorm, .tornReads, .initialAgainstWriters, .propertyDeath, .valueDestruction, .parkedInModify,
-        .compareExchange, .pathRewiring, .pathDeath, .bulkRemoval,
+        .compareExchange, .pathRewiring, .pathDeath, .bulkRemoval, .combinations,
         .weakReferentDeath, .twoWayBinding, .actorOrder, .flood, .sequenceCancellation,
         .mutualActors, .serialHandover, .deliveryCancellation,
         .realtimePath, .forking, .forkingThreads,

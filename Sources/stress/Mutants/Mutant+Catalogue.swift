@@ -179,6 +179,21 @@ extension Mutant {
         Mutant("racing replacements are not handed on", "path-rewiring", [.invariant("P3.path-converges")]),
         Mutant("paths are told while others are wired", "path-rewiring", [.invariant("P1.heard-from-a-callback")]),
         Mutant(
+            "a path is told where it leads before it is told why",
+            "path-rewiring",
+            [.invariant("P2.in-order-on-one-thread")]
+        ),
+        Mutant(
+            "several paths are told at once",
+            "combinations",
+            [.invariant("P2.combined-versions"), .invariant("P3.combination")]
+        ),
+        Mutant(
+            "the initial values of several paths come when they come",
+            "combinations",
+            [.invariant("P4.initial-first"), .invariant("P2.combined-versions")]
+        ),
+        Mutant(
             "a path's end does not wait",
             "path-death",
             [.invariant("P12.path-end-last")],
@@ -204,6 +219,7 @@ extension Mutant {
             at: "weak.died"
         ),
         Mutant("a weak property keeps its referent", "weak-referent-death", [.invariant("P11.not-retained")]),
+        Mutant("a mailbox keeps referents", "weak-referent-death", [.invariant("P11.not-retained")]),
         // Bindings
         Mutant("a binding echoes", "two-way-binding", [.invariant("P6.hops-bounded")]),
         Mutant("a change passes a binding twice", "two-way-binding", [.invariant("P6.hops-bounded")]),
@@ -225,6 +241,13 @@ extension Mutant {
             [.invariant("P3.pair-converges")],
             at: "bind.published",
             .seconds(60)
+        ),
+        Mutant(
+            "each binding of a pair agrees for itself",
+            "two-way-binding",
+            [.invariant("P3.pair-converges")],
+            at: "bind.published",
+            .seconds(30)
         ),
         Mutant("a binding retains its destination", "two-way-binding", [.invariant("P11.not-retained")]),
         Mutant(

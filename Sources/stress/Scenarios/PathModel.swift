@@ -2,6 +2,7 @@
 
 /// A model of three steps for the scenarios about paths: the middle one may lead nowhere.
 final class PathRoot: ConcurrentObservable {
+    let first = Observed<UInt64>(0)
     let middle: Observed<PathMiddle>
 
     init(_ leaf: PathEnd?) { middle = Observed(PathMiddle(leaf)) }

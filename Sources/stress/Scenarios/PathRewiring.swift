@@ -11,6 +11,7 @@ extension Scenario {
         invariants: [
             "P2.path-versions", "P2.path-chain", "P3.path-converges", "P1.every-change-once",
             "P1.heard-from-a-callback",
+            "P2.in-order-on-one-thread",
             "P4.initial-once",
             "P5.no-lock-around-user-code", "P11.not-retained", "P14.nothing-left", "P16.backlog-drains",
         ],
@@ -58,6 +59,7 @@ extension Scenario {
         path.end()
         bare.end()
         checkChangesInCallbacks(epoch)
+        checkPathThatPassesItsEnd(epoch)
         if checkReplacementsInWiring(epoch) { epoch.lanes[0].hit(3) }
         epoch.checkRest()
         weak let watched = root
@@ -91,6 +93,26 @@ private func checkChangesInCallbacks(_ epoch: Epoch) {
         )
     }
     for token in tokens { token.cancelAndWait() }
+}
+
+/// A path that passes the property at which it ends: a change of that is heard first as one of the end, then as a replacement.
+private func checkPathThatPassesItsEnd(_ epoch: Epoch) {
+    let node = PathNode()
+    node.next.value = node
+    let heard = Guarded<[UInt64]>([])
+    let token = node.observe(\.next.next) { change in heard.withLock { $0.append(change.version) } }
+    node.next.value = PathNode()
+    let versions = heard.withLock { $0 }
+    epoch.check(
+        versions == [1, 2],
+        "P2.in-order-on-one-thread",
+        "a path that passes its own end heard the versions \(versions)"
+    )
+    token.cancelAndWait()
+}
+
+private final class PathNode: ConcurrentObservable {
+    let next = Observed<PathNode?>(nil)
 }
 
 /// Whoever wires a path anew does not do it for ever: the library goes on with it, and has the last word.

@@ -73,6 +73,8 @@ private final class Round: Sendable {
     /// Follows the left, in values of its own.
     let follower = Observed(Payload(0))
     let ring = (0..<3).map { Observed(UInt64($0)) }
+    /// Pairs that are bound by two calls, from both ends. Each is set in one turn, once by each thread: how a meeting ends shows.
+    let doubly = (0..<Round.turns).map { _ in (Observed<UInt64>(3), Observed<UInt64>(4)) }
     /// Bound to each other, and cancelled in the round.
     let parted = (Observed<UInt64>(0), Observed<UInt64>(0))
     let parting: ObservationToken
@@ -87,6 +89,9 @@ private final class Round: Sendable {
     init(_ count: @escaping @Sendable (ObservationToken) -> Void) {
         let ring = ring
         let dies = Observed<UInt64>(0)
+        let fromBothEnds: [ObservationToken] = doubly.flatMap { left, right in
+            [left.bindBidirectionally(with: right), right.bindBidirectionally(with: left)]
+        }
         parting = parted.0.bindBidirectionally(with: parted.1)
         kept =
             ring.indices.map { index in
@@ -102,6 +107,7 @@ private final class Round: Sendable {
                 },
                 follower.observe { _ in checkUserCode("callback") },
             ]
+            + fromBothEnds
         first = (left.version + right.version, ring.reduce(0) { $0 + $1.version })
         _ = mortal.exchange(dies)
         for token in kept + [parting] { count(token) }
@@ -134,6 +140,8 @@ extension Lane {
             let (own, other) = index & 1 == 0 ? (round.left, round.right) : (round.right, round.left)
             own.value = value
             if other.value != value { hit(0) }
+            begin("set a side of a pair that is bound from both ends")
+            if index & 1 == 0 { round.doubly[turn].0.value = value } else { round.doubly[turn].1.value = value }
             begin("set a ring")
             let side = round.ring[(index + turn) % round.ring.count]
             let before = side.version
@@ -167,6 +175,13 @@ extension Lane {
             "P3.pair-converges",
             "the left has \(round.left.value), the right \(round.right.value)"
         )
+        for (left, right) in round.doubly {
+            check(
+                left.value == right.value,
+                "P3.pair-converges",
+                "bound from both ends, one side has \(left.value), the other \(right.value)"
+            )
+        }
         check(
             round.follower.value.number == round.left.value,
             "P3.destination-follows",

@@ -98,6 +98,11 @@ final class Mortal: WeaklyObservable {
     }
 }
 
+/// Where a path to a weak property begins.
+private final class Holder: ConcurrentObservable {
+    let referent = WeakObserved<Mortal>()
+}
+
 // MARK: - What the threads do
 
 extension Lane {
@@ -171,7 +176,10 @@ extension Lane {
 
     /// A referent and a property of this thread's own: when the last reference is gone, all is told.
     fileprivate func seeDeath(_ diaries: Diaries) {
-        let property = WeakObserved<Mortal>()
+        let holder = Holder()
+        let property = holder.referent
+        // An iterator that is not asked: what waits for it keeps nothing alive.
+        let idle = holder.values(\.referent, buffering: .latest).makeAsyncIterator()
         let told = Guarded<[UInt64]>([])
         let token = property.observe { change in
             checkUserCode("callback")
@@ -190,7 +198,7 @@ extension Lane {
             "P12.inline-nil",
             "after its referent's death a property is at version \(property.version), and nil was told at \(versions)"
         )
-        withExtendedLifetime(token) {}
+        withExtendedLifetime((token, idle)) {}
     }
 
     fileprivate func checkAlive(_ referent: Mortal?, _ moment: StaticString) {

@@ -89,24 +89,72 @@ extension Promises.BindingRacesTests {
     func duels() throws {
         let (left, right) = (Observed(0), Observed(0))
         let token = left.bindBidirectionally(with: right)
-        let (arrivals, differences) = (Counter(), Counter())
+        let (line, differences) = (StartingLine(2), Counter())
         let rounds = 5_000
         try onThreads(2) { index in
             for round in 0..<rounds {
                 // Three meetings in each round: before, after, and once both have been looked at.
-                arrivals.increment()
-                while arrivals.value < round * 6 + 2 { briefSpin() }
+                line.wait()
                 if index == 0 { left.value = round * 2 + 1 } else { right.value = round * 2 + 2 }
-                arrivals.increment()
-                while arrivals.value < round * 6 + 4 { briefSpin() }
+                line.wait()
                 if left.value != right.value || left.value / 2 < round { differences.increment() }
-                arrivals.increment()
-                while arrivals.value < round * 6 + 6 { briefSpin() }
+                line.wait()
             }
         }
         #expect(differences.value == 0)
         #expect(left.version + right.version <= UInt64(rounds * 4 + 1))
         withExtendedLifetime(token) {}
+    }
+
+    @Test("P3 Pairs that are bound from both ends, by two calls or more, converge", arguments: [2, 3])
+    func boundFromBothEnds(calls: Int) throws {
+        let (pairs, meetings) = (100, 20)
+        let sides = (0..<pairs).map { _ in (Observed(0), Observed(0)) }
+        let tokens = sides.flatMap { left, right in
+            (0..<calls).map { call in
+                call & 1 == 0 ? left.bindBidirectionally(with: right) : right.bindBidirectionally(with: left)
+            }
+        }
+        let (line, differences) = (StartingLine(2), Counter())
+        try onThreads(2) { index in
+            for meeting in 0..<meetings {
+                line.wait()
+                for (left, right) in sides {
+                    for turn in 0..<3 {
+                        let value = meeting * 8 + turn * 2 + index
+                        if index == 0 { left.value = value } else { right.value = value }
+                    }
+                }
+                line.wait()
+                guard index == 0 else { continue }
+                for (left, right) in sides where left.value != right.value || left.value / 8 != meeting {
+                    differences.increment()
+                }
+            }
+        }
+        #expect(differences.value == 0)
+        // Each change makes one other at most, however often the pair is bound.
+        for (left, right) in sides { #expect(left.version + right.version <= UInt64(meetings * 12 + calls)) }
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P3 A pair is bound by two threads at once, from both ends, under setters: it converges")
+    func boundAtOnce() throws {
+        for round in 0..<300 {
+            let (left, right) = (Observed(1), Observed(2))
+            let tokens = (Slot<ObservationToken>(), Slot<ObservationToken>())
+            try onThreads(2) { index in
+                if index == 0 {
+                    tokens.0.put(left.bindBidirectionally(with: right))
+                    left.value = 3
+                } else {
+                    tokens.1.put(right.bindBidirectionally(with: left))
+                    right.value = 4
+                }
+            }
+            #expect(left.value == right.value, "round \(round)")
+            withExtendedLifetime(tokens) {}
+        }
     }
 
     @Test("P3 A chain of pairs under setters at both ends converges")

@@ -80,6 +80,98 @@ extension Promises.TwoWayBindingTests {
         }
     }
 
+    @Test("P3 P8 A pair that is bound again: each change makes one other, and each token ends its own binding alone")
+    func boundAgain() {
+        let (left, right) = (Observed(1), Observed(2))
+        let first = left.bindBidirectionally(with: right)
+        let second = right.bindBidirectionally(with: left)
+        #expect(left.snapshot() == (1, 0))
+        #expect(right.snapshot() == (1, 1))
+        left.value = 3
+        #expect(right.snapshot() == (3, 2))
+        right.value = 4
+        #expect(left.snapshot() == (4, 2))
+        first.cancelAndWait()
+        left.value = 5
+        #expect(right.snapshot() == (5, 4))
+        right.value = 6
+        #expect(left.snapshot() == (6, 4))
+        second.cancelAndWait()
+        right.value = 7
+        #expect(left.value == 6)
+        // A new one begins anew.
+        let third = left.bindBidirectionally(with: right)
+        #expect(right.value == 6)
+        withExtendedLifetime(third) {}
+    }
+
+    @Test("P3 A pair that is bound from both ends: two changes meet, and one prevails on both sides")
+    func boundFromBothEnds() throws {
+        let (left, right) = (Observed(0), Observed(0))
+        let (rightIsSet, forwarded) = (Signal("a change of the right"), Signal("the left's change on the right"))
+        let (told, goesOn) = (Signal("the end of the right's change"), Signal("the left's turn"))
+        let tokens = [
+            // The right's change is there, and not passed on before the left's has met it.
+            right.observe { change in
+                guard change.new == 2 else { return }
+                rightIsSet.happen()
+                forwarded.hold()
+            },
+            left.bindBidirectionally(with: right),
+            // The left's change has arrived, and only one of the two bindings knows.
+            right.observe { change in
+                guard change.new == 1 else { return }
+                forwarded.happen()
+                goesOn.hold()
+            },
+            right.bindBidirectionally(with: left),
+        ]
+        let setsRight = TestThread {
+            right.value = 2
+            told.happen()
+        }
+        try rightIsSet.wait()
+        let setsLeft = TestThread { left.value = 1 }
+        try told.wait()
+        goesOn.happen()
+        try setsLeft.join()
+        try setsRight.join()
+        #expect(left.value == 1 && right.value == 1)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P3 A pair is bound again while a callback of its ended binding still runs: the other side takes the value")
+    func boundAgainBesideAnEndedOne() throws {
+        let (left, right) = (Observed(0), Observed(0))
+        let (inside, release) = (Signal("a transform that blocks"), Signal("its release"))
+        let ended = left.bindBidirectionally(
+            with: right,
+            forward: { value in
+                if value == 1 {
+                    inside.happen()
+                    release.hold()
+                }
+                return value
+            },
+            backward: { $0 }
+        )
+        let blocked = TestThread { left.value = 1 }
+        try inside.wait()
+        right.value = 8
+        #expect(left.value == 8)
+        ended.cancel()
+        right.value = 9
+        #expect(left.value == 8)
+        let token = left.bindBidirectionally(with: right)
+        #expect(right.value == 8)
+        release.happen()
+        try blocked.join()
+        #expect(left.value == 8 && right.value == 8)
+        right.value = 10
+        #expect(left.value == 10)
+        withExtendedLifetime(token) {}
+    }
+
     @Test(
         "P7 A callback of the left that blocks before the binding: both sides go on alike, and setters of the right wait for nobody"
     )

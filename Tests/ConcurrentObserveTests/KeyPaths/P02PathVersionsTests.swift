@@ -201,3 +201,62 @@ extension Promises.P02PathVersionsTests {
         try Process.settle()
     }
 }
+
+// MARK: - A path that passes the property at which it ends
+
+private final class Node: ConcurrentObservable {
+    let name: String
+    let next = Observed<Node?>(nil)
+
+    init(_ name: String) { self.name = name }
+}
+
+private final class Chain: ConcurrentObservable {
+    let head = Observed<Node?>(nil)
+}
+
+extension Promises.P02PathVersionsTests {
+    @Test("P2 One thread: a path that passes the property at which it ends hears its versions in order")
+    func passesItsEnd() {
+        let (first, chain) = (Node("first"), Chain())
+        let (second, third) = (Node("second"), Node("third"))
+        first.next.value = first
+        second.next.value = third
+        chain.head.value = first
+        let (lines, longer, others) = (Log<String>(), Log<String>(), Log<String>())
+        @Sendable func line(_ change: Change<Node?>) -> String {
+            "\(change.reason) \(change.old??.name ?? "nil") → \(change.new??.name ?? "nil") @\(change.version)"
+        }
+        let tokens = [
+            first.observe(\.next.next) { lines.append(line($0)) },
+            chain.observe(\.head.next.next) { longer.append(line($0)) },
+            chain.observe(\.head.next.next, delivery: .serial()) { others.append(line($0)) },
+        ]
+        first.next.value = second
+        #expect(
+            lines.entries == ["valueChanged first → second @1", "pathChanged(depth: 0) second → third @2"]
+        )
+        let expected = ["valueChanged first → second @1", "pathChanged(depth: 1) second → third @2"]
+        #expect(longer.entries == expected)
+        #expect(others.entries == expected)
+        first.next.value = nil
+        #expect(lines.entries.last == "pathChanged(depth: 0) third → nil @3")
+        #expect(longer.entries.last == "pathChanged(depth: 1) third → nil @3")
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P2 P12 The root goes in a callback of a change that its path both passes and ends at")
+    func endsWhilePassing() throws {
+        let root = Slot(Node("first"))
+        root.value!.next.value = root.value
+        let lines = Log<String>()
+        let token = root.value!.observe(\.next.next) { (change: Change<Node?>) in
+            lines.append("\(change.reason) @\(change.version)")
+            root.clear()
+        }
+        root.value!.next.value = Node("second")
+        try Process.settle()
+        #expect(lines.entries == ["valueChanged @1", "pathChanged(depth: 0) @2", "sourceDeleted @2"])
+        #expect(!token.isActive)
+    }
+}

@@ -74,6 +74,20 @@ func onThreads(_ count: Int, _ body: @escaping @Sendable (_ index: Int) -> Void)
     for thread in threads { try thread.join() }
 }
 
+/// Where a number of threads meet, again and again.
+final class StartingLine: Sendable {
+    private let threads: Int
+    private let arrivals = Counter()
+
+    init(_ threads: Int) { self.threads = threads }
+
+    /// Waits until all are here for the same time.
+    func wait() {
+        let mine = arrivals.increment() - 1
+        while arrivals.value < (mine / threads + 1) * threads { sched_yield() }
+    }
+}
+
 /// Runs `body` on a new thread and waits for it.
 func onNewThread(_ body: @escaping @Sendable () -> Void) throws { try TestThread(body).join() }
 

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A path whose changes a mailbox keeps in another form than that in which they are delivered.
+///
+/// A change may wait for long. One of a weak property waits as the property keeps its values: as references that keep nothing alive, and that are
+/// copied and destroyed under any lock. The referents are looked up when the change is delivered. (P5, P11)
+@usableFromInline
+internal protocol KeptPath<Root, Value>: Sendable {
+    associatedtype Root: ConcurrentObservable
+    /// What is delivered.
+    associatedtype Value: Sendable
+    /// What is kept.
+    associatedtype Kept: Sendable
+
+    /// The path, seen as one of what is kept.
+    var path: ObservedPath<Root, Kept> { get }
+
+    /// What is delivered for what was kept. Where user code may run.
+    func value(of kept: Kept) -> Value
+}
+
+extension ObservedPath {
+    /// The path as a mailbox keeps its changes; nil if it keeps them as they are.
+    @usableFromInline
+    internal var kept: (any KeptPath<Root, Value>)? { last?.kept(after: links, from: Root.self) }
+}
+
+/// A path that ends in a weak property.
+internal struct WeakPath<Root: ConcurrentObservable, Referent: WeaklyObservable>: KeptPath {
+    let path: ObservedPath<Root, WeakBox<Referent>>
+
+    init<Model>(
+        _ member: MemberPath<Model, BoxMember<Referent>>,
+        of model: Model.Type,
+        after links: [PathLink]
+    ) {
+        path = ObservedPath(
+            links: links,
+            last: MemberStep<Model, BoxMember<Referent>>(member),
+            absent: WeakBox(nil)
+        )
+    }
+
+    func value(of kept: WeakBox<Referent>) -> Referent? { kept.referent }
+}

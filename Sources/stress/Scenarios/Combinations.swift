@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+
+extension Scenario {
+    /// A value is made of several paths, all of which change: it must end as the sum of what they lead to.
+    static let combinations = Scenario(
+        name: "combinations",
+        summary:
+            "several paths change while a value is made of them: one call at a time, the last with the last values",
+        invariants: [
+            "P3.combination", "P2.combined-versions", "P4.initial-first", "P5.no-lock-around-user-code",
+            "P14.nothing-left", "P16.backlog-drains",
+        ],
+        windows: ["a writer left its change to another", "the observation began under writers"],
+        leastThreads: 2
+    ) { epoch in
+        let root = PathRoot(PathEnd(0))
+        let standing = CombinationWitness(root, epoch)
+
+        epoch.load { lane in
+            let number = lane.uniqueSerial()
+            let calls = standing.calls
+            switch lane.generator.below(32) {
+            case 0:
+                lane.begin("observe")
+                let witness = CombinationWitness(root, epoch)
+                lane.set(root, number)
+                if witness.calls > 2 { lane.hit(1) }
+                witness.token.cancelAndWait()
+            case 1:
+                lane.begin("replace a step")
+                root.middle.value = PathMiddle(PathEnd(number))
+            default:
+                lane.begin("set")
+                lane.set(root, number)
+                if standing.calls == calls { lane.hit(0) }
+            }
+            // A mailbox without a bound.
+            while standing.token.deliveryCounts!.pending > 1_000, !epoch.isOver { usleep(100) }
+        }
+
+        if epoch.violations.isEmpty { standing.settle(epoch, expected: root.present &+ root.first.value) }
+        standing.token.cancelAndWait()
+        epoch.checkRest()
+    }
+}
+
+extension Lane {
+    fileprivate func set(_ root: PathRoot, _ number: UInt64) {
+        if index & 1 == 0 { root.first.value = number } else { root.middle.value.end.value?.number.value = number }
+    }
+}
+
+/// An observer of two paths that stores the sum of their values.
+private final class CombinationWitness: Sendable {
+    let token: ObservationToken
+    private let state: CombinationState
+
+    init(_ root: PathRoot, _ epoch: Epoch) {
+        let (state, violations) = (CombinationState(), epoch.violations)
+        self.state = state
+        token = root.observe(all: \.first, \.middle.end.number, includingInitial: true) { change, first, number in
+            checkUserCode("callback")
+            let version = state.begin()
+            if change.version != version {
+                violations.report("P2.combined-versions", "version \(change.version) was called as number \(version)")
+            }
+            if (change.path == nil) != (version == 0) {
+                violations.report("P4.initial-first", "the initial delivery was number \(version)")
+            }
+            state.store(first &+ (number ?? 0))
+        }
+    }
+
+    /// How often the observer was called.
+    var calls: UInt64 { state.calls }
+
+    /// At rest, with all writers' calls returned.
+    func settle(_ epoch: Epoch, expected: UInt64) {
+        let isIdle = waitWhileMoving({ state.calls }) {
+            token.deliveryCounts!.pending == 0 && state.ended == state.calls
+        }
+        epoch.check(isIdle, "P3.combination", "\(token.deliveryCounts!), and nothing is delivered")
+        epoch.check(
+            state.sum == expected,
+            "P3.combination",
+            "what was made of two paths is \(state.sum), of what they lead to now \(expected)"
+        )
+    }
+}
+
+/// What the observer's calls have left. Atomic: that they come one at a time is under test.
+private final class CombinationState: Sendable {
+    private let begun = Atomic<UInt64>(0)
+    private let finished = Atomic<UInt64>(0)
+    private let result = Atomic<UInt64>(0)
+
+    var calls: UInt64 { begun.load(ordering: .acquiring) }
+    var ended: UInt64 { finished.load(ordering: .acquiring) }
+    var sum: UInt64 { result.load(ordering: .relaxed) }
+
+    /// The number of the call that begins, from 0.
+    func begin() -> UInt64 { begun.add(1, ordering: .relaxed).oldValue }
+
+    func store(_ sum: UInt64) {
+        result.store(sum, ordering: .relaxed)
+        finished.add(1, ordering: .releasing)
+    }
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Dispatch
+import Testing
+
+extension Promises {
+    @Suite("P7, P11, P12 Paths that end in a weak property, not delivered inline")
+    struct WeakPathDeliveryTests {}
+}
+
+private final class Team: ConcurrentObservable {
+    let lead = WeakObserved<Referent>()
+}
+
+private final class Firm: ConcurrentObservable {
+    let team = Observed(Team())
+    let other = Observed<Team?>(nil)
+}
+
+/// What leads to the weak property.
+enum WeakPath: String, CaseIterable, Sendable { case oneStep, twoSteps, optional }
+
+/// A firm, a path in it, and the property that the path leads to.
+private struct Ground {
+    let path: WeakPath
+    let firm = Firm()
+    let team: Team
+
+    init(_ path: WeakPath) {
+        self.path = path
+        team = firm.team.value
+        firm.other.value = team
+    }
+
+    var lead: WeakObserved<Referent> { team.lead }
+
+    /// Makes the path leave the property; false if it cannot.
+    func leave() -> Bool {
+        switch path {
+        case .oneStep: return false
+        case .twoSteps: firm.team.value = Team()
+        case .optional: firm.other.value = nil
+        }
+        return true
+    }
+
+    func observe(
+        options: ObservationOptions = [.old, .new],
+        _ delivery: Delivery,
+        _ body: @escaping @Sendable (Change<Referent?>) -> Void
+    ) -> ObservationToken {
+        switch path {
+        case .oneStep: team.observe(\.lead, options: options, delivery: delivery, body)
+        case .twoSteps: firm.observe(\.team.lead, options: options, delivery: delivery, body)
+        case .optional: firm.observe(\.other.lead, options: options, delivery: delivery, body)
+        }
+    }
+
+    func observe(on listener: Listener, _ body: @escaping @Sendable (Change<Referent?>) -> Void) -> ObservationToken {
+        switch path {
+        case .oneStep: team.observe(\.lead, on: listener, buffering: .latest) { _, change in body(change) }
+        case .twoSteps: firm.observe(\.team.lead, on: listener, buffering: .latest) { _, change in body(change) }
+        case .optional: firm.observe(\.other.lead, on: listener, buffering: .latest) { _, change in body(change) }
+        }
+    }
+
+    func changes(_ options: ObservationOptions, _ buffering: Buffering) -> ObservationSequence<Change<Referent?>> {
+        switch path {
+        case .oneStep: team.changes(\.lead, options: options, buffering: buffering)
+        case .twoSteps: firm.changes(\.team.lead, options: options, buffering: buffering)
+        case .optional: firm.changes(\.other.lead, options: options, buffering: buffering)
+        }
+    }
+
+    func values() -> ObservationSequence<Referent?> {
+        switch path {
+        case .oneStep: team.values(\.lead, includingInitial: true)
+        case .twoSteps: firm.values(\.team.lead, includingInitial: true)
+        case .optional: firm.values(\.other.lead, includingInitial: true)
+        }
+    }
+}
+
+extension Promises.WeakPathDeliveryTests {
+    @Test("P7 Another observer's blocked callback holds up no delivery of the path", arguments: WeakPath.allCases)
+    func blockedBeside(path: WeakPath) throws {
+        let ground = Ground(path)
+        let (entered, exit) = (Signal("the callback"), Signal("the callback's release"))
+        let hasBlocked = Flag()
+        let blocking = ground.lead.observe { (_: Change<Referent?>) in
+            guard !hasBlocked.isSet else { return }
+            hasBlocked.set()
+            entered.happen()
+            exit.hold()
+        }
+        let (told, serial) = (WeaklyTold(), WeaklyTold())
+        let tokens = [
+            ground.observe(.queue(DispatchQueue(label: "a room"))) { told.append($0) },
+            ground.observe(.serial()) { serial.append($0) },
+        ]
+        let (ada, grace) = (Referent("Ada"), Referent("Grace"))
+        let blocked = TestThread { ground.lead.value = ada }
+        try entered.wait()
+        for _ in 0..<100 {
+            ground.lead.value = grace
+            ground.lead.value = ada
+        }
+        try eventually("201 changes instead of \(told.count)") { told.count == 201 }
+        #expect(told.versions.map(\.version) == Array(1...201))
+        // The last of those that come before the blocked thread's turn is heard by others' threads.
+        #expect(serial.count == 201)
+        exit.happen()
+        try blocked.join()
+        #expect(told.count == 201 && serial.count == 201)
+        withExtendedLifetime((blocking, tokens)) {}
+    }
+
+    @Test("P11 No mailbox keeps a referent, and each death is told", arguments: WeakPath.allCases)
+    func retainsNothing(path: WeakPath) throws {
+        let ground = Ground(path)
+        let lives = Lives()
+        let queue = DispatchQueue(label: "a room")
+        let listener = Listener()
+        let (told, last, heard) = (WeaklyTold(), WeaklyTold(), WeaklyTold())
+        queue.suspend()
+        listener.suspend()
+        let tokens = [
+            ground.observe(options: [.initial, .old, .new], .queue(queue)) { told.append($0) },
+            ground.observe(.queue(queue, .latest)) { last.append($0) },
+            ground.observe(on: listener) { heard.append($0) },
+        ]
+        // Idle iterators.
+        let changes = ground.changes([.initial, .old, .new], .latest).makeAsyncIterator()
+        let values = ground.values().makeAsyncIterator()
+        for number in 0..<200 { ground.lead.value = Referent("\(number)", life: lives.make()) }
+        #expect(lives.alive == 0)
+        #expect(changes.deliveryCounts.sent == 401 && changes.deliveryCounts.pending == 1)
+        #expect(values.deliveryCounts.pending == 401)
+        let ada = Referent("Ada")
+        ground.lead.value = ada
+        queue.resume()
+        listener.resume()
+        try eventually("the last change") { told.count == 402 && last.count > 0 && heard.count > 0 }
+        #expect(told.lines[0...2] == ["initial - → nil @0", "valueChanged nil → nil @1", "valueChanged nil → nil @2"])
+        #expect(told.lines.last == "valueChanged nil → Ada @401")
+        #expect(last.lines == ["valueChanged nil → Ada @401"])
+        #expect(heard.lines.last == "valueChanged nil → Ada @401")
+        withExtendedLifetime((tokens, changes, values, ada)) {}
+    }
+
+    @Test("P2 P4 P12 What a sequence returns: the initial value, each change, the replacement of a step, the end")
+    func sequences() async {
+        let ada = Referent("Ada")
+        let told = WeaklyTold()
+        var firm: Firm? = Firm()
+        firm!.team.value.lead.value = ada
+        var changes = firm!.changes(\.team.lead, options: [.initial, .old, .new]).makeAsyncIterator()
+        var values = firm!.values(\.team.lead, includingInitial: true).makeAsyncIterator()
+        firm!.team.value.lead.value = nil
+        firm!.team.value = Team()
+        firm!.team.value.lead.value = ada
+        firm = nil
+        while let change = await changes.next() { told.append(change) }
+        #expect(
+            told.lines == [
+                "initial - → Ada @0", "valueChanged Ada → nil @1", "pathChanged(depth: 0) nil → nil @2",
+                "valueChanged nil → Ada @3", "sourceDeleted Ada → - @3",
+            ]
+        )
+        var names: [String] = []
+        while let value = await values.next() { names.append(value?.description ?? "nil") }
+        #expect(names == ["Ada", "nil", "nil", "Ada"])
+    }
+
+    @Test("P2 P8 A path leaves the weak property, and is ended", arguments: WeakPath.allCases)
+    func leaves(path: WeakPath) throws {
+        let ground = Ground(path)
+        let (ada, grace) = (Referent("Ada"), Referent("Grace"))
+        let told = WeaklyTold()
+        let token = ground.observe(options: [.initial, .prior, .old, .new], .serial()) { told.append($0) }
+        ground.lead.value = ada
+        var expected = ["initial - → nil @0", "prior nil → - @0", "valueChanged nil → Ada @1"]
+        if ground.leave() {
+            ground.lead.value = grace
+            expected.append("pathChanged(depth: 0) Ada → nil @2")
+        }
+        #expect(told.lines == expected)
+        #expect(waitsForTheEnd(of: token))
+        ground.lead.value = nil
+        #expect(told.lines == expected)
+    }
+}
