@@ -23,7 +23,7 @@ extension Observed {
     ///
     /// - Complexity: O(*n*).
     public func removeAllObservers(ownedBy owner: AnyObject) {
-        observers.existingCore?.removeAll { !$0.isWiring && $0.isBound(to: ObjectIdentifier(owner)) }
+        observers.existingCore?.removeAll(boundTo: owner) { !$0.isWiring }
     }
 }
 
@@ -33,22 +33,4 @@ extension WeakObserved {
 
     /// Ends every observation of this property that was registered with `owner`, as if each was cancelled. (P8)
     public func removeAllObservers(ownedBy owner: AnyObject) { storage.removeAllObservers(ownedBy: owner) }
-}
-
-/// Something observed, whatever its type: what can be found in an object by reflection.
-internal protocol AnyObserved: Sendable {
-    /// Ends every observation of it, and every path that begins with it.
-    func removeAllObserversAndPaths()
-}
-
-extension Observed: AnyObserved {
-    func removeAllObserversAndPaths() { observers.existingCore?.removeAll { !$0.isInsidePath } }
-}
-
-extension WeakObserved: AnyObserved {
-    func removeAllObserversAndPaths() { storage.removeAllObserversAndPaths() }
-}
-
-extension ObserverRegistry: AnyObserved {
-    func removeAllObserversAndPaths() { removeAll() }
 }
