@@ -28,9 +28,23 @@
 ///   else: once everything is initialised, and as a change.
 /// - The type of a variable is written, unless its value is a literal of a string, number or boolean, or a call of an initialiser that does not fail.
 /// - A property has the access of its variable's setter: whoever can observe it can change it. So `private(set)` keeps others from observing.
-@attached(member, names: named(Properties), named(observedProperties))
+@attached(
+    member,
+    names: named(Properties),
+    named(observedProperties),
+    named(removeAllObservers),
+    named(_InferredProperties),
+    named(_inferredProperties)
+)
 @attached(memberAttribute)
-@attached(extension, conformances: ConcurrentObservable)
+@attached(
+    extension,
+    conformances: ConcurrentObservable,
+    ObserverRemoving,
+    Sendable,
+    names: named(observedProperties),
+    named(removeAllObservers)
+)
 public macro ConcurrentObservable() =
     #externalMacro(module: "ConcurrentObserveMacrosPlugin", type: "ConcurrentObservableMacro")
 #endif
