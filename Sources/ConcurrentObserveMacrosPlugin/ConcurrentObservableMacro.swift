@@ -27,24 +27,35 @@ extension ConcurrentObservableMacro: MemberMacro {
             return []
         case .read(let model):
             model.problems(in: context).forEach(context.diagnose)
-            return inferred(model) + properties(model) + removal(model)
+            return dynamic(model, context) + properties(model) + removal(model)
         }
     }
 
-    /// The type and the storage of those whose types the compiler infers, if there are any.
-    private static func inferred(_ model: ModelClass) -> [DeclSyntax] {
-        guard model.hasInferred else { return [] }
+    /// The type and the storage of those that are found as dynamic members, if there are any.
+    ///
+    /// The compiler reports what it does not like about them, as a type that is not Sendable, at the lines of the variables.
+    private static func dynamic(_ model: ModelClass, _ context: some MacroExpansionContext) -> [DeclSyntax] {
+        guard model.hasDynamic else { return [] }
         let properties = model.lines { variable in
-            variable.isInferred ? "\(variable.access)let \(variable.name) = \(variable.construction)" : nil
+            guard variable.isDynamic else { return nil }
+            let property = "\(variable.access)let \(variable.name) = \(variable.construction)"
+            guard
+                let place = context.location(
+                    of: variable.binding,
+                    at: .afterLeadingTrivia,
+                    filePathMode: .filePath
+                )
+            else { return property }
+            return "#sourceLocation(file: \(place.file), line: \(place.line))\n\(property)\n#sourceLocation()"
         }
         return [
             """
-            /// The observed properties whose types the compiler infers.
-            \(raw: model.access)struct \(raw: ObservedVariable.inferredType): Sendable {
+            /// The observed properties that are found as dynamic members.
+            \(raw: model.access)struct \(raw: ObservedVariable.dynamicType): Sendable {
                 \(raw: properties.joined(separator: "\n    "))
             }
             """,
-            "private let \(raw: ObservedVariable.inferredStorage) = \(raw: ObservedVariable.inferredType)()",
+            "private let \(raw: ObservedVariable.dynamicStorage) = \(raw: ObservedVariable.dynamicType)()",
         ]
     }
 
@@ -52,22 +63,20 @@ extension ConcurrentObservableMacro: MemberMacro {
         var lines =
             ["fileprivate let _object: \(model.name)"]
             + model.lines { variable in
-                guard let type = variable.storageType, !variable.isHidden else { return nil }
+                guard let type = variable.storageType, !variable.isHidden, !variable.isDynamic else { return nil }
                 return "\(variable.access)var \(variable.name): \(type) { _object.\(variable.storage) }"
             }
-        if model.hasInferred {
-            let member =
-                "any KeyPath<\(ObservedVariable.inferredType), ConcurrentObserve.Observed<ObservedValue>> & Sendable"
-            lines += [
-                "\(model.access)subscript<ObservedValue: Sendable>(dynamicMember member: \(member)) -> ConcurrentObserve.Observed<ObservedValue> {",
-                "    _object.\(ObservedVariable.inferredStorage)[keyPath: member]",
-                "}",
-            ]
+        if model.has(where: { $0.isDynamic && !$0.isWeak }) {
+            lines += dynamicMember(of: "ConcurrentObserve.Observed", "Sendable", access: model.access)
+        }
+        if model.has(where: { $0.isDynamic && $0.isWeak }) {
+            let bound = "ConcurrentObserve.WeaklyObservable"
+            lines += dynamicMember(of: "ConcurrentObserve.WeakObserved", bound, access: model.access)
         }
         return [
             """
             /// The observed properties, as key paths find them.
-            \(raw: model.hasInferred ? "@dynamicMemberLookup\n" : "")\(raw: model.access)struct Properties: Sendable {
+            \(raw: model.hasDynamic ? "@dynamicMemberLookup\n" : "")\(raw: model.access)struct Properties: Sendable {
                 \(raw: lines.joined(separator: "\n    "))
             }
             """,
@@ -77,6 +86,17 @@ extension ConcurrentObservableMacro: MemberMacro {
                 Properties(_object: self)
             }
             """,
+        ]
+    }
+
+    /// What finds the dynamic members of one kind.
+    private static func dynamicMember(of kind: String, _ bound: String, access: String) -> [String] {
+        let property = "\(kind)<ObservedValue>"
+        let member = "any KeyPath<\(ObservedVariable.dynamicType), \(property)> & Sendable"
+        return [
+            "\(access)subscript <ObservedValue: \(bound)>(dynamicMember member: \(member)) -> \(property) {",
+            "    _object.\(ObservedVariable.dynamicStorage)[keyPath: member]",
+            "}",
         ]
     }
 
@@ -96,8 +116,13 @@ extension ConcurrentObservableMacro: MemberMacro {
 }
 
 extension ModelClass {
-    /// Whether the compiler infers the type of one of the observed properties.
-    fileprivate var hasInferred: Bool { lines { $0.isInferred ? "" : nil }.contains("") }
+    /// Whether one of the observed properties is found as a dynamic member.
+    fileprivate var hasDynamic: Bool { has { $0.isDynamic } }
+
+    /// Whether there is such an observed variable, under whatever condition.
+    fileprivate func has(where isSuch: (ObservedVariable) -> Bool) -> Bool {
+        lines { isSuch($0) ? "" : nil }.contains("")
+    }
 
     /// What `line` makes of the observed variables, under the conditions that these are under.
     fileprivate func lines(_ line: (ObservedVariable) -> String?) -> [String] { lines(of: members, line) }

@@ -16,8 +16,8 @@ extension ConcurrentObservedMacro: PeerMacro {
         providingPeersOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
     ) throws -> [DeclSyntax] {
-        // Those whose types the compiler infers have their storage in a type of their own.
-        guard let variable = variable(declaration, node), !variable.isInferred else { return [] }
+        // The others have their storage in a type of their own.
+        guard let variable = variable(declaration, node), !variable.isDynamic else { return [] }
         if variable.initialValue != nil {
             return ["private let \(raw: variable.storage) = \(raw: variable.construction)"]
         }

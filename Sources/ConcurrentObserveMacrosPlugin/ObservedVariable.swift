@@ -19,8 +19,13 @@ struct ObservedVariable {
     /// Whether its type is the class's alone, so that no key path can lead to it.
     let isHidden: Bool
 
-    /// Whether the property stands among those whose types the compiler infers.
-    var isInferred: Bool { storageType == nil && !isHidden }
+    let isWeak: Bool
+    /// Where it is declared.
+    let binding: PatternBindingSyntax
+
+    /// Whether the property stands in a type of its own, which is the only place that has its type: those whose types the
+    /// compiler infers, and weak ones, since it complains of an unsuitable type wherever that is written.
+    var isDynamic: Bool { !isHidden && (storageType == nil || isWeak) }
 
     /// Makes the property.
     var construction: String { "\(storageType ?? "ConcurrentObserve.Observed")(\(initialValue!))" }
@@ -69,19 +74,21 @@ struct ObservedVariable {
         return .observed(
             ObservedVariable(
                 name: name.text,
-                storage: type == nil && !isHidden ? "\(inferredStorage).\(name.text)" : storageName,
+                storage: !isHidden && (type == nil || isWeak) ? "\(dynamicStorage).\(name.text)" : storageName,
                 storageType: type?.observedType(isWeak: isWeak),
                 initialValue: binding.initializer?.value.asArgument
                     ?? (type?.unwrappedOptional.isOptional == true ? "nil" : nil),
                 access: declaration.modifiers.accessToChange,
-                isHidden: isHidden
+                isHidden: isHidden,
+                isWeak: isWeak,
+                binding: binding
             )
         )
     }
 
-    /// What the class calls the properties whose types the compiler infers, and their type.
-    static let inferredStorage = "_inferredProperties"
-    static let inferredType = "_InferredProperties"
+    /// What the class calls the properties that are found as dynamic members, and their type.
+    static let dynamicStorage = "_dynamicProperties"
+    static let dynamicType = "_DynamicProperties"
 
     private static func noType(_ name: TokenSyntax, _ binding: PatternBindingSyntax) -> Diagnostic {
         Diagnostic(

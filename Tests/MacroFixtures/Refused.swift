@@ -34,6 +34,16 @@ final class Members {
     init() {}
 }
 
+final class Plain: Sendable {}
+
+class Loose {}
+
+@ConcurrentObservable
+final class Referring {
+    var name = "a"
+    weak var plain: Plain?  // error: type 'Plain' does not conform to protocol 'WeaklyObservable'
+}
+
 @ConcurrentObservable
 final class Coded: Codable {  // error: cannot be written by the compiler for observed variables
     var name = "a"

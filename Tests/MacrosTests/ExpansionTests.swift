@@ -55,16 +55,24 @@ struct ExpansionTests {
                 private let _spare = ConcurrentObserve.Observed<Engine?>(nil)
                 weak var driver: Driver? {
                     get {
-                        _driver.value
+                        _dynamicProperties.driver.value
                     }
                     set {
-                        _driver.value = newValue
+                        _dynamicProperties.driver.value = newValue
                     }
                 }
 
-                private let _driver = ConcurrentObserve.WeakObserved<Driver>(nil)
+                /// The observed properties that are found as dynamic members.
+                struct _DynamicProperties: Sendable {
+                    #sourceLocation(file: "test.swift", line: 6)
+                    let driver = ConcurrentObserve.WeakObserved<Driver>(nil)
+                    #sourceLocation()
+                }
+
+                private let _dynamicProperties = _DynamicProperties()
 
                 /// The observed properties, as key paths find them.
+                @dynamicMemberLookup
                 struct Properties: Sendable {
                     fileprivate let _object: Car
                     var name: ConcurrentObserve.Observed<String> {
@@ -76,8 +84,8 @@ struct ExpansionTests {
                     var spare: ConcurrentObserve.Observed<Engine?> {
                         _object._spare
                     }
-                    var driver: ConcurrentObserve.WeakObserved<Driver> {
-                        _object._driver
+                    subscript <ObservedValue: ConcurrentObserve.WeaklyObservable>(dynamicMember member: any KeyPath<_DynamicProperties, ConcurrentObserve.WeakObserved<ObservedValue>> & Sendable) -> ConcurrentObserve.WeakObserved<ObservedValue> {
+                        _object._dynamicProperties[keyPath: member]
                     }
                 }
 
@@ -91,7 +99,7 @@ struct ExpansionTests {
                     _name.cancelAllObservations()
                     _mileage.cancelAllObservations()
                     _spare.cancelAllObservations()
-                    _driver.cancelAllObservations()
+                    _dynamicProperties.driver.cancelAllObservations()
                 }
             }
 
@@ -286,10 +294,10 @@ struct ExpansionTests {
                 }
                 public var state {
                     get {
-                        _inferredProperties.state.value
+                        _dynamicProperties.state.value
                     }
                     set {
-                        _inferredProperties.state.value = newValue
+                        _dynamicProperties.state.value = newValue
                     }
                 }
                 private var mode {
@@ -304,16 +312,19 @@ struct ExpansionTests {
                 private let _mode = ConcurrentObserve.Observed(Mode.slow)
                 var text {
                     get {
-                        _inferredProperties.text.value
+                        _dynamicProperties.text.value
                     }
                     set {
-                        _inferredProperties.text.value = newValue
+                        _dynamicProperties.text.value = newValue
                     }
                 }
 
-                /// The observed properties whose types the compiler infers.
-                public struct _InferredProperties: Sendable {
+                /// The observed properties that are found as dynamic members.
+                public struct _DynamicProperties: Sendable {
+                    #sourceLocation(file: "test.swift", line: 6)
                     public let state = ConcurrentObserve.Observed(State.idle)
+                    #sourceLocation()
+                    #sourceLocation(file: "test.swift", line: 8)
                     let text = ConcurrentObserve.Observed({
                             if isBig {
                                 "a"
@@ -321,16 +332,17 @@ struct ExpansionTests {
                                 "b"
                             }
                         }())
+                    #sourceLocation()
                 }
 
-                private let _inferredProperties = _InferredProperties()
+                private let _dynamicProperties = _DynamicProperties()
 
                 /// The observed properties, as key paths find them.
                 @dynamicMemberLookup
                 public struct Properties: Sendable {
                     fileprivate let _object: Car
-                    public subscript <ObservedValue: Sendable>(dynamicMember member: any KeyPath<_InferredProperties, ConcurrentObserve.Observed<ObservedValue>> & Sendable) -> ConcurrentObserve.Observed<ObservedValue> {
-                        _object._inferredProperties[keyPath: member]
+                    public subscript <ObservedValue: Sendable>(dynamicMember member: any KeyPath<_DynamicProperties, ConcurrentObserve.Observed<ObservedValue>> & Sendable) -> ConcurrentObserve.Observed<ObservedValue> {
+                        _object._dynamicProperties[keyPath: member]
                     }
                 }
 
@@ -341,9 +353,9 @@ struct ExpansionTests {
 
                 /// Ends every observation of this object, as if each was cancelled.
                 public func removeAllObservers() {
-                    _inferredProperties.state.cancelAllObservations()
+                    _dynamicProperties.state.cancelAllObservations()
                     _mode.cancelAllObservations()
-                    _inferredProperties.text.cancelAllObservations()
+                    _dynamicProperties.text.cancelAllObservations()
                 }
             }
 

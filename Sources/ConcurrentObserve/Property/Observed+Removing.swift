@@ -34,3 +34,19 @@ extension WeakObserved {
     /// Ends every observation of this property that was registered with `owner`, as if each was cancelled. (P8)
     public func removeAllObservers(ownedBy owner: AnyObject) { storage.removeAllObservers(ownedBy: owner) }
 }
+
+// MARK: - With the paths that begin here
+
+extension Observed: ObservationSource {
+    /// Ends every observation of this property, and every path that begins with it, as if each was cancelled. (P8)
+    ///
+    /// - Complexity: O(*n*).
+    public func cancelAllObservations() { observers.existingCore?.removeAll { !$0.isInsidePath } }
+}
+
+extension WeakObserved: ObservationSource {
+    /// Ends every observation of this property, and every path that begins with it, as if each was cancelled. (P8)
+    ///
+    /// - Complexity: O(*n*).
+    public func cancelAllObservations() { storage.cancelAllObservations() }
+}

@@ -23,20 +23,6 @@ extension ObserverRegistry: ObservationSource {
     public func cancelAllObservations() { removeAll() }
 }
 
-extension Observed: ObservationSource {
-    /// Ends every observation of this property, and every path that begins with it, as if each was cancelled. (P8)
-    ///
-    /// - Complexity: O(*n*).
-    public func cancelAllObservations() { observers.existingCore?.removeAll { !$0.isInsidePath } }
-}
-
-extension WeakObserved: ObservationSource {
-    /// Ends every observation of this property, and every path that begins with it, as if each was cancelled. (P8)
-    ///
-    /// - Complexity: O(*n*).
-    public func cancelAllObservations() { storage.cancelAllObservations() }
-}
-
 // MARK: - Several
 
 extension Array: ObservationSource where Element: ObservationSource {
