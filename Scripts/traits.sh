@@ -53,6 +53,9 @@ check() {
         cat "$work/build.log" >&2
         fail "$configuration: does not build"
     fi
+    case " $* " in
+    *" Macros "*) Scripts/check-macro.sh "$(swift build --scratch-path "$folder" "${traits[@]}" --show-bin-path)" ;;
+    esac
     if grep -E "^$PWD/(Sources|Tests)/.*: warning:" "$work/build.log" | sort -u >&2; then
         fail "$configuration: the warnings above are errors"
     fi

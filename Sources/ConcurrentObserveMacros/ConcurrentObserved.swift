@@ -6,4 +6,10 @@
 @attached(peer, names: prefixed(_))
 public macro ConcurrentObserved() =
     #externalMacro(module: "ConcurrentObserveMacrosPlugin", type: "ConcurrentObservedMacro")
+
+/// Gives one variable whose type is the class's alone observed storage. `@ConcurrentObservable` attaches it; it is not written by hand.
+@attached(accessor, names: named(init), named(get), named(set))
+@attached(peer, names: prefixed(_))
+public macro ConcurrentObserved(isHidden: Bool) =
+    #externalMacro(module: "ConcurrentObserveMacrosPlugin", type: "ConcurrentObservedMacro")
 #endif

@@ -2,6 +2,7 @@
 
 #if Macros
 import SwiftDiagnostics
+import SwiftIfConfig
 import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
@@ -11,7 +12,7 @@ import SwiftSyntaxMacros
 /// Every complaint is made by the member role, once; the other roles leave out what it has complained of.
 struct ConcurrentObservableMacro {}
 
-// MARK: - The observed properties, for key paths
+// MARK: - The observed properties, for key paths and for removal
 
 extension ConcurrentObservableMacro: MemberMacro {
     static func expansion(
@@ -20,60 +21,126 @@ extension ConcurrentObservableMacro: MemberMacro {
         conformingTo protocols: [TypeSyntax],
         in context: some MacroExpansionContext
     ) throws -> [DeclSyntax] {
-        let model: ModelClass
         switch ModelClass.read(declaration, attribute: node) {
         case .refused(let diagnostic):
             context.diagnose(diagnostic)
             return []
-        case .read(let read): model = read
+        case .read(let model):
+            model.problems(in: context).forEach(context.diagnose)
+            return dynamic(model, context) + properties(model) + removal(model)
         }
-        let access = model.access
-        let properties =
+    }
+
+    /// The type and the storage of those that are found as dynamic members, if there are any.
+    ///
+    /// The compiler reports what it does not like about them, as a type that is not Sendable, at the lines of the variables.
+    private static func dynamic(_ model: ModelClass, _ context: some MacroExpansionContext) -> [DeclSyntax] {
+        guard model.hasDynamic else { return [] }
+        let properties = model.lines { variable in
+            guard variable.isDynamic else { return nil }
+            let property = "\(variable.access)let \(variable.name) = \(variable.construction)"
+            guard
+                let place = context.location(
+                    of: variable.binding,
+                    at: .afterLeadingTrivia,
+                    filePathMode: .filePath
+                )
+            else { return property }
+            return "#sourceLocation(file: \(place.file), line: \(place.line))\n\(property)\n#sourceLocation()"
+        }
+        return [
+            """
+            /// The observed properties that are found as dynamic members.
+            \(raw: model.access)struct \(raw: ObservedVariable.dynamicType): Sendable {
+                \(raw: properties.joined(separator: "\n    "))
+            }
+            """,
+            "private let \(raw: ObservedVariable.dynamicStorage) = \(raw: ObservedVariable.dynamicType)()",
+        ]
+    }
+
+    private static func properties(_ model: ModelClass) -> [DeclSyntax] {
+        var lines =
             ["fileprivate let _object: \(model.name)"]
-            + properties(of: declaration.memberBlock.members, diagnose: context.diagnose)
+            + model.lines { variable in
+                guard let type = variable.storageType, !variable.isHidden, !variable.isDynamic else { return nil }
+                return "\(variable.access)var \(variable.name): \(type) { _object.\(variable.storage) }"
+            }
+        if model.has(where: { $0.isDynamic && !$0.isWeak }) {
+            lines += dynamicMember(of: "ConcurrentObserve.Observed", "Sendable", access: model.access)
+        }
+        if model.has(where: { $0.isDynamic && $0.isWeak }) {
+            let bound = "ConcurrentObserve.WeaklyObservable"
+            lines += dynamicMember(of: "ConcurrentObserve.WeakObserved", bound, access: model.access)
+        }
         return [
             """
             /// The observed properties, as key paths find them.
-            \(raw: access)struct Properties: Sendable {
-                \(raw: properties.joined(separator: "\n    "))
+            \(raw: model.hasDynamic ? "@dynamicMemberLookup\n" : "")\(raw: model.access)struct Properties: Sendable {
+                \(raw: lines.joined(separator: "\n    "))
             }
             """,
             """
             /// The observed properties: to observe, modify, bind.
-            \(raw: access)var observedProperties: Properties {
+            \(raw: model.access)var observedProperties: Properties {
                 Properties(_object: self)
             }
             """,
         ]
     }
+
+    /// What finds the dynamic members of one kind.
+    private static func dynamicMember(of kind: String, _ bound: String, access: String) -> [String] {
+        let property = "\(kind)<ObservedValue>"
+        let member = "any KeyPath<\(ObservedVariable.dynamicType), \(property)> & Sendable"
+        return [
+            "\(access)subscript <ObservedValue: \(bound)>(dynamicMember member: \(member)) -> \(property) {",
+            "    _object.\(ObservedVariable.dynamicStorage)[keyPath: member]",
+            "}",
+        ]
+    }
+
+    /// The method that ends all observations, unless the class has its own.
+    private static func removal(_ model: ModelClass) -> [DeclSyntax] {
+        guard !model.removesObservers else { return [] }
+        let lines = model.lines { variable in "\(variable.storage).cancelAllObservations()" }
+        return [
+            """
+            /// Ends every observation of this object, as if each was cancelled.
+            \(raw: model.access)func removeAllObservers() {
+                \(raw: lines.joined(separator: "\n    "))
+            }
+            """
+        ]
+    }
 }
 
-extension ConcurrentObservableMacro {
-    /// The lines that declare the properties of `members`, under the conditions that these are under.
-    private static func properties(
-        of members: MemberBlockItemListSyntax,
-        diagnose: (Diagnostic) -> Void
-    ) -> [String] {
+extension ModelClass {
+    /// Whether one of the observed properties is found as a dynamic member.
+    fileprivate var hasDynamic: Bool { has { $0.isDynamic } }
+
+    /// Whether there is such an observed variable, under whatever condition.
+    fileprivate func has(where isSuch: (ObservedVariable) -> Bool) -> Bool {
+        lines { isSuch($0) ? "" : nil }.contains("")
+    }
+
+    /// What `line` makes of the observed variables, under the conditions that these are under.
+    fileprivate func lines(_ line: (ObservedVariable) -> String?) -> [String] { lines(of: members, line) }
+
+    private func lines(of members: MemberBlockItemListSyntax, _ line: (ObservedVariable) -> String?) -> [String] {
         members.flatMap { member -> [String] in
             if let conditional = member.decl.as(IfConfigDeclSyntax.self) {
                 let clauses = conditional.clauses.flatMap { clause -> [String] in
                     guard case .decls(let members) = clause.elements else { return [] }
                     let condition = clause.condition.map { " \($0.trimmedDescription)" } ?? ""
-                    return ["\(clause.poundKeyword.text)\(condition)"] + properties(of: members, diagnose: diagnose)
+                    return ["\(clause.poundKeyword.text)\(condition)"] + lines(of: members, line)
                 }
                 return clauses + ["#endif"]
             }
-            guard let declaration = member.decl.as(VariableDeclSyntax.self) else { return [] }
-            switch ObservedVariable.read(declaration) {
-            case .plain: return []
-            case .refused(let diagnostics):
-                diagnostics.forEach(diagnose)
-                return []
-            case .observed(let variable):
-                return [
-                    "\(variable.access)var \(variable.name): \(variable.storageType) { _object.\(variable.storageName) }"
-                ]
-            }
+            guard let declaration = member.decl.as(VariableDeclSyntax.self),
+                case .observed(let variable) = ObservedVariable.read(declaration, privateTypes: privateTypes)
+            else { return [] }
+            return line(variable).map { [$0] } ?? []
         }
     }
 }
@@ -87,12 +154,13 @@ extension ConcurrentObservableMacro: MemberAttributeMacro {
         providingAttributesFor member: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
     ) throws -> [AttributeSyntax] {
-        guard case .read = ModelClass.read(declaration, attribute: node),
-            let variable = member.as(VariableDeclSyntax.self),
-            case .observed = ObservedVariable.read(variable),
-            !variable.attributes.has("ConcurrentObserved")
+        guard case .read(let model) = ModelClass.read(declaration, attribute: node),
+            let declaration = member.as(VariableDeclSyntax.self),
+            case .observed(let variable) = ObservedVariable.read(declaration, privateTypes: model.privateTypes),
+            !declaration.attributes.has("ConcurrentObserved")
         else { return [] }
-        return ["@ConcurrentObserved"]
+        return variable.isHidden
+            ? ["@ConcurrentObserved(\(raw: ConcurrentObservedMacro.hidden))"] : ["@ConcurrentObserved"]
     }
 }
 
@@ -106,9 +174,75 @@ extension ConcurrentObservableMacro: ExtensionMacro {
         conformingTo protocols: [TypeSyntax],
         in context: some MacroExpansionContext
     ) throws -> [ExtensionDeclSyntax] {
-        // No protocol: the class states its conformance itself.
-        guard !protocols.isEmpty, case .read = ModelClass.read(declaration, attribute: node) else { return [] }
-        return [try ExtensionDeclSyntax("extension \(type.trimmed): ConcurrentObserve.ConcurrentObservable {}")]
+        // Those that the class does not state itself.
+        guard !protocols.isEmpty, let model = declaration.as(ClassDeclSyntax.self) else { return [] }
+        func list(isChecked: Bool) -> String {
+            protocols.map { type -> String in
+                let name = type.trimmedDescription.split(separator: ".").last!
+                return name == "Sendable" ? (isChecked ? "" : "@unchecked ") + "Sendable" : "ConcurrentObserve.\(name)"
+            }
+            .joined(separator: ", ")
+        }
+        switch ModelClass.read(declaration, attribute: node) {
+        case .read(let model):
+            // A complaint stands alone: the compiler would find fault with the variable, too, which is left as it is.
+            let isChecked = model.problems(in: context).isEmpty
+            return [try ExtensionDeclSyntax("extension \(type.trimmed): \(raw: list(isChecked: isChecked)) {}")]
+        case .refused:
+            return [try unusable(model, type.trimmedDescription, list(isChecked: false))]
+        }
+    }
+
+    /// The conformance of a class that is refused: it cannot be used, since nothing compiles.
+    ///
+    /// Without it a subclass makes the compiler crash (Swift 6.3.1): it looks for the conformance that the macro is declared
+    /// to add.
+    private static func unusable(
+        _ model: ClassDeclSyntax,
+        _ type: String,
+        _ conformances: String
+    ) throws -> ExtensionDeclSyntax {
+        let access = ModelClass.access(of: model.modifiers)
+        let properties = ModelClass.nestedProperties(of: model) == nil ? "Never" : "Properties"
+        return try ExtensionDeclSyntax(
+            """
+            extension \(raw: type): \(raw: conformances) {
+                \(raw: access)nonisolated var observedProperties: \(raw: properties) {
+                    fatalError()
+                }
+                \(raw: access)nonisolated func removeAllObservers() {
+                }
+            }
+            """
+        )
+    }
+}
+
+extension ModelClass {
+    /// What cannot be done with the members that are compiled.
+    ///
+    /// Where a compiler does not tell the macro which those are, members under a condition are left to the compiler.
+    fileprivate func problems(in context: some MacroExpansionContext) -> [Diagnostic] {
+        let compiled = members.compiled(for: context.buildConfiguration)
+        return compiled.flatMap { member -> [Diagnostic] in
+            guard let variable = member.decl.as(VariableDeclSyntax.self),
+                case .refused(let problems) = ObservedVariable.read(variable)
+            else { return [] }
+            return problems
+        } + EarlySettings(compiled).problems(in: compiled)
+    }
+}
+
+extension MemberBlockItemListSyntax {
+    /// The members, those of the clauses that are compiled among them.
+    fileprivate func compiled(for configuration: (any BuildConfiguration)?) -> [MemberBlockItemSyntax] {
+        flatMap { member -> [MemberBlockItemSyntax] in
+            guard let conditional = member.decl.as(IfConfigDeclSyntax.self) else { return [member] }
+            guard let configuration,
+                case .decls(let members) = conditional.activeClause(in: configuration).clause?.elements
+            else { return [] }
+            return members.compiled(for: configuration)
+        }
     }
 }
 #endif

@@ -5,7 +5,10 @@ import SwiftSyntax
 import SwiftSyntaxMacros
 
 /// `@ConcurrentObserved`: the storage and the accessors of one variable. `@ConcurrentObservable` attaches it.
-struct ConcurrentObservedMacro {}
+struct ConcurrentObservedMacro {
+    /// The argument that says that the variable's type is the class's alone.
+    static let hidden = "isHidden: true"
+}
 
 extension ConcurrentObservedMacro: PeerMacro {
     static func expansion(
@@ -13,11 +16,12 @@ extension ConcurrentObservedMacro: PeerMacro {
         providingPeersOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
     ) throws -> [DeclSyntax] {
-        guard let variable = variable(declaration) else { return [] }
-        if let value = variable.initialValue {
-            return ["private let \(raw: variable.storageName) = \(raw: variable.storageType)(\(value))"]
+        // The others have their storage in a type of their own.
+        guard let variable = variable(declaration, node), !variable.isDynamic else { return [] }
+        if variable.initialValue != nil {
+            return ["private let \(raw: variable.storage) = \(raw: variable.construction)"]
         }
-        return ["private let \(raw: variable.storageName): \(raw: variable.storageType)"]
+        return ["private let \(raw: variable.storage): \(raw: variable.storageType!)"]
     }
 }
 
@@ -27,8 +31,8 @@ extension ConcurrentObservedMacro: AccessorMacro {
         providingAccessorsOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
     ) throws -> [AccessorDeclSyntax] {
-        guard let variable = variable(declaration) else { return [] }
-        let storage = variable.storageName
+        guard let variable = variable(declaration, node) else { return [] }
+        let storage = variable.storage
         // What has no initial value gets it in the initialisers of the class.
         let initialiser: [AccessorDeclSyntax] =
             variable.initialValue != nil
@@ -37,7 +41,7 @@ extension ConcurrentObservedMacro: AccessorMacro {
                 """
                 @storageRestrictions(initializes: \(raw: storage))
                 init(initialValue) {
-                    \(raw: storage) = \(raw: variable.storageType)(initialValue)
+                    \(raw: storage) = \(raw: variable.storageType!)(initialValue)
                 }
                 """
             ]
@@ -58,9 +62,13 @@ extension ConcurrentObservedMacro: AccessorMacro {
 
 extension ConcurrentObservedMacro {
     /// The variable, if it is one that can be observed: what cannot is the class's macro's to complain of.
-    private static func variable(_ declaration: some DeclSyntaxProtocol) -> ObservedVariable? {
+    private static func variable(
+        _ declaration: some DeclSyntaxProtocol,
+        _ attribute: AttributeSyntax
+    ) -> ObservedVariable? {
+        let isHidden = attribute.arguments?.trimmedDescription == hidden
         guard let declaration = declaration.as(VariableDeclSyntax.self),
-            case .observed(let variable) = ObservedVariable.read(declaration)
+            case .observed(let variable) = ObservedVariable.read(declaration, isHidden: isHidden)
         else { return nil }
         return variable
     }

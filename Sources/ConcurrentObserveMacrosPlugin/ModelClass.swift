@@ -9,6 +9,11 @@ struct ModelClass {
     let name: String
     /// The access of what is added to it, with a space behind; empty for that of the class itself.
     let access: String
+    /// The names of the types that it has for itself.
+    let privateTypes: Set<String>
+    /// Whether it has a `removeAllObservers()` of its own.
+    let removesObservers: Bool
+    let members: MemberBlockItemListSyntax
 
     enum Reading {
         case read(ModelClass)
@@ -39,7 +44,26 @@ struct ModelClass {
         guard model.modifiers.contains(where: { $0.name.tokenKind == .keyword(.final) }) else {
             return .refused(notFinal(model))
         }
-        return .read(ModelClass(name: model.name.text, access: access(of: model.modifiers)))
+        let members = model.memberBlock.members
+        if let nested = nestedProperties(of: model) {
+            return .refused(
+                Diagnostic(
+                    at: nested,
+                    "nested-properties",
+                    "'@ConcurrentObservable' calls the type of the observed properties 'Properties'; give this type another name"
+                )
+            )
+        }
+        if let codable = Codability.problem(of: model) { return .refused(codable) }
+        return .read(
+            ModelClass(
+                name: model.name.text,
+                access: access(of: model.modifiers),
+                privateTypes: Set(members.compactMap(\.nestedType).filter(\.isPrivate).map(\.name.text)),
+                removesObservers: members.contains { $0.decl.as(FunctionDeclSyntax.self)?.removesObservers == true },
+                members: members
+            )
+        )
     }
 
     private static func notAClass(_ declaration: some DeclGroupSyntax, _ attribute: AttributeSyntax) -> Diagnostic {
@@ -92,15 +116,38 @@ struct ModelClass {
         model.attributes.lazy.compactMap { $0.as(AttributeSyntax.self) }.first { $0.simpleName == "MainActor" }
     }
 
-    private static func access(of modifiers: DeclModifierListSyntax) -> String {
+    /// The name of a type that takes the name of the macro's.
+    static func nestedProperties(of model: ClassDeclSyntax) -> TokenSyntax? {
+        model.memberBlock.members.lazy.compactMap(\.nestedType).first { $0.name.text == "Properties" }?.name
+    }
+
+    static func access(of modifiers: DeclModifierListSyntax) -> String {
         for modifier in modifiers {
             switch modifier.name.tokenKind {
-            case .keyword(.public): return "public "
+            // What is added to an open class is not open itself.
+            case .keyword(.public), .keyword(.open): return "public "
             case .keyword(.package): return "package "
             default: break
             }
         }
         return ""
+    }
+}
+
+extension MemberBlockItemSyntax {
+    /// The type that the member declares.
+    fileprivate var nestedType: (name: TokenSyntax, isPrivate: Bool)? {
+        guard let type = decl.asProtocol((any NamedDeclSyntax).self),
+            decl.is(TypeAliasDeclSyntax.self) || decl.isProtocol((any DeclGroupSyntax).self)
+        else { return nil }
+        let modifiers = decl.asProtocol((any WithModifiersSyntax).self)?.modifiers ?? []
+        return (type.name, modifiers.contains { $0.name.tokenKind == .keyword(.private) })
+    }
+}
+
+extension FunctionDeclSyntax {
+    fileprivate var removesObservers: Bool {
+        name.text == "removeAllObservers" && signature.parameterClause.parameters.isEmpty
     }
 }
 #endif

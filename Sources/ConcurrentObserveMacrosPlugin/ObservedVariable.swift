@@ -8,67 +8,117 @@ import SwiftSyntax
 struct ObservedVariable {
     /// The name as written, backticks included.
     let name: String
-    let storageName: String
-    /// The type of the storage: `Observed<…>`, or `WeakObserved<…>` for a weak variable.
-    let storageType: String
-    let initialValue: ExprSyntax?
+    /// What has the property: a member of the object.
+    let storage: String
+    /// The type of the storage: `Observed<…>`, or `WeakObserved<…>` for a weak variable; nil if the compiler infers it.
+    let storageType: String?
+    /// What the property begins with, as an argument.
+    let initialValue: String?
     /// Who may have the property itself, and with it change the value; with a space behind, or empty for the class's own.
     let access: String
+    /// Whether its type is the class's alone, so that no key path can lead to it.
+    let isHidden: Bool
+
+    let isWeak: Bool
+    /// Where it is declared.
+    let binding: PatternBindingSyntax
+
+    /// Whether the property stands in a type of its own, which is the only place that has its type: those whose types the
+    /// compiler infers, and weak ones, since it complains of an unsuitable type wherever that is written.
+    var isDynamic: Bool { !isHidden && (storageType == nil || isWeak) }
+
+    /// Makes the property.
+    var construction: String { "\(storageType ?? "ConcurrentObserve.Observed")(\(initialValue!))" }
 
     enum Reading {
         case observed(ObservedVariable)
-        /// A constant, a computed variable, or one that is left out.
+        /// A constant, a computed or static variable, or one that is left out.
         case plain
         case refused([Diagnostic])
     }
 
     /// Reads one declaration of a member.
-    static func read(_ declaration: VariableDeclSyntax) -> Reading {
+    ///
+    /// - Parameters:
+    ///   - privateTypes: The names of the types that the class has for itself.
+    ///   - isHidden: Whether it is known that the variable's type is one of them.
+    static func read(
+        _ declaration: VariableDeclSyntax,
+        privateTypes: Set<String> = [],
+        isHidden: Bool = false
+    ) -> Reading {
         guard declaration.bindingSpecifier.tokenKind == .keyword(.var),
             !declaration.attributes.has("ConcurrentObservationIgnored"),
-            !declaration.isComputed
+            !declaration.isStatic, !declaration.isComputed
         else { return .plain }
         let problems = declaration.problems
         guard problems.isEmpty else { return .refused(problems) }
         let binding = declaration.bindings.first!
         let name = binding.pattern.cast(IdentifierPatternSyntax.self).identifier
-        guard let type = binding.valueType else {
-            return .refused([
-                Diagnostic(
-                    at: binding.pattern,
-                    "no-type",
-                    "'\(name.text)' needs its type written: a macro sees the text of its value alone",
-                    remedy: "write the type",
-                    changes: [
-                        .replace(
-                            oldNode: Syntax(name),
-                            newNode: Syntax(
-                                TokenSyntax.identifier(name.text + ": <#Type#>", trailingTrivia: name.trailingTrivia)
-                            )
-                        )
-                    ]
-                )
-            ])
+        let isWeak = declaration.modifiers.contains { $0.name.tokenKind == .keyword(.weak) }
+        let type: TypeSyntax?
+        switch binding.valueType {
+        case .told(let told): type = told
+        case .inferred where !isWeak: type = nil
+        default: return .refused([noType(name, binding)])
         }
-        if let written = binding.typeAnnotation?.type, let problem = SendableText.problem(in: written, of: name.text) {
+        if let written = binding.typeAnnotation?.type,
+            let problem = (isWeak ? WeakText.problem(in: written, of: name.text) : nil)
+                ?? SendableText.problem(in: written, of: name.text)
+        {
             return .refused([problem])
         }
-        let (wrapped, isOptional) = type.unwrappedOptional
-        let isWeak = declaration.modifiers.contains { $0.name.tokenKind == .keyword(.weak) }
-        let value = isWeak ? wrapped.trimmedDescription : isOptional ? "\(type.wrappedText)?" : type.trimmedDescription
+        let storageName = "_" + (name.identifier?.name ?? name.text)
+        let isHidden =
+            isHidden || (declaration.isPrivate && binding.mentions(oneOf: privateTypes))
         return .observed(
             ObservedVariable(
                 name: name.text,
-                storageName: "_" + (name.identifier?.name ?? name.text),
-                storageType: "ConcurrentObserve.\(isWeak ? "WeakObserved" : "Observed")<\(value)>",
-                initialValue: binding.initializer?.value.trimmed ?? (isOptional ? "nil" : nil),
-                access: declaration.modifiers.accessToChange
+                storage: !isHidden && (type == nil || isWeak) ? "\(dynamicStorage).\(name.text)" : storageName,
+                storageType: type?.observedType(isWeak: isWeak),
+                initialValue: binding.initializer?.value.asArgument
+                    ?? (type?.unwrappedOptional.isOptional == true ? "nil" : nil),
+                access: declaration.modifiers.accessToChange,
+                isHidden: isHidden,
+                isWeak: isWeak,
+                binding: binding
             )
+        )
+    }
+
+    /// What the class calls the properties that are found as dynamic members, and their type.
+    static let dynamicStorage = "_dynamicProperties"
+    static let dynamicType = "_DynamicProperties"
+
+    private static func noType(_ name: TokenSyntax, _ binding: PatternBindingSyntax) -> Diagnostic {
+        Diagnostic(
+            at: binding.pattern,
+            "no-type",
+            "'\(name.text)' needs its type written: its value does not tell it",
+            remedy: "write the type",
+            changes: [
+                .replace(
+                    oldNode: Syntax(name),
+                    newNode: Syntax(
+                        TokenSyntax.identifier(name.text + ": <#Type#>", trailingTrivia: name.trailingTrivia)
+                    )
+                )
+            ]
         )
     }
 }
 
 extension VariableDeclSyntax {
+    /// Whether the variable belongs to no object.
+    fileprivate var isStatic: Bool {
+        modifiers.contains { [.keyword(.static), .keyword(.class)].contains($0.name.tokenKind) }
+    }
+
+    /// Whether the variable is the class's alone.
+    fileprivate var isPrivate: Bool {
+        modifiers.contains { $0.name.tokenKind == .keyword(.private) && $0.detail == nil }
+    }
+
     /// Whether no storage belongs to the variable.
     fileprivate var isComputed: Bool {
         bindings.contains { binding in
@@ -98,14 +148,6 @@ extension VariableDeclSyntax {
                     "a lazy variable cannot be observed: two threads could make its first value",
                     remedy: "remove 'lazy'",
                     changes: [removing(modifier)]
-                )
-            case .keyword(.static), .keyword(.class):
-                Diagnostic(
-                    at: modifier,
-                    "static",
-                    "a static variable cannot be observed: it belongs to no object",
-                    remedy: "leave it out",
-                    changes: [leavingOut]
                 )
             case .keyword(.unowned):
                 Diagnostic(
@@ -177,9 +219,22 @@ extension VariableDeclSyntax {
 }
 
 extension PatternBindingSyntax {
-    /// The type as it is written, or as it can be told from the text of the value.
-    fileprivate var valueType: TypeSyntax? {
-        typeAnnotation?.type.trimmed ?? initializer.flatMap { TypeOfText.type(of: $0.value) }
+    /// The type as it is written, or what the text of the value tells.
+    fileprivate var valueType: TypeOfText {
+        if let written = typeAnnotation?.type { return .told(written.trimmed) }
+        return initializer.map { TypeOfText($0.value) } ?? .untold
+    }
+
+    /// Whether the type or the value names one of these types.
+    fileprivate func mentions(oneOf types: Set<String>) -> Bool {
+        tokens(viewMode: .sourceAccurate).contains { $0.identifier.map { types.contains($0.name) } ?? false }
+    }
+}
+
+extension ExprSyntax {
+    /// The text of the expression as an argument of a call, where `if` and `switch` cannot stand.
+    fileprivate var asArgument: String {
+        self.is(IfExprSyntax.self) || self.is(SwitchExprSyntax.self) ? "{ \(trimmed) }()" : trimmedDescription
     }
 }
 
@@ -193,8 +248,12 @@ extension TypeSyntax {
         return (self, false)
     }
 
-    /// The text of what an optional is one of.
-    fileprivate var wrappedText: String { unwrappedOptional.wrapped.trimmedDescription }
+    /// The type of the storage of a variable of this type.
+    fileprivate func observedType(isWeak: Bool) -> String {
+        let (wrapped, isOptional) = unwrappedOptional
+        if isWeak { return "ConcurrentObserve.WeakObserved<\(wrapped.trimmed)>" }
+        return "ConcurrentObserve.Observed<\(isOptional ? "\(wrapped.trimmed)?" : trimmedDescription)>"
+    }
 }
 
 extension DeclModifierListSyntax {

@@ -3,37 +3,56 @@
 #if Macros
 import SwiftSyntax
 
-/// The type of an expression as far as its text tells: of literals, and of calls of an initialiser.
+/// What the text of a value tells about its type.
 enum TypeOfText {
-    /// The type, or nil if the text does not tell.
-    static func type(of expression: ExprSyntax) -> TypeSyntax? {
+    /// This type, as it is written.
+    case told(TypeSyntax)
+    /// The compiler finds it out, from the very same text.
+    case inferred
+    /// Nothing, and the compiler finds out nothing either, or nothing that is Sendable.
+    case untold
+
+    init(_ expression: ExprSyntax) {
         switch expression.as(ExprSyntaxEnum.self) {
-        case .stringLiteralExpr: "String"
-        case .integerLiteralExpr: "Int"
-        case .floatLiteralExpr: "Double"
-        case .booleanLiteralExpr: "Bool"
-        case .prefixOperatorExpr(let negated) where negated.operator.text == "-": type(of: negated.expression)
-        case .functionCallExpr(let call): initialised(by: call.calledExpression)
-        default: nil
+        case .stringLiteralExpr: self = .told("String")
+        case .integerLiteralExpr: self = .told("Int")
+        case .floatLiteralExpr: self = .told("Double")
+        case .booleanLiteralExpr: self = .told("Bool")
+        case .prefixOperatorExpr(let negated) where negated.operator.text == "-": self = Self(negated.expression)
+        case .functionCallExpr(let call):
+            self = Self.emptyCollection(call) ?? (call.isImplicitMember ? .untold : .inferred)
+        case .arrayExpr(let array) where array.elements.isEmpty: self = .untold
+        case .dictionaryExpr(let dictionary) where dictionary.content.is(TokenSyntax.self): self = .untold
+        case .memberAccessExpr(let member) where member.base == nil: self = .untold
+        // A closure is Sendable where a type that is written says so.
+        case .nilLiteralExpr, .closureExpr: self = .untold
+        default: self = .inferred
         }
     }
 
-    /// `Engine()`, `Set<String>()`, `[Int]()`, `Engine.Kind()`: what is called is a type, by its spelling.
-    private static func initialised(by called: ExprSyntax) -> TypeSyntax? {
-        switch called.as(ExprSyntaxEnum.self) {
-        case .declReferenceExpr(let reference) where isTypeName(reference.baseName): "\(called.trimmed)"
-        case .genericSpecializationExpr(let special) where initialised(by: special.expression) != nil:
-            "\(called.trimmed)"
-        case .arrayExpr(let array) where array.elements.count == 1: "\(called.trimmed)"
-        case .dictionaryExpr: "\(called.trimmed)"
-        case .memberAccessExpr(let member) where member.base.flatMap(initialised) != nil:
-            isTypeName(member.declName.baseName)
-                ? "\(called.trimmed)"
-                : member.declName.baseName.tokenKind == .keyword(.`init`) ? "\(member.base!.trimmed)" : nil
-        default: nil
+    /// `[Int]()`, `[String: Int]()`: what is called is a type, and the initialiser does not fail.
+    private static func emptyCollection(_ call: FunctionCallExprSyntax) -> Self? {
+        guard call.arguments.isEmpty, call.trailingClosure == nil else { return nil }
+        let type = call.calledExpression
+        let isType = type.as(ArrayExprSyntax.self).map { $0.elements.count == 1 } ?? type.is(DictionaryExprSyntax.self)
+        return isType ? .told("\(type.trimmed)") : nil
+    }
+}
+
+extension FunctionCallExprSyntax {
+    /// `.some(1)`: a member of a type that nothing names.
+    fileprivate var isImplicitMember: Bool {
+        var called = calledExpression
+        while true {
+            if let call = called.as(FunctionCallExprSyntax.self) {
+                called = call.calledExpression
+            } else if let member = called.as(MemberAccessExprSyntax.self) {
+                guard let base = member.base else { return true }
+                called = base
+            } else {
+                return false
+            }
         }
     }
-
-    private static func isTypeName(_ token: TokenSyntax) -> Bool { token.text.first!.isUppercase }
 }
 #endif

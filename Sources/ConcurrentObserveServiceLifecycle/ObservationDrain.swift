@@ -20,7 +20,10 @@ public struct ObservationDrain: Service {
     /// - Parameter limit: How long to wait at most, from the beginning of its own shutdown.
     public init(within limit: Duration = .seconds(10)) { self.limit = limit }
 
-    /// Waits for the graceful shutdown, then drains, without blocking a thread of the cooperative pool. A cancelled service ends at once.
+    /// Waits for the graceful shutdown, then drains, without blocking a thread of the cooperative pool.
+    ///
+    /// A cancelled service ends at once, before the shutdown and while it drains; what is left to reclaim is reclaimed
+    /// without it, and the thread that waits for that waits until the limit.
     ///
     /// - Throws: `ObservationDrainError` if the limit was reached.
     public func run() async throws {
@@ -30,11 +33,14 @@ public struct ObservationDrain: Service {
             return
         }
         let deadline = ContinuousClock.now + limit
-        let outcome = await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                continuation.resume(returning: ConcurrentObserveDiagnostics.drain(deadline: deadline))
-            }
+        // A stream, which ends for its reader when the task is cancelled: the drain itself cannot be interrupted.
+        let (outcomes, drain) = AsyncStream.makeStream(of: DrainOutcome.self)
+        DispatchQueue.global().async {
+            drain.yield(ConcurrentObserveDiagnostics.drain(deadline: deadline))
+            drain.finish()
         }
+        var reader = outcomes.makeAsyncIterator()
+        guard let outcome = await reader.next() else { return }
         if outcome != .finished {
             throw ObservationDrainError(backlog: ConcurrentObserveDiagnostics.current().backlog, limit: limit)
         }

@@ -83,11 +83,13 @@ extension Promises.MigrationTests {
         let driver = WeakObserved<Person>()
     }
 
-    fileprivate final class Car: ConcurrentObservable {
+    fileprivate final class Car: ObserverRemoving {
         let name = Observed("Beetle")
         let mileage = Observed(0)
         let engine = Observed(Engine())
         let spare = Observed<Engine?>(nil)
+
+        func removeAllObservers() { ObservationToken.cancelAll(of: name, mileage, engine, spare) }
     }
 
     fileprivate final class Owner: Sendable {

@@ -12,7 +12,7 @@ struct DiagnosticTests {
     func notFinal() {
         expectExpansion(
             "@ConcurrentObservable\npublic class Car {\n    var a = 1\n}",
-            "public class Car {\n    var a = 1\n}",
+            "public class Car {\n    var a = 1\n}\n\nextension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObserverRemoving, @unchecked Sendable {\n    public nonisolated var observedProperties: Never {\n        fatalError()\n    }\n    public nonisolated func removeAllObservers() {\n    }\n}",
             diagnostics: [
                 DiagnosticSpec(
                     message:
@@ -30,7 +30,7 @@ struct DiagnosticTests {
     func open() {
         expectExpansion(
             "@ConcurrentObservable\nopen class Car {\n}",
-            "open class Car {\n}",
+            "open class Car {\n}\n\nextension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObserverRemoving, @unchecked Sendable {\n    public nonisolated var observedProperties: Never {\n        fatalError()\n    }\n    public nonisolated func removeAllObservers() {\n    }\n}",
             diagnostics: [
                 DiagnosticSpec(
                     message:
@@ -83,7 +83,7 @@ struct DiagnosticTests {
     func isolated() {
         expectExpansion(
             "@ConcurrentObservable @MainActor\nfinal class Car {\n}",
-            "@MainActor\nfinal class Car {\n}",
+            "@MainActor\nfinal class Car {\n}\n\nextension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObserverRemoving, @unchecked Sendable {\n    nonisolated var observedProperties: Never {\n        fatalError()\n    }\n    nonisolated func removeAllObservers() {\n    }\n}",
             diagnostics: [
                 DiagnosticSpec(
                     message: "'@ConcurrentObservable' makes a model for every thread, which no actor isolates",
@@ -105,16 +105,6 @@ struct DiagnosticTests {
             "a lazy variable cannot be observed: two threads could make its first value",
             remedy: "remove 'lazy'",
             fixed: "var a = 1"
-        )
-    }
-
-    @Test("A static variable")
-    func statics() {
-        expectRefusal(
-            of: "static var a = 1",
-            "a static variable cannot be observed: it belongs to no object",
-            remedy: "leave it out",
-            fixed: "@ConcurrentObservationIgnored static var a = 1"
         )
     }
 
@@ -159,15 +149,34 @@ struct DiagnosticTests {
 
     @Test("A type that is not written")
     func noType() {
-        for value in ["make()", "[1]", "a.b", "Engine.shared", "nil"] {
+        for value in ["nil", "[]", "[:]", ".idle", ".some(1)", "{ 1 }"] {
             expectRefusal(
                 of: "var a = \(value)",
-                "'a' needs its type written: a macro sees the text of its value alone",
+                "'a' needs its type written: its value does not tell it",
                 column: 9,
                 remedy: "write the type",
                 fixed: "var a: <#Type#> = \(value)"
             )
         }
+        expectRefusal(
+            of: "weak var a = find()",
+            "'a' needs its type written: its value does not tell it",
+            column: 14,
+            remedy: "write the type",
+            fixed: "weak var a: <#Type#> = find()"
+        )
+    }
+
+    @Test(
+        "A weak variable of what is not one class",
+        arguments: ["(any Delegate)?", "AnyObject?", "(Engine & Delegate)?"]
+    )
+    func weakExistential(_ type: String) {
+        expectRefusal(
+            of: "weak var a: \(type)",
+            "'a' cannot be observed: a weak property refers to one class, which adopts 'WeaklyObservable', and not to '\(type)'; name the class, or keep a final class in an observed variable that has the weak reference in a 'let'",
+            column: 17
+        )
     }
 
     @Test("Several variables in one declaration")
@@ -214,13 +223,13 @@ struct DiagnosticTests {
             """
             @ConcurrentObservable
             final class Car {
-                lazy static var a = 1
+                lazy var a = 1
                 var b: Any
             }
             """,
             """
             final class Car {
-                lazy static var a = 1
+                lazy var a = 1
                 var b: Any
 
                 /// The observed properties, as key paths find them.
@@ -232,9 +241,14 @@ struct DiagnosticTests {
                 var observedProperties: Properties {
                     Properties(_object: self)
                 }
+
+                /// Ends every observation of this object, as if each was cancelled.
+                func removeAllObservers() {
+
+                }
             }
 
-            extension Car: ConcurrentObserve.ConcurrentObservable {
+            extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObserverRemoving, @unchecked Sendable {
             }
             """,
             diagnostics: [
@@ -245,12 +259,6 @@ struct DiagnosticTests {
                     fixIts: [FixItSpec(message: "remove 'lazy'")]
                 ),
                 DiagnosticSpec(
-                    message: "a static variable cannot be observed: it belongs to no object",
-                    line: 3,
-                    column: 10,
-                    fixIts: [FixItSpec(message: "leave it out")]
-                ),
-                DiagnosticSpec(
                     message: "'b' cannot be observed: 'Any' is not Sendable",
                     line: 4,
                     column: 12,
@@ -258,6 +266,75 @@ struct DiagnosticTests {
                 ),
             ]
         )
+    }
+
+    // MARK: The class's members together
+
+    @Test("A nested type that takes the name of the macro's")
+    func nestedProperties() {
+        for declaration in ["struct Properties {}", "typealias Properties = Int"] {
+            let source = "@ConcurrentObservable\nfinal class Car {\n    \(declaration)\n}"
+            expectExpansion(
+                source,
+                """
+                final class Car {
+                    \(declaration)
+                }
+
+                \(unusable("Properties"))
+                """,
+                diagnostics: [
+                    DiagnosticSpec(
+                        message:
+                            "'@ConcurrentObservable' calls the type of the observed properties 'Properties'; give this type another name",
+                        line: 3,
+                        column: declaration.hasPrefix("struct") ? 12 : 15
+                    )
+                ]
+            )
+        }
+    }
+
+    @Test(
+        "Conformances that the compiler would write from what is stored",
+        arguments: [
+            ("Codable", "'init(from: any Decoder)' and 'encode(to: any Encoder)'"),
+            ("Swift.Encodable", "'encode(to: any Encoder)'"),
+            ("Decodable", "'init(from: any Decoder)'"),
+        ]
+    )
+    func codable(_ conformance: String, _ missing: String) {
+        expectExpansion(
+            "@ConcurrentObservable\nfinal class Car: \(conformance) {\n    var a = 1\n}",
+            """
+            final class Car: \(conformance) {
+                var a = 1
+            }
+
+            \(unusable("Never"))
+            """,
+            diagnostics: [
+                DiagnosticSpec(
+                    message:
+                        "'\(conformance)' cannot be written by the compiler for observed variables; write \(missing) in the class, or state '\(conformance)' at the extension that has them",
+                    line: 2,
+                    column: 18
+                )
+            ]
+        )
+    }
+
+    /// The conformance of a class that is refused.
+    private func unusable(_ properties: String) -> String {
+        """
+        extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObserverRemoving, @unchecked Sendable {
+            nonisolated var observedProperties: \(properties) {
+                fatalError()
+            }
+            nonisolated func removeAllObservers() {
+            }
+        }
+        """
     }
 }
 #endif

@@ -21,7 +21,7 @@ func expectExpansion(
         macroSpecs: [
             "ConcurrentObservable": MacroSpec(
                 type: ConcurrentObservableMacro.self,
-                conformances: ["ConcurrentObservable"]
+                conformances: ["ConcurrentObservable", "ObserverRemoving", "Sendable"]
             ),
             "ConcurrentObserved": MacroSpec(type: ConcurrentObservedMacro.self),
             "ConcurrentObservationIgnored": MacroSpec(type: ConcurrentObservationIgnoredMacro.self),
@@ -56,9 +56,14 @@ func expectRefusal(
             var observedProperties: Properties {
                 Properties(_object: self)
             }
+
+            /// Ends every observation of this object, as if each was cancelled.
+            func removeAllObservers() {
+
+            }
         }
 
-        extension Car: ConcurrentObserve.ConcurrentObservable {
+        extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObserverRemoving, @unchecked Sendable {
         }
         """.replacing("MEMBER", with: member),
         diagnostics: [

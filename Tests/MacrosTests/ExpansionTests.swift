@@ -55,16 +55,24 @@ struct ExpansionTests {
                 private let _spare = ConcurrentObserve.Observed<Engine?>(nil)
                 weak var driver: Driver? {
                     get {
-                        _driver.value
+                        _dynamicProperties.driver.value
                     }
                     set {
-                        _driver.value = newValue
+                        _dynamicProperties.driver.value = newValue
                     }
                 }
 
-                private let _driver = ConcurrentObserve.WeakObserved<Driver>(nil)
+                /// The observed properties that are found as dynamic members.
+                struct _DynamicProperties: Sendable {
+                    #sourceLocation(file: "test.swift", line: 6)
+                    let driver = ConcurrentObserve.WeakObserved<Driver>(nil)
+                    #sourceLocation()
+                }
+
+                private let _dynamicProperties = _DynamicProperties()
 
                 /// The observed properties, as key paths find them.
+                @dynamicMemberLookup
                 struct Properties: Sendable {
                     fileprivate let _object: Car
                     var name: ConcurrentObserve.Observed<String> {
@@ -76,8 +84,8 @@ struct ExpansionTests {
                     var spare: ConcurrentObserve.Observed<Engine?> {
                         _object._spare
                     }
-                    var driver: ConcurrentObserve.WeakObserved<Driver> {
-                        _object._driver
+                    subscript <ObservedValue: ConcurrentObserve.WeaklyObservable>(dynamicMember member: any KeyPath<_DynamicProperties, ConcurrentObserve.WeakObserved<ObservedValue>> & Sendable) -> ConcurrentObserve.WeakObserved<ObservedValue> {
+                        _object._dynamicProperties[keyPath: member]
                     }
                 }
 
@@ -85,9 +93,17 @@ struct ExpansionTests {
                 var observedProperties: Properties {
                     Properties(_object: self)
                 }
+
+                /// Ends every observation of this object, as if each was cancelled.
+                func removeAllObservers() {
+                    _name.cancelAllObservations()
+                    _mileage.cancelAllObservations()
+                    _spare.cancelAllObservations()
+                    _dynamicProperties.driver.cancelAllObservations()
+                }
             }
 
-            extension Car: ConcurrentObserve.ConcurrentObservable {
+            extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObserverRemoving, Sendable {
             }
             """
         )
@@ -169,15 +185,23 @@ struct ExpansionTests {
                 public var observedProperties: Properties {
                     Properties(_object: self)
                 }
+
+                /// Ends every observation of this object, as if each was cancelled.
+                public func removeAllObservers() {
+                    _a.cancelAllObservations()
+                    _b.cancelAllObservations()
+                    _c.cancelAllObservations()
+                    _d.cancelAllObservations()
+                }
             }
 
-            extension Car: ConcurrentObserve.ConcurrentObservable {
+            extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObserverRemoving, Sendable {
             }
             """
         )
     }
 
-    @Test("Constants, computed variables and ignored ones stay")
+    @Test("Constants, computed variables, static and ignored ones stay")
     func plain() {
         expectExpansion(
             """
@@ -187,6 +211,9 @@ struct ExpansionTests {
                 static let wheels = 4
                 var text: String { plate }
                 @ConcurrentObservationIgnored nonisolated(unsafe) var cache = 1
+                nonisolated(unsafe) static var count = 0
+                @TaskLocal static var current: Int?
+                static var title = "" { didSet {} }
             }
             """,
             """
@@ -195,6 +222,9 @@ struct ExpansionTests {
                 static let wheels = 4
                 var text: String { plate }
                 nonisolated(unsafe) var cache = 1
+                nonisolated(unsafe) static var count = 0
+                @TaskLocal static var current: Int?
+                static var title = "" { didSet {} }
 
                 /// The observed properties, as key paths find them.
                 struct Properties: Sendable {
@@ -205,9 +235,14 @@ struct ExpansionTests {
                 var observedProperties: Properties {
                     Properties(_object: self)
                 }
+
+                /// Ends every observation of this object, as if each was cancelled.
+                func removeAllObservers() {
+
+                }
             }
 
-            extension Car: ConcurrentObserve.ConcurrentObservable {
+            extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObserverRemoving, Sendable {
             }
             """
         )
@@ -217,8 +252,7 @@ struct ExpansionTests {
         "The type is told from the text of the value",
         arguments: [
             ("1", "Int"), ("-1", "Int"), ("1.5", "Double"), ("true", "Bool"), ("\"a\"", "String"),
-            ("Engine()", "Engine"), ("Engine.Kind(1)", "Engine.Kind"), ("Engine.init()", "Engine"),
-            ("[Int]()", "[Int]"), ("[String: Int]()", "[String: Int]"), ("Set<Int>()", "Set<Int>"),
+            ("[Int]()", "[Int]"), ("[String: Int]()", "[String: Int]"),
         ]
     )
     func types(_ value: String, _ type: String) {
@@ -235,6 +269,98 @@ struct ExpansionTests {
             }
 
             private let _a = ConcurrentObserve.Observed<\(type)>(\(value))
+            """
+        )
+    }
+
+    @Test("Types that the compiler infers, and one that is the class's alone")
+    func inferred() {
+        expectExpansion(
+            """
+            @ConcurrentObservable
+            public final class Car {
+                private enum Mode {
+                    case slow
+                }
+                public var state = State.idle
+                private var mode = Mode.slow
+                var text = if isBig { "a" } else { "b" }
+            }
+            """,
+            """
+            public final class Car {
+                private enum Mode {
+                    case slow
+                }
+                public var state {
+                    get {
+                        _dynamicProperties.state.value
+                    }
+                    set {
+                        _dynamicProperties.state.value = newValue
+                    }
+                }
+                private var mode {
+                    get {
+                        _mode.value
+                    }
+                    set {
+                        _mode.value = newValue
+                    }
+                }
+
+                private let _mode = ConcurrentObserve.Observed(Mode.slow)
+                var text {
+                    get {
+                        _dynamicProperties.text.value
+                    }
+                    set {
+                        _dynamicProperties.text.value = newValue
+                    }
+                }
+
+                /// The observed properties that are found as dynamic members.
+                public struct _DynamicProperties: Sendable {
+                    #sourceLocation(file: "test.swift", line: 6)
+                    public let state = ConcurrentObserve.Observed(State.idle)
+                    #sourceLocation()
+                    #sourceLocation(file: "test.swift", line: 8)
+                    let text = ConcurrentObserve.Observed({
+                            if isBig {
+                                "a"
+                            } else {
+                                "b"
+                            }
+                        }())
+                    #sourceLocation()
+                }
+
+                private let _dynamicProperties = _DynamicProperties()
+
+                /// The observed properties, as key paths find them.
+                @dynamicMemberLookup
+                public struct Properties: Sendable {
+                    fileprivate let _object: Car
+                    public subscript <ObservedValue: Sendable>(dynamicMember member: any KeyPath<_DynamicProperties, ConcurrentObserve.Observed<ObservedValue>> & Sendable) -> ConcurrentObserve.Observed<ObservedValue> {
+                        _object._dynamicProperties[keyPath: member]
+                    }
+                }
+
+                /// The observed properties: to observe, modify, bind.
+                public var observedProperties: Properties {
+                    Properties(_object: self)
+                }
+
+                /// Ends every observation of this object, as if each was cancelled.
+                public func removeAllObservers() {
+                    _dynamicProperties.state.cancelAllObservations()
+                    _mode.cancelAllObservations()
+                    _dynamicProperties.text.cancelAllObservations()
+                }
+            }
+
+            extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObserverRemoving, Sendable {
+            }
             """
         )
     }

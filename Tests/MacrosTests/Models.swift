@@ -78,6 +78,34 @@ public final class Stated: ConcurrentObservable {
     public init() {}
 }
 
+@ConcurrentObservable
+final class Guesses {
+    enum State: Sendable { case idle, moving }
+    private enum Speed: Sendable { case slow, fast }
+
+    var state = State.idle
+    var numbers = [1, 2]
+    var distinct = Set([1])
+    var zeros = Array(repeating: 0, count: 2)
+    var code = Int("x")
+    var next = Next?.none
+    private var speed = Speed.slow
+    #if Macros
+    var sum = 1 + 2
+    #else
+    var handle: Any
+    #endif
+
+    var isFast: Bool { speed == .fast }
+
+    func play() { speed = .fast }
+
+    @ConcurrentObservable
+    final class Next {
+        var numbers = [0]
+    }
+}
+
 struct Counted: Sendable {
     private static let made = Atomic<Int>(0)
     static var count: Int { made.load(ordering: .relaxed) }

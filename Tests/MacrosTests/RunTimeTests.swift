@@ -2,6 +2,7 @@
 
 #if Macros
 import ConcurrentObserveMacros
+import Dispatch
 import Synchronization
 import Testing
 
@@ -129,6 +130,77 @@ struct RunTimeTests {
         #expect(heard.all == [false])
         #expect(stated.level == 2)
         withExtendedLifetime(token) {}
+    }
+
+    @Test("P8 All observations of a model end at once: of its properties, of paths, of whatever delivery")
+    func removal() async {
+        let (car, other) = (Car(plate: "AB 1", mileage: 7), Car(plate: "AB 2", mileage: 8))
+        let heard = Heard<String>()
+        let actor = ObservationActor()
+        let tokens = [
+            car.observedProperties.name.observe { _ in heard.add("direct") },
+            car.observe(\.name) { _ in heard.add("path of one step") },
+            car.observe(\.engine.rpm) { _ in heard.add("path") },
+            car.observe(\.driver.name) { _ in heard.add("weak path") },
+            car.observedProperties.driver.observe { _ in heard.add("weak") },
+            car.observe(all: \.name, \.mileage) { _, _, _ in heard.add("several") },
+            car.observe(\.mileage, delivery: .queue(DispatchQueue(label: "cars"))) { _ in heard.add("queue") },
+            car.observedProperties.tags.observe(on: actor) { _, _ in heard.add("actor") },
+            car.observeSecret { _ in heard.add("private") },
+        ]
+        let kept = other.observe(\.name) { _ in heard.add("other") }
+        let values = Task { for await _ in car.observedProperties.price.values(buffering: .latest) {} }
+        while car.observedProperties.price.observerCount == 0 { await Task.yield() }
+        car.removeAllObservers()
+        await values.value
+        #expect(tokens.allSatisfy { !$0.isActive })
+        car.name = "Golf"
+        car.engine.rpm = 1
+        car.engine = Engine()
+        let driver = Driver(name: "Ada")
+        car.driver = driver
+        car.mileage = 8
+        car.tags = ["a": [1]]
+        car.setSecret("t")
+        other.name = "Golf"
+        #expect(heard.all == ["other"])
+        withExtendedLifetime((kept, driver, actor)) {}
+    }
+
+    @Test("P8 Removal by object in generic code, and of a class that writes it itself")
+    func genericRemoval() {
+        func removeAll(_ model: some ObserverRemoving) { model.removeAllObservers() }
+        let (engine, stated, guesses) = (Engine(), Stated(), Guesses())
+        let tokens = [
+            engine.observe(\.rpm) { _ in }, stated.observe(\.isConditional) { _ in },
+            guesses.observe(\.state) { _ in },
+        ]
+        removeAll(engine)
+        removeAll(stated)
+        removeAll(guesses)
+        #expect(tokens.allSatisfy { !$0.isActive })
+    }
+
+    @Test("Properties whose types the compiler infers are observed, modified and bound like others")
+    func inferred() {
+        let guesses = Guesses()
+        let heard = Heard<[Int]>()
+        let tokens = [
+            guesses.observe(\.numbers) { change in heard.add(change.new ?? []) },
+            guesses.observe(\.next.numbers) { change in heard.add((change.new ?? nil) ?? []) },
+            guesses.observe(\.state) { change in heard.add(change.new == .moving ? [-1] : []) },
+        ]
+        #expect(guesses.observedProperties.numbers.snapshot() == ([1, 2], 0))
+        guesses.observedProperties.numbers.modify { $0.append(3) }
+        guesses.numbers = [4]
+        guesses.next = Guesses.Next()
+        guesses.next?.numbers = [5]
+        guesses.state = .moving
+        #expect(heard.all == [[1, 2, 3], [4], [0], [5], [-1]])
+        #expect(guesses.distinct == [1] && guesses.zeros == [0, 0] && guesses.code == nil)
+        guesses.play()
+        #expect(guesses.isFast)
+        withExtendedLifetime(tokens) {}
     }
 
     @Test("The observation ends with the model")

@@ -74,6 +74,41 @@ struct ObservationDrainTests {
         try await task.value
     }
 
+    @Test("Cancelled while it drains, it ends at once, though a callback does not return")
+    func cancelledWhileDraining() async throws {
+        let stuck = StuckCallback()
+        await stuck.begin()
+        let begun = DrainBegins()
+        try await testGracefulShutdown { shutdown in
+            let task = Task { try await ObservationDrain(within: .seconds(60)).run() }
+            shutdown.triggerGracefulShutdown()
+            await begun.wait()
+            let began = ContinuousClock.now
+            task.cancel()
+            try await task.value
+            #expect(began.duration(to: .now) < .seconds(30))
+        }
+        await stuck.end()
+    }
+
+    @Test("A group whose time is up is not held by it")
+    func groupWithLimits() async throws {
+        let stuck = StuckCallback()
+        await stuck.begin()
+        var configuration = ServiceGroupConfiguration(
+            services: [ObservationDrain(within: .seconds(60))],
+            logger: Logger(label: "test")
+        )
+        configuration.maximumGracefulShutdownDuration = .milliseconds(50)
+        // When this is over, too, the group ends the process.
+        configuration.maximumCancellationDuration = .seconds(30)
+        let group = ServiceGroup(configuration: configuration)
+        async let run: Void = group.run()
+        await group.triggerGracefulShutdown()
+        _ = try? await run
+        await stuck.end()
+    }
+
     @Test("In a group, named first, it drains after the others have ended")
     func group() async throws {
         let registry = ObserverRegistry<Int>()
@@ -101,6 +136,43 @@ private final class Flag: Sendable {
 
     var isSet: Bool { state.load(ordering: .acquiring) }
     func set() { state.store(true, ordering: .releasing) }
+}
+
+/// A callback that does not return until it is told to, of an observation that has ended.
+private final class StuckCallback: Sendable {
+    private let registry = ObserverRegistry<Int>()
+    private let (entered, exit) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    private let token = Mutex<ObservationToken?>(nil)
+
+    func begin() async {
+        let token = registry.observe { [entered, exit] _ in
+            entered.signal()
+            exit.wait()
+        }
+        DispatchQueue.global().async { [registry] in registry.notify(1) }
+        await onThread { [entered] in entered.wait() }
+        token.cancel()
+        self.token.withLock { $0 = token }
+    }
+
+    func end() async {
+        exit.signal()
+        await token.withLock { $0 }?.cancelAndWait()
+    }
+}
+
+/// Tells when a drain has begun: it notices dead owners first.
+private final class DrainBegins: Sendable {
+    private let registry = ObserverRegistry<Int>()
+    private let token: ObservationToken
+    private let noticed = DispatchSemaphore(value: 0)
+
+    init() {
+        token = registry.observe(owner: Flag()) { _, _ in }
+        token.onEnd { [noticed] _ in noticed.signal() }
+    }
+
+    func wait() async { await onThread { [noticed] in noticed.wait() } }
 }
 
 /// Something that a closure captures.

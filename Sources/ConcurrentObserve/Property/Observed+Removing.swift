@@ -23,7 +23,7 @@ extension Observed {
     ///
     /// - Complexity: O(*n*).
     public func removeAllObservers(ownedBy owner: AnyObject) {
-        observers.existingCore?.removeAll { !$0.isWiring && $0.isBound(to: ObjectIdentifier(owner)) }
+        observers.existingCore?.removeAll(boundTo: owner) { !$0.isWiring }
     }
 }
 
@@ -35,20 +35,18 @@ extension WeakObserved {
     public func removeAllObservers(ownedBy owner: AnyObject) { storage.removeAllObservers(ownedBy: owner) }
 }
 
-/// Something observed, whatever its type: what can be found in an object by reflection.
-internal protocol AnyObserved: Sendable {
-    /// Ends every observation of it, and every path that begins with it.
-    func removeAllObserversAndPaths()
+// MARK: - With the paths that begin here
+
+extension Observed: ObservationSource {
+    /// Ends every observation of this property, and every path that begins with it, as if each was cancelled. (P8)
+    ///
+    /// - Complexity: O(*n*).
+    public func cancelAllObservations() { observers.existingCore?.removeAll { !$0.isInsidePath } }
 }
 
-extension Observed: AnyObserved {
-    func removeAllObserversAndPaths() { observers.existingCore?.removeAll { !$0.isInsidePath } }
-}
-
-extension WeakObserved: AnyObserved {
-    func removeAllObserversAndPaths() { storage.removeAllObserversAndPaths() }
-}
-
-extension ObserverRegistry: AnyObserved {
-    func removeAllObserversAndPaths() { removeAll() }
+extension WeakObserved: ObservationSource {
+    /// Ends every observation of this property, and every path that begins with it, as if each was cancelled. (P8)
+    ///
+    /// - Complexity: O(*n*).
+    public func cancelAllObservations() { storage.cancelAllObservations() }
 }

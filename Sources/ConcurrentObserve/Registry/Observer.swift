@@ -431,8 +431,15 @@ extension Observer {
     /// Whether the observer wires a path, at any step.
     var isWiring: Bool { state.load(ordering: .relaxed) & ObserverState.isWiring != 0 }
 
-    /// Whether the observation is bound to this owner. Under the core's lock.
-    func isBound(to owner: ObjectIdentifier) -> Bool { extras?.owner?.identity == owner }
+    /// How an observation that was bound to this owner ends; nil for one of another owner, or of none. Under the core's lock.
+    ///
+    /// An address outlives its object: where the reference is empty, the owner is dead, or dying, and another object may
+    /// have its address. The caller holds `owner`, so that loading the reference drops the last reference to nothing.
+    func endIfBound(to owner: AnyObject) -> ObservationEnd? {
+        guard let reference = extras?.owner, reference.identity == ObjectIdentifier(owner) else { return nil }
+        if mutant("an owner is known by its address") { return .cancelled }
+        return reference.object === owner ? .cancelled : .ownerDeleted
+    }
 
     /// Whether the owner, if there is one, is gone. Under no lock: looking may drop the owner's last reference.
     var hasLostOwner: Bool {
@@ -447,7 +454,8 @@ extension Observer {
 internal final class WeakReference: Sendable {
     @usableFromInline weak let object: (any AnyObject & Sendable)?
 
-    /// Which object it is, or was: to compare without holding it.
+    /// The address of the object, which another one may have once it is dead: to compare first, without loading the
+    /// reference.
     @usableFromInline let identity: ObjectIdentifier
 
     @usableFromInline

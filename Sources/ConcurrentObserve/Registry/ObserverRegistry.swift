@@ -132,6 +132,6 @@ extension ObserverRegistry {
     ///
     /// - Complexity: O(*n*).
     public func removeAll(ownedBy owner: AnyObject) {
-        observers.existingCore?.removeAll { $0.isBound(to: ObjectIdentifier(owner)) }
+        observers.existingCore?.removeAll(boundTo: owner)
     }
 }

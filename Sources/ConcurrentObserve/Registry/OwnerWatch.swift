@@ -19,9 +19,9 @@ internal final class OwnerWatch: @unchecked Sendable {
     /// Ends every observation that is bound to `owner`, whatever it observes.
     ///
     /// - Complexity: O(owner-bound registries and their observers).
-    static func removeAll(boundTo owner: ObjectIdentifier) {
+    static func removeAll(boundTo owner: AnyObject) {
         let watched = ForkGate.pass { shared.lock.withLock { shared.cores.values.compactMap(\.core) } }
-        for core in watched { core.removeAll { $0.isBound(to: owner) } }
+        for core in watched { core.removeAll(boundTo: owner) }
     }
 
     /// Ends every observation whose owner has died.

@@ -221,23 +221,37 @@ import Synchronization
     ///
     /// - Parameter isChosen: Called under the lock.
     func removeAll(_ reason: ObservationEnd = .cancelled, where isChosen: (Observer) -> Bool) {
-        let (ended, isUntidy) = lock.withLock { () -> ([Observer], Bool) in
-            var ended: [Observer] = []
+        removeAll { observer in isChosen(observer) ? reason : nil }
+    }
+
+    /// Ends the observations that were registered with `owner`, which the caller holds; those of a dead owner that had
+    /// its address end as what they are. (P8, P13)
+    func removeAll(boundTo owner: AnyObject, where isChosen: (Observer) -> Bool = { _ in true }) {
+        removeAll { observer in isChosen(observer) ? observer.endIfBound(to: owner) : nil }
+    }
+
+    /// Ends observations; with the first observer of a path, that path's.
+    ///
+    /// - Parameter end: The reason for which an observation ends, or nil. Called under the lock.
+    private func removeAll(_ end: (Observer) -> ObservationEnd?) {
+        let (ended, isUntidy) = lock.withLock { () -> ([(observer: Observer, reason: ObservationEnd)], Bool) in
+            var ended: [(observer: Observer, reason: ObservationEnd)] = []
             var isUntidy = false
             table?.forEachEntry { entry in
-                guard let observer = entry.liveObserver, isChosen(observer) || mutant("a removal takes others too")
+                guard let observer = entry.liveObserver else { return }
+                guard let reason = end(observer) ?? (mutant("a removal takes others too") ? .cancelled : nil)
                 else { return }
                 observer.markEnded(reason)
-                ended.append(observer)
+                ended.append((observer, reason))
             }
-            for observer in ended {
+            for (observer, _) in ended {
                 table!.bury(observer)
                 if forget(observer) { isUntidy = true }
             }
             return (ended, isUntidy)
         }
         if isUntidy { ThreadRecord.retire(self) }
-        for observer in ended {
+        for (observer, reason) in ended {
             if !mutant("a removal forgets the paths") { observer.path?.removeAll(reason) { _ in true } }
             ThreadRecord.retire(observer)
         }

@@ -81,6 +81,7 @@ extension Mutant {
         Mutant("token stays active after source death", "registry-death", [.invariant("P12.inactive"), .crash]),
         Mutant("end is told twice", "registry-death", [.invariant("P12.end-once")]),
         Mutant("owner's death goes unnoticed", "owner-death", [.invariant("P13.death-noticed")]),
+        Mutant("an owner is known by its address", "owner-death", [.invariant("P13.death-is-no-cancellation")]),
         // Progress
         Mutant(
             "reclaimer's wake-up is lost",

@@ -8,8 +8,9 @@ extension Scenario {
         name: "owner-death",
         summary: "owners die on any thread while their observers are called",
         invariants: [
-            "P13.not-after-deinit", "P13.death-noticed", "P13.hears-while-alive", "P12.end-once", "P14.nothing-left",
-            "P16.backlog-drains", "P5.no-lock-around-user-code", "memory.table-in-use",
+            "P13.not-after-deinit", "P13.death-noticed", "P13.hears-while-alive", "P13.death-is-no-cancellation",
+            "P12.end-once", "P14.nothing-left", "P16.backlog-drains", "P5.no-lock-around-user-code",
+            "memory.table-in-use",
         ],
         windows: ["called with its owner", "noticed by a notification", "ended as ownerDeleted"]
     ) { epoch in
@@ -63,7 +64,21 @@ extension Scenario {
         }
 
         epoch.checkDeadOwnersAreCounted(registry)
+        let cancelled = Atomic<Int>(0)
+        for _ in 0..<32 {
+            let token = registry.removeByOwnerWhereOneHasDied { end in
+                if end == .cancelled { cancelled.add(1, ordering: .relaxed) }
+            }
+            // Not dropped before it has ended: that would cancel it.
+            epoch.check(!token.isActive, "P13.death-noticed", "the token is active after its owner's death")
+        }
         epoch.checkRest()
+        let mistaken = cancelled.load(ordering: .relaxed)
+        epoch.check(
+            mistaken == 0,
+            "P13.death-is-no-cancellation",
+            "\(mistaken) observations of dead owners were cancelled by removals of new ones"
+        )
         epoch.check(
             ends.load(ordering: .relaxed) == begun.load(ordering: .relaxed) || !epoch.violations.isEmpty,
             "P12.end-once",
@@ -101,5 +116,24 @@ extension Epoch {
         let count = registry.count
         check(count == 0, "P13.death-noticed", "\(count) observers with dead owners are counted")
         withExtendedLifetime(tokens) {}
+    }
+}
+
+extension ObserverRegistry {
+    /// Observes with an owner that dies, then removes what belongs to another object, which the allocator puts where the
+    /// owner was.
+    fileprivate func removeByOwnerWhereOneHasDied(
+        _ onEnd: @escaping @Sendable (ObservationEnd) -> Void
+    ) -> ObservationToken {
+        var dying: Owner? = Owner()
+        let address = ObjectIdentifier(dying!)
+        let token = observe(owner: dying!) { _, _ in }
+        token.onEnd(onEnd)
+        dying = nil
+        var others = [Owner()]
+        while others.count < 8, ObjectIdentifier(others.last!) != address { others.append(Owner()) }
+        removeAll(ownedBy: others.last!)
+        withExtendedLifetime(others) {}
+        return token
     }
 }

@@ -3,7 +3,7 @@
 import ConcurrentObserve
 
 /// Where the paths of the tests end.
-final class Wheel: ConcurrentObservable {
+final class Wheel: ObserverRemoving {
     let pressure: Observed<Int>
     let warning: Observed<String?>
     private let life: Life?
@@ -13,9 +13,11 @@ final class Wheel: ConcurrentObservable {
         self.warning = Observed(warning)
         self.life = life
     }
+
+    func removeAllObservers() { ObservationToken.cancelAll(of: pressure, warning) }
 }
 
-final class Axle: ConcurrentObservable {
+final class Axle: ObserverRemoving {
     let wheel: Observed<Wheel>
     let spare: Observed<Wheel?>
     private let life: Life?
@@ -27,9 +29,11 @@ final class Axle: ConcurrentObservable {
     }
 
     convenience init(_ pressure: Int) { self.init(Wheel(pressure)) }
+
+    func removeAllObservers() { ObservationToken.cancelAll(of: wheel, spare) }
 }
 
-final class Car: ConcurrentObservable {
+final class Car: ObserverRemoving {
     let name = Observed("Beetle")
     let mileage = Observed(0)
     let axle: Observed<Axle>
@@ -43,9 +47,11 @@ final class Car: ConcurrentObservable {
     }
 
     convenience init(_ pressure: Int) { self.init(Axle(pressure)) }
+
+    func removeAllObservers() { ObservationToken.cancelAll(of: name, mileage, axle, second) }
 }
 
-final class Fleet: ConcurrentObservable {
+final class Fleet: ObserverRemoving {
     let car: Observed<Car>
     let best: Observed<Car?>
 
@@ -53,6 +59,8 @@ final class Fleet: ConcurrentObservable {
         self.car = Observed(car)
         self.best = Observed(best)
     }
+
+    func removeAllObservers() { ObservationToken.cancelAll(of: car, best) }
 }
 
 extension Car {

@@ -92,7 +92,7 @@ extension Promises.PathModelsTests {
 }
 
 /// A model whose properties are elsewhere.
-private final class Sheet: ConcurrentObservable {
+private final class Sheet: ObserverRemoving {
     struct Properties: Sendable {
         let number: Observed<Int>
         let next: Observed<Sheet?>
@@ -105,6 +105,8 @@ private final class Sheet: ConcurrentObservable {
     }
 
     var observedProperties: Properties { properties }
+
+    func removeAllObservers() { ObservationToken.cancelAll(of: properties.number, properties.next) }
 }
 
 private final class Holder<Content: Sendable>: ConcurrentObservable {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConcurrentObserve
+import Dispatch
 import Testing
 
 extension Promises {
@@ -126,6 +127,93 @@ extension Promises.PathRemovalTests {
         #expect(log.entries.filter { $0.hasPrefix("kept") }.count == 4)
     }
 
+    @Test("P8 P13 By owner: an object at the address of a dead owner ends nothing of that one's as cancelled")
+    func byOwnerAtTheAddressOfADeadOne() throws {
+        let car = Car(1)
+        let horn = ObserverRegistry<Int>()
+        var met = 0
+        for round in 0..<200 where met < 20 {
+            let ends = Log<ObservationEnd>()
+            var dying: Owner? = Owner()
+            let address = ObjectIdentifier(dying!)
+            let tokens = [
+                car.mileage.observe(owner: dying!) { _, _ in },
+                car.observe(\.axle.wheel.pressure, owner: dying!) { _, _ in },
+                horn.observe(owner: dying!) { _, _ in },
+            ]
+            for token in tokens { token.onEnd { ends.append($0) } }
+            dying = nil
+            // The allocator gives the same place to the next object of the size.
+            var others = [Owner()]
+            while others.count < 8, ObjectIdentifier(others.last!) != address { others.append(Owner()) }
+            let other = others.last!
+            let own = horn.observe(owner: other) { _, _ in }
+            if round.isMultiple(of: 2) {
+                ObservationToken.cancelAll(ownedBy: other)
+            } else {
+                car.mileage.removeAllObservers(ownedBy: other)
+                horn.removeAll(ownedBy: other)
+            }
+            #expect(!own.isActive)
+            #expect(tokens.allSatisfy { !$0.isActive })
+            try eventually("the ends") { ends.count == 3 }
+            #expect(ends.entries == [.ownerDeleted, .ownerDeleted, .ownerDeleted])
+            if ObjectIdentifier(other) == address { met += 1 }
+        }
+        #expect(met > 0)
+    }
+
+    @Test("P8 P13 By owner in its own deinit: the observations end, as those of a dead owner")
+    func byOwnerInItsDeinit() throws {
+        let car = Car(1)
+        let ends = Log<ObservationEnd>()
+        var leaving: Leaving? = Leaving()
+        let token = car.mileage.observe(owner: leaving!) { _, _ in }
+        token.onEnd { ends.append($0) }
+        leaving = nil
+        try eventually("the end") { ends.count == 1 }
+        #expect(ends.entries == [.ownerDeleted])
+        #expect(!token.isActive)
+    }
+
+    @Test("P8 Sources side by side, in arrays, dictionaries and optionals, of whatever delivery")
+    func sources() async {
+        let (garage, actor) = (Garage(), ObservationActor())
+        let heard = Counter()
+        let tokens = [
+            garage.doors[1].observe { (_: Change<Bool>) in heard.increment() },
+            garage.lamps["left"]!.observe(delivery: .queue(DispatchQueue(label: "lamps"))) { _ in heard.increment() },
+            garage.pair.1.observe(on: actor) { _, _ in heard.increment() },
+            garage.extra!.observe { heard.increment() },
+            garage.guest.observe { (_: Change<Person?>) in heard.increment() },
+            garage.observe(\.floor) { (_: Change<Int>) in heard.increment() },
+            garage.observe(all: \.floor, \.level) { _, _, _ in heard.increment() },
+        ]
+        let values = Task { for await _ in garage.floor.values(buffering: .latest) { heard.increment() } }
+        while garage.floor.observerCount < 4 { await Task.yield() }
+        garage.removeAllObservers()
+        #expect(tokens.allSatisfy { !$0.isActive })
+        // The sequence ends.
+        await values.value
+        garage.doors[1].value = true
+        garage.lamps["left"]!.value = true
+        garage.pair.1.value = 3
+        garage.extra!.notify(())
+        garage.floor.value = 4
+        garage.level.value = 5
+        #expect(heard.value == 0)
+        withExtendedLifetime(actor) {}
+    }
+
+    @Test("P8 Variables of an actor are not looked at: the class itself says what is ended, from any thread")
+    func isolated() throws {
+        let model = Isolated()
+        let token = model.name.observe { (_: Change<String>) in }
+        let other = TestThread { model.removeAllObservers() }
+        try other.join()
+        #expect(!token.isActive)
+    }
+
     /// What is removed.
     enum Removal: String, CaseIterable, Sendable {
         case object, owner, property
@@ -199,6 +287,47 @@ extension Promises.PathRemovalTests {
 }
 
 /// A model with a registry.
-private final class Horned: ConcurrentObservable {
+private final class Horned: ObserverRemoving {
     let horn = ObserverRegistry<Void>()
+
+    func removeAllObservers() { ObservationToken.cancelAll(of: horn) }
+}
+
+private final class Owner: Sendable {}
+
+/// An owner that ends its observations when it dies.
+private final class Leaving: Sendable {
+    deinit { ObservationToken.cancelAll(ownedBy: self) }
+}
+
+private final class Person: WeaklyObservable {
+    let lifetime = ReferentLifetime()
+}
+
+/// A model whose properties are not only in its own `let`s, and which mirrors itself as nothing.
+private final class Garage: ObserverRemoving, CustomReflectable {
+    let doors = [Observed(false), Observed(false)]
+    let lamps = ["left": Observed(false)]
+    let pair = (Observed(1), Observed(2))
+    let extra = Optional(ObserverRegistry<Void>())
+    let guest = WeakObserved<Person>()
+    let floor = Observed(0)
+    let level = Observed(0)
+
+    var customMirror: Mirror { Mirror(self, children: []) }
+
+    func removeAllObservers() {
+        ObservationToken.cancelAll(of: doors, lamps, pair.0, pair.1, extra, guest, floor, level)
+    }
+}
+
+/// A model with state that belongs to an actor.
+@MainActor
+private final class Isolated: ObserverRemoving {
+    nonisolated let name = Observed("")
+    var drafts: [Observed<String>] = []
+
+    nonisolated init() {}
+
+    nonisolated func removeAllObservers() { ObservationToken.cancelAll(of: name) }
 }

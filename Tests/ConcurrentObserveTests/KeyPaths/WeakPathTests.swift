@@ -13,9 +13,11 @@ private final class Person: WeaklyObservable, ConcurrentObservable {
     let name = Observed("Ada")
 }
 
-private final class Team: ConcurrentObservable {
+private final class Team: ObserverRemoving {
     let lead = WeakObserved<Person>()
     let branch = Observed<Team?>(nil)
+
+    func removeAllObservers() { ObservationToken.cancelAll(of: lead, branch) }
 }
 
 /// What an observer has heard, in lines.

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ordinary classes that `@ConcurrentObservable` takes as they are. Scripts/check-macro.sh compiles them and expects no word.
+
+import ConcurrentObserveMacros
+import Foundation
+
+enum State: Sendable { case idle, running(Int) }
+
+struct Box<Content: Sendable>: Sendable { let content: Content }
+
+struct Code: Sendable {
+    init?(_ text: String) { if text.isEmpty { return nil } }
+}
+
+func made() -> [String: Set<Int>] { [:] }
+
+let isBig = true
+
+/// Types that the compiler finds out.
+@ConcurrentObservable
+public final class Inferred {
+    var state = State.idle
+    var running = State.running(1)
+    var numbers = [1, 2]
+    var sum = 1 + 2
+    var page = URL(string: "https://example.org")
+    var zeros = Array(repeating: 0, count: 3)
+    var distinct = Set([1, 2])
+    var names = Dictionary(uniqueKeysWithValues: [(1, "a")])
+    var box = Box(content: 1)
+    var code = Code("a")
+    var calls = made()
+    var pair = (1, "a")
+    var size = isBig ? 1.5 : 2
+    var word = if isBig { "big" } else { "small" }
+    var negative = -1
+    var date = Date()
+    var lambda: @Sendable () -> Int = { 1 }
+    public private(set) var level = 1 + 1
+    public var title = "a" + "b"
+    private var secret = State.idle
+    private var mode = Mode.slow
+
+    private enum Mode: Sendable { case slow, fast }
+
+    init() {}
+
+    init(early: Int) {
+        numbers = [early]
+        secret = .running(1)
+    }
+
+    func change() {
+        mode = .fast
+        observedProperties.numbers.modify { $0.append(3) }
+    }
+
+    func observeSecret() -> ObservationToken { observe(\.secret) { change in print(change.new ?? .idle) } }
+}
+
+func use(_ model: Inferred) -> [ObservationToken] {
+    model.page = nil
+    model.state = .running(2)
+    model.names[2] = "b"
+    model.removeAllObservers()
+    return [
+        model.observe(\.state) { (change: Change<State>) in print(change) },
+        model.observe(\.page) { (change: Change<URL?>) in print(change) },
+        model.observe(\.zeros) { (change: Change<[Int]>) in print(change) },
+        model.observe(\.distinct) { (change: Change<Set<Int>>) in print(change) },
+        model.observe(all: \.size, \.word) { changed, size, word in print(changed, size + 1, word.count) },
+        model.observedProperties.box.observe { change in print(change.new?.content ?? 0) },
+    ]
+}
+
+/// A private type, alone and inside others.
+@ConcurrentObservable
+final class Private {
+    private struct Entry: Sendable { var count = 0 }
+    private typealias Entries = [Entry]
+    private var entries: [Entry] = []
+    private var first = Entry()
+    private var all = Entries()
+    var count: Int { entries.count + first.count + all.count }
+}
+
+/// What is not a property of an object.
+@ConcurrentObservable
+final class Statics {
+    static let shared = Statics()
+    nonisolated(unsafe) static var count = 0
+    @TaskLocal static var current: Int?
+    @MainActor static var title = ""
+    class var kind: String { "" }
+    var value = 1
+}
+
+/// What is compiled out.
+@ConcurrentObservable
+final class Conditional {
+    #if os(Windows)
+    lazy var handle: UnsafeMutableRawPointer? = nil
+    var name = "w" { didSet {} }
+    #elseif os(Linux)
+    var name = ["linux"].count
+    #else
+    var other: Any
+    #endif
+    #if NEVER
+    var never = State.idle
+    #endif
+}
+
+func use(_ model: Conditional) -> ObservationToken { model.observe(\.name) { change in print(change.new! + 1) } }
+
+@ConcurrentObservable
+final class Empty {}
+
+/// A base class, early settings that are none, and a list of its own.
+@ConcurrentObservable
+final class Careful: ConcurrentObservable {
+    var name = "a"
+    var mileage: Int
+    let plate: String
+
+    init(plate: String, name: String) {
+        mileage = 0
+        self.plate = plate
+        self.name = name
+    }
+
+    init?(_ text: String) {
+        guard let number = Int(text) else { return nil }
+        (mileage, plate) = (number, text)
+        name = text
+    }
+
+    convenience init() {
+        self.init(plate: "", name: "")
+        name = "b"
+    }
+
+    func removeAllObservers() { observedProperties.name.cancelAllObservations() }
+}
+
+/// Coded by hand.
+@ConcurrentObservable
+final class Coded: Codable {
+    var name = "a"
+
+    init(from decoder: any Decoder) throws { name = try decoder.singleValueContainer().decode(String.self) }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(name)
+    }
+}
+
+func removeAll(_ model: some ObserverRemoving) { model.removeAllObservers() }
+
+func use(_ model: Statics, _ empty: Empty, _ careful: Careful) {
+    removeAll(model)
+    removeAll(empty)
+    removeAll(careful)
+}
+
+/// A generic model.
+@ConcurrentObservable
+final class Slot<Value: Sendable> {
+    var value: Value
+    var history: [Value] = []
+    var last = Optional<Value>.none
+
+    init(_ value: Value) { self.value = value }
+}
+
+func use(_ slot: Slot<Int>) -> [ObservationToken] {
+    [
+        slot.observe(\.value) { (_: Change<Int>) in },
+        slot.observe(\.history) { (_: Change<[Int]>) in },
+        slot.observe(\.last) { (_: Change<Int?>) in },
+    ]
+}
+
+/// Models inside others.
+enum Outer {
+    @ConcurrentObservable
+    final class Inner {
+        enum Kind: Sendable { case a }
+        var kind = Kind.a
+        var outer = Outer.start
+    }
+
+    static let start = 1
+}
