@@ -121,9 +121,11 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        // Stops a thread inside a lock of the system's libraries.
+        .target(name: "Interposition", path: "Tests/Interposition"),
         .testTarget(
             name: "ConcurrentObserveTests",
-            dependencies: ["ConcurrentObserve"],
+            dependencies: ["ConcurrentObserve", "Interposition"],
             swiftSettings: settings
         ),
         // Never `stress` itself: tests share one process, and two builds of the library in one would share a thread's record.

@@ -41,6 +41,7 @@ Reclamation/ForkGate.swift
 Reclamation/FrameScan.swift
 Reclamation/LibraryThread.swift
 Reclamation/Lock.swift
+Reclamation/ReadSection.swift
 Reclamation/Reclaimer.swift
 Reclamation/Retirable.swift
 Reclamation/Spares.swift
@@ -238,6 +239,19 @@ check_no_foundation() {
     done < <(swift_files "$library")
 }
 
+# A `Mutex` of the standard library traps under contention in the child of a fork, where the runtime's numbers of threads are wrong. (P18)
+check_no_mutex() {
+    local folder file
+    for folder in Sources/ConcurrentObserve*/; do
+        case "$folder" in *Plugin/ | *Instrumented/) continue ;; esac
+        while IFS= read -r file; do
+            each_violates "a Mutex: it traps in the child of a fork; use Lock, SourceLock or an atomic" < <(
+                code "$file" | grep -E '^[^:]*:[^:]*:.*\bMutex\b' | cut -d: -f1,2 || true
+            )
+        done < <(swift_files "${folder%/}")
+    done
+}
+
 check_nothing_generated_is_tracked() {
     each_violates "generated, and tracked" < <(
         git ls-files | grep -E '(^|/)(Package\.resolved$|\.build/|\.swiftpm/)' || true
@@ -256,6 +270,7 @@ check_allowed_files_exist
 check_no_unsafe_flags
 check_licence
 check_no_foundation
+check_no_mutex
 check_nothing_generated_is_tracked
 "
 
@@ -322,11 +337,13 @@ self_test() {
     plant 'planted.sh:1: does not begin with its licence' "printf '#!/bin/sh\ntrue\n' >planted.sh"
     plant 'Planted.swift:1: the library does not import Foundation' \
         "echo 'public import struct Foundation.Date' >$registry/Planted.swift"
+    plant 'Planted.swift:2: a Mutex' "printf 'import Synchronization\nlet planted = Mutex(0)\n' >$registry/Planted.swift"
+    plant 'Planted.swift:1: a Mutex' "echo 'let planted = Synchronization.Mutex(0)' >Sources/ConcurrentObserveMetrics/Planted.swift"
     plant 'Package.resolved: generated, and tracked' "touch Package.resolved; git add -f Package.resolved"
     plant 'Benchmarks/.build/x: generated, and tracked' "mkdir -p Benchmarks/.build; touch Benchmarks/.build/x; git add -f Benchmarks/.build/x"
 
     # What must not be found: names in comments and strings.
-    plant_nothing "printf '%s\n' '// SPDX-License-Identifier: Apache-2.0' '// unsafe ObservationToken' '/* import CURCU' 'unsafe */' 'let planted = \"unsafe ObservationToken\"' 'let text = \"\"\"' 'unsafe import Foundation' '\"\"\"' >$reclamation/Planted.swift"
+    plant_nothing "printf '%s\n' '// SPDX-License-Identifier: Apache-2.0' '// unsafe ObservationToken, Mutex' '/* import CURCU' 'unsafe */' 'let planted = \"unsafe ObservationToken\"' 'let text = \"\"\"' 'unsafe import Foundation' '\"\"\"' >$reclamation/Planted.swift"
     return "$broken"
 }
 

@@ -4,7 +4,6 @@
 import ConcurrentObserve
 import Dispatch
 public import Logging
-import Synchronization
 
 /// Warns of callbacks that do not return, by the label of their registry, for as long as it is referenced.
 ///
@@ -22,8 +21,9 @@ public final class StuckCallbackWatch: Sendable {
     private let limit: Duration
     private let interval: Duration
     private let queue = DispatchQueue(label: "observe-stuck-watch", qos: .utility)
-    /// Those that were warned of and not seen to return.
-    private let stuck = Mutex<[RunningCallback.ID: RunningCallback]>([:])
+
+    /// Callbacks that were warned of and not seen to return. One look passes them on to the next.
+    private typealias Stuck = [RunningCallback.ID: RunningCallback]
 
     /// Begins to watch.
     ///
@@ -35,34 +35,31 @@ public final class StuckCallbackWatch: Sendable {
         self.logger = logger
         self.limit = limit
         self.interval = interval
-        Self.look(again: self, in: .zero)
+        Self.look(again: self, in: .zero, [:])
     }
 
     /// Holds the watch during a look only, so that it ends with its last reference.
-    private static func look(again watch: StuckCallbackWatch, in pause: Duration) {
+    private static func look(again watch: StuckCallbackWatch, in pause: Duration, _ stuck: Stuck) {
         let (seconds, attoseconds) = pause.components
         let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
         watch.queue.asyncAfter(deadline: .now() + .nanoseconds(nanoseconds)) { [weak watch] in
             guard let watch else { return }
-            watch.look()
-            look(again: watch, in: watch.interval)
+            look(again: watch, in: watch.interval, watch.look(stuck))
         }
     }
 
-    private func look() {
+    /// - Returns: The callbacks that are stuck now.
+    private func look(_ stuck: Stuck) -> Stuck {
         let running = ConcurrentObserveDiagnostics.callbacks(runningFor: limit)
-        let (new, returned) = stuck.withLock { stuck in
-            let new = running.filter { stuck[$0.id] == nil }
-            let returned = stuck.values.filter { known in !running.contains { $0.id == known.id } }
-            stuck = Dictionary(uniqueKeysWithValues: running.map { ($0.id, $0) })
-            return (new, returned)
-        }
+        let new = running.filter { stuck[$0.id] == nil }
+        let returned = stuck.values.filter { known in !running.contains { $0.id == known.id } }
         for callback in new {
             logger.warning("a callback of \(callback.source) does not return", metadata: callback.metadata)
         }
         for callback in returned {
             logger.notice("a callback of \(callback.source) has returned at last", metadata: callback.metadata)
         }
+        return Dictionary(uniqueKeysWithValues: running.map { ($0.id, $0) })
     }
 }
 

@@ -25,14 +25,11 @@ public final class LibraryMetrics: Sendable {
     private let gracePeriods: Counter
     private let droppedEvents: Counter
 
-    /// What the counters have been increased to.
-    private struct Published {
-        var reclaimed = 0
-        var gracePeriods = 0
-        var droppedEvents = 0
-    }
-
-    private let published = Mutex(Published())
+    // What the counters have been increased to. No lock: a thread could hold it while the process forks, and the metrics' system
+    // is the user's code.
+    private let publishedReclaimed = Atomic<Int>(0)
+    private let publishedGracePeriods = Atomic<Int>(0)
+    private let publishedDroppedEvents = Atomic<Int>(0)
 
     /// Makes the metrics; none has a value before the first `publish()`.
     ///
@@ -49,21 +46,20 @@ public final class LibraryMetrics: Sendable {
         droppedEvents = Counter(label: "\(prefix)_dropped_events", factory: factory)
     }
 
-    /// Sets all metrics to what the library tells now. Any thread; never waits for user code.
+    /// Sets all metrics to the library's present figures. Any thread; waits for nobody.
+    ///
+    /// Of calls that overlap, each meter keeps the value of the last that sets it. Counters increase by everything exactly once.
     ///
     /// - Complexity: O(threads).
     public func publish() {
-        // Under the lock, so that no later publication comes before this one.
-        published.withLock { published in
-            let now = ConcurrentObserveDiagnostics.current()
-            observers.set(now.liveObservers)
-            backlog.set(now.backlog)
-            threads.set(now.threadRecords)
-            oldestCallback.set((now.oldestCallbackAge ?? .zero).seconds)
-            reclaimed.increase(&published.reclaimed, to: now.reclaimed)
-            gracePeriods.increase(&published.gracePeriods, to: now.gracePeriods)
-            droppedEvents.increase(&published.droppedEvents, to: now.droppedEvents)
-        }
+        let now = ConcurrentObserveDiagnostics.current()
+        observers.set(now.liveObservers)
+        backlog.set(now.backlog)
+        threads.set(now.threadRecords)
+        oldestCallback.set((now.oldestCallbackAge ?? .zero).seconds)
+        reclaimed.increase(publishedReclaimed, to: now.reclaimed)
+        gracePeriods.increase(publishedGracePeriods, to: now.gracePeriods)
+        droppedEvents.increase(publishedDroppedEvents, to: now.droppedEvents)
     }
 
     /// Publishes again and again, until the task is cancelled.
@@ -79,10 +75,10 @@ public final class LibraryMetrics: Sendable {
 
 extension Counter {
     /// Increases the counter by what has come since; a figure that was read while it changed may be lower than before.
-    fileprivate func increase(_ last: inout Int, to total: Int) {
-        guard total > last else { return }
-        increment(by: total - last)
-        last = total
+    fileprivate func increase(_ last: borrowing Atomic<Int>, to total: Int) {
+        // Relaxed: a statistic; nothing is read because of it. `max` gives each increase to one call.
+        let before = last.max(total, ordering: .relaxed).oldValue
+        if total > before { increment(by: total - before) }
     }
 }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
-
 /// Calls observers one at a time, whatever threads make the changes: the serialising actor.
 ///
 /// Changes of one property are heard in the order of their versions, those of several in the order in which their observers' turns come. Whoever makes a
@@ -14,7 +12,7 @@ import Synchronization
 public actor ObservationActor {
     /// What becomes of the changes that an observer is too slow for.
     public nonisolated let buffering: Buffering
-    private nonisolated let counts = Mutex(Counts())
+    private nonisolated let counts = Counts()
 
     /// Makes an actor whose observers have mailboxes of this policy.
     ///
@@ -52,35 +50,42 @@ public actor ObservationActor {
     }
 
     /// What has become of all events that this actor's observers were sent. (P1)
-    public nonisolated var deliveryCounts: DeliveryCounts { counts.withLock { $0.sum } }
+    public nonisolated var deliveryCounts: DeliveryCounts { counts.sum }
 
     /// Adds an observation's counts to the actor's, for good.
     private nonisolated func counting(_ token: ObservationToken) -> ObservationToken {
         guard let counter = token.observer.deliveryCounter else { return token }
-        counts.withLock { $0.begin(counter) }
-        token.onEnd { [weak self] _ in self?.counts.withLock { $0.settle(counter) } }
+        counts.begin(counter)
+        token.onEnd { [weak self] _ in self?.counts.settle(counter) }
         return token
     }
 
-    private struct Counts {
+    /// The counts of all observations of an actor.
+    private final class Counts: @unchecked Sendable {
+        // Unchecked: everything mutable is guarded by `lock`.
+
+        /// Held by no thread while the process forks. (P18)
+        private let lock = SourceLock()
         private var live: [ObjectIdentifier: DeliveryCounter] = [:]
-        /// Those of observations that have ended, while somebody may still be dropping what they were sent.
+        /// Those of observations that have ended, while some of what they were sent may still be pending.
         private var ending: [DeliveryCounter] = []
         /// The sum of those to which nothing comes any more.
         private var past = DeliveryCounts(sent: 0, received: 0, dropped: 0)
 
-        var sum: DeliveryCounts { (ending + live.values).reduce(past) { $0 + $1.counts } }
+        var sum: DeliveryCounts { lock.withLock { (ending + live.values).reduce(past) { $0 + $1.counts } } }
 
-        mutating func begin(_ counter: DeliveryCounter) { live[ObjectIdentifier(counter)] = counter }
+        func begin(_ counter: DeliveryCounter) { lock.withLock { live[ObjectIdentifier(counter)] = counter } }
 
-        mutating func settle(_ counter: DeliveryCounter) {
-            guard live.removeValue(forKey: ObjectIdentifier(counter)) != nil else { return }
-            ending.append(counter)
-            ending.removeAll { counter in
-                let counts = counter.counts
-                guard counts.pending == 0 else { return false }
-                past = past + counts
-                return true
+        func settle(_ counter: DeliveryCounter) {
+            lock.withLock {
+                guard live.removeValue(forKey: ObjectIdentifier(counter)) != nil else { return }
+                ending.append(counter)
+                ending.removeAll { counter in
+                    let counts = counter.counts
+                    guard counts.pending == 0 else { return false }
+                    past = past + counts
+                    return true
+                }
             }
         }
     }

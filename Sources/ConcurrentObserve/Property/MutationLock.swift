@@ -81,6 +81,7 @@ extension MutationLock {
         if lock.tryLock() { return }
         // Not before: the body of a `modify` holds the lock, so that its thread always gets here.
         trapInsideBody(purpose)
+        trapForsaken()
         lock.lock()
     }
 }
@@ -143,5 +144,16 @@ extension MutationLock {
                 "ConcurrentObserve: a property was observed inside the body of its own modify. Call observe before or after modify."
             )
         }
+    }
+
+    /// Traps if a thread that the process has lost in a fork was in the body of a `modify`: nobody would release the lock. (P18)
+    private borrowing func trapForsaken() {
+        // Relaxed: in a child this is set before any thread but one runs.
+        let record = unsafe UnsafePointer<ThreadRecord>(bitPattern: modifier.load(ordering: .relaxed))
+        // Safe: records are never freed.
+        guard let record = unsafe record, unsafe record.pointee.isForsaken else { return }
+        fatalError(
+            "ConcurrentObserve: a forked child changes a property that another thread was in a modify of at the fork. That thread does not exist in the child. Change it in the parent only, or make another property in the child."
+        )
     }
 }

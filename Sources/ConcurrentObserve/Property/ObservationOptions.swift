@@ -4,6 +4,8 @@
 public struct ObservationOptions: OptionSet, Sendable {
     public let rawValue: UInt8
 
+    // Transparent: the options below are then constants in debug builds, too, and nothing that is made on first use. (P18)
+    @_transparent
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// A delivery of the present value before `observe` returns. (P4)

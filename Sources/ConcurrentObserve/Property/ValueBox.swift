@@ -10,8 +10,6 @@
 
     @usableFromInline
     init(_ value: Value) {
-        // Whoever reads a box enters a read section of liburcu's, perhaps without ever having used anything else here. (P18)
-        Fork.prepareForFork()
         slot = value
         super.init()
         // Safe: addresses are compared, not followed.

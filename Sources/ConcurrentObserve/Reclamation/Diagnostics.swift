@@ -40,6 +40,7 @@ public struct ConcurrentObserveDiagnostics: Sendable {
     ///
     /// - Complexity: O(threads).
     public static func current() -> ConcurrentObserveDiagnostics {
+        Fork.prepare()
         let since = CallbackAges.shared.observe()
         // The reclaimed first: counted later than retired, it could only be too high.
         let reclaimed = Reclaimer.shared.batches.reclaimedCount

@@ -5,11 +5,35 @@ import Glibc
 
 /// Keeps the process-wide state whole across `fork`. (P18)
 ///
-/// Installed before the first thread record exists. First the reclaimer's pass is waited for, which enters sources' locks;
+/// The handlers are installed before `main`. They wait for a thread that is preparing the library, and do nothing before. First the reclaimer's pass is waited for, which enters sources' locks;
 /// then the gate keeps everybody out of those; then the other locks are taken, in the order in which the library nests them. liburcu's
 /// come last, as a pass takes them under its own.
 internal enum Fork {
-    static func prepareForFork() { _ = handlers }
+    /// Makes everything of the library's that is made once, on its first use in the process, while no fork happens. (P18)
+    ///
+    /// A lock of the runtime guards what is made once. A fork may find it taken by a thread that does not exist in the child.
+    /// What a room above makes once is made behind the gate.
+    static func prepare() {
+        // Safe: C copies the hooks.
+        unsafe withUnsafePointer(to: hooks) { hooks in
+            unsafe curcu_prepare(hooks) {
+                Fork.check(
+                    curcu_exit_key_error(),
+                    "no thread-specific key is left. Release some: a process has \(PTHREAD_KEYS_MAX)"
+                )
+                Fork.check(curcu_fork_handlers_error(), "the system has no memory for its fork handlers")
+                ForkGate.prepare()
+                Spares.prepare()
+                _ = (Reclaimer.shared, Destroyers.shared, CallbackAges.shared, ThreadRecords.shared)
+                _ = unsafe (Fork.registration, Fork.upper.count)
+            }
+        }
+    }
+
+    private static func check(_ error: Int32, _ message: @autoclosure () -> String) {
+        guard error != 0 else { return }
+        fatalError("ConcurrentObserve: \(message()) (error \(error)).")
+    }
 
     /// Holds a lock of an upper room across forks too, and calls `inChild` in the child. The lock is taken behind the gate, and
     /// no other under it.
@@ -21,47 +45,49 @@ internal enum Fork {
     /// Guarded by `registration`, which the handlers hold.
     nonisolated(unsafe) private static var upper: [(lock: ForkAwareLock, inChild: @Sendable () -> Void)] = []
 
-    private static let handlers: Void = {
-        let error = pthread_atfork(
-            {
+    // Computed: nothing of it is made once.
+    private static var hooks: curcu_hooks {
+        unsafe curcu_hooks(
+            before_fork: {
                 Reclaimer.shared.lockForFork()
                 ForkGate.close()
-                registration.lockForFork()
-                for (lock, _) in unsafe upper { lock.lockForFork() }
+                Fork.registration.lockForFork()
+                for (lock, _) in unsafe Fork.upper { lock.lockForFork() }
                 CallbackAges.shared.lockForFork()
                 Destroyers.shared.lockForFork()
                 Reclaimer.shared.batches.lockForFork()
                 ThreadRecords.shared.lockForFork()
                 curcu_before_fork()
             },
-            {
+            after_fork_in_parent: {
                 curcu_after_fork_parent()
                 ThreadRecords.shared.unlockAfterFork()
                 Reclaimer.shared.batches.unlockAfterFork()
                 Destroyers.shared.unlockAfterFork()
                 CallbackAges.shared.unlockAfterFork()
-                for (lock, _) in unsafe upper { lock.unlockAfterFork() }
-                registration.unlockAfterFork()
+                for (lock, _) in unsafe Fork.upper { lock.unlockAfterFork() }
+                Fork.registration.unlockAfterFork()
                 ForkGate.open()
                 Reclaimer.shared.unlockAfterFork()
             },
-            {
+            after_fork_in_child: {
                 curcu_after_fork_child()
                 ThreadRecords.shared.adoptInChild()
                 Reclaimer.shared.batches.unlockAfterFork()
                 Destroyers.shared.restartInChild()
                 CallbackAges.shared.unlockAfterFork()
-                for (lock, inChild) in unsafe upper {
+                for (lock, inChild) in unsafe Fork.upper {
                     lock.unlockAfterFork()
                     inChild()
                 }
-                registration.unlockAfterFork()
+                Fork.registration.unlockAfterFork()
                 ForkGate.open()
                 Reclaimer.shared.restartInChild()
+            },
+            thread_exit: { record in
+                // Safe: only `attach` names a record, and records are never freed.
+                unsafe ThreadRecords.shared.release(record.assumingMemoryBound(to: ThreadRecord.self))
             }
         )
-        guard error == 0 else {
-            fatalError("ConcurrentObserve: the system has no memory for its fork handlers (error \(error)).")
-        }
-    }()
+    }
 }

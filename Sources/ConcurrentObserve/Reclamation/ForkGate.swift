@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
+import CURCU
 import Synchronization
 
 /// Keeps threads out of the sources' locks while the process forks. (P18)
 ///
 /// Those who pass pay a store and a load of their own; the forking thread pays the barrier for all. As with `current` and
 /// the mark, at least one of the two sees the other's store: the passer that the gate is closed, or the forker that somebody
-/// is inside.
+/// is inside. Both then sleep: the other thread may have a lower priority and the same processor.
 internal enum ForkGate {
     private static let isClosed = Atomic<Bool>(false)
+    private static let opening = EventCount()
+    private static let departure = EventCount()
+
+    /// Makes what the gate needs. See `Fork.prepare()`.
+    static func prepare() { _ = (isClosed.load(ordering: .relaxed), opening, departure) }
 
     /// Runs `body` while no fork happens; waits while one does. Whoever is inside already stays so until the outermost body returns.
     @inline(__always)
@@ -22,43 +27,43 @@ internal enum ForkGate {
     /// Goes inside, unless the thread is there already.
     ///
     /// - Returns: Whether it was outside: then it leaves, too.
-    static func enter() -> Bool {
-        // Safe: records are never freed.
-        let record = unsafe ThreadRecord.current
-        // Relaxed: the thread's own store.
+    static func enter() -> Bool { unsafe enter(ThreadRecord.current) }
+
+    static func leave() { unsafe leave(ThreadRecord.current) }
+
+    /// - Parameter record: The calling thread's.
+    static func enter(_ record: UnsafeMutablePointer<ThreadRecord>) -> Bool {
+        // Safe: records are never freed. Relaxed: the thread's own store.
         if unsafe record.pointee.isInsideGate.load(ordering: .relaxed) { return false }
-        unsafe enter(record)
-        return true
-    }
-
-    static func leave() {
-        // Safe: records are never freed. Release: pairs with the acquire in close().
-        unsafe ThreadRecord.current.pointee.isInsideGate.store(false, ordering: .releasing)
-    }
-
-    private static func enter(_ record: UnsafeMutablePointer<ThreadRecord>) {
         while true {
             // Relaxed: ordered before the load by the barrier; pairs with heavy() in close().
             unsafe record.pointee.isInsideGate.store(true, ordering: .relaxed)
             AsymmetricBarrier.light(fenced: !AsymmetricBarrier.usesMembarrier)
             // Acquire: pairs with the release in open().
-            if !isClosed.load(ordering: .acquiring) { return }
-            // Release: pairs with the acquire in close().
-            unsafe record.pointee.isInsideGate.store(false, ordering: .releasing)
-            while isClosed.load(ordering: .acquiring) { sched_yield() }
+            if !isClosed.load(ordering: .acquiring) { return true }
+            unsafe leave(record)
+            // Acquire: as above.
+            wait(for: "gate opens", opening) { !isClosed.load(ordering: .acquiring) }
         }
     }
 
-    /// Closes the gate and waits until nobody is inside. No user code is, so the wait is short.
+    /// - Parameter record: The calling thread's.
+    static func leave(_ record: UnsafeMutablePointer<ThreadRecord>) {
+        // Safe: records are never freed. Release: pairs with the acquire in close().
+        unsafe record.pointee.isInsideGate.store(false, ordering: .releasing)
+        AsymmetricBarrier.light(fenced: !AsymmetricBarrier.usesMembarrier)
+        // Relaxed: if the load comes before the barrier in close(), the store is seen there, and the forker does not sleep.
+        if isClosed.load(ordering: .relaxed), !mutant("a fork is not woken") { departure.signal() }
+    }
+
+    /// Closes the gate and waits until nobody is inside. No user code is, so the wait is short. One thread at a time.
     static func close() {
-        // Acquire and release: one forking thread at a time.
-        while !isClosed.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged {
-            sched_yield()
-        }
+        // Relaxed: ordered before the loads by the barrier; pairs with light(fenced:) in enter(_:) and leave(_:).
+        isClosed.store(true, ordering: .relaxed)
         AsymmetricBarrier.heavy()
         unsafe ThreadRecords.shared.forEach { record in
-            // Acquire: pairs with the release in pass(_:); what was done inside is whole.
-            while unsafe record.pointee.isInsideGate.load(ordering: .acquiring) { sched_yield() }
+            // Acquire: pairs with the release in leave(_:); what was done inside is whole.
+            wait(for: "gate is left", departure) { unsafe !record.pointee.isInsideGate.load(ordering: .acquiring) }
         }
     }
 
@@ -66,5 +71,20 @@ internal enum ForkGate {
     static func open() {
         // Release: pairs with the acquire in enter(_:).
         isClosed.store(false, ordering: .releasing)
+        opening.signal()
+    }
+
+    /// Waits until `condition` holds, about which `event` is signalled: spins for a moment, then sleeps.
+    private static func wait(for name: StaticString, _ event: EventCount, until condition: () -> Bool) {
+        if exploredWait(name, until: condition) { return }
+        for _ in 0..<64 {
+            if condition() { return }
+            curcu_spin_hint()
+        }
+        while true {
+            let ticket = event.ticket()
+            if condition() { return }
+            event.wait(ticket, atMost: nil)
+        }
     }
 }

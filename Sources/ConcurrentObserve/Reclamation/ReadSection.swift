@@ -11,6 +11,7 @@ internal enum ReadSection {
     @inlinable @inline(__always)
     static func enter() {
         enterForbiddenForUserCode()
+        if !_fastPath(curcu_has_reader()) { unsafe ThreadRecord.attach() }
         curcu_read_lock()
         exploredReadDepth(1)
     }
@@ -20,6 +21,22 @@ internal enum ReadSection {
         exploredReadDepth(-1)
         curcu_read_unlock()
         leaveForbiddenForUserCode()
+    }
+}
+
+extension ReadSection {
+    /// Gives the calling thread liburcu's reader of its record, or registers it with liburcu, while no fork happens. (P18)
+    static func attach(_ record: UnsafeMutablePointer<ThreadRecord>) {
+        // Safe: records are never freed.
+        let isOutermost = unsafe ForkGate.enter(record)
+        unsafe record.pointee.reader = curcu_attach_reader(record.pointee.reader)
+        if isOutermost { unsafe ForkGate.leave(record) }
+    }
+
+    /// Keeps the exiting thread's reader for the next thread that has the record.
+    static func detach(_ record: UnsafeMutablePointer<ThreadRecord>) {
+        // Safe: records are never freed, and readers not while a record has them.
+        unsafe curcu_detach_reader(record.pointee.reader)
     }
 }
 

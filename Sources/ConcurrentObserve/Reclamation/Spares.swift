@@ -16,6 +16,9 @@ internal enum Spares {
     /// The stack has as many at most, and so has each thread: 32 KiB of observers.
     private static var limit: UInt { 512 }
 
+    /// Makes the stack. See `Fork.prepare()`.
+    static func prepare() { _ = stack.load(ordering: .relaxed) }
+
     /// Keeps an item to which nobody else has a reference, and which is done with everything.
     ///
     /// - Returns: False if enough are kept.

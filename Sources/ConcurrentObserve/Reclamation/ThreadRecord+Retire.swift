@@ -41,6 +41,7 @@ extension UnsafeMutablePointer<ThreadRecord> {
             if exchanged { break }
             top = original
         }
+        inject("retire.pushed")
         // Relaxed: statistics, and a limit that need not be exact. The owner alone writes the first count.
         let count = unsafe pointee.retiredCount.load(ordering: .relaxed) &+ 1
         unsafe pointee.retiredCount.store(count, ordering: .relaxed)
@@ -63,5 +64,18 @@ extension UnsafeMutablePointer<ThreadRecord> {
         // Relaxed: see push(_:); the reclaimer alone writes it.
         let taken = unsafe pointee.takenCount.load(ordering: .relaxed) &+ count
         unsafe pointee.takenCount.store(taken, ordering: .relaxed)
+    }
+
+    /// Makes the count of what the record's threads have retired exact, where a fork came between a push and its count: in the
+    /// child, which has one thread.
+    func countRetired() {
+        // Relaxed, all: the child has one thread.
+        var count = unsafe pointee.takenCount.load(ordering: .relaxed)
+        var address = unsafe pointee.retired.load(ordering: .relaxed)
+        while address != 0 {
+            count &+= 1
+            address = RetiredItem(at: address).link
+        }
+        unsafe pointee.retiredCount.store(count, ordering: .relaxed)
     }
 }

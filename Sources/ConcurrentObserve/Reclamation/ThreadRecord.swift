@@ -27,6 +27,16 @@ internal struct ThreadRecord: ~Copyable {
     /// Whether the thread is in a pass of the reclaimer, which must not wait for itself. Owner alone.
     var isReclaiming = false
 
+    /// Whether the thread was in user code when the process forked, and does not exist in this child: no other thread takes the
+    /// record over, so that what the thread has left behind is not taken for another's. Written in the child, before it has other threads.
+    var isForsaken = false
+
+    /// Whether the thread is inside a source's lock, or about to look whether it may. Written by the owner alone.
+    let isInsideGate = Atomic<Bool>(false)
+
+    /// liburcu's reader of the record's threads, if liburcu does not see to it itself. Owner alone; see `ReadSection.attach(_:)`.
+    var reader: UnsafeMutableRawPointer?
+
     /// The address of the first of the items that the thread keeps to use them again, linked, or 0. Owner alone; see `Spares`.
     var spares: UInt = 0
 
@@ -53,9 +63,6 @@ internal struct ThreadRecord: ~Copyable {
 
     /// Events that were dropped on this record's threads, whatever observer they were for. Written by the owner alone.
     let droppedCount = Atomic<UInt>(0)
-
-    /// Whether the thread is inside a source's lock, or about to look whether it may. Written by the owner alone.
-    let isInsideGate = Atomic<Bool>(false)
 
     #if INSTRUMENTED
     /// Locks and read sections of the library that the thread is inside of. Owner alone.
@@ -84,12 +91,16 @@ extension ThreadRecord {
         return unsafe attach()
     }
 
+    /// The calling thread's record, if it has one.
+    private static var own: UnsafeMutablePointer<ThreadRecord>? {
+        // Safe: only `attach` stores into the variable, and records are never freed.
+        unsafe curcu_get_thread_record()?.assumingMemoryBound(to: ThreadRecord.self)
+    }
+
     /// Whether the caller is below a frame of this library on this thread. ("Inside a callback", DocC article Contract.)
     static var isInsideCallback: Bool {
         // Safe: records are never freed.
-        guard let record = unsafe curcu_get_thread_record()?.assumingMemoryBound(to: ThreadRecord.self) else {
-            return false
-        }
+        guard let record = unsafe own else { return false }
         return unsafe record.pointee.depth > 0 || record.pointee.userCode > 0
     }
 
@@ -103,12 +114,14 @@ extension ThreadRecord {
         return try body()
     }
 
-    /// Gives the calling thread a record: an abandoned one, or a new one.
-    @usableFromInline @inline(never)
+    /// Gives the calling thread a record, an abandoned one or a new one, and a reader with it.
+    @usableFromInline @inline(never) @discardableResult
     static func attach() -> UnsafeMutablePointer<ThreadRecord> {
-        let record = unsafe ThreadRecords.shared.acquire()
+        Fork.prepare()
+        let record = unsafe own ?? ThreadRecords.shared.acquire()
+        unsafe ReadSection.attach(record)
         unsafe curcu_set_thread_record(record)
-        unsafe pthread_setspecific(ThreadRecords.shared.exitKey, record)
+        unsafe curcu_note_thread_exit(record)
         return unsafe record
     }
 }
@@ -233,27 +246,11 @@ extension UnsafePointer where Pointee: ~Copyable {
     private var free: UnsafeMutablePointer<ThreadRecord>?
     private var total = 0
 
-    /// Its destructor hands the record of a thread that exits back.
-    let exitKey: pthread_key_t
-
-    private init() {
-        var key = pthread_key_t()
-        let error = unsafe pthread_key_create(&key) { record in
-            // Safe: only `attach` sets the key's value, and records are never freed.
-            unsafe ThreadRecords.shared.release(record!.assumingMemoryBound(to: ThreadRecord.self))
-        }
-        guard error == 0 else {
-            fatalError(
-                "ConcurrentObserve: no thread-specific key is left (error \(error)). Release some: a process has \(PTHREAD_KEYS_MAX)."
-            )
-        }
-        exitKey = key
-    }
+    private init() {}
 
     var count: Int { lock.withLock { total } }
 
     fileprivate func acquire() -> UnsafeMutablePointer<ThreadRecord> {
-        Fork.prepareForFork()
         let abandoned = unsafe lock.withUntrackedLock { () -> UnsafeMutablePointer<ThreadRecord>? in
             guard let record = unsafe free else { return nil }
             unsafe free = record.pointee.nextFree
@@ -275,9 +272,10 @@ extension UnsafePointer where Pointee: ~Copyable {
     }
 
     /// Takes a record back from a thread that exits, or that a fork has left behind.
-    fileprivate func release(_ record: UnsafeMutablePointer<ThreadRecord>) {
+    func release(_ record: UnsafeMutablePointer<ThreadRecord>) {
         inject("record.exit")
         unsafe record.giveUpSpares()
+        unsafe ReadSection.detach(record)
         curcu_set_thread_record(nil)
         if mutant("exiting thread's record leaks") { return }
         lock.withUntrackedLock {
@@ -319,8 +317,18 @@ extension UnsafePointer where Pointee: ~Copyable {
         unsafe free = nil
         unsafe forEach { record in
             guard unsafe UnsafeMutableRawPointer(record) != own else { return }
+            let isForsaken = unsafe record.pointee.isForsaken || record.pointee.userCode > 0
             if !mutant("a fork keeps foreign frames") { unsafe record.clear() }
             unsafe record.pointee.isReclaiming = false
+            // Relaxed: the child has one thread. The thread may have been at the gate, which was closed.
+            unsafe record.pointee.isInsideGate.store(false, ordering: .relaxed)
+            // liburcu has given up the readers of all other threads.
+            unsafe record.pointee.reader = nil
+            if !mutant("a fork trusts foreign counts") { unsafe record.countRetired() }
+            if isForsaken, !mutant("a fork reuses every record") {
+                unsafe record.pointee.isForsaken = true
+                return
+            }
             unsafe record.pointee.nextFree = free
             unsafe free = record
         }

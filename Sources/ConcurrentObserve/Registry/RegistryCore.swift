@@ -62,8 +62,9 @@ import Synchronization
     /// The part of `append` that may be done under a lock of the source's: decides under this lock …
     @usableFromInline
     func publish(_ observer: Observer) -> Aftermath {
-        ThreadRecord.countLiveObserver(1)
         return lock.withLock {
+            // In here: no fork comes between the count and the registration. (P18)
+            ThreadRecord.countLiveObserver(1)
             let replaced = makeRoom()
             // Safe: the core keeps the table.
             unsafe Unmanaged.passUnretained(table!)._withUnsafeGuaranteedRef { $0.append(observer) }

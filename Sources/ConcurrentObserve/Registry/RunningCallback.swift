@@ -26,6 +26,7 @@ extension ConcurrentObserveDiagnostics {
     ///
     /// - Complexity: O(threads); for each callback that is returned, O(registries with a label and their observers).
     public static func callbacks(runningFor age: Duration) -> [RunningCallback] {
+        Fork.prepare()
         let running = CallbackAges.shared.look()
         let now = ContinuousClock.now
         return

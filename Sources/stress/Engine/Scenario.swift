@@ -34,7 +34,7 @@ struct Scenario: Sendable {
         .compareExchange, .pathRewiring, .pathDeath, .bulkRemoval,
         .weakReferentDeath, .twoWayBinding, .actorOrder, .flood, .sequenceCancellation,
         .mutualActors, .serialHandover, .deliveryCancellation,
-        .realtimePath, .forking,
+        .realtimePath, .forking, .forkingThreads,
     ]
 
     static func named(_ name: String) -> Scenario? { all.first { $0.name == name } }

@@ -9,11 +9,11 @@ extension Scenario {
         name: "forking",
         summary: "the process forks while threads are in callbacks and register: each child uses old and new objects",
         invariants: [
-            "P18.child-goes-on", "P18.child-hears", "P14.nothing-left", "P16.backlog-drains",
+            "P18.child-goes-on", "P18.child-hears", "P18.child-counts", "P14.nothing-left", "P16.backlog-drains",
             "P5.no-lock-around-user-code", "memory.table-in-use",
         ],
-        windows: ["forked while a callback ran", "forked while others registered"],
-        leastThreads: 4,
+        windows: ["forked while a callback ran", "forked while others registered", "forked while another modified"],
+        leastThreads: 5,
         // Its child may start no threads, which the library does on first need.
         unfit: [.thread]
     ) { epoch in
@@ -27,7 +27,8 @@ extension Scenario {
             hints.leave()
         }
         let busy = ObserverRegistry<UInt64>()
-        let child = Child(calm, standing)
+        let modified = Modified()
+        let child = Child(calm, standing, modified)
         // What the runtime makes on first use it makes under locks, which a fork may find taken.
         _ = child.usesNewObjects()
 
@@ -36,9 +37,13 @@ extension Scenario {
                 lane.begin("fork")
                 if hints.isInside { lane.hit(0) }
                 if hints.registrations > 0 { lane.hit(1) }
-                child.forkAndWait(lane)
+                if modified.whileModifying({ child.forkAndWait(lane) }) { lane.hit(2) }
             },
-            Epoch.Role(threads: epoch.threads - 3) { lane in
+            Epoch.Role(threads: 1) { lane in
+                lane.begin("modify")
+                modified.modifyIfAsked()
+            },
+            Epoch.Role(threads: epoch.threads - 4) { lane in
                 lane.begin("notify")
                 calm.notify(1)
             },
@@ -71,17 +76,73 @@ private final class Hints: Sendable {
     func register() { registered.add(1, ordering: .relaxed) }
 }
 
+/// A property that a thread is modifying whenever the process forks.
+private final class Modified: Sendable {
+    let property = Observed<UInt64>(0)
+    private let state = Atomic<Int>(State.idle)
+
+    private enum State {
+        static var idle: Int { 0 }
+        static var isAsked: Int { 1 }
+        static var isModifying: Int { 2 }
+    }
+
+    /// Runs `body` while another thread is in a `modify` of the property, if that comes there soon.
+    ///
+    /// - Returns: Whether it has come there.
+    func whileModifying(_ body: () -> Void) -> Bool {
+        // Acquire and release, here and below: what is done in the body of the modify is done between the two.
+        state.store(State.isAsked, ordering: .releasing)
+        for _ in 0..<1_000 where state.load(ordering: .acquiring) == State.isAsked { usleep(10) }
+        let isModifying = state.load(ordering: .acquiring) == State.isModifying
+        body()
+        state.store(State.idle, ordering: .releasing)
+        return isModifying
+    }
+
+    func modifyIfAsked() {
+        guard state.load(ordering: .acquiring) == State.isAsked else { return spin(nanoseconds: 10_000) }
+        property.modify { _ in
+            let isAsked = state.compareExchange(
+                expected: State.isAsked,
+                desired: State.isModifying,
+                ordering: .acquiringAndReleasing
+            )
+            guard isAsked.exchanged else { return }
+            while state.load(ordering: .acquiring) == State.isModifying { usleep(50) }
+        }
+    }
+
+    /// In the child, where the thread that was modifying does not exist: others may take over its part of the library, but are not
+    /// taken for it. False if they cannot observe the property.
+    func isObservedByNewThreads() -> Bool {
+        guard state.load(ordering: .acquiring) == State.isModifying else { return true }
+        let (heard, ready) = (Count(), Count())
+        concurrently(4) { [property] _ in
+            // All at once, so that they take over as many records.
+            ready.increment()
+            property.observe(options: .initial) { (_: Change<UInt64>) in
+                heard.increment()
+                while ready.value < 4 { sched_yield() }
+            }.cancel()
+        }
+        return heard.value == 4
+    }
+}
+
 /// What a child does, and what the parent makes of it. The child takes no lock of the harness's and prints nothing.
 private struct Child {
     private let calm: ObserverRegistry<UInt64>
     private let standing: ObservationToken
+    private let modified: Modified
 
     /// Exit statuses.
     private static let isDeaf: Int32 = 10
     private static let doesNotEnd: Int32 = 11
+    private static let miscounts: Int32 = 12
 
-    init(_ calm: ObserverRegistry<UInt64>, _ standing: ObservationToken) {
-        (self.calm, self.standing) = (calm, standing)
+    init(_ calm: ObserverRegistry<UInt64>, _ standing: ObservationToken, _ modified: Modified) {
+        (self.calm, self.standing, self.modified) = (calm, standing, modified)
     }
 
     func forkAndWait(_ lane: Lane) {
@@ -103,7 +164,12 @@ private struct Child {
             signal == SIGALRM ? "the child hangs" : "the child ended with signal \(signal), status \(code)"
         )
         lane.check(
-            signal != 0 || code == 0 || code == Self.doesNotEnd,
+            signal != 0 || code != Self.miscounts,
+            "P18.child-counts",
+            "in the child more is reclaimed than was retired, or less"
+        )
+        lane.check(
+            signal != 0 || code == 0 || code == Self.doesNotEnd || code == Self.miscounts,
             "P18.child-hears",
             "the child ended with status \(code)"
         )
@@ -113,13 +179,15 @@ private struct Child {
     private func live() -> Int32 {
         // Another thread may have been in its callback: that thread does not exist here.
         guard standing.cancelAndWait() == .finished, !standing.isActive else { return Self.doesNotEnd }
-        guard usesNewObjects() else { return Self.isDeaf }
-        return ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(5)) == .finished ? 0 : Self.doesNotEnd
+        guard usesNewObjects(), modified.isObservedByNewThreads() else { return Self.isDeaf }
+        guard ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(5)) == .finished else {
+            return Self.doesNotEnd
+        }
+        return ConcurrentObserveDiagnostics.current().backlog == 0 ? 0 : Self.miscounts
     }
 
     func usesNewObjects() -> Bool {
-        let heard = Atomic<Int>(0)
-        let count = Count(heard)
+        let count = Count()
         let (registry, property) = (ObserverRegistry<UInt64>(), Observed<UInt64>(0))
         let tokens =
             (0..<4).map { _ in registry.observe { _ in count.increment() } }
@@ -134,9 +202,7 @@ private struct Child {
 }
 
 private final class Count: Sendable {
-    private let count: Atomic<Int>
-
-    init(_ count: consuming Atomic<Int>) { self.count = count }
+    private let count = Atomic<Int>(0)
 
     func increment() { count.add(1, ordering: .relaxed) }
     var value: Int { count.load(ordering: .relaxed) }

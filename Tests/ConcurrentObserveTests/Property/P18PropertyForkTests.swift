@@ -157,6 +157,60 @@ extension Promises.P18PropertyForkTests {
         }
     }
 
+    @Test(
+        "P18 A property that another thread was modifying at the fork is read and observed in the child, also on new threads"
+    )
+    func foreignModify() async {
+        await #expect(processExitsWith: .success) {
+            try forkBesideModify { property, modifiers in
+                let status = inChild {
+                    let (reads, calls) = (Counter(), Counter())
+                    // As many threads as there were: each record that may be taken over is.
+                    try? onThreads(modifiers + 2) { _ in
+                        let token = property.observe(options: .initial) { (_: Change<Held>) in calls.increment() }
+                        if property.value == Held(0), token.cancelAndWait() == .finished { reads.increment() }
+                    }
+                    return reads.value == modifiers + 2 && calls.value == modifiers + 2 && useNew()
+                }
+                check(status == 0, "the child: \(status)")
+            }
+        }
+    }
+
+    @Test("P18 Changing a property that another thread was modifying at the fork traps in the child, with the reason")
+    func changeBesideModify() async {
+        await #expect(processExitsWith: .success) {
+            try forkBesideModify { property, _ in
+                let changes: [@Sendable () -> Void] = [
+                    { property.value = Held(1) }, { property.modify { $0 = Held(1) } },
+                ]
+                for change in changes {
+                    let (status, message) = messageOfChild { try? onNewThread(change) }
+                    check(status > 256 && status != 256 + Int(SIGALRM), "the child: \(status)")
+                    check(message.contains("that another thread was in a modify of at the fork"), message)
+                }
+            }
+        }
+    }
+
+    @Test("P18 A grandchild, too, tells the thread that was modifying from its own")
+    func grandchildBesideModify() async {
+        await #expect(processExitsWith: .success) {
+            try forkBesideModify { property, modifiers in
+                let status = inChild {
+                    inChild {
+                        let calls = Counter()
+                        try? onThreads(modifiers + 2) { _ in
+                            property.observe(options: .initial) { (_: Change<Held>) in calls.increment() }.cancel()
+                        }
+                        return calls.value == modifiers + 2
+                    } == 0
+                }
+                check(status == 0, "the grandchild: \(status)")
+            }
+        }
+    }
+
     @Test("P18 A fork inside modify: both processes finish the body, and go on")
     func insideModify() async {
         await #expect(processExitsWith: .success) {
@@ -226,4 +280,52 @@ private func forkWhile(
     }
     try hammer.stop()
     check(use(property) && useNew(), "after the forks")
+}
+
+/// Runs `body` while a thread is in the body of a `modify` of `property`, beside another that modifies its own.
+private func forkBesideModify(_ body: (_ property: Observed<Held>, _ modifiers: Int) throws -> Void) throws {
+    Process.limitLife(seconds: 60)
+    let properties = [Observed(Held(0)), Observed(Held(0))]
+    check(use(properties[1]), "before the fork")
+    let exit = [Signal("the body's release"), Signal("the body's release")]
+    let threads = try (0..<2).map { index in
+        let entered = Signal("the body")
+        let thread = TestThread {
+            properties[index].modify { _ in
+                entered.happen()
+                exit[index].hold()
+            }
+        }
+        try entered.wait()
+        return thread
+    }
+    try body(properties[0], threads.count)
+    for index in 0..<2 {
+        exit[index].happen()
+        try threads[index].join()
+    }
+    check(properties[0].version == 1 && useNew(), "after the fork")
+}
+
+/// Forks; the child runs `body`. Returns its status and what it has written to its standard error.
+private func messageOfChild(_ body: () -> Void) -> (status: Int, message: String) {
+    var ends: [Int32] = [0, 0]
+    check(unsafe pipe(&ends) == 0, "there is no pipe")
+    let child = Process.fork()
+    if child == 0 {
+        Process.limitLife(seconds: 15)
+        dup2(ends[1], STDERR_FILENO)
+        body()
+        _exit(0)
+    }
+    close(ends[1])
+    var text: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while true {
+        let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(ends[0], $0.baseAddress, $0.count) }
+        if count <= 0 { break }
+        text += buffer.prefix(count)
+    }
+    close(ends[0])
+    return (Process.status(of: child), String(decoding: text, as: UTF8.self))
 }

@@ -28,7 +28,25 @@
 
 // MARK: Read sections
 
-/// Enters a read section. The functions behind it have fewer than ten lines, which liburcu's headers allow any
+/// Whether the calling thread has a reader, liburcu's record of a thread that reads.
+#if defined(CURCU_OUT_OF_LINE)
+bool curcu_has_reader(void);
+#else
+static inline bool curcu_has_reader(void) { return URCU_TLS(urcu_bp_reader) != NULL; }
+#endif
+
+/// Gives the calling thread a reader: `kept`, or a new one.
+///
+/// liburcu registers a thread, and gives up an exiting thread's reader, under a lock that `urcu_bp_before_fork` does not hold.
+/// So the caller keeps `fork` away, and keeps the reader for another thread; liburcu does not hear of the thread's exit.
+///
+/// Returns the reader to keep: null if liburcu will see to it.
+void *_Nullable curcu_attach_reader(void *_Nullable kept);
+
+/// The calling thread exits: it uses `kept`, which `curcu_attach_reader` has returned, no more.
+void curcu_detach_reader(void *_Nullable kept);
+
+/// Enters a read section; the thread has a reader. The functions behind it have fewer than ten lines, which liburcu's headers allow any
 /// program to inline.
 static inline void curcu_read_lock(void) {
 #if defined(CURCU_OUT_OF_LINE)
@@ -98,7 +116,25 @@ static inline void curcu_spin_hint(void) {
 /// Names the calling thread for debuggers; 15 bytes at most.
 void curcu_name_thread(const char *_Nonnull name);
 
-// MARK: Fork
+// MARK: First use, fork and exit
+
+/// What the library does when the process forks and when a thread exits.
+struct curcu_hooks {
+    void (*_Nonnull before_fork)(void);
+    void (*_Nonnull after_fork_in_parent)(void);
+    void (*_Nonnull after_fork_in_child)(void);
+    void (*_Nonnull thread_exit)(void *_Nonnull record);
+};
+
+/// Calls `prepare` once in the process's life, and has the hooks called from then on. No fork happens meanwhile.
+void curcu_prepare(const struct curcu_hooks *_Nonnull hooks, void (*_Nonnull prepare)(void));
+
+/// Error numbers of what was set up before `main`: 0 if it was.
+int curcu_exit_key_error(void);
+int curcu_fork_handlers_error(void);
+
+/// Has `thread_exit` called with `record` when the calling thread exits.
+void curcu_note_thread_exit(void *_Nonnull record);
 
 static inline void curcu_before_fork(void) { urcu_bp_before_fork(); }
 static inline void curcu_after_fork_parent(void) { urcu_bp_after_fork_parent(); }

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#define _GNU_SOURCE
+#include "Interposition.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+static atomic_bool has_stopped;
+static atomic_bool is_released;
+
+static _Thread_local int remaining;
+static _Thread_local char stopping_module[32];
+
+void interposition_stop(int count, const char *module) {
+    strncpy(stopping_module, module, sizeof stopping_module - 1);
+    remaining = count;
+}
+
+bool interposition_has_stopped(void) { return atomic_load(&has_stopped); }
+
+void interposition_release(void) { atomic_store(&is_released, true); }
+
+#if !__has_feature(thread_sanitizer)
+typedef int lock_function(pthread_mutex_t *);
+
+// Stands before the system's, which it calls: the dynamic linker finds the executable's first.
+int pthread_mutex_lock(pthread_mutex_t *mutex) {
+    static lock_function *_Atomic next;
+    lock_function *function = atomic_load_explicit(&next, memory_order_relaxed);
+    if (!function) {
+        function = (lock_function *)dlsym(RTLD_NEXT, "pthread_mutex_lock");
+        atomic_store_explicit(&next, function, memory_order_relaxed);
+    }
+    int error = function(mutex);
+    if (remaining == 0) return error;
+
+    Dl_info caller;
+    if (dladdr(__builtin_return_address(0), &caller) == 0 || !strstr(caller.dli_fname, stopping_module)) return error;
+    if (--remaining > 0) return error;
+    atomic_store(&has_stopped, true);
+    while (!atomic_load(&is_released)) usleep(200);
+    return error;
+}
+#endif

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stops a thread right behind a `pthread_mutex_lock`, so that a test decides what happens while the thread holds the lock.
+
+#ifndef INTERPOSITION_H
+#define INTERPOSITION_H
+
+#include <stdbool.h>
+
+/// Stops the calling thread when it has taken a lock for the `count`-th time from now on in the code of `module`, a part of the name of a
+/// shared library or of the executable. One thread at a time.
+void interposition_stop(int count, const char *_Nonnull module);
+
+/// Whether the thread has stopped.
+bool interposition_has_stopped(void);
+
+/// Lets the thread go on, and any that would stop later.
+void interposition_release(void);
+
+#endif
