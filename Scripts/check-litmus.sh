@@ -27,11 +27,12 @@ esac
 
 log="$(mktemp)"
 trap 'rm -f "$log"' EXIT
-swift build --package-path "$checkout/Models/Litmus" --product check-litmus >"$log" 2>&1 || {
+package=(--package-path "$checkout/Models/Litmus" --scratch-path "$checkout/.build/litmus")
+swift build "${package[@]}" --product check-litmus >"$log" 2>&1 || {
     cat "$log" >&2
     exit 2
 }
-checker="$(swift build --package-path "$checkout/Models/Litmus" --show-bin-path)/check-litmus"
+checker="$(swift build "${package[@]}" --show-bin-path)/check-litmus"
 code=0
 "$checker" "$checkout/Sources/ConcurrentObserve" "$@" || code=$?
 exit "$code"

@@ -46,11 +46,10 @@ enum RC11 {
         let atomic = all.members { $0.kind != .barrier && $0.isAtomic && !$0.isInitial }
         let releasing = all.members { ($0.kind == .barrier || $0.isAtomic) && $0.order.releases && !$0.isInitial }
         let acquiring = all.members { ($0.kind == .barrier || $0.isAtomic) && $0.order.acquires }
-        // The write, later ones of its thread, and the updates that follow from them.
+        // The write, and the updates that follow from it. As in C++20: later stores of its thread
+        // do not continue it.
         let sequence =
-            Relation(all.count, identityOn: all.writes)
-            * all.poLoc.from(all.writes, to: all.writes).reflexive.from(to: atomic)
-            * (all.rf * all.rmw).transitiveClosure.reflexive
+            Relation(all.count, identityOn: all.writes & atomic) * (all.rf * all.rmw).transitiveClosure.reflexive
         let toWrite = Relation(all.count, identityOn: releasing & ~all.barriers) | sb.from(releasing & all.barriers)
         let fromRead =
             Relation(all.count, identityOn: acquiring & ~all.barriers) | sb.from(to: acquiring & all.barriers)

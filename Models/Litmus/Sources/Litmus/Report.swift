@@ -122,7 +122,7 @@ public struct Report: Sendable {
 
     public mutating func compare(code tree: SourceTree) {
         say("")
-        let problems = Drift.problems(in: tree)
+        let problems = Drift.problems(in: tree) + Coverage.problems(in: tree.article)
         for problem in problems { add(problem) }
         let sites = Set(Protocol.all.flatMap(\.threads).flatMap(\.instructions).compactMap(\.site)).count
         say("orderings of the code: \(sites) steps of tests compared, \(Untested.all.count) in no test for a reason")

@@ -51,8 +51,15 @@ public enum SelfTest {
             "two lines for one step",
             Drift.problems(in: planted, tests: [step("let ")], untested: []).filter { "\($0)".contains("2 lines") }
         )
+        missing(
+            "a step of the table in no test",
+            Coverage.problems(in: tree.article, tests: Array(Protocol.all.dropFirst(2)))
+        )
+        missing("an article without the table", Coverage.problems(in: ""))
         missing("an ordering in no test", Drift.problems(in: planted, tests: [], untested: []))
-        if !Drift.problems(in: planted, tests: [step("let b =")], untested: []).isEmpty {
+        if !Coverage.problems(in: tree.article).isEmpty
+            || !Drift.problems(in: planted, tests: [step("let b =")], untested: []).isEmpty
+        {
             say("BROKEN: finds a difference where there is none")
             works = false
         }

@@ -12,6 +12,9 @@ public struct SourceTree {
         public var description: String { "\(file):\(line)" }
     }
 
+    /// The article with the table of orderings.
+    public private(set) var article = ""
+
     /// The lines of each file, by its path below the folder.
     private var files: [String: [String]] = [:]
 
@@ -21,6 +24,10 @@ public struct SourceTree {
         guard let paths = FileManager.default.enumerator(atPath: root.path) else {
             throw CocoaError(.fileNoSuchFile)
         }
+        article = try String(
+            contentsOf: root.appendingPathComponent("ConcurrentObserve.docc/ProtocolAndMemoryModel.md"),
+            encoding: .utf8
+        )
         for case let path as String in paths where path.hasSuffix(".swift") {
             let text = try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
             add(path, text)

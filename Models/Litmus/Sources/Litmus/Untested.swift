@@ -30,12 +30,7 @@ public struct Untested: Sendable {
         ),
         Untested(
             "Reclamation/ForkGate.swift",
-            "unsafe record.pointee.isInsideGate.store(false, ordering: .releasing)",
-            "a passer that finds the gate closed has done nothing inside: relaxed would do"
-        ),
-        Untested(
-            "Reclamation/ForkGate.swift",
-            "while isClosed.load(ordering: .acquiring)",
+            "wait(for: \"gate opens\", opening) { !isClosed.load(ordering: .acquiring) }",
             "a wait, after which the passer begins anew: relaxed would do"
         ),
         Untested(

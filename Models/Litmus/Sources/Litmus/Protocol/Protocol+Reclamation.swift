@@ -167,82 +167,78 @@ extension Protocol {
 
     // MARK: Fork
 
-    private static let close = Instruction.compareExchange("isClosed", 0, 1, .acquiringAndReleasing)
-        .at(
-            gateFile,
-            "while !isClosed.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing)"
-        )
-        .keeps(
-            "acquiringAndReleasing → acquiring",
-            because: "the barrier that follows orders what was before; the release is not needed, and forks are rare"
-        )
-    private static let open = Instruction.store("isClosed", 0, .releasing)
-        .at(gateFile, "isClosed.store(false, ordering: .releasing)")
+    private static let close = Instruction.store("isClosed", 1, .relaxed).at(
+        gateFile,
+        "isClosed.store(true, ordering: .relaxed)"
+    )
+    private static let lookInside = Instruction.load("isInside", .acquiring, into: "inside")
+        .at(gateFile, "unsafe !record.pointee.isInsideGate.load(ordering: .acquiring)")
+    private static let enter = Instruction.store("isInside", 1, .relaxed).at(gateFile, storeTrue)
+    private static let leave = Instruction.store("isInside", 0, .releasing).at(gateFile, storeFalse)
+    private static let storeTrue = "unsafe record.pointee.isInsideGate.store(true, ordering: .relaxed)"
+    private static let storeFalse = "unsafe record.pointee.isInsideGate.store(false, ordering: .releasing)"
+    private static func barrier(after line: String) -> Instruction {
+        .light.at(gateFile, "AsymmetricBarrier.light(fenced: !AsymmetricBarrier.usesMembarrier)", after: line)
+    }
+    private static let lookWhetherClosed = Instruction.load("isClosed", .acquiring, into: "closed")
+        .at(gateFile, "if !isClosed.load(ordering: .acquiring) { return true }")
+    private static let heavy = Instruction.membarrier.at(gateFile, "AsymmetricBarrier.heavy()")
 
     static let gate: [Test] = [
         Test(
             "fork gate",
-            claim: "nobody is inside a lock while the process forks (P18)",
+            claim: "no thread is inside a lock while the process forks (P18)",
             given: ["closed": 0, "inside": 0],
             [
                 Test.Thread(
                     "passer",
                     [
-                        .store("isInside", 1, .relaxed)
-                            .at(gateFile, "unsafe record.pointee.isInsideGate.store(true, ordering: .relaxed)"),
-                        .light.at(gateFile, "AsymmetricBarrier.light(fenced: !AsymmetricBarrier.usesMembarrier)"),
-                        .load("isClosed", .acquiring, into: "closed")
-                            .at(gateFile, "if !isClosed.load(ordering: .acquiring) { return }"),
-                        .branch("closed"), .store("state", 1, .relaxed), .load("forked", .relaxed, into: "forked"),
-                        .store("isInside", 0, .releasing)
-                            .at(
-                                gateFile,
-                                "unsafe ThreadRecord.current.pointee.isInsideGate.store(false, ordering: .releasing)"
-                            ),
+                        enter, barrier(after: storeTrue), lookWhetherClosed, .branch("closed"),
+                        .store("state", 1, .relaxed), .load("forked", .relaxed, into: "forked"), leave,
                     ]
                 ),
                 Test.Thread(
                     "forker",
                     [
-                        close, Instruction.membarrier.at(gateFile, "AsymmetricBarrier.heavy()"),
-                        .load("isInside", .acquiring, into: "inside")
-                            .at(
-                                gateFile,
-                                "while unsafe record.pointee.isInsideGate.load(ordering: .acquiring) { sched_yield() }"
-                            ),
-                        .branch("inside"), .load("state", .relaxed, into: "state"), .store("forked", 1, .relaxed),
+                        close, heavy, lookInside, .branch("inside"), .load("state", .relaxed, into: "state"),
+                        .store("forked", 1, .relaxed),
                     ]
                 ),
             ],
             never: { $0["state"] == 0 || $0["forked"] == 1 }
         ),
         Test(
+            "the last to leave",
+            claim: "a forker that finds a thread inside is woken when it leaves (P18)",
+            initially: ["isInside": 1],
+            [
+                Test.Thread(
+                    "passer",
+                    [
+                        leave, barrier(after: storeFalse),
+                        .load("isClosed", .relaxed, into: "closed")
+                            .at(gateFile, "if isClosed.load(ordering: .relaxed), !mutant("),
+                    ]
+                ),
+                Test.Thread("forker", [close, heavy, lookInside]),
+            ],
+            never: { $0["closed"] == 0 && $0["inside"] == 1 }
+        ),
+        Test(
             "the gate opens",
-            claim: "what was done for the fork is seen by those who pass after it",
+            claim: "what was done for the fork is seen by a thread that passes after it (P18)",
             initially: ["isClosed": 1],
             given: ["closed": 0],
             plain: ["state"],
             [
-                Test.Thread("forker", [.store("state", 1, .relaxed), open]),
                 Test.Thread(
-                    "passer",
+                    "forker",
                     [
-                        .load("isClosed", .acquiring, into: "closed")
-                            .at(gateFile, "if !isClosed.load(ordering: .acquiring) { return }"),
-                        .branch("closed"), .load("state", .relaxed, into: "seen"),
+                        .store("state", 1, .relaxed),
+                        .store("isClosed", 0, .releasing).at(gateFile, "isClosed.store(false, ordering: .releasing)"),
                     ]
                 ),
-            ],
-            never: { $0["seen"] == 0 }
-        ),
-        Test(
-            "two forks",
-            claim: "one thread forks at a time",
-            initially: ["isClosed": 1],
-            plain: ["state"],
-            [
-                Test.Thread("forker", [.store("state", 1, .relaxed), open]),
-                Test.Thread("another", [close, .load("state", .relaxed, into: "seen")]),
+                Test.Thread("passer", [lookWhetherClosed, .branch("closed"), .load("state", .relaxed, into: "seen")]),
             ],
             never: { $0["seen"] == 0 }
         ),

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The functions whose instructions Scripts/check-arm64.sh looks at: the library's own pieces, and
+// what each ordering becomes by itself. Marks and seeded bugs of the instrumented build are nothing.
+
+import CURCU
+import Synchronization
+
+@usableFromInline @inline(__always) func inject(_ point: StaticString) {}
+@usableFromInline @inline(__always) func mutant(_ name: StaticString) -> Bool { false }
+func exploredWait(_ name: StaticString, until condition: () -> Bool) -> Bool { false }
+func enterForbiddenForUserCode() {}
+func leaveForbiddenForUserCode() {}
+
+// MARK: The library's pieces
+
+@_cdecl("latch_load") func latchLoad(_ latch: UnsafeRawPointer) -> UInt {
+    let words = unsafe latch.assumingMemoryBound(to: Latch.self).pointee.load().words
+    return words.first &+ words.second
+}
+@_cdecl("latch_publish") func latchPublish(_ latch: UnsafeRawPointer, _ word: UInt) -> UInt64 {
+    unsafe latch.assumingMemoryBound(to: Latch.self).pointee.publish(Latch.Words(first: word, second: word))
+}
+@_cdecl("frame_clear") func frameClear(_ frame: UnsafeRawPointer) {
+    unsafe frame.assumingMemoryBound(to: Frame.self).pointee.clear()
+}
+@_cdecl("lock_try") func lockTry(_ lock: UnsafeRawPointer) -> Bool {
+    unsafe lock.assumingMemoryBound(to: Lock.self).pointee.tryLock()
+}
+@_cdecl("lock_unlock") func lockUnlock(_ lock: UnsafeRawPointer) {
+    unsafe lock.assumingMemoryBound(to: Lock.self).pointee.unlock()
+}
+@_cdecl("turn_take") func turnTake(_ turn: UnsafeRawPointer) -> Bool {
+    unsafe turn.assumingMemoryBound(to: Turn.self).pointee.take()
+}
+@_cdecl("turn_give_back") func turnGiveBack(_ turn: UnsafeRawPointer) -> Bool {
+    unsafe turn.assumingMemoryBound(to: Turn.self).pointee.giveBack()
+}
+@_cdecl("life_lend") func lifeLend(_ life: UnsafeRawPointer) -> Bool {
+    unsafe life.assumingMemoryBound(to: CoreLife.self).pointee.lend()
+}
+@_cdecl("life_give_back") func lifeGiveBack(_ life: UnsafeRawPointer) -> Bool {
+    unsafe life.assumingMemoryBound(to: CoreLife.self).pointee.giveBack()
+}
+@_cdecl("life_end") func lifeEnd(_ life: UnsafeRawPointer) -> Bool {
+    unsafe life.assumingMemoryBound(to: CoreLife.self).pointee.end()
+}
+
+/// W6 to W8: `current` is stored, the light barrier, the mark is loaded.
+@_cdecl("walk_step") func walkStep(_ frame: UnsafeRawPointer, _ entry: UnsafeRawPointer, _ observer: UInt) -> UInt {
+    unsafe frame.assumingMemoryBound(to: Frame.self).pointee.current.store(observer, ordering: .releasing)
+    curcu_compiler_barrier()
+    return unsafe entry.assumingMemoryBound(to: Atomic<UInt>.self).pointee.load(ordering: .relaxed)
+}
+
+// MARK: Each ordering
+
+@_cdecl("load_relaxed") func loadRelaxed(_ word: UnsafeRawPointer) -> UInt {
+    unsafe word.assumingMemoryBound(to: Atomic<UInt>.self).pointee.load(ordering: .relaxed)
+}
+@_cdecl("load_acquiring") func loadAcquiring(_ word: UnsafeRawPointer) -> UInt {
+    unsafe word.assumingMemoryBound(to: Atomic<UInt>.self).pointee.load(ordering: .acquiring)
+}
+@_cdecl("load_seq") func loadSeq(_ word: UnsafeRawPointer) -> UInt {
+    unsafe word.assumingMemoryBound(to: Atomic<UInt>.self).pointee.load(ordering: .sequentiallyConsistent)
+}
+@_cdecl("store_relaxed") func storeRelaxed(_ word: UnsafeRawPointer) {
+    unsafe word.assumingMemoryBound(to: Atomic<UInt>.self).pointee.store(1, ordering: .relaxed)
+}
+@_cdecl("store_releasing") func storeReleasing(_ word: UnsafeRawPointer) {
+    unsafe word.assumingMemoryBound(to: Atomic<UInt>.self).pointee.store(1, ordering: .releasing)
+}
+@_cdecl("store_seq") func storeSeq(_ word: UnsafeRawPointer) {
+    unsafe word.assumingMemoryBound(to: Atomic<UInt>.self).pointee.store(1, ordering: .sequentiallyConsistent)
+}
+@_cdecl("fence_acquiring") func fenceAcquiring() { atomicMemoryFence(ordering: .acquiring) }
+@_cdecl("fence_releasing") func fenceReleasing() { atomicMemoryFence(ordering: .releasing) }
+@_cdecl("fence_seq") func fenceSeq() { atomicMemoryFence(ordering: .sequentiallyConsistent) }
+@_cdecl("exchange_acquiring") func exchangeAcquiring(_ word: UnsafeRawPointer) -> UInt {
+    unsafe word.assumingMemoryBound(to: Atomic<UInt>.self).pointee.exchange(0, ordering: .acquiring)
+}
+@_cdecl("exchange_releasing") func exchangeReleasing(_ word: UnsafeRawPointer) -> UInt {
+    unsafe word.assumingMemoryBound(to: Atomic<UInt>.self).pointee.exchange(0, ordering: .releasing)
+}
+@_cdecl("or_both") func orBoth(_ word: UnsafeRawPointer) -> UInt {
+    unsafe word.assumingMemoryBound(to: Atomic<UInt>.self).pointee.bitwiseOr(2, ordering: .acquiringAndReleasing)
+        .oldValue
+}
+@_cdecl("add_seq") func addSeq(_ word: UnsafeRawPointer) -> UInt {
+    unsafe word.assumingMemoryBound(to: Atomic<UInt>.self).pointee.wrappingAdd(1, ordering: .sequentiallyConsistent)
+        .oldValue
+}
+@_cdecl("cas_acquiring") func casAcquiring(_ word: UnsafeRawPointer) -> Bool {
+    unsafe word.assumingMemoryBound(to: Atomic<UInt>.self).pointee.compareExchange(
+        expected: 0,
+        desired: 1,
+        ordering: .acquiring
+    ).exchanged
+}
+@_cdecl("cas_seq") func casSeq(_ word: UnsafeRawPointer) -> Bool {
+    unsafe word.assumingMemoryBound(to: Atomic<UInt>.self).pointee.compareExchange(
+        expected: 0,
+        desired: 1,
+        ordering: .sequentiallyConsistent
+    ).exchanged
+}
+@_cdecl("cas_both") func casBoth(_ word: UnsafeRawPointer) -> Bool {
+    unsafe word.assumingMemoryBound(to: Atomic<UInt>.self).pointee.compareExchange(
+        expected: 0,
+        desired: 1,
+        ordering: .acquiringAndReleasing
+    ).exchanged
+}
