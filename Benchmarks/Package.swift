@@ -23,7 +23,8 @@ let package = Package(
         // What rounds come to. Without dependencies, so that its tests build in seconds.
         .target(name: "Judging", swiftSettings: settings),
         .testTarget(name: "JudgingTests", dependencies: ["Judging"], swiftSettings: settings),
-        // The rows of a table in an article, whose other side is OpenCombine, which this package has.
+        // The rows of a table in an article, whose other side is OpenCombine, which this package
+        // has.
         .testTarget(
             name: "MigrationTests",
             dependencies: [

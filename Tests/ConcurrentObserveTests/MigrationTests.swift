@@ -138,7 +138,8 @@ private func shows(_ body: () -> Void) -> [String] {
     return Array(lines.entries[before...])
 }
 
-/// Compares a row: what the other framework's documentation says that its side shows, where this platform does not have it, and what ours shows.
+/// Compares a row: what the other framework's documentation says that its side shows, where this
+/// platform does not have it, and what ours shows.
 private func compare(_ there: [String], _ here: () -> Void, sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(shows(here) == there, sourceLocation: sourceLocation)
 }

@@ -6,10 +6,12 @@ import OpenCombine
 import Synchronization
 import Testing
 
-/// The article about migrating has a table for Combine. Each of its rows shows the same on both sides, OpenCombine being the other one.
+/// The article about migrating has a table for Combine. Each of its rows shows the same on both
+/// sides, OpenCombine being the other one.
 ///
 /// Here and not among the library's tests, since this package has OpenCombine.
-@Suite("The article about migrating: Combine")
+/// One test at a time: what is shown goes to one place.
+@Suite("The article about migrating: Combine", .serialized)
 struct CombineTableTests {}
 
 // MARK: - The article

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Which versions of a pair's two sides are one and the same change: how the two directions settle conflicts alike.
+/// Which versions of a pair's two sides are one and the same change: how the two directions settle
+/// conflicts alike.
 ///
 /// Both directions may be under way on any number of threads. Each applies a change that is later than the agreed version of its own side,
 /// and agrees in the same step, under the lock that the other side's changes take: on that version, and on the new one
@@ -17,9 +18,9 @@
 /// **No last update is lost.** A change is refused only because of another one whose setter had not returned when it was made. One that
 /// begins after all others have returned is later than what is agreed, and nothing that comes afterwards is older and applied.
 ///
-/// **A pair has one agreement**, however many calls bind it and from whichever ends: see `Agreements`. Each binding then offers
-/// each change; the first offer is applied, and the others are refused. Two agreements would let one of two changes that meet
-/// win on each side.
+/// **A pair has one agreement**, however many calls bind it and from whichever ends: see
+/// `Agreements`. Each binding then offers each change; the first offer is applied, and the others
+/// are refused. Two agreements would let one of two changes that meet win on each side.
 @usableFromInline
 internal final class Agreement: @unchecked Sendable {
     // Unchecked: both versions are guarded by `lock`; the properties are constants.
@@ -53,10 +54,11 @@ internal final class Agreement: @unchecked Sendable {
 
     deinit { Agreements.remove(self) }
 
-    /// Which side `property` is in the pair that it makes with `other`; nil if this agreement is about an earlier pair at the same
-    /// addresses.
+    /// Which side `property` is in the pair that it makes with `other`; nil if this agreement is
+    /// about an earlier pair at the same addresses.
     ///
-    /// The caller holds both, so that no last reference is released here: what is loaded is one of them, or gone.
+    /// The caller holds both, so that no last reference is released here: what is loaded is one of
+    /// them, or gone.
     func side(of property: AnyObject, with other: AnyObject) -> Side? {
         if firstProperty === property, secondProperty === other { return .first }
         if firstProperty === other, secondProperty === property { return .second }
@@ -69,10 +71,12 @@ internal final class Agreement: @unchecked Sendable {
         lock.withLock { agreed(side) <= version || (side == .second && mutant("a binding echoes")) }
     }
 
-    /// Decides on a change of a side; the other one is at `present`. Under the other side's lock, with the change made if this is true.
+    /// Decides on a change of a side; the other one is at `present`. Under the other side's lock,
+    /// with the change made if this is true.
     ///
-    /// - Parameter isInitial: A binding begins with this version. If the other side has been changed since it was agreed, it takes the value, agreed or
-    ///   not: a binding of the pair that ended before may have left that change where it was.
+    /// - Parameter isInitial: A binding begins with this version. If the other side has been
+    ///   changed since it was agreed, it takes the value, agreed or not: a binding of the pair that
+    ///   ended before may have left that change where it was.
     @usableFromInline
     func apply(_ version: UInt64, of side: Side, toOtherAt present: UInt64, isInitial: Bool) -> Bool {
         lock.withLock {
@@ -87,7 +91,8 @@ internal final class Agreement: @unchecked Sendable {
         }
     }
 
-    /// Agrees on two versions without a change: they are one change, which has come the other way round.
+    /// Agrees on two versions without a change: they are one change, which has come the other way
+    /// round.
     @usableFromInline
     func note(_ version: UInt64, of side: Side, as other: UInt64) {
         lock.withLock {

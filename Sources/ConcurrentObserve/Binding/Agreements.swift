@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The agreements of all bound pairs: however often a pair is bound, and from whichever ends, it has one.
+/// The agreements of all bound pairs: however often a pair is bound, and from whichever ends, it
+/// has one.
 ///
 /// Agreements are not retained: one goes with the last binding of its pair.
 @usableFromInline
@@ -25,20 +26,22 @@ internal final class Agreements: @unchecked Sendable {
         weak let agreement: Agreement?
     }
 
-    /// Nobody holds it while the process forks. (P18)
+    /// No thread holds it while the process forks. (P18)
     private let lock = SourceLock()
     private var entries: [Pair: Entry] = [:]
 
     private init() {}
 
-    /// The agreement of two properties, which is made on first use, and which side of it `property` is. Under no lock.
+    /// The agreement of two properties, which is made on first use, and which side of it `property`
+    /// is. Under no lock.
     ///
     /// - Complexity: O(1) on average.
     @usableFromInline
     static func agreement(of property: AnyObject, with other: AnyObject) -> (Agreement, Agreement.Side) {
         let fresh = Agreement(between: property, and: other)
         if mutant("each binding of a pair agrees for itself") { return (fresh, .first) }
-        // Before the return no reference of an agreement is released: the last one would take the lock again.
+        // Before the return no reference of an agreement is released: the last one would take the
+        // lock again.
         let (found, side) = withEntries { entries -> (Agreement?, Agreement.Side?) in
             let found = entries[fresh.pair]?.agreement
             if let side = found?.side(of: property, with: other) { return (found, side) }
@@ -58,7 +61,8 @@ internal final class Agreements: @unchecked Sendable {
     }
 
     private static func withEntries<Result>(_ body: (inout [Pair: Entry]) -> Result) -> Result {
-        // Behind the gate: a thread that a fork catches in the middle of the first use would leave `shared` half made in the child.
+        // Behind the gate: a thread that a fork catches in the middle of the first use would leave
+        // `shared` half made in the child.
         ForkGate.pass { shared.lock.withLock { body(&shared.entries) } }
     }
 }

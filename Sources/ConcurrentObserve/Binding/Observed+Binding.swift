@@ -67,8 +67,9 @@ extension Observed {
     /// Neither side is retained (P11). The binding ends with this property (`.sourceDeleted`), with the other one (`.ownerDeleted`), or with its
     /// token, which speaks for both directions. For cycles see `bind(to:)`. To bind a property to itself does nothing.
     ///
-    /// The two may be bound again, from either side: they stay one pair, which is alike when the setters have returned, until the last of the
-    /// tokens ends. Of transforms that differ, either one may make a value.
+    /// The two may be bound again, from either side: they stay one pair, which is alike when the
+    /// setters have returned, until the last of the tokens ends. Of transforms that differ, either
+    /// one may make a value.
     ///
     /// - Returns: The token that keeps the binding going.
     @inlinable

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ConcurrentObservable {
-    /// Calls `body` with every change of the property that `path` leads to, wherever it leads, as `delivery` says: in the order of the
-    /// path's versions. See `observe(_:options:_:)` and `Observed.observe(options:delivery:_:)`. What waits for its delivery keeps no referent of
-    /// a weak property at the end of the path. (P11)
+    /// Calls `body` with every change of the property that `path` leads to, wherever it leads, as
+    /// `delivery` says: in the order of the path's versions. See `observe(_:options:_:)` and
+    /// `Observed.observe(options:delivery:_:)`. What waits for its delivery keeps no referent of a
+    /// weak property at the end of the path. (P11)
     ///
     /// - Returns: The token that keeps the observation going.
     @inlinable

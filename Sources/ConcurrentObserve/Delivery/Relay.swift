@@ -6,7 +6,8 @@ internal class Relay<Element: Sendable>: @unchecked Sendable {
     // Unchecked: subclasses have constants only.
     fileprivate init() {}
 
-    /// The next element, as soon as there is one; nil at the end, and once the calling task is cancelled.
+    /// The next element, as soon as there is one; nil at the end, and once the calling task is
+    /// cancelled.
     @usableFromInline
     func next(isolation: isolated (any Actor)?) async -> Element? { preconditionFailure("a relay has a subscription") }
 

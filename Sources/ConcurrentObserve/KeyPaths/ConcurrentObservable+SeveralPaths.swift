@@ -3,18 +3,23 @@
 import Synchronization
 
 extension ConcurrentObservable {
-    /// Calls `body` with every change of several paths, of whatever types: which one has changed, and the values of all. (P1, P3)
+    /// Calls `body` with every change of several paths, of whatever types: which one has changed,
+    /// and the values of all. (P1, P3)
     ///
-    /// The calls are made one at a time, in the order in which the changes arrive, as those of `Delivery.serial(_:)`: on the threads that make the
-    /// changes, or, of many, on one of the library's. The values are read when `body` is called, one after the other, and may be
-    /// newer than the change. So the last call has the last values of all paths, and what `body` makes of them is up to date when nothing is
-    /// pending any more. A change that `body` itself makes is delivered after it has returned.
+    /// The calls are made one at a time, in the order in which the changes arrive, as those of
+    /// `Delivery.serial(_:)`: on the threads that make the changes, or, of many, on one of the
+    /// library's. The values are read when `body` is called, one after the other, and may be newer
+    /// than the change. So the last call has the last values of all paths, and what `body` makes of
+    /// them is up to date when nothing is pending any more. A change that `body` itself makes is
+    /// delivered after it has returned.
     ///
-    /// When this object is deinitialised, the observation ends, which `ObservationToken.onEnd(_:)` tells. (P12)
+    /// When this object is deinitialised, the observation ends, which `ObservationToken.onEnd(_:)`
+    /// tells. (P12)
     ///
     /// - Parameters:
     ///   - paths: The steps of each, as in `\.name, \.engine.rpm`.
-    ///   - body: Called with the number of the path that has changed, from 0, and the value of each. Under no lock.
+    ///   - body: Called with the number of the path that has changed, from 0, and the value of
+    ///     each. Under no lock.
     /// - Returns: The token that keeps the observation going.
     public func observe<each Value: Sendable>(
         all paths: repeat PathTo<Self, each Value>,
@@ -26,13 +31,16 @@ extension ConcurrentObservable {
         }
     }
 
-    /// Calls `body` with every change of several paths, and first, if it is asked for, with the values at the registration. (P1, P3, P4)
+    /// Calls `body` with every change of several paths, and first, if it is asked for, with the
+    /// values at the registration. (P1, P3, P4)
     ///
-    /// As `observe(all:body:)`. The changes have versions: who hands the values on to another thread discards there what comes late.
+    /// As `observe(all:body:)`. The changes have versions: a receiver on another thread can discard
+    /// a combination that arrives late.
     ///
     /// - Parameters:
     ///   - paths: The steps of each, as in `\.name, \.engine.rpm`.
-    ///   - includingInitial: Whether to begin with the present values, before the call returns. (P4)
+    ///   - includingInitial: Whether to begin with the present values, before the call returns.
+    ///     (P4)
     ///   - body: Called with what has changed, and the value of each path. Under no lock.
     /// - Returns: The token that keeps the observation going.
     public func observe<each Value: Sendable>(
@@ -60,9 +68,11 @@ extension ConcurrentObservable {
         }
     }
 
-    /// Calls `body` with every change of any number of paths of one type, and first, if it is asked for, with the values at the registration. (P1, P3, P4)
+    /// Calls `body` with every change of any number of paths of one type, and first, if it is asked
+    /// for, with the values at the registration. (P1, P3, P4)
     ///
-    /// As `observe(all:includingInitial:body:)` for paths that are named one by one. An empty array traps.
+    /// As `observe(all:includingInitial:body:)` for paths that are named one by one. An empty array
+    /// traps.
     public func observe<Value: Sendable>(
         all paths: [PathTo<Self, Value>],
         includingInitial: Bool,
@@ -85,12 +95,13 @@ public struct CombinedChange: Sendable, Hashable {
     /// The number of the path that has changed, from 0; nil in the initial delivery.
     public let path: Int?
 
-    /// The number of the change: 1, 2, 3, … in the order of the calls; 0 for the initial delivery. The values of a later version are as
-    /// new or newer, path by path.
+    /// The number of the change: 1, 2, 3, … in the order of the calls; 0 for the initial delivery.
+    /// The values of a later version are as new or newer, path by path.
     public let version: UInt64
 }
 
-/// A registry that is notified of which of several paths has changed, and its one observer, who is told one at a time. (P3)
+/// A registry that is notified of which of several paths has changed, and its one observer, which
+/// receives these events one at a time. (P3)
 private struct SeveralPaths<Root: ConcurrentObservable> {
     private let changes = ObserverRegistry<Int?>()
     private let observation = SerialObservation<Int?>(.unbounded)
@@ -113,7 +124,7 @@ private struct SeveralPaths<Root: ConcurrentObservable> {
         direct = mutant("several paths are told at once") ? tell : nil
         observation.makeUser(owner: nil).setCallback(Callback(tell))
         token = changes.start(observation)
-        // Until all paths are observed: what is told before that misses what the others bring meanwhile.
+        // Until all paths are observed: an earlier delivery would miss changes of the others.
         observation.hold()
         if includesInitial, !mutant("the initial values of several paths come when they come") { observation.post(nil) }
     }

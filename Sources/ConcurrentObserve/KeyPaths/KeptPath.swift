@@ -2,8 +2,9 @@
 
 /// A path whose changes a mailbox keeps in another form than that in which they are delivered.
 ///
-/// A change may wait for long. One of a weak property waits as the property keeps its values: as references that keep nothing alive, and that are
-/// copied and destroyed under any lock. The referents are looked up when the change is delivered. (P5, P11)
+/// A change may wait for long. One of a weak property waits as the property keeps its values: as
+/// references that keep nothing alive, and that are copied and destroyed under any lock. The
+/// referents are looked up when the change is delivered. (P5, P11)
 @usableFromInline
 internal protocol KeptPath<Root, Value>: Sendable {
     associatedtype Root: ConcurrentObservable

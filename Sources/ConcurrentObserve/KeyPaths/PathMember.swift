@@ -17,7 +17,8 @@ internal protocol PathMember: SendableMetatype {
     /// How the path sees a value.
     static func value(of stored: Stored) -> Value
 
-    /// The path that goes on from `links` to such a member, as a mailbox keeps its changes; nil if it keeps them as they are.
+    /// The path that goes on from `links` to such a member, as a mailbox keeps its changes; nil if
+    /// it keeps them as they are.
     static func kept<Model: ConcurrentObservable, Root: ConcurrentObservable>(
         _ path: MemberPath<Model, Self>,
         of model: Model.Type,

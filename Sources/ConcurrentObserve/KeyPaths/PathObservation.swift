@@ -47,7 +47,8 @@ internal final class PathObservation<Value: Sendable>: @unchecked Sendable {
         /// What the path retains: nil for the root's own.
         let property: PathObject?
         let cut: PathLeaf<Value>
-        /// Whether the path passes the property, too: one change of it is heard from there, and moves the path.
+        /// Whether the path passes the property, too: one change of it is heard from there, and
+        /// moves the path.
         let isPassed: Bool
     }
 
@@ -227,7 +228,8 @@ extension PathObservation {
         var changes: [Change<Value>] = []
         /// How many more of `finishOne` are owed.
         var endings = 0
-        /// Whether a change of the last property may be heard on this thread that comes before them.
+        /// Whether a change of the last property may be heard on this thread that comes before
+        /// them.
         var isLate = false
         /// The root's property, and referents of weak ones: not kept for a moment longer than the turn. (P11)
         var brief: [AnyObject] = []

@@ -44,7 +44,8 @@ internal class PathStep<Value: Sendable>: @unchecked Sendable {
         preconditionFailure("a step knows its property")
     }
 
-    /// The path that goes on from `links` with this step, as a mailbox keeps its changes; nil if it keeps them as they are.
+    /// The path that goes on from `links` with this step, as a mailbox keeps its changes; nil if it
+    /// keeps them as they are.
     func kept<Root: ConcurrentObservable>(
         after links: [PathLink],
         from root: Root.Type

@@ -23,7 +23,8 @@ extension Observed {
         )
     }
 
-    /// As `deliver`, with paths that lead on from here. Out of line: few properties have some, and the others pay nothing for it.
+    /// As `deliver`, with paths that lead on from here. Out of line: few properties have some, and
+    /// the others pay nothing for it.
     @inlinable @inline(never)
     internal func deliverAlongPaths(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
         let rewirings = observers.rewirePaths(version: replaced.version)

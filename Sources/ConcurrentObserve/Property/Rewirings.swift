@@ -5,8 +5,9 @@
 /// First every such path is wired anew, then their observers are told, then those of the property: a callback that blocks, whosever it
 /// is, never stands between a change and the paths that it moves. (P7)
 ///
-/// A path that ended at the property, too, hears the change itself as one of the property's observers, and after that, from the same
-/// thread, where it leads now: the versions come in order. (P2)
+/// A path that ended at the property, too, hears the change itself as one of the property's
+/// observers, and after that, from the same thread, where it leads now: the versions come in order.
+/// (P2)
 @usableFromInline
 internal final class Rewirings {
     private var tellings: [() -> Void] = []

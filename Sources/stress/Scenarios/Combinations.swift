@@ -4,7 +4,8 @@ import Glibc
 import Synchronization
 
 extension Scenario {
-    /// A value is made of several paths, all of which change: it must end as the sum of what they lead to.
+    /// A value is made of several paths, all of which change: it must end as the sum of what they
+    /// lead to.
     static let combinations = Scenario(
         name: "combinations",
         summary:

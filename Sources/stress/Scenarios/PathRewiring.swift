@@ -95,7 +95,8 @@ private func checkChangesInCallbacks(_ epoch: Epoch) {
     for token in tokens { token.cancelAndWait() }
 }
 
-/// A path that passes the property at which it ends: a change of that is heard first as one of the end, then as a replacement.
+/// A path that passes the property at which it ends: a change of that is heard first as one of the
+/// end, then as a replacement.
 private func checkPathThatPassesItsEnd(_ epoch: Epoch) {
     let node = PathNode()
     node.next.value = node

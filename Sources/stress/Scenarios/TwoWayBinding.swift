@@ -73,7 +73,8 @@ private final class Round: Sendable {
     /// Follows the left, in values of its own.
     let follower = Observed(Payload(0))
     let ring = (0..<3).map { Observed(UInt64($0)) }
-    /// Pairs that are bound by two calls, from both ends. Each is set in one turn, once by each thread: how a meeting ends shows.
+    /// Pairs that are bound by two calls, from both ends. Each is set in one turn, once by each
+    /// thread: how a meeting ends shows.
     let doubly = (0..<Round.turns).map { _ in (Observed<UInt64>(3), Observed<UInt64>(4)) }
     /// Bound to each other, and cancelled in the round.
     let parted = (Observed<UInt64>(0), Observed<UInt64>(0))

@@ -89,16 +89,19 @@ extension Promises.BindingRacesTests {
     func duels() throws {
         let (left, right) = (Observed(0), Observed(0))
         let token = left.bindBidirectionally(with: right)
-        let (line, differences) = (StartingLine(2), Counter())
+        let (arrivals, differences) = (Counter(), Counter())
         let rounds = 5_000
         try onThreads(2) { index in
             for round in 0..<rounds {
                 // Three meetings in each round: before, after, and once both have been looked at.
-                line.wait()
+                arrivals.increment()
+                while arrivals.value < round * 6 + 2 { briefSpin() }
                 if index == 0 { left.value = round * 2 + 1 } else { right.value = round * 2 + 2 }
-                line.wait()
+                arrivals.increment()
+                while arrivals.value < round * 6 + 4 { briefSpin() }
                 if left.value != right.value || left.value / 2 < round { differences.increment() }
-                line.wait()
+                arrivals.increment()
+                while arrivals.value < round * 6 + 6 { briefSpin() }
             }
         }
         #expect(differences.value == 0)
