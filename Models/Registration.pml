@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A registration beside the bodies of `modify`: MutationLock.acquireForBody, leaveBody and withLockAtGate in Property/MutationLock.swift,
-// with Observed.publish and Observed.cut(at:), which run at the gate.
+// A registration beside the bodies of `modify`: MutationLock.acquireForBody, leaveBody and
+// withLockAtGate in Property/MutationLock.swift, with Observed.publish and Observed.cut(at:), which
+// run at the gate.
 //
-// `modifier` is stored under `lock` and cleared under `bodyLock`. Whoever registers beside a body holds `bodyLock` alone: it looks at
-// `modifier`, then at the version. The load of `modifier` is an acquire. With less, the processor may perform the two loads in either
-// order, and that is what the model then does; nothing else is reordered here.
+// `modifier` is stored under `lock` and cleared under `bodyLock`. A registration beside a body
+// holds `bodyLock` alone: it looks at `modifier`, then at the version. The load of `modifier` is an
+// acquire. With less, the processor may perform the two loads in either order, and that is what the
+// model then does; nothing else is reordered here.
 //
-//   BODIES   bodies of `modify`, one after the other: each publishes a version, and tells the observer
-//   CUTS     not a registration but a cut: an observer that is there from the beginning hears the versions up to it, and no others
+// BODIES   bodies of `modify`, one after the other: each publishes a version, and tells the
+// observer CUTS     not a registration but a cut: an observer that is there from the beginning
+// hears the versions up to it, and no others
 
 #ifndef BODIES
 #define BODIES 2
@@ -76,7 +79,8 @@ inline atTheGate(found) {
 #endif
 }
 
-// MutationLock.withLockAtGate. A loop in the code, until it has succeeded; here until the bodies have ended.
+// MutationLock.withLockAtGate. A loop in the code, until it has succeeded; here until the bodies
+// have ended.
 proctype registering() {
   byte found;
   bit isBody;

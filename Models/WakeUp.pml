@@ -5,8 +5,9 @@
 //
 // Threads retire one item each. The push, the store of `isParked`, and the loads of the other's word after each are sequentially
 // consistent. With less, the stores may reach memory later: the push when the thread is done, `isParked` before the reclaimer sleeps.
-// Each thread is new: it pushes its record on the list of all before its item. The load of that list in the reclaimer's last look is
-// sequentially consistent, too: an acquiring load may be performed before the store of `isParked`, and the model then does that.
+// Each thread is new: it pushes its record on the list of all before its item. The load of that
+// list in the reclaimer's last look is sequentially consistent, too: an acquiring load may be
+// performed before the store of `isParked`, and the model then does that.
 //
 //   RETIRERS   threads that retire
 

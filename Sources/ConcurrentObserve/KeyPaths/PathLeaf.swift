@@ -82,7 +82,8 @@ extension PathLeaf {
         version: UInt64,
         of member: Member.Type
     ) where Member.Value == Value {
-        // Relaxed: the cut is ordered before every later change; see Observed.cut(at:). This is the thread that made the change.
+        // Relaxed: the cut is ordered before every later change; see Observed.cut(at:). This is the
+        // thread that made the change.
         guard version <= limit.load(ordering: .relaxed) || mutant("a stale tail is heard") else { return }
         Change(
             reason: .valueChanged,

@@ -55,7 +55,8 @@ extension MutationLock {
         // Safe: records are never freed.
         let record = unsafe ThreadRecord.current
         unsafe record.pointee.userCode += 1
-        // Release: pairs with the acquires in withLockAtGate(_:), whose caller then sees all earlier changes.
+        // Release: pairs with the acquires in withLockAtGate(_:), whose caller then sees all
+        // earlier changes.
         modifier.store(UInt(bitPattern: record), ordering: .releasing)
         if mutant("a body runs outside the lock") { lock.unlock() }
     }
@@ -66,8 +67,8 @@ extension MutationLock {
         // Safe: records are never freed.
         unsafe ThreadRecord.current.pointee.userCode -= 1
         if mutant("a body runs outside the lock") { lock.lock() }
-        // Relaxed: `bodyLock` orders it for a registration that finds it here; the caller, who still has the lock, publishes
-        // nothing before it.
+        // Relaxed: `bodyLock` orders it for a registration that finds it here; the caller, who
+        // still has the lock, publishes nothing before it.
         if mutant("a body does not wait for registrations") {
             modifier.store(0, ordering: .relaxed)
         } else {
@@ -110,9 +111,10 @@ extension MutationLock {
                 // Relaxed: a hint; the load below decides.
                 guard modifier.load(ordering: .relaxed) != 0 else { return nil }
                 return bodyLock.withLock {
-                    // Acquire: pairs with the release in acquireForBody(). `bodyLock` does not do: the body may be a later one than
-                    // that of the last holder, and its thread has stored the word under `lock` alone. Without the acquire, `body`
-                    // could load a version that was published before that.
+                    // Acquire: pairs with the release in acquireForBody(). `bodyLock` does not do:
+                    // the body may be a later one than that of the last holder, and its thread has
+                    // stored the word under `lock` alone. Without the acquire, `body` could load a
+                    // version that was published before that.
                     modifier.load(ordering: .acquiring) != 0 ? body() : nil
                 }
             }

@@ -8,8 +8,8 @@ extension Observed {
     internal func cut(at limit: borrowing Atomic<UInt64>) -> (value: Value, version: UInt64) {
         mutation.withLockAtGate {
             let present = cell.load()
-            // Relaxed: ordered before every later change by `lock`, or, beside a body, by `bodyLock`, which the body's thread takes
-            // before it publishes.
+            // Relaxed: ordered before every later change by `lock`, or, beside a body, by
+            // `bodyLock`, which the body's thread takes before it publishes.
             limit.store(present.version, ordering: .relaxed)
             return present
         }

@@ -10,6 +10,13 @@ extension Instrumentation {
 
     /// Thread records in existence, in use or waiting for a new thread. (P17)
     public static var threadRecords: Int { ThreadRecord.count }
+
+    /// Frames that a scan would look at now. (P9)
+    public static var framesInUse: Int {
+        var count = 0
+        unsafe ThreadRecords.shared.forEach { record in unsafe record.forEachFrame { _ in count += 1 } }
+        return count
+    }
 }
 
 @usableFromInline

@@ -7,7 +7,8 @@ internal struct FrameScan {
     private var pins: [UInt] = []
     private var currents: [UInt] = []
 
-    /// Looks at every frame. Call it after the barrier that belongs to the items in question, which makes every store
+    /// Looks at every frame in use. Call it after the barrier that belongs to the items in
+    /// question, which makes every store
     /// visible that could matter: a grace period for pins, `AsymmetricBarrier.heavy()` for current observers.
     init() {
         unsafe ThreadRecords.shared.forEach { record in

@@ -5,15 +5,15 @@ import Glibc
 
 /// A thread of the library's own: named, detached, deaf to signals, which belong to the program, but for those of its own faults:
 /// blocked, they would kill the process before the program's crash reporter hears of them.
+///
+/// It does not inherit what belongs to the thread that happens to start it: its scheduling class,
+/// priority and processors are those of an ordinary thread of the process. A real-time thread that
+/// ends an observation does not make users' deinitialisers real-time, and an idle one does not make
+/// everybody's reclamation idle.
 internal enum LibraryThread {
     /// Starts a thread that runs `body`. False when the system has no thread to give.
     static func start(named name: StaticString, _ body: @escaping @Sendable () -> Void) -> Bool {
         if exploredStart(name, body) { return true }
-        var attributes = pthread_attr_t()
-        unsafe pthread_attr_init(&attributes)
-        defer { unsafe pthread_attr_destroy(&attributes) }
-        unsafe pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-
         // The new thread inherits the mask: block everything, start it, restore.
         var all = sigset_t()
         var previous = sigset_t()
@@ -23,16 +23,13 @@ internal enum LibraryThread {
         defer { unsafe pthread_sigmask(SIG_SETMASK, &previous, nil) }
 
         let start = unsafe Unmanaged.passRetained(Start(name: name, body: body))
-        var thread = pthread_t()
-        let error = unsafe pthread_create(
-            &thread,
-            &attributes,
+        let error = unsafe curcu_create_thread(
             { context in
                 // Safe: the reference that was passed to this thread.
                 let start = unsafe Unmanaged<Start>.fromOpaque(context!).takeRetainedValue()
                 unsafe start.name.utf8Start.withMemoryRebound(to: CChar.self, capacity: 16) {
                     // Safe: a literal ends with a zero byte. No string is made: memory may be short.
-                    unsafe curcu_name_thread($0)
+                    unsafe curcu_begin_thread($0)
                 }
                 start.body()
                 return nil

@@ -107,7 +107,8 @@ internal final class Reclaimer: @unchecked Sendable {
     private var hasRetired: Bool {
         var found = false
         unsafe ThreadRecords.shared.forEach { record in
-            // Sequentially consistent, as is the load of the list: after the store in park(); pairs with the push.
+            // Sequentially consistent, as is the load of the list: after the store in park(); pairs
+            // with the push.
             if unsafe record.pointee.retired.load(ordering: .sequentiallyConsistent) != 0 { found = true }
         }
         return found

@@ -2,7 +2,7 @@
 
 public import CURCU
 import Glibc
-import Synchronization
+public import Synchronization
 
 /// What the library keeps for one thread: its frames, and what it has retired. (P17)
 ///
@@ -11,8 +11,9 @@ import Synchronization
 /// ever were threads at once.
 @safe @usableFromInline
 internal struct ThreadRecord: ~Copyable {
-    /// Frames in use: the nesting of passes on this thread. Read and written by the owner alone.
-    @usableFromInline var depth = 0
+    /// Frames in use: the nesting of passes on this thread. Written by the owner alone; scans look
+    /// at so many frames.
+    @usableFromInline let depth = Atomic<Int>(0)
 
     /// Other user code of this library's making on this thread's stack: `onEnd`, deinitialisers, `==`, bodies of `modify`.
     /// Owner alone.
@@ -101,7 +102,7 @@ extension ThreadRecord {
     static var isInsideCallback: Bool {
         // Safe: records are never freed.
         guard let record = unsafe own else { return false }
-        return unsafe record.pointee.depth > 0 || record.pointee.userCode > 0
+        return unsafe record.isInsideCallback
     }
 
     /// Runs user code that the library owes somebody, marked as inside a callback.
@@ -132,9 +133,12 @@ extension UnsafeMutablePointer<ThreadRecord> {
     /// The frame of the pass that starts now, one level deeper than the last.
     @inlinable @inline(__always)
     func enterFrame() -> UnsafeMutablePointer<Frame> {
-        // Safe: records are never freed, and `depth` is the owner's alone.
-        let depth = unsafe pointee.depth
-        unsafe pointee.depth = depth &+ 1
+        // Safe: records are never freed. Relaxed: the owner alone writes it. The store comes before
+        // what the frame will hold: before `current` by that one's release, and as `pin` before the
+        // end of a read section. So a scan whose barrier makes those visible looks at the frame.
+        // Release: as in leaveFrame(); a scan may read this store in place of that one.
+        let depth = unsafe pointee.depth.load(ordering: .relaxed)
+        unsafe pointee.depth.store(depth &+ 1, ordering: .releasing)
         if _fastPath(depth < ThreadRecord.inlineFrames) {
             return unsafe inlineFrames + depth
         }
@@ -144,8 +148,10 @@ extension UnsafeMutablePointer<ThreadRecord> {
     /// Ends the innermost frame.
     @inlinable @inline(__always)
     func leaveFrame() {
-        // Safe: records are never freed, and `depth` is the owner's alone.
-        unsafe pointee.depth &-= 1
+        // Safe: records are never freed. Relaxed: the owner alone writes it. Release: pairs with
+        // the acquire in forEachFrame(_:); a scan that does not look at the frame any more comes
+        // after what its callbacks did.
+        unsafe pointee.depth.store(pointee.depth.load(ordering: .relaxed) &- 1, ordering: .releasing)
     }
 
     @inlinable @inline(__always)
@@ -155,40 +161,72 @@ extension UnsafeMutablePointer<ThreadRecord> {
     }
 
     /// A frame beyond the record's own; allocates room on the thread's first visit to such a depth.
+    ///
+    /// Traps while there is still stack to say so: a callback that calls itself without end gets
+    /// here. (P6)
     @usableFromInline @inline(never)
     func deepFrame(_ index: Int) -> UnsafeMutablePointer<Frame> {
+        if curcu_stack_is_nearly_used_up() {
+            trapEndlessRecursion(depth: index + ThreadRecord.inlineFrames + 1)
+        }
         // Safe: blocks of frames are linked once and never freed; only the owner appends.
         var index = index
+        var capacity = FrameBlock.leastCapacity
         var link = unsafe UnsafePointer(addressOf: pointee.deeperFrames)
         while true {
             // Relaxed: the owner reads what it has stored itself.
             var block = unsafe FrameBlock.at(link.pointee.load(ordering: .relaxed))
             if unsafe block == nil {
-                unsafe block = FrameBlock.allocate()
+                unsafe block = FrameBlock.allocate(capacity)
                 // Release: pairs with the acquire in forEachFrame(_:), which reads the block's frames.
                 unsafe link.pointee.store(UInt(bitPattern: block), ordering: .releasing)
             }
-            if index < FrameBlock.capacity { return unsafe block!.pointee.frames + index }
-            index -= FrameBlock.capacity
+            if index < capacity { return unsafe block!.pointee.frames + index }
+            index -= capacity
+            // Twice as many each time: however deep a thread nests, the way to its frame is short.
+            capacity *= 2
             unsafe link = UnsafePointer(addressOf: block!.pointee.next)
         }
     }
 
+    /// Whether the thread is below a frame of this library. The owner alone.
+    fileprivate var isInsideCallback: Bool {
+        // Safe: records are never freed. Relaxed: the owner's own.
+        unsafe pointee.depth.load(ordering: .relaxed) > 0 || pointee.userCode > 0
+    }
+
     /// Forgets what the record's last thread was doing, which does not exist any more.
     fileprivate func clear() {
-        unsafe forEachFrame { frame in
+        // All of them: a fork need not have caught the depth and the frames at one moment.
+        unsafe forEachFrame(below: .max) { frame in
             unsafe frame.pointee.clear()
         }
-        unsafe pointee.depth = 0
+        unsafe pointee.depth.store(0, ordering: .relaxed)  // Relaxed: the child has one thread.
         unsafe pointee.userCode = 0
         unsafe pointee.passage = nil
         unsafe pointee.deferral = nil
     }
 
-    /// Visits every frame of the record, in use or not. Any thread.
+    /// Visits every frame of the record that is in use. Any thread; call it after the barrier that
+    /// makes the frames' contents visible.
+    ///
+    /// - Complexity: O(the passes that are nested on the thread now), however many there have been.
     func forEachFrame(_ body: (UnsafeMutablePointer<Frame>) -> Void) {
+        // Acquire: pairs with the release in leaveFrame(). A frame that was in use at the barrier
+        // and is not among these has been left since: what was done in it happens before the
+        // reclaiming.
+        let depth = unsafe pointee.depth.load(ordering: .acquiring)
+        unsafe forEachFrame(
+            below: mutant("frames that were left are scanned")
+                ? .max : mutant("the innermost frame is not scanned") ? depth - 1 : depth,
+            body
+        )
+    }
+
+    /// Visits the frames of the levels below `depth`, as far as there are any.
+    private func forEachFrame(below depth: Int, _ body: (UnsafeMutablePointer<Frame>) -> Void) {
         // Safe: records and their blocks of frames are never freed.
-        for index in 0..<ThreadRecord.inlineFrames {
+        for index in 0..<min(depth, ThreadRecord.inlineFrames) {
             if index == 0, mutant("outer frames are skipped"),
                 unsafe (inlineFrames + 1).pointee.pin.load(ordering: .relaxed) != 0
             {
@@ -196,11 +234,16 @@ extension UnsafeMutablePointer<ThreadRecord> {
             }
             unsafe body(inlineFrames + index)
         }
-        // Acquire: pairs with the release in deepFrame(_:).
-        var block = unsafe FrameBlock.at(pointee.deeperFrames.load(ordering: .acquiring))
-        while let frames = unsafe block {
-            for index in 0..<FrameBlock.capacity { unsafe body(frames.pointee.frames + index) }
-            unsafe block = FrameBlock.at(frames.pointee.next.load(ordering: .acquiring))
+        var rest = depth - ThreadRecord.inlineFrames
+        var capacity = FrameBlock.leastCapacity
+        var link = unsafe UnsafePointer(addressOf: pointee.deeperFrames)
+        while rest > 0 {
+            // Acquire: pairs with the release in deepFrame(_:).
+            guard let block = unsafe FrameBlock.at(link.pointee.load(ordering: .acquiring)) else { return }
+            for index in 0..<min(rest, capacity) { unsafe body(block.pointee.frames + index) }
+            rest -= capacity
+            capacity *= 2
+            unsafe link = UnsafePointer(addressOf: block.pointee.next)
         }
     }
 }
@@ -210,9 +253,10 @@ extension UnsafeMutablePointer<ThreadRecord> {
     let next = Atomic<UInt>(0)
     let frames: UnsafeMutablePointer<Frame>
 
-    static var capacity: Int { 64 }
+    /// Of the first block; each further one has twice as many.
+    static var leastCapacity: Int { 64 }
 
-    static func allocate() -> UnsafeMutablePointer<FrameBlock> {
+    static func allocate(_ capacity: Int) -> UnsafeMutablePointer<FrameBlock> {
         let frames = UnsafeMutablePointer<Frame>.allocate(capacity: capacity)
         for index in 0..<capacity { unsafe (frames + index).initialize(to: Frame()) }
         let block = UnsafeMutablePointer<FrameBlock>.allocate(capacity: 1)
@@ -230,6 +274,33 @@ extension UnsafePointer where Pointee: ~Copyable {
     fileprivate init(addressOf property: borrowing Pointee) {
         // Safe: the caller's property lies in memory that is never moved or freed; atomics are never copied to be lent.
         unsafe self = withUnsafePointer(to: property) { unsafe $0 }
+    }
+}
+
+// MARK: - Misuse
+
+/// Ends the process while there is stack enough to say why.
+private func trapEndlessRecursion(depth: Int) -> Never {
+    fatalError(
+        """
+        ConcurrentObserve: \(depth) callbacks are nested on a thread whose stack is nearly used up. A callback that sets the property \
+        it observes, or notifies its own registry, calls itself: let it stop, by comparing before it sets, or have it delivered \
+        later, by `.serial`, on a queue or on an actor. If the recursion has an end, run it on a thread with a larger stack.
+        """
+    )
+}
+
+extension UnsafeMutablePointer<ThreadRecord> {
+    /// Traps if the thread that gives its record back was inside a callback: the next thread would
+    /// take over its frames.
+    fileprivate func trapIfInsideCallback() {
+        guard unsafe isInsideCallback else { return }
+        fatalError(
+            """
+            ConcurrentObserve: a thread has ended inside a callback: by pthread_exit or pthread_cancel in it, or after a longjmp out \
+            of it. What the library was doing around the callback is never finished. Return from the callback, then end the thread.
+            """
+        )
     }
 }
 
@@ -264,8 +335,9 @@ extension UnsafePointer where Pointee: ~Copyable {
             total += 1
             // Relaxed: the lock orders the pushes.
             unsafe record.pointee.next = UnsafeMutablePointer(bitPattern: head.load(ordering: .relaxed))
-            // Release: pairs with the acquire in forEach(_:). Sequentially consistent: before the record's first
-            // retirement looks at `isParked`; pairs with the load in forEach(_:), by which the reclaimer looks before it parks.
+            // Release: pairs with the acquire in forEach(_:). Sequentially consistent: before the
+            // record's first retirement looks at `isParked`; pairs with the load in forEach(_:), by
+            // which the reclaimer looks before it parks.
             head.store(UInt(bitPattern: record), ordering: .sequentiallyConsistent)
         }
         return unsafe record
@@ -274,6 +346,7 @@ extension UnsafePointer where Pointee: ~Copyable {
     /// Takes a record back from a thread that exits, or that a fork has left behind.
     func release(_ record: UnsafeMutablePointer<ThreadRecord>) {
         inject("record.exit")
+        unsafe record.trapIfInsideCallback()
         unsafe record.giveUpSpares()
         unsafe ReadSection.detach(record)
         curcu_set_thread_record(nil)
@@ -286,8 +359,9 @@ extension UnsafePointer where Pointee: ~Copyable {
 
     /// Visits every record. Any thread; call it after the barrier that makes the frames' contents visible.
     func forEach(_ body: (UnsafeMutablePointer<ThreadRecord>) -> Void) {
-        // Acquire: pairs with the release in push(_:). Sequentially consistent: the reclaimer looks here after its store of
-        // `isParked`, which an acquiring load could overtake; pairs with the store in push(_:).
+        // Acquire: pairs with the release in push(_:). Sequentially consistent: the reclaimer looks
+        // here after its store of `isParked`, which an acquiring load could overtake; pairs with
+        // the store in push(_:).
         let first = head.load(ordering: .sequentiallyConsistent)
         var record = unsafe UnsafeMutablePointer<ThreadRecord>(bitPattern: first)
         while let visited = unsafe record {

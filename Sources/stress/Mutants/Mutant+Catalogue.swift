@@ -28,6 +28,8 @@ extension Mutant {
             calledTooLate + [.invariant("memory.table-in-use")],
             .seconds(30)
         ),
+        Mutant("the innermost frame is not scanned", "cancellation-races", calledTooLate),
+        Mutant("frames that were left are scanned", "reentrancy", [.invariant("P9.frames-in-use")]),
         Mutant("cancelAndWait does not wait", "cancellation-races", calledTooLate),
         Mutant(
             "cancelAndWait in a callback waits",

@@ -7,6 +7,7 @@ extension Scenario {
         summary: "callbacks that notify, register and cancel on the registry that calls them, nested deeply",
         invariants: [
             "P6.not-in-this-pass", "P1.exactly-once", "P9.deferred-in-callback", "P9.nothing-after-wait",
+            "P9.frames-in-use",
             "P14.not-while-called", "P14.nothing-left", "P16.backlog-drains", "P5.no-lock-around-user-code",
             "memory.table-in-use",
         ],
@@ -41,6 +42,14 @@ extension Scenario {
 
         nesting.cancelAndWait()
         withExtendedLifetime(stable) { epoch.checkRest(liveObservers: stable.count) }
+        #if INSTRUMENTED
+        let framesInUse = Instrumentation.framesInUse
+        epoch.check(
+            framesInUse == 0,
+            "P9.frames-in-use",
+            "a wait looks at \(framesInUse) frames while no callback runs"
+        )
+        #endif
     }
 }
 

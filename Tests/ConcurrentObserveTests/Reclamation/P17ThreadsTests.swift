@@ -99,6 +99,42 @@ extension Promises.P17ThreadsTests {
         #expect(await constant.cancelAndWait() == .finished)
     }
 
+    @Test("P17 A thread that ends inside a callback is noticed", arguments: Inside.allCases)
+    func endInsideCallback(place: Inside) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [place] in
+            Process.limitLife(seconds: 20)
+            place.enterOnNewThread { pthread_exit(nil) }
+            // Reached without the trap alone.
+            exit(EXIT_SUCCESS)
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.contains("ConcurrentObserve: a thread has ended inside a callback"), "\(text.prefix(1_000))")
+    }
+
+    @Test("P17 A thread that ends itself after its callbacks have returned is like any other")
+    func endOutsideCallbacks() throws {
+        let registry = ObserverRegistry<Int>()
+        let calls = Counter()
+        let token = registry.observe { _ in calls.increment() }
+        var thread = pthread_t()
+        let body = unsafe Unmanaged.passRetained(Work { registry.notify(1) })
+        let error = unsafe pthread_create(
+            &thread,
+            nil,
+            { context in
+                // Safe: the reference that was passed to this thread.
+                unsafe Unmanaged<Work>.fromOpaque(context!).takeRetainedValue().body()
+                pthread_exit(nil)
+            },
+            body.toOpaque()
+        )
+        try #require(error == 0)
+        pthread_join(thread, nil)
+        #expect(calls.value == 1)
+        try onNewThread { #expect(token.cancelAndWait() == .finished) }
+        try Process.settle()
+    }
+
     @Test("P17 A process that has used up its thread-specific keys uses the library, whose key is older")
     func noKeyLeft() async {
         await #expect(processExitsWith: .success) {
@@ -131,5 +167,63 @@ private enum ExitingThreads {
     static func mark(_ key: pthread_key_t) {
         // Safe: the value is not followed.
         unsafe _ = pthread_setspecific(key, UnsafeRawPointer(bitPattern: 1))
+    }
+}
+
+/// What a thread does.
+private final class Work: Sendable {
+    let body: @Sendable () -> Void
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+}
+
+/// Where a thread may be when it ends though it must not.
+enum Inside: String, CaseIterable, Codable, Sendable {
+    case notification, nested, change, modify, withValue, initial, serial, deinitialiser, onEnd
+
+    /// Has `leave` called there, and waits until the thread has gone.
+    func enterOnNewThread(_ leave: @escaping @Sendable () -> Void) {
+        let thread = TestThread { enter(leave) }
+        try? thread.join()
+        // A deinitialiser runs on a thread of the library's.
+        ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(10))
+    }
+
+    private func enter(_ leave: @escaping @Sendable () -> Void) {
+        let registry = ObserverRegistry<Int>()
+        let property = Observed(0)
+        switch self {
+        case .notification:
+            let token = registry.observe { _ in leave() }
+            registry.notify(1)
+            token.cancel()
+        case .nested:
+            let token = registry.observe { level in level == 20 ? leave() : registry.notify(level + 1) }
+            registry.notify(1)
+            token.cancel()
+        case .change:
+            let token = property.observe { (_: Change<Int>) in leave() }
+            property.value = 1
+            token.cancel()
+        case .modify: property.modify { _ in leave() }
+        case .withValue: property.withValue { _ in leave() }
+        case .initial: property.observeValues(includingInitial: true) { _ in leave() }.cancel()
+        case .serial:
+            let token = property.observe(delivery: .serial()) { _ in leave() }
+            property.value = 1
+            token.cancel()
+        case .deinitialiser:
+            let leaving = Leaving(leave)
+            registry.observe { _ in withExtendedLifetime(leaving) {} }.cancel()
+        case .onEnd:
+            let token = registry.observe { _ in }
+            token.onEnd { _ in leave() }
+            token.cancelAndWait()
+        }
+    }
+
+    private final class Leaving: Sendable {
+        private let leave: @Sendable () -> Void
+        init(_ leave: @escaping @Sendable () -> Void) { self.leave = leave }
+        deinit { leave() }
     }
 }

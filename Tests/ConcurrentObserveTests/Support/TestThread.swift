@@ -8,13 +8,14 @@ final class TestThread: Sendable {
     private let ended = Signal("the end of a thread")
     private let thread: Mutex<pthread_t>
 
-    init(_ body: @escaping @Sendable () -> Void) {
+    /// - Parameter stackSize: In bytes. Threads by the hundred, and nesting by the hundred on one
+    ///   of them: between the system's 8 MiB and its least.
+    init(stackSize: Int = 2 << 20, _ body: @escaping @Sendable () -> Void) {
         var attributes = pthread_attr_t()
         var thread = pthread_t()
         let start = unsafe Unmanaged.passRetained(Start(body: body, ended: ended))
         unsafe pthread_attr_init(&attributes)
-        // Threads by the hundred, and nesting by the hundred on one of them: between the system's 8 MiB and its least.
-        unsafe pthread_attr_setstacksize(&attributes, 2 << 20)
+        unsafe pthread_attr_setstacksize(&attributes, stackSize)
         let error = unsafe pthread_create(
             &thread,
             &attributes,

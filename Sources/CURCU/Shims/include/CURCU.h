@@ -113,8 +113,19 @@ static inline void curcu_spin_hint(void) {
 
 // MARK: Threads
 
-/// Names the calling thread for debuggers; 15 bytes at most.
-void curcu_name_thread(const char *_Nonnull name);
+/// Starts a detached thread that inherits neither the scheduling class nor the processors of the
+/// calling one: it is SCHED_OTHER, on the processors that the process had when it began. What the
+/// system does not permit is inherited after all. Returns 0, or the error number.
+int curcu_create_thread(void *_Nullable (*_Nonnull body)(void *_Nullable), void *_Nullable context);
+
+/// Called first by a thread that was started so: gives it the nice value, and a name for debuggers,
+/// 15 bytes at most.
+void curcu_begin_thread(const char *_Nonnull name);
+
+/// Whether less than an eighth of the calling thread's stack is left: 64 KiB at least, 256 KiB at
+/// most, but never more than a quarter. False where that is not known, as on a stack that the
+/// program has made itself.
+bool curcu_stack_is_nearly_used_up(void);
 
 // MARK: First use, fork and exit
 
