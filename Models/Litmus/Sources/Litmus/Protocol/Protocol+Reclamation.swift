@@ -261,9 +261,87 @@ extension Protocol {
             ],
             never: { $0["seen"] == 0 }
         ),
-        linked("deeper frames", "var block = unsafe FrameBlock.at(pointee.deeperFrames.load(ordering: .acquiring))"),
-        linked("deeper frames still", "unsafe block = FrameBlock.at(frames.pointee.next.load(ordering: .acquiring))"),
+        linked("deeper frames", "guard let block = unsafe FrameBlock.at(link.pointee.load(ordering: .acquiring))"),
+        Test(
+            "depth and current",
+            claim: "a frame that is in use at the barrier is scanned (W6, C4, C5, F4)",
+            initially: ["entry": 1],
+            given: ["entry": 1, "depth": 0],
+            plain: ["closure"],
+            [
+                Test.Thread(
+                    "walker",
+                    [
+                        enterFrame(1), .store("current", 1, .releasing), .light,
+                        .load("entry", .relaxed, into: "entry"),
+                        .branch("entry"), .load("closure", .relaxed, into: "seen"), leaveFrame(0),
+                    ]
+                ),
+                Test.Thread(
+                    "canceller",
+                    [
+                        .store("entry", 3, .relaxed), .membarrier, scanDepth, .branch("depth"),
+                        .store("closure", 666, .relaxed),
+                    ]
+                ),
+            ],
+            never: { $0["seen"] == 666 }
+        ),
+        Test(
+            "depth and pin",
+            claim: "a frame that pins a table at the grace period is scanned (W2, W3, F2, F4)",
+            initially: ["head": 1],
+            given: ["table": 1, "inSection": 0, "depth": 0],
+            plain: ["contents"],
+            [
+                Test.Thread(
+                    "walker",
+                    [enterFrame(1)] + enterSection
+                        + [.load("head", .acquiring, into: "table"), .branch("table"), .store("pin", 1, .relaxed)]
+                        + leaveSection
+                        + [.load("contents", .relaxed, into: "seen", address: ["table"]), leaveFrame(0)]
+                ),
+                Test.Thread(
+                    "reclaimer",
+                    [.store("head", 0, .releasing)] + gracePeriod
+                        + [scanDepth, .branch("depth"), .store("contents", 666, .relaxed)]
+                ),
+            ],
+            never: { $0["seen"] == 666 }
+        ),
+        // An inner pass ends, the outer one ends, and another begins: the scan reads its store.
+        Test(
+            "depth of the next pass",
+            claim: "a scan that sees the next pass comes after the last one (F4)",
+            initially: ["depth": 2],
+            given: ["depth": 1],
+            plain: ["closure"],
+            [
+                Test.Thread(
+                    "walker",
+                    [.load("closure", .relaxed, into: "seen"), leaveFrame(1), leaveFrame(0), enterFrame(1)]
+                ),
+                Test.Thread("reclaimer", [scanDepth, .branch("depth"), .store("closure", 666, .relaxed)]),
+            ],
+            never: { $0["seen"] == 666 }
+        ),
     ]
+
+    private static func enterFrame(_ depth: Value) -> Instruction {
+        .store("depth", depth, .releasing).at(
+            recordFile,
+            "unsafe pointee.depth.store(depth &+ 1, ordering: .releasing)"
+        )
+    }
+    private static func leaveFrame(_ depth: Value) -> Instruction {
+        .store("depth", depth, .releasing)
+            .at(
+                recordFile,
+                "unsafe pointee.depth.store(pointee.depth.load(ordering: .relaxed) &- 1, ordering: .releasing)"
+            )
+    }
+    private static let scanDepth = Instruction.load("depth", .acquiring, into: "depth")
+        .at(recordFile, "let depth = unsafe pointee.depth.load(ordering: .acquiring)")
 
     private static func linked(_ name: String, _ load: String) -> Test {
         Test(
