@@ -27,6 +27,9 @@ internal struct ThreadRecord: ~Copyable {
     /// Whether the thread is in a pass of the reclaimer, which must not wait for itself. Owner alone.
     var isReclaiming = false
 
+    /// Whether the thread is one of the `Destroyers`. Owner alone.
+    var isDestroying = false
+
     /// The address of the first of the items that the thread keeps to use them again, linked, or 0. Owner alone; see `Spares`.
     var spares: UInt = 0
 
@@ -318,6 +321,7 @@ extension UnsafePointer where Pointee: ~Copyable {
             guard unsafe UnsafeMutableRawPointer(record) != own else { return }
             if !mutant("a fork keeps foreign frames") { unsafe record.clear() }
             unsafe record.pointee.isReclaiming = false
+            unsafe record.pointee.isDestroying = false
             unsafe record.pointee.nextFree = free
             unsafe free = record
         }

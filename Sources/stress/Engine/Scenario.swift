@@ -35,6 +35,7 @@ struct Scenario: Sendable {
         .weakReferentDeath, .twoWayBinding, .actorOrder, .flood, .sequenceCancellation,
         .mutualActors, .serialHandover, .deliveryCancellation,
         .realtimePath, .forking,
+        .slowNeighbours, .blockedSource, .threadFamine,
     ]
 
     static func named(_ name: String) -> Scenario? { all.first { $0.name == name } }
