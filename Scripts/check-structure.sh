@@ -41,6 +41,7 @@ Reclamation/ForkGate.swift
 Reclamation/FrameScan.swift
 Reclamation/LibraryThread.swift
 Reclamation/Lock.swift
+Reclamation/ProcessorClock.swift
 Reclamation/ReadSection.swift
 Reclamation/Reclaimer.swift
 Reclamation/Retirable.swift

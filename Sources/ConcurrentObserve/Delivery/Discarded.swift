@@ -8,18 +8,24 @@ internal final class Discarded<Content: Sendable>: Retirable, @unchecked Sendabl
     // Unchecked: written when it is made, and emptied by `reclaim`.
     private var content: Content?
 
-    private init(_ content: inout Content?) {
+    /// The source that it belongs to: the subscription or the observation that would have delivered
+    /// it.
+    private let owner: UInt
+
+    private init(_ content: inout Content?, of owner: AnyObject) {
+        self.owner = UInt(bitPattern: ObjectIdentifier(owner))
         super.init()
         swap(&self.content, &content)
     }
 
     override var hold: Hold { .nothing }
     override var runsUserCode: Bool { true }
+    override var source: UInt { owner }
     override func reclaim() { content = nil }
 
     /// Takes over `content`, which is nil afterwards, and has it destroyed elsewhere. Under no lock.
     @usableFromInline
-    static func discard(_ content: inout Content?) {
-        if content != nil { ThreadRecord.retire(Discarded(&content)) }
+    static func discard(_ content: inout Content?, of owner: AnyObject) {
+        if content != nil { ThreadRecord.retire(Discarded(&content, of: owner)) }
     }
 }

@@ -216,7 +216,7 @@ extension OrderedObservation {
         }
         inject("mailbox.attended")
         // Elsewhere: the caller may hold a lock that a value's deinit takes. (P5)
-        Discarded.discard(&spoilt)
+        Discarded.discard(&spoilt, of: self)
         if begins, !mutant("a mailbox's wake-up is lost") { begin() }
     }
 }

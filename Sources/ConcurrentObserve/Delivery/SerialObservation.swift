@@ -27,7 +27,7 @@ internal final class SerialObservation<Event: Sendable>: OrderedObservation<Even
 
     /// Leaves the delivery to a thread of the library, which now and then looks after others.
     private func handOver() {
-        ThreadRecord.retire(Errand { [self] in if !deliver(self, Self.shareOfLibrary) { handOver() } })
+        ThreadRecord.retire(Errand(for: self) { [self] in if !deliver(self, Self.shareOfLibrary) { handOver() } })
     }
 
     private static var shareOfLibrary: Int { 4_096 }

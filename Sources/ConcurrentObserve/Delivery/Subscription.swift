@@ -120,7 +120,7 @@ extension Subscription {
             return takeResumption(&guarded)
         }
         if let resumption { resumption.waiter.resume(returning: resumption.event) }
-        Discarded.discard(&spoilt)
+        Discarded.discard(&spoilt, of: self)
     }
 
     /// Nothing comes any more; what is there is still delivered.
@@ -204,7 +204,9 @@ extension Subscription {
             return takeResumption(&guarded)
         }
         // Elsewhere: who cancels a task may hold a lock that a value's deinit takes; the runtime does. (P5)
-        if rest?.isHarmless == false, !mutant("a canceller destroys what an iterator left") { Discarded.discard(&rest) }
+        if rest?.isHarmless == false, !mutant("a canceller destroys what an iterator left") {
+            Discarded.discard(&rest, of: self)
+        }
         if let resumption { resumption.waiter.resume(returning: resumption.event) }
     }
 }

@@ -91,7 +91,7 @@ extension PathObservation {
         var round = Round()
         let value = wire(below: nil, to: root, &round)
         if turn.giveBack() { settle() }
-        round.letGo()
+        round.letGo(for: self)
         return value
     }
 
@@ -201,12 +201,12 @@ extension PathObservation {
             // Whoever keeps coming is not served by this thread for ever: it has something to tell.
             if rounds == Self.mostRounds {
                 if !mutant("racing replacements are not handed on") {
-                    ThreadRecord.retire(Errand { [self] in settle() })
+                    ThreadRecord.retire(Errand(for: self) { [self] in settle() })
                 }
                 break
             }
         }
-        round.letGo()
+        round.letGo(for: self)
         guard !round.changes.isEmpty || round.endings > 0 else { return }
         if let posting, !posting.isSerial { posting.wake() }
         Rewirings.tell(isLate: round.isLate) { [self, changes = round.changes, endings = round.endings] in
@@ -242,9 +242,9 @@ extension PathObservation {
         }
 
         /// Without the turn. What is kept is released elsewhere: it may be the last to go, and take its time. (P5)
-        mutating func letGo() {
+        mutating func letGo(for path: AnyObject) {
             brief = []
-            if !kept.isEmpty { ThreadRecord.retire(Errand(lettingGoOf: &kept)) }
+            if !kept.isEmpty { ThreadRecord.retire(Errand(for: path, lettingGoOf: &kept)) }
         }
     }
 

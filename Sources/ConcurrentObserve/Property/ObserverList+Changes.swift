@@ -67,7 +67,7 @@ extension ObserverList {
                 }
             }
             if mutant("a property's death leaks the closures") { return }
-            ThreadRecord.retire(observer)
+            ThreadRecord.retire(observer, isOneOfMany: true)
         }
     }
 }

@@ -2,11 +2,11 @@
 
 /// One value of a property, on the heap: what readers follow an address to, and what is retired when the value is replaced.
 @usableFromInline
-@safe internal final class ValueBox<Value: Sendable>: Retirable, @unchecked Sendable {
+@safe internal class ValueBox<Value: Sendable>: Retirable, @unchecked Sendable {
     // Unchecked: `slot` is written before publication and by `reclaim`, once, when nobody can read it any more.
 
     /// The value, until it is destroyed. Readers find it by its offset.
-    private var slot: Value?
+    private final var slot: Value?
 
     @usableFromInline
     init(_ value: Value) {
@@ -21,11 +21,11 @@
 
     // MARK: Retirable
 
-    override var hold: Hold { .pin(Self.address(of: self)) }
+    final override var hold: Hold { .pin(Self.address(of: self)) }
 
-    override var runsUserCode: Bool { ValueEncoding<Value>.hasDeinitialisers }
+    final override var runsUserCode: Bool { ValueEncoding<Value>.hasDeinitialisers }
 
-    override func reclaim() {
+    final override func reclaim() {
         if mutant("a value is destroyed under a lock") { return Lock().withLock { slot = nil } }
         if mutant("a value is destroyed twice") {
             _ = unsafe withUnsafeMutablePointer(to: &slot) { unsafe $0.deinitialize(count: 1) }
@@ -39,7 +39,13 @@ extension ValueBox {
     /// The address of a new box, to which the caller then owns a reference.
     @inlinable
     static func allocate(_ value: Value) -> UInt {
-        unsafe UInt(bitPattern: Unmanaged.passRetained(ValueBox(value)).toOpaque())
+        // Safe: an address only.
+        unsafe UInt(bitPattern: Unmanaged.passRetained(make(value)).toOpaque())
+    }
+
+    @inlinable
+    static func make(_ value: Value) -> ValueBox {
+        ValueEncoding<Value>.hasDeinitialisers ? SourcedValueBox(value) : ValueBox(value)
     }
 
     /// The address of `box`, as latches and pins hold it.
@@ -66,10 +72,16 @@ extension ValueBox {
     }
 
     /// Hands the box at `address` over for reclamation, with the reference that the caller owns.
+    ///
+    /// - Parameter source: Names the property.
     @usableFromInline
-    static func retire(at address: UInt) {
+    static func retire(at address: UInt, from source: UInt) {
         // Safe: the caller owns a reference and gives it up.
         let box = unsafe unmanaged(address).takeRetainedValue()
+        // Safe: `make` decides by the same constant.
+        if ValueEncoding<Value>.hasDeinitialisers {
+            unsafe unsafeDowncast(box, to: SourcedValueBox<Value>.self).note(source)
+        }
         if mutant("a value is destroyed by its writer") {
             waitForGracePeriod()
             return box.reclaim()
@@ -88,6 +100,23 @@ extension ValueBox {
     static func unmanaged(_ address: UInt) -> Unmanaged<ValueBox> {
         unsafe Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
     }
+}
+
+/// A value whose destruction may run a deinitialiser of the user's: known by its property once that
+/// has another.
+@usableFromInline
+internal final class SourcedValueBox<Value: Sendable>: ValueBox<Value>, @unchecked Sendable {
+    // Unchecked: written when the box is retired, by the thread that owns it then.
+
+    /// Behind the value, which readers find by its offset.
+    private var property: UInt = 0
+
+    @usableFromInline
+    override init(_ value: Value) { super.init(value) }
+
+    func note(_ source: UInt) { property = source }
+
+    override var source: UInt { property }
 }
 
 /// A value where it is: not copyable, so that lending it counts no reference.

@@ -112,9 +112,13 @@ extension ValueCell {
     struct Replaced: ~Copyable {
         @usableFromInline let words: Latch.Words
         @usableFromInline let version: UInt64
+        /// Names the property: see `Retirable.source`.
+        @usableFromInline let source: UInt
 
         @inlinable
-        init(words: Latch.Words, version: UInt64) { (self.words, self.version) = (words, version) }
+        init(words: Latch.Words, version: UInt64, source: UInt) {
+            (self.words, self.version, self.source) = (words, version, source)
+        }
 
         /// A copy of the value.
         @inlinable
@@ -122,13 +126,22 @@ extension ValueCell {
 
         /// Hands the value over for destruction, elsewhere, when its last reader has finished. Under no lock. (P5, P14)
         @inlinable
-        consuming func retire() { if Encoding.isBoxed(words) { ValueBox<Value>.retire(at: words.first) } }
+        consuming func retire() {
+            if Encoding.isBoxed(words) { ValueBox<Value>.retire(at: words.first, from: source) }
+        }
     }
 
     /// Publishes what `words` stand for as the next version. Under the property's lock.
     @inlinable @inline(__always)
     borrowing func publish(_ words: Latch.Words) -> Replaced {
         let replaced = latch.load().words
-        return Replaced(words: replaced, version: latch.publish(words))
+        return Replaced(words: replaced, version: latch.publish(words), source: source)
+    }
+
+    /// What the property's values are known by among all that waits to be destroyed.
+    @inlinable @inline(__always)
+    var source: UInt {
+        // Safe: an address only; atomics are never copied to be lent.
+        unsafe withUnsafePointer(to: latch.version) { UInt(bitPattern: $0) }
     }
 }

@@ -13,10 +13,11 @@ internal struct RetiredWork {
     let batch: Batch
 }
 
-/// Retired items of one batch.
+/// Retired items of one batch and one source.
 internal struct RetiredRun {
     var items = RetiredList()
     let batch: Batch
+    let source: UInt
 }
 
 /// Tells when everything that was retired before some moment is reclaimed.

@@ -4,9 +4,10 @@ import Glibc
 
 /// The threads that run user code on the library's behalf: deinitialisers of captures, and `onEnd`. (P5, P14)
 ///
-/// One thread serves as long as it gets on. When items wait and few were begun for a while, whoever serves is blocked in user
-/// code, or slow: then the reclaimer, which looks after every pass, starts more. (A system queue would notice only after a
-/// second.) Idle threads exit.
+/// One thread serves as long as it gets on. When items wait and few were begun for a while, the
+/// threads that serve are blocked in user code, or slow: then the reclaimer, which looks after
+/// every pass, starts more. (A system queue would notice only after a second.) Idle threads exit.
+/// `SourceQueues` decides which item is next, and how many threads one source may occupy.
 internal final class Destroyers: @unchecked Sendable {
     // Unchecked: everything mutable is guarded by `lock`.
     static let shared = Destroyers()
@@ -15,7 +16,7 @@ internal final class Destroyers: @unchecked Sendable {
     private let arrival = EventCount()
     private let relief = EventCount()
 
-    private let waiting = Queue()
+    private let queues = SourceQueues()
     private var workers: [ObjectIdentifier: Worker] = [:]
     private var idle = 0
     /// Items begun since the start.
@@ -23,10 +24,14 @@ internal final class Destroyers: @unchecked Sendable {
     /// How many items are destroyed that their batch has not been told of, and which batch: that of an item being destroyed.
     private var destroyedCount = 0
     private var destroyedBatch: Batch?
-    /// How many had been begun when the reclaimer last saw that there were more, and when that was.
-    private var progress = (begun: 0, at: ContinuousClock.now)
-    private var look = (begun: 0, at: ContinuousClock.now)
+    /// What the reclaimer saw when it last looked at the pace, if items have waited since then.
+    private var look: Look?
     private var stalls = 0
+
+    private struct Look {
+        let begun: Int
+        let at: ContinuousClock.Instant
+    }
 
     /// As many threads can be busy at once.
     private let processors = sysconf(Int32(_SC_NPROCESSORS_ONLN))
@@ -34,20 +39,44 @@ internal final class Destroyers: @unchecked Sendable {
     // Computed, those that follow: a thread that a fork catches at the first use of a stored one would leave it half made in the
     // child. (P18)
 
-    /// More threads than this would not help: so many deinitialisers are blocked already.
-    private static var mostThreads: Int { 256 }
-    /// The reclaimer takes no more while more items than this wait. (P16)
-    private static var comfortableLength: Int { 65_536 }
     /// How long a look at the pace waits for the next.
     private static var patience: Duration { .milliseconds(4) }
     /// A thread that begins fewer items than this between two looks is blocked or slow.
     private static var briskPace: Int { 8 }
     /// More threads than this do not help with deinitialisers that are slow, not blocked.
     private static var mostSlowThreads: Int { 32 }
+    /// The longest pause of a thread that retires for a crowded source. (P16)
+    private static var longestPause: Duration { .milliseconds(10) }
     private static var idleTime: Duration { .seconds(2) }
     private static var now: ContinuousClock.Instant { exploredNow() ?? .now }
 
     private init() {}
+
+    // MARK: The retiring thread's side
+
+    /// The item's source, if that may have more items waiting than it should: then `waitForRoom` is
+    /// to follow.
+    ///
+    /// The caller still has the item.
+    func crowdedSource(of item: Retirable) -> UInt? {
+        guard queues.isAnyCrowded, item.runsUserCode else { return nil }
+        let source = item.source
+        return queues.mayBeCrowded(source) ? source : nil
+    }
+
+    /// Waits until the source has room again, ten milliseconds at most: what its threads are
+    /// blocked in may take for ever. (P8, P16)
+    func waitForRoom(_ source: UInt) {
+        if !queues.mayBeCrowded(source) || mutant("a blocked source's threads do not pause") { return }
+        let end = Self.now + Self.longestPause
+        while true {
+            let ticket = relief.ticket()
+            let remaining = Self.now.duration(to: end)
+            guard remaining > .zero, lock.withLock({ queues.isCrowded(source) }) else { return }
+            // Another source's room wakes it too.
+            relief.wait(ticket, atMost: remaining)
+        }
+    }
 
     // MARK: The reclaimer's side
 
@@ -56,62 +85,73 @@ internal final class Destroyers: @unchecked Sendable {
     /// - Parameter runs: None is empty.
     func enqueue(_ runs: [RetiredRun]) {
         guard !runs.isEmpty else { return }
-        let shouldSignal = lock.withLock {
-            defer { waiting.append(contentsOf: runs) }
-            return idle > 0 && waiting.count == 0
+        let shouldSignal = lock.withLock { () -> Bool in
+            let isNew = queues.next == nil
+            for run in runs { queues.append(run) }
+            return idle > 0 && isNew
         }
         if shouldSignal { arrival.signal() }
     }
 
-    /// Sees to it that waiting items are served; while very many wait, it stays here, so that no more are taken and whoever
-    /// ends observations has to wait in turn. (P16)
+    /// Sees to it that waiting items are served. Never waits: the reclaimer has other things to do.
     ///
-    /// When every thread there may be is blocked in user code, waiting would not help: it returns, for what needs none of them.
-    ///
-    /// - Returns: Whether items wait, so that it should be called again soon.
+    /// - Returns: Whether items wait that a thread could serve, so that it should be called again
+    ///   soon.
     func relieve() -> Bool {
-        while true {
-            let ticket = relief.ticket()
-            let (missing, waits, isCrowded) = lock.withLock { () -> (Int, Bool, Bool) in
-                tellBatch()
-                let isBlocked = isBlocked()
-                let isCrowded = waiting.count > Self.comfortableLength && !isBlocked
-                return (missingThreads(isCrowded: isCrowded), waiting.count > 0, isCrowded)
-            }
-            let hasStarted = (0..<missing).allSatisfy { _ in startThread() }
-            // Without a thread to be had, waiting would not help either.
-            guard isCrowded, hasStarted else { return waits }
-            relief.wait(ticket, atMost: Self.patience)
+        var isBehind = false
+        let missing = lock.withLock { () -> Int in
+            tellBatch()
+            isBehind = queues.next != nil
+            return missingThreads()
         }
-    }
-
-    /// Whether every thread there may be has been blocked for a while. Under the lock.
-    private func isBlocked() -> Bool {
-        if progress.begun != begun { progress = (begun, Self.now) }
-        return workers.count >= Self.mostThreads && progress.at.duration(to: Self.now) >= Self.patience * 5
+        // Without a thread to be had, the reclaimer asks again after its next pass.
+        for _ in 0..<missing { guard startThread() else { break } }
+        return isBehind
     }
 
     /// How many threads to start now. Under the lock.
-    private func missingThreads(isCrowded: Bool) -> Int {
+    private func missingThreads() -> Int {
         let now = Self.now
-        guard waiting.count > 0, idle == 0, !workers.isEmpty else {
-            stalls = 0
-            look = (begun, now)
-            return waiting.count > 0 && idle == 0 ? 1 : 0
+        let next = queues.next
+        guard let next, idle == 0, !workers.isEmpty else {
+            (stalls, look) = (0, nil)
+            return next != nil && workers.isEmpty ? 1 : 0
         }
-        if isCrowded, workers.count < processors { return 1 }
-        guard look.at.duration(to: now) >= Self.patience else { return 0 }
+        guard let look else {
+            lookAgain(now)
+            return 0
+        }
+        // Half of the processors are for others, who must not wait for deinitialisers that compute.
+        if queues.isAnyCrowded, workers.count * 2 < processors { return 1 }
+        let elapsed = look.at.duration(to: now)
+        guard elapsed >= Self.patience else { return 0 }
         let served = begun &- look.begun
-        look = (begun, now)
+        let computed = lookAgain(now)
+        guard served < Self.briskPace * workers.count, workers.count < SourceQueues.mostThreads else { return 0 }
+        // Where threads compute, more of them would only share the processors. But no source waits
+        // for others' sake.
+        let isComputing = computed * 2 >= elapsed * min(workers.count, processors)
         // All of them blocked, or so slow that delays of a few milliseconds would add up.
-        let limit = served == 0 ? Self.mostThreads : Self.mostSlowThreads
-        guard served < Self.briskPace * workers.count, workers.count < limit else { return 0 }
+        let limit = served == 0 ? SourceQueues.mostThreads : Self.mostSlowThreads
+        guard !isComputing, workers.count < limit else { return next.busy == 0 ? 1 : 0 }
         // Twice as many more each time until nothing waits.
         stalls += 1
-        return min(1 << min(stalls - 1, 6), limit - workers.count)
+        return min(1 << min(stalls - 1, 6), limit - workers.count, queues.waiting)
     }
 
-    /// False when there is no thread to be had: the reclaimer asks again after its next pass.
+    /// Notes what is to be seen now. Under the lock.
+    ///
+    /// - Returns: The processor time that the threads have used since the last look.
+    @discardableResult
+    private func lookAgain(_ now: ContinuousClock.Instant) -> Duration {
+        look = Look(begun: begun, at: now)
+        var computed = Duration.zero
+        if exploredNow() != nil { return computed }
+        for worker in workers.values { computed += worker.newProcessorTime() }
+        return computed
+    }
+
+    /// False when there is no thread to be had.
     private func startThread() -> Bool {
         let worker = Worker()
         lock.withLock { workers[ObjectIdentifier(worker)] = worker }
@@ -125,12 +165,31 @@ internal final class Destroyers: @unchecked Sendable {
     /// One thread, and what it is destroying. Guarded by the lock.
     private final class Worker: @unchecked Sendable {
         var work: RetiredWork?
+        /// Where that comes from.
+        var queue: SourceQueue?
+        /// The thread's clock, once it runs, and what it showed at the last look.
+        var clock: ProcessorClock?
+        private var seen = Duration.zero
+
+        /// The processor time that the thread has used since the last call.
+        func newProcessorTime() -> Duration {
+            guard let time = clock?.time else { return .zero }
+            defer { seen = time }
+            return time - seen
+        }
     }
 
     private func run(_ worker: Worker) {
-        while let item = next(worker) {
-            inject("destroy.item")
-            ThreadRecord.withUserCode { item.reclaim() }
+        let clock = ProcessorClock.ofThisThread
+        lock.withLock { worker.clock = clock }
+        ThreadRecord.runAsDestroyer { record in
+            while let item = next(worker) {
+                inject("destroy.item")
+                ThreadRecord.withUserCode { item.reclaim() }
+                // What the destruction has retired does not wait for the reclaimer's pause: it may
+                // be the next of a chain.
+                if record.hasRetired, !mutant("a chain waits at every link") { Reclaimer.shared.wake(urgently: true) }
+            }
         }
     }
 
@@ -146,26 +205,28 @@ internal final class Destroyers: @unchecked Sendable {
     }
 
     private func take(_ worker: Worker, wasIdle: Bool) -> RetiredItem? {
-        var runsLow = false
+        var hasRoom = false
         var done: RetiredItem?
         let item = lock.withLock { () -> RetiredItem? in
             if wasIdle { idle -= 1 }
             // In one step with taking the next, so that a fork never finds an item half finished.
             done = worker.work?.item
-            let next = waiting.popFirst()
-            count(worker.work, before: next)
-            worker.work = next
+            if let queue = worker.queue { queues.leave(queue) }
+            let next = queues.takeNext()
+            count(worker.work, before: next?.work)
+            worker.work = next?.work
+            worker.queue = next?.queue
             guard let next else {
                 idle += 1
                 return nil
             }
             begun &+= 1
-            runsLow = waiting.count == Self.comfortableLength
-            return next.item
+            hasRoom = queues.noteRoom(next.queue)
+            return next.work.item
         }
         // Not before: what the child of a fork forsakes is still there. Should the fork come just here, the child never frees it.
         done?.release()
-        if runsLow { relief.signal() }
+        if hasRoom { relief.signal() }
         return item
     }
 
@@ -178,7 +239,7 @@ internal final class Destroyers: @unchecked Sendable {
             destroyedBatch = done.batch
             destroyedCount += 1
         }
-        if waiting.count == 0 || next?.batch != destroyedBatch { tellBatch() }
+        if queues.waiting == 0 || next?.batch != destroyedBatch { tellBatch() }
     }
 
     /// Tells the batch of what is destroyed. Under the lock.
@@ -192,7 +253,7 @@ internal final class Destroyers: @unchecked Sendable {
     private func leaveIfIdle(_ worker: Worker) -> Bool {
         lock.withLock {
             idle -= 1
-            guard waiting.count == 0 else { return false }
+            guard queues.next == nil else { return false }
             workers[ObjectIdentifier(worker)] = nil
             return true
         }
@@ -210,46 +271,13 @@ internal final class Destroyers: @unchecked Sendable {
         tellBatch()
         for worker in workers.values {
             // No generic call that may be the first of its kind: the runtime makes types under a lock, which the fork may have caught.
-            guard let work = worker.work else { continue }
+            guard let work = worker.work, let queue = worker.queue else { continue }
             worker.work = nil
+            worker.queue = nil
+            queues.leave(queue)
             work.item.forsake()
             Reclaimer.shared.batches.finished(work.batch)
         }
         workers.removeAll()
-    }
-
-    /// First in, first out, a run at a time: O(1) at both ends. Guarded by the lock.
-    ///
-    /// A class: as a struct it would be checked for exclusive access, as a whole, with every item.
-    private final class Queue {
-        /// What the next item comes from: empty if nothing waits.
-        private var (items, batch) = (RetiredList(), Batch?.none)
-        /// What comes after it, from the index on.
-        private var runs: [RetiredRun] = []
-        private var index = 0
-        private(set) var count = 0
-
-        func append(contentsOf more: [RetiredRun]) {
-            runs += more
-            for run in more { count += run.items.count }
-        }
-
-        func popFirst() -> RetiredWork? {
-            guard count > 0 else { return nil }
-            if items.count == 0 { takeNextRun() }
-            count -= 1
-            var rest = items
-            defer { items = rest }
-            return RetiredWork(item: rest.popFirst()!, batch: batch!)
-        }
-
-        private func takeNextRun() {
-            (items, batch) = (runs[index].items, runs[index].batch)
-            index += 1
-            if index * 2 > runs.count {
-                runs.removeFirst(index)
-                index = 0
-            }
-        }
     }
 }

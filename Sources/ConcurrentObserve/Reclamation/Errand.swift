@@ -8,20 +8,29 @@ internal final class Errand: Retirable, @unchecked Sendable {
     private var body: (@Sendable () -> Void)?
     private var objects: [AnyObject] = []
 
-    /// Calls `body`.
-    init(_ body: @escaping @Sendable () -> Void) {
+    /// The source that it belongs to.
+    private let owner: UInt
+
+    /// Calls `body`, for `owner`.
+    init(for owner: AnyObject, _ body: @escaping @Sendable () -> Void) {
         self.body = body
+        self.owner = Self.source(of: owner)
         super.init()
     }
 
-    /// Takes over the references in `objects`, and releases them.
-    init(lettingGoOf objects: inout [AnyObject]) {
+    /// Takes over the references in `objects`, and releases them: not in the way of what else there
+    /// is to do for `owner`.
+    init(for owner: AnyObject, lettingGoOf objects: inout [AnyObject]) {
+        self.owner = Self.source(of: owner) | 1
         super.init()
         swap(&self.objects, &objects)
     }
 
+    private static func source(of owner: AnyObject) -> UInt { UInt(bitPattern: ObjectIdentifier(owner)) }
+
     override var hold: Hold { .nothing }
     override var runsUserCode: Bool { true }
+    override var source: UInt { owner }
 
     override func reclaim() {
         body.take()?()

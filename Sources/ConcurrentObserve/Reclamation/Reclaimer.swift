@@ -20,7 +20,7 @@ internal final class Reclaimer: @unchecked Sendable {
 
     /// Whether a retiring thread must signal for its item to be noticed: the thread sleeps, or does not exist.
     private let isParked = Atomic<Bool>(true)
-    private let isStarted = Atomic<Bool>(false)
+    private let thread = Atomic<ThreadState>(.none)
     private let gracePeriods = Atomic<UInt>(0)
 
     /// The pause between passes while there is work; longer ones follow while only held items are left.
@@ -32,24 +32,37 @@ internal final class Reclaimer: @unchecked Sendable {
 
     var gracePeriodCount: UInt { gracePeriods.load(ordering: .relaxed) }  // Relaxed: a statistic.
 
+    /// Whether there is a thread: from its start on always.
+    private enum ThreadState: UInt8, AtomicRepresentable {
+        case none, starting, running
+    }
+
+    private var isRunning: Bool {
+        // Acquire: pairs with the release in startIfNeeded().
+        thread.load(ordering: .acquiring) == .running
+    }
+
     // MARK: The retiring thread's side
 
     /// Makes sure that a retired item is noticed: at once if the reclaimer sleeps or `urgently`, else within its pause.
-    func wake(urgently: Bool) {
+    ///
+    /// - Returns: False if the reclaimer has no thread, and the system none to give. Then a thread
+    ///   that waits asks again.
+    @discardableResult
+    func wake(urgently: Bool) -> Bool {
         exploredStep("retired")
         // Sequentially consistent, as is the push before it: pairs with the store in park(); one of the two sees the other.
-        if urgently || isParked.load(ordering: .sequentiallyConsistent) {
-            if mutant("reclaimer's wake-up is lost") { return }
-            startIfNeeded()
-            wakeUp.signal()
-        }
+        guard urgently || isParked.load(ordering: .sequentiallyConsistent) else { return true }
+        if mutant("reclaimer's wake-up is lost") { return true }
+        startIfNeeded()
+        wakeUp.signal()
+        return isRunning
     }
 
     /// Waits, ten milliseconds at most, until the reclaimer has taken what is retired.
     func waitUntilTaken() {
         let ticket = taken.ticket()
-        wake(urgently: true)
-        guard isStarted.load(ordering: .acquiring) else {
+        guard wake(urgently: true) else {
             // No thread to be had: this one does the reclaimer's part, or every further retirement would wait in vain.
             pass()
             return
@@ -57,16 +70,32 @@ internal final class Reclaimer: @unchecked Sendable {
         taken.wait(ticket, atMost: .milliseconds(10))
     }
 
-    private func startIfNeeded() {
-        // Acquire and release: whoever wins starts the thread; the others need nothing from it.
-        guard
-            !isStarted.load(ordering: .acquiring),
-            isStarted.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
-        else { return }
-        if !LibraryThread.start(named: "observe-reclaim", { Reclaimer.shared.run() }) {
-            // No thread to be had: the next retirement tries again, and nothing is lost meanwhile.
-            isStarted.store(false, ordering: .releasing)
+    /// Waits for something that the library's threads bring about, and asks for these again and
+    /// again while the system has none to give. (P9)
+    ///
+    /// - Parameter isDone: Looks, and changes nothing.
+    func wait(for name: StaticString, until isDone: () -> Bool) {
+        var backoff = Backoff()
+        while !isDone() {
+            // Once it runs, it asks for the destroyers' threads again and again.
+            if wake(urgently: true) || mutant("a waiter asks once for a thread") {
+                return Backoff.wait(for: name) { !isDone() }
+            }
+            backoff.pause()
         }
+    }
+
+    private func startIfNeeded() {
+        // Acquire and release: the winner starts the thread; the others need nothing from it.
+        guard
+            // Relaxed: a hint, which the exchange checks.
+            thread.load(ordering: .relaxed) == .none,
+            thread.compareExchange(expected: .none, desired: .starting, ordering: .acquiringAndReleasing).exchanged
+        else { return }
+        let isStarted = LibraryThread.start(named: "observe-reclaim") { Reclaimer.shared.run() }
+        // Release: pairs with the acquire in isRunning. Without a thread to be had the next
+        // retirement tries again, and so does each thread that waits: nothing is lost meanwhile.
+        thread.store(isStarted ? .running : .none, ordering: .releasing)
     }
 
     // MARK: The thread
@@ -177,14 +206,18 @@ internal final class Reclaimer: @unchecked Sendable {
     private struct SortedItems {
         /// Work for the reclaimer, before anything else.
         private var tasks = RetiredList()
-        /// What the destroyers reclaim, unless a frame has it as its current observer.
-        var observers = RetiredList()
+        /// What the destroyers reclaim, unless a frame has it as its current observer: what follows
+        /// each other of one source together.
+        private var observers: [SourceItems] = []
+        /// The last of these, in the making.
+        private var latest = SourceItems(source: 0)
+        private var observerCount = 0
         /// Anything else: what is pinned, most of all.
         var others = RetiredList()
         private(set) var needsGracePeriod = false
 
         /// How many there are, but for tasks.
-        var count: Int { observers.count + others.count }
+        var count: Int { observerCount + others.count }
 
         /// - Parameter doesTasks: Whether `doTasks` is still to come.
         mutating func append(_ item: RetiredItem, doesTasks: Bool = true) {
@@ -193,12 +226,27 @@ internal final class Reclaimer: @unchecked Sendable {
                 needsGracePeriod = true
                 others.append(item)
             case .current where item.runsUserCode, .nothing where item.runsUserCode:
-                observers.append(item)
+                observerCount += 1
+                let source = item.namedSource
+                if source != latest.source { beginObservers(of: source) }
+                latest.items.append(item)
             case .nothing where doesTasks:
                 tasks.append(item)
             case .current, .nothing:
                 others.append(item)
             }
+        }
+
+        private mutating func beginObservers(of source: UInt) {
+            if latest.items.count > 0 { observers.append(latest) }
+            latest = SourceItems(source: source)
+        }
+
+        /// Hands the observers over.
+        mutating func takeObservers() -> [SourceItems] {
+            beginObservers(of: 0)
+            defer { observers = [] }
+            return observers
         }
 
         /// - Returns: How many there were.
@@ -210,6 +258,12 @@ internal final class Reclaimer: @unchecked Sendable {
             }
             return count
         }
+    }
+
+    /// Items of one source.
+    private struct SourceItems {
+        var items = RetiredList()
+        let source: UInt
     }
 
     /// What is to become of each item, after one scan of the frames.
@@ -231,14 +285,16 @@ internal final class Reclaimer: @unchecked Sendable {
                 item.release()
                 reclaimed += 1
             }
-            if scan.holdsObservers {
-                while let item = items.observers.popFirst() {
-                    _ = isReclaimedHere(RetiredWork(item: item, batch: batch))
+            for var observers in items.takeObservers() {
+                if scan.holdsObservers {
+                    while let item = observers.items.popFirst() {
+                        _ = isReclaimedHere(RetiredWork(item: item, batch: batch))
+                    }
+                } else {
+                    // No callback runs anywhere: none of them needs to be looked at again.
+                    for _ in 0..<observers.items.count { inject("reclaim.free") }
+                    withUserCode.append(RetiredRun(items: observers.items, batch: batch, source: observers.source))
                 }
-            } else if items.observers.count > 0 {
-                // No callback runs anywhere: none of them needs to be looked at again.
-                for _ in 0..<items.observers.count { inject("reclaim.free") }
-                withUserCode.append(RetiredRun(items: items.observers, batch: batch))
             }
             return reclaimed
         }
@@ -251,7 +307,10 @@ internal final class Reclaimer: @unchecked Sendable {
             }
             inject("reclaim.free")
             guard work.item.runsUserCode else { return true }
-            if withUserCode.last?.batch != work.batch { withUserCode.append(RetiredRun(batch: work.batch)) }
+            let source = work.item.namedSource
+            if withUserCode.last?.batch != work.batch || withUserCode.last?.source != source {
+                withUserCode.append(RetiredRun(batch: work.batch, source: source))
+            }
             withUserCode[withUserCode.count - 1].items.append(work.item)
             return false
         }
@@ -273,9 +332,9 @@ internal final class Reclaimer: @unchecked Sendable {
                 limit = remaining
             }
             // What is taken waits for destroyers and callbacks: further passes would only keep these from their processors.
-            if !batches.hasBegun(target) { wake(urgently: true) }
-            if !isStarted.load(ordering: .acquiring) {
-                // No thread to be had: this one does the reclaimer's part.
+            let asks = !batches.hasBegun(target) || !isRunning && !mutant("a waiter asks once for a thread")
+            if asks, !wake(urgently: true) {
+                // No thread to be had: this one does the reclaimer's part, and asks again.
                 pass()
                 limit = min(limit ?? Self.longestPause, Self.longestPause)
             }
@@ -293,9 +352,14 @@ internal final class Reclaimer: @unchecked Sendable {
     /// What waits to be reclaimed waits here too: no source's lock was held at the fork, and the child has its own copy of all.
     func restartInChild() {
         passLock.unlockAfterFork()
-        isStarted.store(false, ordering: .relaxed)  // Relaxed: the child has one thread.
+        thread.store(.none, ordering: .relaxed)  // Relaxed: the child has one thread.
         isParked.store(true, ordering: .relaxed)
     }
+}
+
+extension RetiredItem {
+    /// The source of an item that runs user code.
+    fileprivate var namedSource: UInt { mutant("one queue serves all sources") ? 1 : source }
 }
 
 /// How a `drain` ended.

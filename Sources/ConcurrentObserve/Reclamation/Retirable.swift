@@ -16,6 +16,11 @@ internal class Retirable: @unchecked Sendable {
     /// Whether reclaiming it runs user code, and so belongs on a thread of the `Destroyers`. Always the same.
     var runsUserCode: Bool { false }
 
+    /// Names the source of an item that runs user code: an address that is compared and never
+    /// followed, since others may have it one day. Items of one source wait for each other to be
+    /// destroyed, for those of other sources they do not. Always the same once the item is retired.
+    var source: UInt { preconditionFailure("a retired item that runs user code says whose it is") }
+
     /// Called once for each retirement, when nothing holds it any more: on a thread that may run user code if it does, else on the reclaimer's.
     ///
     /// It destroys what user code can notice. The release of the object itself, some time later, may then happen anywhere.
@@ -66,6 +71,7 @@ internal class Retirable: @unchecked Sendable {
 
     var hold: Retirable.Hold { unsafe reference._withUnsafeGuaranteedRef { $0.hold } }
     var runsUserCode: Bool { unsafe reference._withUnsafeGuaranteedRef { $0.runsUserCode } }
+    var source: UInt { unsafe reference._withUnsafeGuaranteedRef { $0.source } }
 
     /// See `Retirable`: once. `release` comes after it.
     func reclaim() { unsafe reference._withUnsafeGuaranteedRef { $0.reclaim() } }
@@ -96,6 +102,17 @@ internal struct RetiredList {
         }
         last = address
         count += 1
+    }
+
+    /// Adds all of another list at the end. O(1).
+    mutating func append(_ list: RetiredList) {
+        if count == 0 {
+            self = list
+        } else if list.count > 0 {
+            RetiredItem(at: last).link = list.first
+            last = list.last
+            count += list.count
+        }
     }
 
     /// Takes the first item out.

@@ -9,16 +9,55 @@ extension ThreadRecord {
     /// Hands an item over for reclamation. Runs no user code and needs no memory. (P5, P8)
     ///
     /// The item must be out of reach of passes that start from now on. Call it under no lock: with a full backlog it waits up
-    /// to ten milliseconds for the reclaimer to catch up, at most once a call.
-    static func retire(_ item: Retirable) {
+    /// to ten milliseconds for the reclaimer to catch up, and as long for room among what waits to
+    /// be destroyed of the item's own source.
+    ///
+    /// - Parameter isOneOfMany: Leaves out the second wait: `pause(for:)` follows, once for all.
+    static func retire(_ item: Retirable, isOneOfMany: Bool = false) {
         inject("end.retire")
         let record = unsafe current
+        // Before the push, after which the item may be gone. A destroyer does not wait: others
+        // would wait for it.
         // Safe: records are never freed.
+        let source = unsafe isOneOfMany || record.pointee.isDestroying ? nil : Destroyers.shared.crowdedSource(of: item)
         let backlog = unsafe record.push(item)
         // A pass retires tables itself, many perhaps, and takes them at once: it must not wait for itself.
         if unsafe record.pointee.isReclaiming { return }
         Reclaimer.shared.wake(urgently: backlog == backlogLimit / 2)
-        if backlog > backlogLimit, !mutant("backlog is unbounded") { Reclaimer.shared.waitUntilTaken() }
+        if mutant("backlog is unbounded") { return }
+        if let source {
+            Destroyers.shared.waitForRoom(source)
+        } else if backlog > backlogLimit {
+            Reclaimer.shared.waitUntilTaken()
+        }
+    }
+
+    /// Waits, after many items of a source were retired, as `retire` does after one. Under no lock.
+    static func pause(for source: UInt) {
+        // Safe: records are never freed.
+        if unsafe current.pointee.isDestroying { return }
+        Destroyers.shared.waitForRoom(source)
+    }
+
+    /// Marks the calling thread as one of the `Destroyers` while `body` runs.
+    static func runAsDestroyer(_ body: (borrowing DestroyersRecord) -> Void) {
+        // Safe: records are never freed.
+        let record = unsafe current
+        unsafe record.pointee.isDestroying = true
+        unsafe body(DestroyersRecord(record: record))
+        unsafe record.pointee.isDestroying = false
+    }
+}
+
+/// The thread record of a thread that destroys.
+@safe internal struct DestroyersRecord: ~Copyable {
+    fileprivate let record: UnsafeMutablePointer<ThreadRecord>
+
+    /// Whether something waits to be taken that this thread has retired.
+    var hasRetired: Bool {
+        // Safe: records are never freed. Relaxed: the thread's own pushes; what another has taken
+        // is not there.
+        unsafe record.pointee.retired.load(ordering: .relaxed) != 0
     }
 }
 

@@ -38,6 +38,9 @@ internal struct ThreadRecord: ~Copyable {
     /// liburcu's reader of the record's threads, if liburcu does not see to it itself. Owner alone; see `ReadSection.attach(_:)`.
     var reader: UnsafeMutableRawPointer?
 
+    /// Whether the thread is one of the `Destroyers`. Owner alone.
+    var isDestroying = false
+
     /// The address of the first of the items that the thread keeps to use them again, linked, or 0. Owner alone; see `Spares`.
     var spares: UInt = 0
 
@@ -394,6 +397,7 @@ extension UnsafeMutablePointer<ThreadRecord> {
             let isForsaken = unsafe record.pointee.isForsaken || record.pointee.userCode > 0
             if !mutant("a fork keeps foreign frames") { unsafe record.clear() }
             unsafe record.pointee.isReclaiming = false
+            unsafe record.pointee.isDestroying = false
             // Relaxed: the child has one thread. The thread may have been at the gate, which was closed.
             unsafe record.pointee.isInsideGate.store(false, ordering: .relaxed)
             // liburcu has given up the readers of all other threads.

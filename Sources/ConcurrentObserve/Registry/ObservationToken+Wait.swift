@@ -30,9 +30,9 @@ extension ObservationToken {
         if observer.core.unlink(observer, .cancelled) {
             observer.finishAfterCallbacks()
         } else {
-            // Somebody else has ended it, and the reclaimer may be pausing; after a fork it may not be running yet.
-            if !observer.isFinished { Reclaimer.shared.wake(urgently: true) }
-            Backoff.wait(for: "end of the observation") { !observer.isFinished }
+            // Another thread has ended it, and the reclaimer may be pausing; after a fork it may
+            // not be running yet.
+            Reclaimer.shared.wait(for: "end of the observation") { observer.isFinished }
         }
         return .finished
     }
@@ -47,9 +47,15 @@ extension ObservationToken {
     public func cancelAndWait() async -> CancellationOutcome {
         if mutant("a task's wait is put off") { return .deferred }
         if beginWaiting() || mutant("a task does not wait") { return .finished }
+        // The system may have no thread for the library at the moment, and nothing else may ask for
+        // one.
+        while !observer.isFinished, !Reclaimer.shared.wake(urgently: true), !mutant("a waiter asks once for a thread") {
+            // A task of its own: the cancellation of the one that waits must not turn this into a
+            // busy loop.
+            await Task { try? await Task.sleep(for: .milliseconds(2)) }.value
+        }
         await withCheckedContinuation { continuation in
             if observer.whenFinished({ _ in continuation.resume() }) != nil { continuation.resume() }
-            Reclaimer.shared.wake(urgently: true)
         }
         return .finished
     }

@@ -144,6 +144,7 @@ internal class Observer: Retirable, @unchecked Sendable {
 
     final override var hold: Hold { .current(address) }
     final override var runsUserCode: Bool { true }
+    final override var source: UInt { withCore { $0.source } }
     final override func reclaim() { finish() }
 
     final override func forsake() {

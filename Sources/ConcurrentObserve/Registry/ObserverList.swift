@@ -124,7 +124,8 @@ internal struct ObserverList: ~Copyable, Sendable {
         for observer in core.unlinkAll(reason, isSourceGone: isSourceGone) {
             if mutant("source death leaks the closures") { continue }
             if !isSourceGone { observer.path?.removeAll(reason) { _ in true } }
-            ThreadRecord.retire(observer)
+            ThreadRecord.retire(observer, isOneOfMany: true)
         }
+        ThreadRecord.pause(for: core.source)
     }
 }

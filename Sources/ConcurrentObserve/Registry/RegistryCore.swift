@@ -177,6 +177,9 @@ import Synchronization
     /// A core is handed to the reclaimer to be tidied, not to be freed.
     override var hold: Hold { .nothing }
 
+    /// What its observers are known by among all that waits to be destroyed.
+    override var source: UInt { UInt(bitPattern: ObjectIdentifier(self)) }
+
     /// Replaces a table of which half is dead by a smaller one, or by none. On the reclaimer's thread.
     ///
     /// Not where observations end: that needs no memory, and churn should not replace a table each time.
@@ -253,8 +256,9 @@ import Synchronization
         if isUntidy { ThreadRecord.retire(self) }
         for (observer, reason) in ended {
             if !mutant("a removal forgets the paths") { observer.path?.removeAll(reason) { _ in true } }
-            ThreadRecord.retire(observer)
+            ThreadRecord.retire(observer, isOneOfMany: true)
         }
+        if !ended.isEmpty { ThreadRecord.pause(for: source) }
     }
 
     /// How many observations are chosen. Under no lock; `isChosen` is called under this one.

@@ -89,6 +89,16 @@ extension Mutant {
             [.invariant("P14.destroyed-once"), .invariant("P14.prompt"), .invariant("P16.backlog-drains")]
         ),
         Mutant("backlog is unbounded", "cancellation-flood", [.invariant("P16.backlog-bounded")]),
+        Mutant("one queue serves all sources", "slow-neighbours", [.invariant("P14.others-first")], .seconds(30)),
+        Mutant("a chain waits at every link", "slow-neighbours", [.invariant("P14.chain-without-pauses")]),
+        Mutant(
+            "a blocked source's threads do not pause",
+            "blocked-source",
+            [.invariant("P16.blocked-source-pauses")],
+            .seconds(30)
+        ),
+        Mutant("one source has all threads", "blocked-source", [.invariant("P14.others-are-destroyed")], .seconds(30)),
+        Mutant("a waiter asks once for a thread", "thread-famine", [.invariant("P9.famine-ends")], .seconds(30)),
         Mutant("exiting thread's record leaks", "thread-churn", [.invariant("P17.records-return")]),
         // Properties
         Mutant(

@@ -9,13 +9,6 @@ extension Promises {
     struct P16BoundedBacklogTests {}
 }
 
-/// The processor time that the calling thread has used.
-private var ownTime: Duration {
-    var time = timespec()
-    unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
-}
-
 // MARK: - drain
 
 extension Promises.P16BoundedBacklogTests {
@@ -62,9 +55,9 @@ extension Promises.P16BoundedBacklogTests {
         let stuck = try StuckObservation()
         stuck.token.cancel()
         // The thread's own time: whatever else the process does meanwhile counts for nothing.
-        let (begin, timeBefore) = (ContinuousClock.now, ownTime)
+        let (begin, timeBefore) = (ContinuousClock.now, Process.ownTime)
         #expect(ConcurrentObserveDiagnostics.drain(deadline: begin + glance * 5) == .timedOut)
-        #expect(ownTime - timeBefore < (ContinuousClock.now - begin) / 10)
+        #expect(Process.ownTime - timeBefore < (ContinuousClock.now - begin) / 10)
         stuck.exit.happen()
         try stuck.notifier.join()
         #expect(ConcurrentObserveDiagnostics.drain(deadline: .now + patience) == .finished)

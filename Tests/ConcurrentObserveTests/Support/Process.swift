@@ -18,6 +18,13 @@ enum Process {
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
+    /// The processor time that the calling thread has used.
+    static var ownTime: Duration {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+
     private static func pages(at index: Int) -> Int {
         let file = unsafe open("/proc/self/statm", O_RDONLY)
         precondition(file >= 0, "there is no /proc/self/statm")

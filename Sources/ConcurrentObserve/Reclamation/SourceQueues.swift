@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// What waits to be destroyed: a queue for each source, served in turn.
+///
+/// One item of a source, then one of the next: a source with many items, or with slow ones, delays
+/// its own. (Fair queueing: Nagle, "On Packet Switches With Infinite Storage", RFC 970, 1985.) A
+/// source may occupy as many threads, and may have as many items waiting, as are left for the
+/// others: one source alone gets half of either, and however many are blocked, the next one finds
+/// room. (Choudhury and Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches",
+/// 1998.)
+///
+/// What the sources that are not crowded have waiting has a limit of its own, all of them together:
+/// there may be very many, with an item each. Blocked sources, which are crowded, do not use it up.
+///
+/// Guarded by the lock of the `Destroyers`, but for `mayBeCrowded`.
+internal final class SourceQueues: @unchecked Sendable {
+    // Unchecked: see above; `publicMarks` is atomic.
+
+    /// A hash table of queues, each the first of its bucket: a power of two, and as many as there
+    /// were queues at most. No dictionary: where sources are many and have an item each, there is
+    /// one to be found, made and dropped for every item.
+    private var buckets = [SourceQueue?](repeating: nil, count: 64)
+    private var count = 0
+    /// Queues that are kept to be used again, linked.
+    private var spare: SourceQueue?
+    private var spares = 0
+
+    /// Those in which something waits, linked, in the order of their turns.
+    private var (first, last) = (SourceQueue?.none, SourceQueue?.none)
+    private var listed = 0
+
+    /// Items in all queues together.
+    private(set) var waiting = 0
+    /// Items in queues of crowded sources.
+    private var waitingInCrowds = 0
+    /// Whether the sources that are not crowded have more items waiting together than they may.
+    private(set) var isFull = false
+    /// Threads that destroy something.
+    private(set) var busy = 0
+
+    /// One bit for each crowded source, of 64 that all sources share, and all of them while `isFull`:
+    /// a thread that retires looks here before it takes a lock.
+    private let publicMarks = Atomic<UInt64>(0)
+    private var marks: UInt64 = 0
+    /// How many crowded sources have each of the bits.
+    private var crowdedCounts = [Int](repeating: 0, count: 64)
+
+    // Computed, those that follow: a thread that a fork catches at the first use of a stored one
+    // would leave it half made in the child. (P18)
+
+    /// As many threads may be busy, for all sources together.
+    static var mostThreads: Int { 256 }
+    /// As many items may wait, of the crowded sources together, and of the others. (P16)
+    private static var roomForAll: Int { 65_536 }
+    /// As many items of one source may wait, however many others do. (P16)
+    private static var roomForEach: Int { 4_096 }
+    /// As many queues are kept to be used again.
+    private static var mostSpares: Int { 256 }
+
+    // MARK: In and out
+
+    func append(_ run: RetiredRun) {
+        let queue = queue(of: run.source)
+        queue.append(run)
+        waiting += run.items.count
+        if queue.isCrowded { waitingInCrowds += run.items.count }
+        if !queue.isListed { list(queue) }
+        if !queue.isCrowded, queue.count > room(for: queue) { mark(queue, isCrowded: true) }
+        if !isFull, waiting - waitingInCrowds > Self.roomForAll { setFull(true) }
+    }
+
+    /// The queue whose turn it is, if any may have another thread.
+    var next: SourceQueue? {
+        var queue = first
+        while let candidate = queue, !mayHaveThread(candidate) { queue = candidate.next }
+        return queue
+    }
+
+    /// An item, and the queue that it comes from.
+    ///
+    /// Not a tuple: see `Reclaimer.PassResult`.
+    struct Serving {
+        let work: RetiredWork
+        let queue: SourceQueue
+    }
+
+    /// Takes an item of the source whose turn it is, for a thread that is busy with it from now on.
+    func takeNext() -> Serving? {
+        for _ in 0..<listed {
+            let queue = unlistFirst()
+            guard mayHaveThread(queue) else {
+                list(queue)
+                continue
+            }
+            let work = queue.popFirst()!
+            waiting -= 1
+            if queue.isCrowded { waitingInCrowds -= 1 }
+            busy += 1
+            queue.busy += 1
+            if queue.count > 0 { list(queue) }
+            return Serving(work: work, queue: queue)
+        }
+        return nil
+    }
+
+    /// Notes that a thread is no longer busy with an item of the queue.
+    func leave(_ queue: SourceQueue) {
+        busy -= 1
+        queue.busy -= 1
+        if queue.busy == 0, queue.count == 0 { drop(queue) }
+    }
+
+    /// Whether the source may have another thread: as many as are left, and one in any case.
+    private func mayHaveThread(_ queue: SourceQueue) -> Bool {
+        queue.busy < max(1, Self.mostThreads - busy) || mutant("one source has all threads")
+    }
+
+    private func list(_ queue: SourceQueue) {
+        queue.isListed = true
+        listed += 1
+        if let last { last.next = queue } else { first = queue }
+        last = queue
+    }
+
+    private func unlistFirst() -> SourceQueue {
+        let queue = first!
+        first = queue.next
+        if first == nil { last = nil }
+        queue.next = nil
+        queue.isListed = false
+        listed -= 1
+        return queue
+    }
+
+    // MARK: The table
+
+    private func existingQueue(of source: UInt) -> SourceQueue? {
+        var queue = buckets[bucket(of: source)]
+        while let candidate = queue, candidate.source != source { queue = candidate.sibling }
+        return queue
+    }
+
+    private func queue(of source: UInt) -> SourceQueue {
+        if let last, last.source == source { return last }
+        if let queue = existingQueue(of: source) { return queue }
+        if count == buckets.count { growTable() }
+        let queue = spare ?? SourceQueue(source: source)
+        if spare != nil {
+            spare = queue.next
+            spares -= 1
+            queue.next = nil
+            queue.source = source
+        }
+        insert(queue)
+        count += 1
+        return queue
+    }
+
+    private func insert(_ queue: SourceQueue) {
+        let bucket = bucket(of: queue.source)
+        queue.sibling = buckets[bucket]
+        buckets[bucket] = queue
+    }
+
+    /// Takes an empty queue off the table.
+    private func drop(_ queue: SourceQueue) {
+        if queue.isCrowded { mark(queue, isCrowded: false) }
+        let bucket = bucket(of: queue.source)
+        if buckets[bucket] === queue {
+            buckets[bucket] = queue.sibling
+        } else {
+            var previous = buckets[bucket]!
+            while previous.sibling !== queue { previous = previous.sibling! }
+            previous.sibling = queue.sibling
+        }
+        queue.sibling = nil
+        count -= 1
+        guard spares < Self.mostSpares else { return }
+        queue.next = spare
+        spare = queue
+        spares += 1
+    }
+
+    private func growTable() {
+        let old = buckets
+        buckets = [SourceQueue?](repeating: nil, count: old.count * 2)
+        for var head in old {
+            while let queue = head {
+                head = queue.sibling
+                insert(queue)
+            }
+        }
+    }
+
+    private func bucket(of source: UInt) -> Int { Int(Self.hash(of: source) >> 32) & (buckets.count - 1) }
+
+    // MARK: Room
+
+    /// Whether any source is crowded, or all are.
+    var isAnyCrowded: Bool {
+        // Relaxed: a hint, or under the lock that its writers hold.
+        publicMarks.load(ordering: .relaxed) != 0
+    }
+
+    /// Whether a source may be crowded. Under no lock.
+    func mayBeCrowded(_ source: UInt) -> Bool {
+        // Relaxed: a hint; `isCrowded` decides.
+        publicMarks.load(ordering: .relaxed) & (1 << UInt64(Self.bit(of: source))) != 0
+    }
+
+    /// Whether threads that retire for the source are to pause.
+    func isCrowded(_ source: UInt) -> Bool { isFull || existingQueue(of: source)?.isCrowded == true }
+
+    /// After an item of the queue was taken: takes the marks away once there is room for a while.
+    ///
+    /// - Returns: Whether that was now.
+    func noteRoom(_ queue: SourceQueue) -> Bool {
+        var hasRoom = false
+        if queue.isCrowded, queue.count <= room(for: queue) / 8 * 7 {
+            mark(queue, isCrowded: false)
+            hasRoom = true
+        }
+        if isFull, waiting - waitingInCrowds <= Self.roomForAll / 8 * 7 {
+            setFull(false)
+            hasRoom = true
+        }
+        return hasRoom
+    }
+
+    private func room(for queue: SourceQueue) -> Int { max(Self.roomForEach, Self.roomForAll - waiting) }
+
+    private func mark(_ queue: SourceQueue, isCrowded: Bool) {
+        queue.isCrowded = isCrowded
+        waitingInCrowds += isCrowded ? queue.count : -queue.count
+        let bit = Self.bit(of: queue.source)
+        crowdedCounts[bit] += isCrowded ? 1 : -1
+        if crowdedCounts[bit] == 0 { marks &= ~(1 << UInt64(bit)) } else { marks |= 1 << UInt64(bit) }
+        publishMarks()
+    }
+
+    private func setFull(_ isFull: Bool) {
+        self.isFull = isFull
+        publishMarks()
+    }
+
+    private func publishMarks() {
+        // Relaxed: hints; the lock orders the writers.
+        publicMarks.store(isFull ? .max : marks, ordering: .relaxed)
+    }
+
+    private static func bit(of source: UInt) -> Int { Int(hash(of: source) >> 58) }
+
+    /// A multiplicative hash, whose upper bits are good: the lower ones of addresses are much
+    /// alike.
+    private static func hash(of source: UInt) -> UInt64 { UInt64(source) &* 0x9E37_79B9_7F4A_7C15 }
+}

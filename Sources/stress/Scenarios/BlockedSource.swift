@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Glibc
+import Synchronization
+
+extension Scenario {
+    /// All threads that one source may occupy are blocked in its deinitialisers, while a thread
+    /// ends more and more of its observations.
+    static let blockedSource = Scenario(
+        name: "blocked-source",
+        summary: "the deinitialisers of one source block while its observations go on ending, and those of others",
+        invariants: [
+            "P16.blocked-source-pauses", "P14.others-are-destroyed", "P14.nothing-left", "P16.backlog-drains",
+            "P5.no-lock-around-user-code", "memory.table-in-use",
+        ],
+        windows: ["destroyed beside blocked ones"],
+        // Many threads of the library's, more than a checker of memory keeps up with.
+        unfit: [.thread, .address]
+    ) { epoch in
+        let gate = DispatchSemaphore(value: 0)
+        let begun = Count()
+        let retired = Count()
+        let registry = ObserverRegistry<UInt64>()
+        // More than there may be threads of the library's.
+        let count = 300
+        for _ in 0..<count {
+            let capture = Gated(gate, begun)
+            registry.observe { _ in withExtendedLifetime(capture) {} }.cancel()
+        }
+        // Half of the library's threads, and no more: the rest is for others.
+        while begun.value < 128 { sched_yield() }
+        let start = nanoseconds()
+
+        epoch.load([
+            Epoch.Role(threads: 1) { lane in
+                lane.begin("retire for the blocked source")
+                registry.observe { _ in }.cancel()
+                retired.increment()
+            },
+            Epoch.Role(threads: epoch.threads - 1) { lane in
+                lane.begin("observe")
+                let other = ObserverRegistry<UInt64>()
+                let subject = lane.observe(other)
+                lane.pass(other, watching: subject.probe)
+                lane.begin("cancel")
+                subject.probe.markEnding()
+                subject.token.cancel()
+                guard lane.generator.oneIn(64) else { return }
+                _ = waitOnSchedule { subject.probe.destroyed != 0 }
+                lane.check(subject.probe.destroyed == 1, "P14.others-are-destroyed", "not destroyed after ten seconds")
+                lane.hit(0)
+            },
+        ])
+
+        // Half of the room that all sources share, what is on its way, and a hundred each second.
+        let most = 32_768 + 3 * 4_096 + Int((nanoseconds() - start) / 10_000_000) + 10
+        epoch.check(
+            retired.value <= most,
+            "P16.blocked-source-pauses",
+            "\(retired.value) observations of a blocked source were ended, \(most) at most should have been"
+        )
+        for _ in 0..<count { gate.signal() }
+        epoch.checkRest()
+    }
+}
+
+/// Is destroyed when the gate lets it.
+private final class Gated: Sendable {
+    private let gate: DispatchSemaphore
+    private let begun: Count
+
+    init(_ gate: DispatchSemaphore, _ begun: Count) { (self.gate, self.begun) = (gate, begun) }
+
+    deinit {
+        checkUserCode("deinit")
+        begun.increment()
+        gate.wait()
+    }
+}
+
+private final class Count: Sendable {
+    private let count = Atomic<Int>(0)
+
+    // Relaxed, both: compared with a bound that is wider.
+    func increment() { count.add(1, ordering: .relaxed) }
+    var value: Int { count.load(ordering: .relaxed) }
+}

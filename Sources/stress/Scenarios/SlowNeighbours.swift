@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+
+extension Scenario {
+    /// Thousands of closures of one source are slow to be destroyed: those of others are not behind
+    /// them.
+    static let slowNeighbours = Scenario(
+        name: "slow-neighbours",
+        summary: "thousands of slow closures of one source wait, while others' are destroyed, one by one and in chains",
+        invariants: [
+            "P14.others-first", "P14.chain-without-pauses", "P14.destroyed-once", "P14.nothing-left",
+            "P16.backlog-drains",
+            "P5.no-lock-around-user-code", "memory.table-in-use",
+        ],
+        windows: ["destroyed beside slow ones", "a chain destroyed"],
+        leastThreads: 3,
+        // P14.chain-without-pauses is held against the clock.
+        spared: .crowd
+    ) { epoch in
+        let slow = ObserverRegistry<UInt64>()
+        let source = SlowSource()
+        let positions = Guarded(Histogram())
+        let links = Guarded(Histogram())
+
+        epoch.load([
+            Epoch.Role(threads: 1) { lane in
+                lane.begin("end slow ones")
+                guard source.pending < SlowSource.mostPending else {
+                    usleep(1_000)
+                    return
+                }
+                for _ in 0..<100 { source.endOne(of: slow) }
+            },
+            Epoch.Role(threads: 1) { lane in
+                lane.begin("end a chain")
+                let chain = Chain(length: 100)
+                let time = chain.destroy() / 100
+                let delay = delayOfWakeUp()
+                lane.check(chain.isDestroyed, "P14.destroyed-once", "a chain is not destroyed after ten seconds")
+                // Two threads are woken at each link: what a busy machine takes for that is not the library's.
+                links.withLock { $0.record(time > 4 * delay ? time - 4 * delay : 0) }
+                lane.hit(1)
+            },
+            Epoch.Role(threads: epoch.threads - 2) { lane in
+                lane.begin("observe")
+                let registry = ObserverRegistry<UInt64>()
+                let subject = lane.observe(registry)
+                lane.pass(registry, watching: subject.probe)
+                guard source.pending > SlowSource.mostPending / 2 else { return }
+                lane.begin("cancel")
+                let before = source.deaths
+                subject.probe.markEnding()
+                subject.token.cancel()
+                _ = waitOnSchedule { subject.probe.destroyed != 0 }
+                lane.check(
+                    subject.probe.destroyed == 1,
+                    "P14.destroyed-once",
+                    "not destroyed ten seconds after the end"
+                )
+                positions.withLock { $0.record(UInt64(source.deaths - before)) }
+                lane.hit(0)
+            },
+        ])
+
+        // In turns: behind one of the slow ones for each thread, and those that died while the
+        // others waited for a processor.
+        let position = positions.withLock { $0.quantile(0.5) } ?? 0
+        epoch.check(
+            position <= UInt64(SlowSource.mostPending / 4),
+            "P14.others-first",
+            "half of the closures were destroyed after \(position) slow ones of another source"
+        )
+        // The reclaimer's pause is a millisecond.
+        let link = links.withLock { $0.quantile(0.5) } ?? 0
+        epoch.check(
+            link <= 800_000 * Sanitizer.slowdown,
+            "P14.chain-without-pauses",
+            "half of the chains were destroyed at \(link / 1_000) µs a link or more"
+        )
+        epoch.checkRest()
+    }
+}
+
+/// How much later than it should a thread goes on that has slept, at present, in nanoseconds.
+private func delayOfWakeUp() -> UInt64 {
+    let (rounds, sleep): (UInt64, UInt64) = (20, 50_000)
+    let start = nanoseconds()
+    for _ in 0..<rounds { usleep(UInt32(sleep / 1_000)) }
+    return (nanoseconds() - start) / rounds - sleep
+}
+
+/// Closures whose destruction takes its time.
+private final class SlowSource: Sendable {
+    static let mostPending = 4_000
+    private let ended = Atomic<Int>(0)
+    private let dead = Atomic<Int>(0)
+
+    // Relaxed, all: the checks allow for much more than what they may be off.
+    var deaths: Int { dead.load(ordering: .relaxed) }
+    var pending: Int { ended.load(ordering: .relaxed) - deaths }
+
+    func endOne(of registry: ObserverRegistry<UInt64>) {
+        let capture = Death { [self] in
+            usleep(2_000)
+            dead.add(1, ordering: .relaxed)
+        }
+        registry.observe { _ in withExtendedLifetime(capture) {} }.cancel()
+        ended.add(1, ordering: .relaxed)
+    }
+}
+
+/// Closures of which each owns the token of the next.
+private final class Chain: Sendable {
+    private let length: Int
+    private let dead = Atomic<Int>(0)
+
+    init(length: Int) { self.length = length }
+
+    var isDestroyed: Bool { dead.load(ordering: .acquiring) == length }
+
+    /// Makes the chain, drops its beginning, and waits. Returns how long that took.
+    func destroy() -> UInt64 {
+        let registry = ObserverRegistry<UInt64>()
+        var token: ObservationToken?
+        for _ in 0..<length {
+            let (capture, next) = (Death { [self] in dead.add(1, ordering: .releasing) }, token)
+            token = registry.observe { _ in withExtendedLifetime((capture, next)) {} }
+        }
+        token = nil
+        return waitOnSchedule { isDestroyed }
+    }
+}
+
+/// Does something when it is destroyed.
+private final class Death: Sendable {
+    private let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+    deinit {
+        checkUserCode("deinit")
+        body()
+    }
+}
