@@ -47,8 +47,8 @@ extension Scenario {
                 subject.probe.markEnding()
                 subject.token.cancel()
                 guard lane.generator.oneIn(64) else { return }
-                _ = waitOnSchedule { subject.probe.destroyed != 0 }
-                lane.check(subject.probe.destroyed == 1, "P14.others-are-destroyed", "not destroyed after ten seconds")
+                let isDestroyed = lane.wait { subject.probe.destroyed != 0 }
+                lane.check(isDestroyed, "P14.others-are-destroyed", "not destroyed after ten seconds")
                 lane.hit(0)
             },
         ])
