@@ -403,7 +403,7 @@ extension Mutant {
             at: "sequence.wait"
         ),
         Mutant("a fork keeps foreign frames", "forking", [.invariant("P18.child-goes-on")]),
-        Mutant("a fork reuses every record", "forking", [.invariant("P18.child-goes-on")]),
+        Mutant("a fork reuses every record", "forking", [.invariant("P18.child-hears")]),
         Mutant("a fork trusts foreign counts", "forking", [.invariant("P18.child-counts")], at: "retire.pushed"),
         Mutant(
             "an unbounded mailbox drops",
