@@ -23,7 +23,7 @@
 /// are refused. Two agreements would let one of two changes that meet win on each side.
 @usableFromInline
 internal final class Agreement: @unchecked Sendable {
-    // Unchecked: both versions are guarded by `lock`; the properties are constants.
+    // Unchecked: both versions are guarded by `lock`; the cores are constants.
 
     /// One of the two properties, in the order in which the first binding of the pair named them.
     @usableFromInline
@@ -33,9 +33,10 @@ internal final class Agreement: @unchecked Sendable {
         @usableFromInline var other: Side { self == .first ? .second : .first }
     }
 
-    /// The properties, to tell the pair from a later one at the same addresses.
-    private weak let firstProperty: AnyObject?
-    private weak let secondProperty: AnyObject?
+    /// What the properties share with their observers, which tells the pair from a later one at the
+    /// same addresses: a property's life is not prolonged. (P11)
+    private let firstCore: RegistryCore
+    private let secondCore: RegistryCore
 
     /// Under which `Agreements` has this one.
     let pair: Agreements.Pair
@@ -47,23 +48,13 @@ internal final class Agreement: @unchecked Sendable {
     private var first: UInt64 = 0
     private var second: UInt64 = 0
 
-    init(between first: AnyObject, and second: AnyObject) {
-        (firstProperty, secondProperty) = (first, second)
+    init(between first: RegistryCore, and second: RegistryCore) {
+        (firstCore, secondCore) = (first, second)
         pair = Agreements.Pair(first, second)
     }
 
-    deinit { Agreements.remove(self) }
-
-    /// Which side `property` is in the pair that it makes with `other`; nil if this agreement is
-    /// about an earlier pair at the same addresses.
-    ///
-    /// The caller holds both, so that no last reference is released here: what is loaded is one of
-    /// them, or gone.
-    func side(of property: AnyObject, with other: AnyObject) -> Side? {
-        if firstProperty === property, secondProperty === other { return .first }
-        if firstProperty === other, secondProperty === property { return .second }
-        return nil
-    }
+    /// Which side a property is.
+    func side(of core: RegistryCore) -> Side { core === firstCore ? .first : .second }
 
     /// Whether the other side may not know this version of a side yet.
     @usableFromInline

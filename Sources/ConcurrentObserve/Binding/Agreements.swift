@@ -1,29 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The agreements of all bound pairs: however often a pair is bound, and from whichever ends, it
-/// has one.
-///
-/// Agreements are not retained: one goes with the last binding of its pair.
+/// has one, which goes with the last binding.
 @usableFromInline
 internal final class Agreements: @unchecked Sendable {
     // Unchecked: `entries` is guarded by `lock`.
     private static let shared = Agreements()
 
-    /// Two properties, by their addresses, in either order.
+    /// Two properties in either order, by what they share with their observers.
     struct Pair: Hashable {
         private let low: ObjectIdentifier
         private let high: ObjectIdentifier
 
-        init(_ one: AnyObject, _ other: AnyObject) {
+        init(_ one: RegistryCore, _ other: RegistryCore) {
             let (one, other) = (ObjectIdentifier(one), ObjectIdentifier(other))
             (low, high) = one < other ? (one, other) : (other, one)
         }
     }
 
     private struct Entry {
-        /// Compared, not followed: a weak reference may be the last when it is loaded.
-        let identity: ObjectIdentifier
-        weak let agreement: Agreement?
+        let agreement: Agreement
+        var bindings: Int
     }
 
     /// No thread holds it while the process forks. (P18)
@@ -32,35 +29,41 @@ internal final class Agreements: @unchecked Sendable {
 
     private init() {}
 
-    /// The agreement of two properties, which is made on first use, and which side of it `property`
-    /// is. Under no lock.
+    /// Counts a binding of two properties. Returns their agreement, and which side `left` is. Under
+    /// no lock.
     ///
     /// - Complexity: O(1) on average.
     @usableFromInline
-    static func agreement(of property: AnyObject, with other: AnyObject) -> (Agreement, Agreement.Side) {
-        let fresh = Agreement(between: property, and: other)
+    static func join<Left, Right>(_ left: Observed<Left>, _ right: Observed<Right>) -> (Agreement, Agreement.Side) {
+        let core = left.observers.core()
+        let fresh = Agreement(between: core, and: right.observers.core())
         if mutant("each binding of a pair agrees for itself") { return (fresh, .first) }
-        // Before the return no reference of an agreement is released: the last one would take the
-        // lock again.
-        let (found, side) = withEntries { entries -> (Agreement?, Agreement.Side?) in
-            let found = entries[fresh.pair]?.agreement
-            if let side = found?.side(of: property, with: other) { return (found, side) }
-            entries[fresh.pair] = Entry(identity: ObjectIdentifier(fresh), agreement: fresh)
-            return (found, nil)
-        }
-        guard let found, let side else { return (fresh, .first) }
-        return (found, side)
-    }
-
-    /// Forgets an agreement that is being deinitialised, unless another one has taken its place.
-    static func remove(_ agreement: Agreement) {
-        let (pair, identity) = (agreement.pair, ObjectIdentifier(agreement))
+        var agreement = fresh
         withEntries { entries in
-            if entries[pair]?.identity == identity { entries[pair] = nil }
+            if let present = entries[fresh.pair]?.agreement {
+                agreement = present
+                entries[fresh.pair]!.bindings += 1
+            } else {
+                entries[fresh.pair] = Entry(agreement: fresh, bindings: 1)
+            }
+        }
+        return (agreement, agreement.side(of: core))
+    }
+
+    /// Counts one binding less. The caller holds the agreement, of which no last reference is
+    /// released under the lock.
+    static func leave(_ agreement: Agreement) {
+        withEntries { entries in
+            guard let entry = entries[agreement.pair], entry.agreement === agreement else { return }
+            if entry.bindings > 1 {
+                entries[agreement.pair]!.bindings -= 1
+            } else {
+                entries[agreement.pair] = nil
+            }
         }
     }
 
-    private static func withEntries<Result>(_ body: (inout [Pair: Entry]) -> Result) -> Result {
+    private static func withEntries(_ body: (inout [Pair: Entry]) -> Void) {
         // Behind the gate: a thread that a fork catches in the middle of the first use would leave
         // `shared` half made in the child.
         ForkGate.pass { shared.lock.withLock { body(&shared.entries) } }

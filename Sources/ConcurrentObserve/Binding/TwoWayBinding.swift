@@ -29,8 +29,10 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
         (self.left, self.right) = (left, right)
         (leftSide, rightSide) = (ObjectIdentifier(left), ObjectIdentifier(right))
         (self.forward, self.backward, self.keepsValue) = (forward, backward, keepsValue)
-        (agreement, side) = Agreements.agreement(of: left, with: right)
+        (agreement, side) = Agreements.join(left, right)
     }
+
+    deinit { Agreements.leave(agreement) }
 
     /// Starts both directions; the right takes the left's value before this returns.
     @inlinable
