@@ -84,7 +84,7 @@ extension Protocol {
     // MARK: Sleep
 
     private static let lookWhetherParked = Instruction.load("isParked", .sequentiallyConsistent, into: "parked")
-        .at(reclaimerFile, "if urgently || isParked.load(ordering: .sequentiallyConsistent)")
+        .at(reclaimerFile, "isParked.load(ordering: .sequentiallyConsistent)")
     private static let park = Instruction.store("isParked", 1, .sequentiallyConsistent)
         .at(reclaimerFile, "isParked.store(true, ordering: .sequentiallyConsistent)")
     private static let pushRecord = Instruction.store("records", 1, .sequentiallyConsistent)
