@@ -30,7 +30,7 @@ extension Protocol {
         ),
         Test(
             "kept and used again",
-            claim: "whoever had an item is done with it before another thread uses it",
+            claim: "a thread that had an item is done with it before another thread uses it",
             given: ["taken": 1],
             plain: ["item"],
             [
@@ -59,7 +59,7 @@ extension Protocol {
         // load.
         Test(
             "the last reference",
-            claim: "whoever had a reference is done with the observer before it is kept",
+            claim: "a thread that had a reference is done with the observer before it is kept",
             initially: ["references": 2],
             given: ["references": 1],
             plain: ["observer"],
