@@ -77,7 +77,7 @@ extension Protocol {
             ),
             handOver(
                 "finished",
-                "whoever sees that the closure is destroyed comes after its destruction (C6)",
+                "a thread that sees that the closure is destroyed comes after its destruction (C6)",
                 finish(),
                 .load("mark", .acquiring, into: "mark")
                     .at(

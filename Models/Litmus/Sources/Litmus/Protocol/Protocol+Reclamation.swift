@@ -30,7 +30,7 @@ extension Protocol {
         ),
         Test(
             "kept and used again",
-            claim: "whoever had an item is done with it before another thread uses it",
+            claim: "a thread that had an item is done with it before another thread uses it",
             given: ["taken": 1],
             plain: ["item"],
             [
@@ -59,7 +59,7 @@ extension Protocol {
         // load.
         Test(
             "the last reference",
-            claim: "whoever had a reference is done with the observer before it is kept",
+            claim: "a thread that had a reference is done with the observer before it is kept",
             initially: ["references": 2],
             given: ["references": 1],
             plain: ["observer"],
@@ -84,7 +84,7 @@ extension Protocol {
     // MARK: Sleep
 
     private static let lookWhetherParked = Instruction.load("isParked", .sequentiallyConsistent, into: "parked")
-        .at(reclaimerFile, "if urgently || isParked.load(ordering: .sequentiallyConsistent)")
+        .at(reclaimerFile, "isParked.load(ordering: .sequentiallyConsistent)")
     private static let park = Instruction.store("isParked", 1, .sequentiallyConsistent)
         .at(reclaimerFile, "isParked.store(true, ordering: .sequentiallyConsistent)")
     private static let pushRecord = Instruction.store("records", 1, .sequentiallyConsistent)
