@@ -39,6 +39,7 @@ Reclamation/ForbiddenSections.swift
 Reclamation/Fork.swift
 Reclamation/ForkGate.swift
 Reclamation/FrameScan.swift
+Reclamation/KnownTypes.swift
 Reclamation/LibraryThread.swift
 Reclamation/Lock.swift
 Reclamation/ReadSection.swift
@@ -60,6 +61,7 @@ Registry/RegistryCore.swift
 Registry/TableContents.swift
 Registry/VersionedObserver.swift
 Property/MutationLock.swift
+Property/PropertyTypes.swift
 Property/ValueBox.swift
 Property/ValueCell.swift
 Property/ValueEncoding.swift

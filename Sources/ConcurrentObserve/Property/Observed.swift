@@ -30,7 +30,10 @@ public final class Observed<Value: Sendable>: Sendable {
 
     /// Makes a property, at version 0.
     @inlinable
-    public init(_ value: Value) { cell = ValueCell(value) }
+    public init(_ value: Value) {
+        cell = ValueCell(value)
+        Self.makeTypes()
+    }
 
     /// Tells every live observer `.sourceDeleted`, the last that it hears, and ends its observation. (P12)
     deinit {

@@ -24,6 +24,7 @@ internal enum Fork {
                 Fork.check(curcu_fork_handlers_error(), "the system has no memory for its fork handlers")
                 ForkGate.prepare()
                 Spares.prepare()
+                KnownTypes.prepare()
                 _ = (Reclaimer.shared, Destroyers.shared, CallbackAges.shared, ThreadRecords.shared)
                 _ = unsafe (Fork.registration, Fork.upper.count)
             }

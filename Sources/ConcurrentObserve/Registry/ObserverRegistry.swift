@@ -17,6 +17,11 @@ public final class ObserverRegistry<Event>: Sendable {
     ///
     /// - Parameter label: Names it in diagnostics: `ConcurrentObserveDiagnostics.callbacks(runningFor:)` tells it of a stuck callback.
     public init(label: String = "") {
+        KnownTypes.make(for: ObjectIdentifier(Self.self)) {
+            [Callback<Event>.self]
+        } size: {
+            MemoryLayout<Event>.size
+        }
         if !label.isEmpty { LabelledRegistries.add(observers.core(label: label)) }
     }
 
