@@ -83,6 +83,7 @@ final class Epoch: @unchecked Sendable {
             )
         }
         for thread in running { thread.join() }
+        perturbation.faults?.rest()
         Watchdog.shared.watch([])
     }
 

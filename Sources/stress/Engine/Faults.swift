@@ -29,15 +29,21 @@ final class Faults: Sendable {
         }
     }
 
-    /// The epoch's faults, and when they end. Relaxed, both: the library's threads may read the last epoch's.
+    /// The epoch's faults, and whether its load has ended. Relaxed, both: the library's threads may read the last epoch's.
     private let active = Atomic<Int>(0)
-    private let end = Atomic<UInt64>(0)
+    private let isAtRest = Atomic<Bool>(true)
+    /// For how long deinitialisers are stuck, from the first one on, and until when that is: 0 before. Relaxed: as above.
+    private let patience = Atomic<UInt64>(0)
+    private let release = Atomic<UInt64>(0)
     private let forker = Forker()
 
-    private var kinds: PerturbationKinds { PerturbationKinds(rawValue: active.load(ordering: .relaxed)) }
-
     /// Whether something may go wrong in this epoch, so that no bound against the clock, or of memory, is held.
-    var isActive: Bool { !kinds.isEmpty }
+    var isActive: Bool { active.load(ordering: .relaxed) != 0 }
+
+    /// What may go wrong now.
+    private var kinds: PerturbationKinds {
+        isAtRest.load(ordering: .relaxed) ? [] : PerturbationKinds(rawValue: active.load(ordering: .relaxed))
+    }
 
     /// Draws an epoch's faults.
     func prepare(_ allowed: PerturbationKinds, seed: UInt64, _ length: Duration, _ violations: Violations?) {
@@ -51,13 +57,15 @@ final class Faults: Sendable {
         // Its child may start no threads under that.
         if Sanitizer.current == .thread { chosen.remove(.fork) }
         if chosen.contains(.fork) { forker.start(violations) }
-        end.store(nanoseconds() + UInt64(length.seconds * 1e9), ordering: .relaxed)
+        patience.store(UInt64(length.seconds * 1e9), ordering: .relaxed)
+        release.store(0, ordering: .relaxed)
         active.store(chosen.rawValue, ordering: .relaxed)
+        isAtRest.store(false, ordering: .relaxed)
     }
 
-    /// At rest: returns when no fork is under way.
-    func settle() {
-        active.store(0, ordering: .relaxed)
+    /// The epoch's load has ended. Returns when no fork is under way.
+    func rest() {
+        isAtRest.store(true, ordering: .relaxed)
         forker.settle()
     }
 
@@ -69,7 +77,7 @@ final class Faults: Sendable {
         let kinds = kinds
         guard !kinds.isDisjoint(with: [.slowDeinit, .stuckDeinit, .lateBarrier]) else { return }
         if point.isSame(as: "barrier.heavy") {
-            guard kinds.contains(.lateBarrier), nanoseconds() < end.load(ordering: .relaxed) else { return }
+            guard kinds.contains(.lateBarrier) else { return }
             let dice = nanoseconds() >> 8
             guard dice % 8 == 0 else { return }
             Count.shared.lateBarriers.add(1, ordering: .relaxed)
@@ -81,11 +89,17 @@ final class Faults: Sendable {
 
     /// On a thread that is about to run a deinitialiser, marked as user code by what it does next.
     private func delayDeinit(_ kinds: PerturbationKinds) {
-        let end = end.load(ordering: .relaxed)
-        guard nanoseconds() < end else { return }
         if kinds.contains(.stuckDeinit) {
+            let now = nanoseconds()
+            let first = release.compareExchange(
+                expected: 0,
+                desired: now + patience.load(ordering: .relaxed),
+                ordering: .relaxed
+            )
+            let end = first.exchanged ? now + patience.load(ordering: .relaxed) : first.original
+            guard now < end else { return }
             Count.shared.stuckDeinits.add(1, ordering: .relaxed)
-            while nanoseconds() < end { usleep(2_000) }
+            while nanoseconds() < end, !isAtRest.load(ordering: .relaxed) { usleep(2_000) }
         } else if kinds.contains(.slowDeinit) {
             Count.shared.slowDeinits.add(1, ordering: .relaxed)
             usleep(2_000)
@@ -95,8 +109,7 @@ final class Faults: Sendable {
 
     /// Where the library would start a thread: three of four are refused, so a few in a row.
     func refusesThread() -> Bool {
-        let now = nanoseconds()
-        guard kinds.contains(.noThread), now < end.load(ordering: .relaxed), now >> 6 & 3 != 0 else { return false }
+        guard kinds.contains(.noThread), nanoseconds() >> 6 & 3 != 0 else { return false }
         Count.shared.refusals.add(1, ordering: .relaxed)
         return true
     }
@@ -105,7 +118,7 @@ final class Faults: Sendable {
     ///
     /// - Returns: Whether it has stood there.
     func forks(at dice: UInt64) -> Bool {
-        guard kinds.contains(.fork), dice % 4 == 0, nanoseconds() < end.load(ordering: .relaxed) else { return false }
+        guard kinds.contains(.fork), dice % 4 == 0 else { return false }
         return forker.forkBeside()
     }
 }

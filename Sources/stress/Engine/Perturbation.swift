@@ -32,7 +32,7 @@ struct PerturbationKinds: OptionSet, Sendable {
     static let lateBarrier = PerturbationKinds(rawValue: 1024)
     /// Makes every deinitialiser that the library runs take 2 ms.
     static let slowDeinit = PerturbationKinds(rawValue: 2048)
-    /// Blocks every deinitialiser that the library runs until the epoch's load ends.
+    /// Blocks every deinitialiser that the library runs for as long as an epoch's load takes.
     static let stuckDeinit = PerturbationKinds(rawValue: 4096)
 
     /// Delays, each by itself.

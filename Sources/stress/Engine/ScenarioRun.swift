@@ -39,7 +39,7 @@ final class ScenarioRun {
             violations: violations
         )
         scenario.run(epoch)
-        perturbation.faults?.settle()
+        perturbation.faults?.rest()
         result.add(epoch)
         epoch.discardLanes()
         round += 1

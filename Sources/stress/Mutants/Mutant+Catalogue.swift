@@ -450,6 +450,7 @@ extension Mutant {
             .seconds(30)
         ),
         // Faults
+        Mutant("a fork is not woken", "forking", [.hang]),
         Mutant(
             "a fork trusts foreign counts",
             "registration-churn",
