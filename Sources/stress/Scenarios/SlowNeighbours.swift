@@ -39,8 +39,9 @@ extension Scenario {
                 let time = chain.destroy() / 100
                 let delay = delayOfWakeUp()
                 lane.check(chain.isDestroyed, "P14.destroyed-once", "a chain is not destroyed after ten seconds")
-                // Two threads are woken at each link: what a busy machine takes for that is not the library's.
-                links.withLock { $0.record(time > 4 * delay ? time - 4 * delay : 0) }
+                // Two threads are woken at each link: what a machine takes for that is not the library's,
+                // and on a busy one nothing can be said.
+                if delay < 200_000 { links.withLock { $0.record(time > 4 * delay ? time - 4 * delay : 0) } }
                 lane.hit(1)
             },
             Epoch.Role(threads: epoch.threads - 2) { lane in
