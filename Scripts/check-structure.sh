@@ -41,6 +41,7 @@ Reclamation/ForkGate.swift
 Reclamation/FrameScan.swift
 Reclamation/LibraryThread.swift
 Reclamation/Lock.swift
+Reclamation/PendingEvents.swift
 Reclamation/Reclaimer.swift
 Reclamation/Retirable.swift
 Reclamation/Spares.swift
@@ -48,6 +49,7 @@ Reclamation/ThreadRecord+Passage.swift
 Reclamation/ThreadRecord+Retire.swift
 Reclamation/ThreadRecord.swift
 Registry/Callback.swift
+Registry/Flush.swift
 Registry/ObservationToken.swift
 Registry/Observer+Visit.swift
 Registry/Observer.swift

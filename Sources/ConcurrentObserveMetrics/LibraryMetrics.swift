@@ -12,6 +12,8 @@ import Synchronization
 /// | `observers` | meter | observations that have begun and not ended |
 /// | `backlog` | meter | what was retired and is not reclaimed yet |
 /// | `threads` | meter | threads that have used the library |
+/// | `pending_events`, `peak_pending_events` | meter | what waits in all mailboxes, and the most that was found |
+/// | `mailbox_pending_events` | meter, with the dimension `label` | what waits in the ten largest mailboxes of those that have a label |
 /// | `oldest_callback_seconds` | meter | how long the oldest running callback has been seen running; 0 when none is |
 /// | `reclaimed`, `grace_periods`, `dropped_events` | counter | since the process began |
 ///
@@ -21,6 +23,9 @@ public final class LibraryMetrics: Sendable {
     private let backlog: Meter
     private let threads: Meter
     private let oldestCallback: Meter
+    private let pendingEvents: Meter
+    private let peakPendingEvents: Meter
+    private let makeMailboxMeter: @Sendable (_ label: String) -> Meter
     private let reclaimed: Counter
     private let gracePeriods: Counter
     private let droppedEvents: Counter
@@ -30,6 +35,7 @@ public final class LibraryMetrics: Sendable {
         var reclaimed = 0
         var gracePeriods = 0
         var droppedEvents = 0
+        var mailboxes: [String: Meter] = [:]
     }
 
     private let published = Mutex(Published())
@@ -44,6 +50,11 @@ public final class LibraryMetrics: Sendable {
         backlog = Meter(label: "\(prefix)_backlog", factory: factory)
         threads = Meter(label: "\(prefix)_threads", factory: factory)
         oldestCallback = Meter(label: "\(prefix)_oldest_callback_seconds", factory: factory)
+        pendingEvents = Meter(label: "\(prefix)_pending_events", factory: factory)
+        peakPendingEvents = Meter(label: "\(prefix)_peak_pending_events", factory: factory)
+        makeMailboxMeter = { label in
+            Meter(label: "\(prefix)_mailbox_pending_events", dimensions: [("label", label)], factory: factory)
+        }
         reclaimed = Counter(label: "\(prefix)_reclaimed", factory: factory)
         gracePeriods = Counter(label: "\(prefix)_grace_periods", factory: factory)
         droppedEvents = Counter(label: "\(prefix)_dropped_events", factory: factory)
@@ -59,10 +70,30 @@ public final class LibraryMetrics: Sendable {
             observers.set(now.liveObservers)
             backlog.set(now.backlog)
             threads.set(now.threadRecords)
+            pendingEvents.set(now.pendingEvents)
+            peakPendingEvents.set(now.peakPendingEvents)
+            publishMailboxes(&published.mailboxes)
             oldestCallback.set((now.oldestCallbackAge ?? .zero).seconds)
             reclaimed.increase(&published.reclaimed, to: now.reclaimed)
             gracePeriods.increase(&published.gracePeriods, to: now.gracePeriods)
             droppedEvents.increase(&published.droppedEvents, to: now.droppedEvents)
+        }
+    }
+
+    /// Sets the meters of the largest mailboxes; one that is not large any more is set to 0 once.
+    private func publishMailboxes(_ meters: inout [String: Meter]) {
+        var pending: [String: UInt64] = [:]
+        for mailbox in ConcurrentObserveDiagnostics.largestMailboxes() {
+            if let label = mailbox.label { pending[label, default: 0] += mailbox.counts.pending }
+        }
+        for (label, meter) in meters where pending[label] == nil {
+            meter.set(0)
+            meters[label] = nil
+        }
+        for (label, count) in pending {
+            let meter = meters[label] ?? makeMailboxMeter(label)
+            meters[label] = meter
+            meter.set(Double(count))
         }
     }
 

@@ -24,9 +24,6 @@ internal struct ThreadRecord: ~Copyable {
     /// Where the thread puts off what it has to tell observers of paths. Owner alone.
     var deferral: Unmanaged<AnyObject>?
 
-    /// Whether the thread is in a pass of the reclaimer, which must not wait for itself. Owner alone.
-    var isReclaiming = false
-
     /// The address of the first of the items that the thread keeps to use them again, linked, or 0. Owner alone; see `Spares`.
     var spares: UInt = 0
 
@@ -53,6 +50,13 @@ internal struct ThreadRecord: ~Copyable {
 
     /// Events that were dropped on this record's threads, whatever observer they were for. Written by the owner alone.
     let droppedCount = Atomic<UInt>(0)
+
+    /// Events that were sent on this record's threads, less those that were received or dropped on them.
+    /// Written by the owner alone.
+    let pendingCount = Atomic<Int>(0)
+
+    /// Whether the thread is in a pass of the reclaimer, which must not wait for itself. Owner alone.
+    var isReclaiming = false
 
     /// Whether the thread is inside a source's lock, or about to look whether it may. Written by the owner alone.
     let isInsideGate = Atomic<Bool>(false)

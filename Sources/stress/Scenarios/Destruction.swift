@@ -67,7 +67,7 @@ extension Scenario {
             "P14.prompt",
             "half of the closures were destroyed later than \(worst / 1_000_000) ms after the end"
         )
-        standing.cancelAndWait()
+        standing.cancelAndWaitBlocking()
         epoch.checkRest()
     }
 }
@@ -95,7 +95,7 @@ private final class Box: Sendable {
 private func checkReentry(_ epoch: Epoch, _ registry: ObserverRegistry<UInt64>) {
     let token = registry.observe { _ in checkUserCode("callback") }
     registry.notify(0)
-    let outcome = token.cancelAndWait()
+    let outcome = token.cancelAndWaitBlocking()
     epoch.check(outcome == .deferred, "P5.deferred-in-deinit", "cancelAndWait in a deinit returned \(outcome)")
     let drained = ConcurrentObserveDiagnostics.drain(deadline: .now)
     epoch.check(drained == .deferred, "P5.deferred-in-deinit", "drain in a deinit returned \(drained)")

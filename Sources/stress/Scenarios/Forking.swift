@@ -51,7 +51,7 @@ extension Scenario {
             },
         ])
 
-        standing.cancelAndWait()
+        standing.cancelAndWaitBlocking()
         epoch.checkRest()
     }
 }
@@ -112,7 +112,7 @@ private struct Child {
     /// In the child: what other threads were calling at the fork is let go, and all works.
     private func live() -> Int32 {
         // Another thread may have been in its callback: that thread does not exist here.
-        guard standing.cancelAndWait() == .finished, !standing.isActive else { return Self.doesNotEnd }
+        guard standing.cancelAndWaitBlocking() == .finished, !standing.isActive else { return Self.doesNotEnd }
         guard usesNewObjects() else { return Self.isDeaf }
         return ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(5)) == .finished ? 0 : Self.doesNotEnd
     }
@@ -126,7 +126,7 @@ private struct Child {
             + [property.observe { (_: Change<UInt64>) in count.increment() }]
         registry.notify(0)
         property.value = 1
-        for token in tokens { token.cancelAndWait() }
+        for token in tokens { token.cancelAndWaitBlocking() }
         registry.notify(0)
         property.value = 2
         return count.value == 5

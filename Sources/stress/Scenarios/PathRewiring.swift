@@ -90,7 +90,7 @@ private func checkChangesInCallbacks(_ epoch: Epoch) {
             "path \(index) heard \(heard) of a replacement and two changes that its callbacks made"
         )
     }
-    for token in tokens { token.cancelAndWait() }
+    for token in tokens { token.cancelAndWaitBlocking() }
 }
 
 /// Whoever wires a path anew does not do it for ever: the library goes on with it, and has the last word.
@@ -110,7 +110,7 @@ private func checkReplacementsInWiring(_ epoch: Epoch) -> Bool {
     epoch.drain()
     let told = last.withLock { $0 }
     epoch.check(told == 100, "P3.path-converges", "the last word was \(told), 100 replacements were made")
-    token.cancelAndWait()
+    token.cancelAndWaitBlocking()
     return others.withLock { $0 } > 0
 }
 
@@ -203,5 +203,5 @@ private final class PathWitness: Sendable {
         epoch.check(value == present, "P3.path-converges", "the last word was \(value), the path leads to \(present)")
     }
 
-    func end() { token.cancelAndWait() }
+    func end() { token.cancelAndWaitBlocking() }
 }

@@ -84,7 +84,7 @@ extension Scenario {
         )
         gate.signal()
         prisoner.join()
-        blocker.cancelAndWait()
+        blocker.cancelAndWaitBlocking()
         epoch.checkRest()
     }
 }

@@ -63,7 +63,7 @@ extension Scenario {
             "P14.prompt",
             "half of the values were destroyed later than \(median / 1_000_000) ms after they were replaced"
         )
-        standing.cancelAndWait()
+        standing.cancelAndWaitBlocking()
         epoch.checkRest()
     }
 }
@@ -73,7 +73,7 @@ private func reenter(_ epoch: Epoch, _ property: Observed<TrackedValue>) {
     let token = property.observe { _ in checkUserCode("callback") }
     let serial = property.withValue { $0.serial }
     property.value = TrackedValue(serial: serial | 1 << 63)
-    let outcome = token.cancelAndWait()
+    let outcome = token.cancelAndWaitBlocking()
     guard Lane.current == nil else { return }
     epoch.check(outcome == .deferred, "P5.deferred-in-deinit", "cancelAndWait in a deinit returned \(outcome)")
 }

@@ -81,7 +81,7 @@ extension Promises.P18PropertyForkTests {
             try forkWhile { property in
                 property.observe(options: .initial) { (_: Change<Held>) in }.cancel()
                 property.observe(owner: owner) { _, _ in }.cancel()
-                property.observe { (_: Change<Held>) in }.cancelAndWait()
+                property.observe { (_: Change<Held>) in }.cancelAndWaitBlocking()
             }
         }
     }
