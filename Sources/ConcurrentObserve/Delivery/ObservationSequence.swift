@@ -27,8 +27,8 @@ public struct ObservationSequence<Element: Sendable>: AsyncSequence, Sendable {
         return Iterator(subscription)
     }
 
-    /// Suspends until each iterator of this sequence, and of its copies, has done with everything that was
-    /// committed before the call.
+    /// Suspends until each iterator of this sequence, and of its copies, has done with every change whose
+    /// setter has returned before the call.
     ///
     /// An iterator has done with an element when it is asked for the next one, or ends. Do not call it in
     /// the loop that iterates: that waits for itself.

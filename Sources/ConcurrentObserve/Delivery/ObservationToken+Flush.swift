@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ObservationToken {
-    /// Suspends until every change that was committed before the call is delivered, its callback having
-    /// returned, or dropped.
+    /// Suspends until every change whose setter has returned before the call is delivered, its callback
+    /// having returned, or dropped.
     ///
-    /// Later changes are not waited for. It may be called from anywhere, for an observation that has ended,
+    /// Changes that begin later are not waited for. It may be called from anywhere, for an observation that has ended,
     /// too: what that has left is dropped. An inline observation has no mailbox, and a change is delivered
     /// before its setter returns: there is nothing to wait for. It waits for callbacks without a bound; do
     /// not let a callback wait for it.
