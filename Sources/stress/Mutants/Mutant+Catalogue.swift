@@ -250,7 +250,7 @@ extension Mutant {
         ),
         Mutant("a hand-over is lost", "actor-order", [.invariant("P1.counts-add-up")]),
         Mutant("a mailbox's wake-up is lost", "actor-order", [.invariant("P1.counts-add-up")]),
-        Mutant("a flush does not wait for the callback", "actor-order", [.invariant("P1.flushed")], .seconds(30)),
+        Mutant("a flush does not wait for the callback", "actor-order", [.invariant("P1.flushed")], .seconds(60)),
         Mutant("a flush is not resumed", "actor-order", [.invariant("P1.flush-returns")], .seconds(30)),
         Mutant(
             "a mailbox that grows is invisible",

@@ -264,7 +264,7 @@ private final class Cast: Sendable {
 
     /// Now and then waits for what one observer has still to hear: afterwards it has heard it to the end. (P1)
     func flush(_ lane: Lane, _ property: Observed<UInt64>) {
-        guard lane.generator.oneIn(128) else { return }
+        guard lane.generator.oneIn(64) else { return }
         lane.begin("flush")
         let direct = members.filter { !$0.isOnPath }
         let member = direct[lane.generator.below(direct.count)]
