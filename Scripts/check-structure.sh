@@ -42,6 +42,7 @@ Reclamation/FrameScan.swift
 Reclamation/KnownTypes.swift
 Reclamation/LibraryThread.swift
 Reclamation/Lock.swift
+Reclamation/PendingEvents.swift
 Reclamation/ProcessorClock.swift
 Reclamation/ReadSection.swift
 Reclamation/Reclaimer.swift
@@ -51,6 +52,7 @@ Reclamation/ThreadRecord+Passage.swift
 Reclamation/ThreadRecord+Retire.swift
 Reclamation/ThreadRecord.swift
 Registry/Callback.swift
+Registry/Flush.swift
 Registry/ObservationToken.swift
 Registry/Observer+Visit.swift
 Registry/Observer.swift

@@ -5,7 +5,7 @@ import ConcurrentObserve
 import Dispatch
 public import Logging
 
-/// Warns of callbacks that do not return, by the label of their registry, for as long as it is referenced.
+/// Warns of callbacks that do not return, and of mailboxes that grow, by their labels, for as long as it is referenced.
 ///
 /// It looks on a dispatch queue of its own, so that it goes on where every thread of the cooperative pool is blocked by such callbacks. Looking
 /// costs the callbacks and the notifications nothing.
@@ -15,15 +15,24 @@ public import Logging
 /// ```
 ///
 /// Each call of a callback is warned of once, when it has been seen running for the limit, and told of once more, as a notice, when it has
-/// returned. The metadata has the label as `registry`, and the age as `running-seconds`.
+/// returned. The metadata has the label of the observation, property or registry as `label`, and the age as `running-seconds`.
+///
+/// A mailbox is warned of when more events wait in it than the limit, again each time their number has
+/// doubled, and once more, as a notice, when fewer than 1,024 do. The metadata has `label`, `pending-events`, and
+/// of the process `process-pending-events` and `process-peak-pending-events`.
 public final class StuckCallbackWatch: Sendable {
     private let logger: Logger
     private let limit: Duration
     private let interval: Duration
     private let queue = DispatchQueue(label: "observe-stuck-watch", qos: .utility)
+    private let pendingLimit: UInt64
 
-    /// Callbacks that were warned of and not seen to return. One look passes them on to the next.
-    private typealias Stuck = [RunningCallback.ID: RunningCallback]
+    /// What was warned of and is not over. One look passes it on to the next.
+    private struct Known {
+        var stuck: [RunningCallback.ID: RunningCallback] = [:]
+        /// With how many events waited.
+        var large: [LargeMailbox.ID: LargeMailbox] = [:]
+    }
 
     /// Begins to watch.
     ///
@@ -31,25 +40,35 @@ public final class StuckCallbackWatch: Sendable {
     ///   - logger: What the warnings go to. It is called on the watch's queue.
     ///   - limit: How long a callback may run before it is warned of.
     ///   - interval: How long to wait between two looks: a callback may run for so much longer than the limit before it is noticed.
-    public init(logger: Logger, limit: Duration = .seconds(5), interval: Duration = .seconds(1)) {
+    ///   - pendingLimit: How many events may wait in a mailbox before it is warned of: 1,024 at least.
+    public init(
+        logger: Logger,
+        limit: Duration = .seconds(5),
+        interval: Duration = .seconds(1),
+        pendingLimit: Int = 10_000
+    ) {
+        self.pendingLimit = UInt64(max(1_024, pendingLimit))
         self.logger = logger
         self.limit = limit
         self.interval = interval
-        Self.look(again: self, in: .zero, [:])
+        Self.look(again: self, in: .zero, Known())
     }
 
     /// Holds the watch during a look only, so that it ends with its last reference.
-    private static func look(again watch: StuckCallbackWatch, in pause: Duration, _ stuck: Stuck) {
+    private static func look(again watch: StuckCallbackWatch, in pause: Duration, _ known: Known) {
         let (seconds, attoseconds) = pause.components
         let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
         watch.queue.asyncAfter(deadline: .now() + .nanoseconds(nanoseconds)) { [weak watch] in
             guard let watch else { return }
-            look(again: watch, in: watch.interval, watch.look(stuck))
+            var known = known
+            watch.look(&known.stuck)
+            watch.lookAtMailboxes(&known.large)
+            look(again: watch, in: watch.interval, known)
         }
     }
 
-    /// - Returns: The callbacks that are stuck now.
-    private func look(_ stuck: Stuck) -> Stuck {
+    /// - Parameter stuck: The callbacks that were stuck; then those that are.
+    private func look(_ stuck: inout [RunningCallback.ID: RunningCallback]) {
         let running = ConcurrentObserveDiagnostics.callbacks(runningFor: limit)
         let new = running.filter { stuck[$0.id] == nil }
         let returned = stuck.values.filter { known in !running.contains { $0.id == known.id } }
@@ -59,21 +78,59 @@ public final class StuckCallbackWatch: Sendable {
         for callback in returned {
             logger.notice("a callback of \(callback.source) has returned at last", metadata: callback.metadata)
         }
-        return Dictionary(uniqueKeysWithValues: running.map { ($0.id, $0) })
+        stuck = Dictionary(uniqueKeysWithValues: running.map { ($0.id, $0) })
+    }
+}
+
+extension StuckCallbackWatch {
+    /// - Parameter known: The mailboxes that were warned of; then those that are.
+    private func lookAtMailboxes(_ known: inout [LargeMailbox.ID: LargeMailbox]) {
+        let present = ConcurrentObserveDiagnostics.largestMailboxes(100)
+        let grown = present.filter { mailbox in
+            guard mailbox.counts.pending > pendingLimit else { return false }
+            return known[mailbox.id].map { mailbox.counts.pending / 2 >= $0.counts.pending } ?? true
+        }
+        let shrunk = known.values.filter { mailbox in
+            !present.contains { $0.id == mailbox.id && $0.counts.pending >= 1_024 }
+        }
+        for mailbox in shrunk { known[mailbox.id] = nil }
+        for mailbox in grown { known[mailbox.id] = mailbox }
+        for mailbox in grown {
+            logger.warning("the mailbox of \(mailbox.owner) grows", metadata: mailbox.metadata)
+        }
+        for mailbox in shrunk {
+            logger.notice(
+                "the mailbox of \(mailbox.owner) has shrunk again",
+                metadata: ["label": "\(mailbox.label ?? "")"]
+            )
+        }
+    }
+}
+
+extension LargeMailbox {
+    fileprivate var owner: String { label.map { "'\($0)'" } ?? "an observation without a label" }
+
+    fileprivate var metadata: Logger.Metadata {
+        let process = ConcurrentObserveDiagnostics.current()
+        var metadata: Logger.Metadata = [
+            "pending-events": "\(counts.pending)",
+            "process-pending-events": "\(process.pendingEvents)",
+            "process-peak-pending-events": "\(process.peakPendingEvents)",
+        ]
+        if let label { metadata["label"] = "\(label)" }
+        return metadata
     }
 }
 
 extension RunningCallback {
     /// What it observes, for people.
-    fileprivate var source: String {
-        label.map { "the registry '\($0)'" } ?? "a property, or of a registry without a label,"
-    }
+    fileprivate var source: String { label.map { "'\($0)'" } ?? "an observation without a label" }
 
     fileprivate var metadata: Logger.Metadata {
         let (seconds, attoseconds) = age.components
         let tenths = seconds * 10 + attoseconds / 100_000_000_000_000_000
         var metadata: Logger.Metadata = ["running-seconds": "\(tenths / 10).\(tenths % 10)"]
-        if let label { metadata["registry"] = "\(label)" }
+        if let label { metadata["label"] = "\(label)" }
         return metadata
     }
 }

@@ -12,6 +12,8 @@ import Synchronization
 /// | `observers` | meter | observations that have begun and not ended |
 /// | `backlog` | meter | what was retired and is not reclaimed yet |
 /// | `threads` | meter | threads that have used the library |
+/// | `pending_events`, `peak_pending_events` | meter | what waits in all mailboxes, and the most that was found |
+/// | `mailbox_pending_events` | meter, with the dimension `label` | what waits in the ten largest mailboxes of those that have a label |
 /// | `oldest_callback_seconds` | meter | how long the oldest running callback has been seen running; 0 when none is |
 /// | `reclaimed`, `grace_periods`, `dropped_events` | counter | since the process began |
 ///
@@ -21,6 +23,9 @@ public final class LibraryMetrics: Sendable {
     private let backlog: Meter
     private let threads: Meter
     private let oldestCallback: Meter
+    private let pendingEvents: Meter
+    private let peakPendingEvents: Meter
+    private let makeMailboxMeter: @Sendable (_ label: String) -> Meter
     private let reclaimed: Counter
     private let gracePeriods: Counter
     private let droppedEvents: Counter
@@ -30,6 +35,13 @@ public final class LibraryMetrics: Sendable {
     private let publishedReclaimed = Atomic<Int>(0)
     private let publishedGracePeriods = Atomic<Int>(0)
     private let publishedDroppedEvents = Atomic<Int>(0)
+
+    /// The meters of mailboxes. A publication takes them, and puts them back: no lock here, either.
+    private let mailboxMeters = Atomic<Unmanaged<MailboxMeters>?>(nil)
+
+    private final class MailboxMeters {
+        var byLabel: [String: Meter] = [:]
+    }
 
     /// Makes the metrics; none has a value before the first `publish()`.
     ///
@@ -41,10 +53,18 @@ public final class LibraryMetrics: Sendable {
         backlog = Meter(label: "\(prefix)_backlog", factory: factory)
         threads = Meter(label: "\(prefix)_threads", factory: factory)
         oldestCallback = Meter(label: "\(prefix)_oldest_callback_seconds", factory: factory)
+        pendingEvents = Meter(label: "\(prefix)_pending_events", factory: factory)
+        peakPendingEvents = Meter(label: "\(prefix)_peak_pending_events", factory: factory)
+        makeMailboxMeter = { label in
+            Meter(label: "\(prefix)_mailbox_pending_events", dimensions: [("label", label)], factory: factory)
+        }
         reclaimed = Counter(label: "\(prefix)_reclaimed", factory: factory)
         gracePeriods = Counter(label: "\(prefix)_grace_periods", factory: factory)
         droppedEvents = Counter(label: "\(prefix)_dropped_events", factory: factory)
     }
+
+    // Relaxed: nothing else has the object. Safe: this is the reference that the last publication has left.
+    deinit { unsafe mailboxMeters.load(ordering: .relaxed)?.release() }
 
     /// Sets all metrics to the library's present figures. Any thread; waits for nobody.
     ///
@@ -56,10 +76,40 @@ public final class LibraryMetrics: Sendable {
         observers.set(now.liveObservers)
         backlog.set(now.backlog)
         threads.set(now.threadRecords)
+        pendingEvents.set(now.pendingEvents)
+        peakPendingEvents.set(now.peakPendingEvents)
+        publishMailboxes()
         oldestCallback.set((now.oldestCallbackAge ?? .zero).seconds)
         reclaimed.increase(publishedReclaimed, to: now.reclaimed)
         gracePeriods.increase(publishedGracePeriods, to: now.gracePeriods)
         droppedEvents.increase(publishedDroppedEvents, to: now.droppedEvents)
+    }
+
+    /// Sets the meters of the largest mailboxes; one that is not large any more is set to 0 once.
+    private func publishMailboxes() {
+        // Acquire and release: the object goes from one publication to the next. Safe: the thread that takes the reference owns it.
+        let taken = unsafe mailboxMeters.exchange(nil, ordering: .acquiringAndReleasing)?.takeRetainedValue()
+        // None: the first publication, or one that overlaps with another.
+        let meters = taken ?? MailboxMeters()
+        publish(&meters.byLabel)
+        let other = unsafe mailboxMeters.exchange(.passRetained(meters), ordering: .acquiringAndReleasing)
+        unsafe other?.release()
+    }
+
+    private func publish(_ meters: inout [String: Meter]) {
+        var pending: [String: UInt64] = [:]
+        for mailbox in ConcurrentObserveDiagnostics.largestMailboxes() {
+            if let label = mailbox.label { pending[label, default: 0] += mailbox.counts.pending }
+        }
+        for (label, meter) in meters where pending[label] == nil {
+            meter.set(0)
+            meters[label] = nil
+        }
+        for (label, count) in pending {
+            let meter = meters[label] ?? makeMailboxMeter(label)
+            meters[label] = meter
+            meter.set(Double(count))
+        }
     }
 
     /// Publishes again and again, until the task is cancelled.

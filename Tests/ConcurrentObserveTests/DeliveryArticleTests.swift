@@ -56,8 +56,15 @@ extension Promises.DeliveryArticleTests {
 
         init(_ meter: Meter) { self.meter = meter }
 
-        func show(_ miles: Int) { meter.add(miles) }
-        func store(_ miles: Int) { meter.add(miles) }
+        // Each traps elsewhere: the compiler lets a method reference lose its isolation.
+        func show(_ miles: Int) {
+            preconditionIsolated()
+            meter.add(miles)
+        }
+        func store(_ miles: Int) {
+            preconditionIsolated()
+            meter.add(miles)
+        }
     }
 
     @MainActor fileprivate final class Screen {
@@ -65,7 +72,10 @@ extension Promises.DeliveryArticleTests {
 
         nonisolated init(_ meter: Meter) { self.meter = meter }
 
-        func show(_ miles: Int) { meter.add(miles) }
+        func show(_ miles: Int) {
+            MainActor.preconditionIsolated()
+            meter.add(miles)
+        }
     }
 
     /// Changes the car, and returns when that was heard.
@@ -78,6 +88,26 @@ extension Promises.DeliveryArticleTests {
 }
 
 // MARK: - The article's code
+
+// swift-format-ignore
+extension Promises.DeliveryArticleTests.Dashboard {
+    func follow(_ car: Promises.DeliveryArticleTests.Car) -> ObservationToken {
+        car.mileage.observe(buffering: .latest) { change in self.show(change.new ?? 0) }
+    }
+
+    func followAll(_ car: Promises.DeliveryArticleTests.Car) -> ObservationToken {
+        car.mileage.observe(buffering: .unbounded, note)
+    }
+
+    func note(_ change: Change<Int>) { show(change.new ?? 0) }
+}
+
+// swift-format-ignore
+extension Promises.DeliveryArticleTests.Screen {
+    func follow(_ car: Promises.DeliveryArticleTests.Car) -> ObservationToken {
+        car.mileage.observe(buffering: .latest) { change in self.show(change.new ?? 0) }
+    }
+}
 
 // swift-format-ignore
 extension Promises.DeliveryArticleTests {
@@ -114,6 +144,17 @@ extension Promises.DeliveryArticleTests {
             let token = car.mileage.observe(buffering: .unbounded) { @MainActor change in screen.show(change.new ?? 0) }
             await hearsOfChange(car, meter)
             token.cancel()
+        }
+        for token in [await dashboard.follow(car), await dashboard.followAll(car), await screen.follow(car)] {
+            await hearsOfChange(car, meter)
+            token.cancel()
+        }
+        do {
+            let token = car.mileage.observe(on: dashboard, buffering: .latest) { dashboard, change in dashboard.show(change.new ?? 0) }
+            car.mileage.value = 7
+            await token.flush()
+            #expect(meter.heard.value == 7)
+            meter.heard.value = 0
         }
         let log = ObservationActor(buffering: .droppingNewest(1_000))
         let tokens = [log.observe(car.mileage) { change in meter.add(change.new ?? 0) }, log.observe(car, \.name) { change in meter.note(change.new ?? "") }]

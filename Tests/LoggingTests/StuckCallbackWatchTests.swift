@@ -35,11 +35,11 @@ struct StuckCallbackWatchTests {
         try await eventually { handler.entries.count == 2 }
         let (warning, notice) = (handler.entries[0], handler.entries[1])
         #expect(warning.level == .warning)
-        #expect(warning.message == "a callback of the registry 'logins' does not return")
-        #expect(warning.metadata["registry"] == "logins")
+        #expect(warning.message == "a callback of 'logins' does not return")
+        #expect(warning.metadata["label"] == "logins")
         #expect(Double(warning.metadata["running-seconds"]?.description ?? "") ?? -1 >= 0)
         #expect(notice.level == .notice)
-        #expect(notice.message == "a callback of the registry 'logins' has returned at last")
+        #expect(notice.message == "a callback of 'logins' has returned at last")
         await token.cancelAndWait()
         withExtendedLifetime(watch) {}
     }
@@ -53,7 +53,7 @@ struct StuckCallbackWatchTests {
         try await stuck.whileHeld {
             registry.notify(1)
         } _: {
-            try await eventually { handler.entries.contains { $0.metadata["registry"] == "mail" } }
+            try await eventually { handler.entries.contains { $0.metadata["label"] == "mail" } }
         }
         await token.cancelAndWait()
         withExtendedLifetime(watch) {}
@@ -70,9 +70,35 @@ struct StuckCallbackWatchTests {
         } _: {
             try await eventually { !handler.entries.isEmpty }
         }
-        #expect(handler.entries[0].metadata["registry"] == nil)
+        #expect(handler.entries[0].metadata["label"] == nil)
         #expect(handler.entries[0].level == .warning)
         await token.cancelAndWait()
+        withExtendedLifetime(watch) {}
+    }
+
+    @Test("A mailbox that grows is warned of with its label, and told of when it has shrunk")
+    func mailbox() async throws {
+        let queue = DispatchQueue(label: "held")
+        queue.suspend()
+        let property = Observed(0, label: "mileage")
+        let token = property.observe(delivery: .queue(queue)) { _ in }
+        let watch = StuckCallbackWatch(
+            logger: logger,
+            limit: .seconds(3_600),
+            interval: .milliseconds(5),
+            pendingLimit: 2_000
+        )
+        for value in 1...3_000 { property.value = value }
+        try await eventually { handler.entries.count == 1 }
+        let warning = handler.entries[0]
+        #expect(warning.level == .warning && warning.message == "the mailbox of 'mileage' grows")
+        #expect(warning.metadata["label"] == "mileage")
+        #expect((Int(warning.metadata["pending-events"]?.description ?? "") ?? 0) > 2_000)
+        #expect((Int(warning.metadata["process-peak-pending-events"]?.description ?? "") ?? 0) > 2_000)
+        queue.resume()
+        await token.flush()
+        try await eventually { handler.entries.contains { $0.level == .notice } }
+        #expect(handler.entries.last?.message == "the mailbox of 'mileage' has shrunk again")
         withExtendedLifetime(watch) {}
     }
 
@@ -92,7 +118,7 @@ struct StuckCallbackWatchTests {
                 var warned = false
                 while !warned, .now < deadline {
                     _ = pause.wait(timeout: .now() + .milliseconds(1))
-                    warned = handler.entries.contains { $0.metadata["registry"] == "pool" }
+                    warned = handler.entries.contains { $0.metadata["label"] == "pool" }
                 }
                 stuck.release(64)
                 continuation.resume(returning: warned)

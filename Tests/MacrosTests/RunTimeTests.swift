@@ -19,7 +19,7 @@ struct RunTimeTests {
         #expect(car.name == "Golf!")
         #expect(car.description == "Golf! 7")
         #expect(heard.all == ["Beetle Golf", "Golf Golf!"])
-        #expect(token.cancelAndWait() == .finished)
+        #expect(token.cancelAndWaitBlocking() == .finished)
     }
 
     @Test("Initial values are version 0, whether declared or given by an initialiser")

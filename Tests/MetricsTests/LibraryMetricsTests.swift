@@ -51,6 +51,25 @@ struct LibraryMetricsTests {
         queue.resume()
     }
 
+    @Test("Events that wait are published, and the mailboxes with a label that have become large")
+    func pending() async throws {
+        let metrics = LibraryMetrics(prefix: "observe", factory: system)
+        let queue = DispatchQueue(label: "held")
+        queue.suspend()
+        let property = Observed(0, label: "mileage")
+        let token = property.observe(delivery: .queue(queue)) { _ in }
+        for value in 1...3_000 { property.value = value }
+        metrics.publish()
+        #expect(try value("observe_pending_events") >= 3_000)
+        #expect(try value("observe_peak_pending_events") >= 3_000)
+        let mailbox = try system.expectMeter("observe_mailbox_pending_events", [("label", "mileage")])
+        #expect(mailbox.lastValue == 3_000)
+        queue.resume()
+        await token.flush()
+        metrics.publish()
+        #expect(mailbox.lastValue == 0)
+    }
+
     @Test("Reclaiming is counted, and the backlog falls to nothing")
     func reclamation() throws {
         let metrics = LibraryMetrics(prefix: "observe", factory: system)
@@ -80,7 +99,7 @@ struct LibraryMetricsTests {
         metrics.publish()
         while try value("observe_oldest_callback_seconds") == 0 { metrics.publish() }
         exit.signal()
-        #expect(token.cancelAndWait() == .finished)
+        #expect(token.cancelAndWaitBlocking() == .finished)
         repeat { metrics.publish() } while try value("observe_oldest_callback_seconds") > 0
     }
 

@@ -78,10 +78,7 @@ struct CatalogueTests {
     }
 
     /// Invariants that no seeded bug proves, with the reason. Shorter is better; one that is proved must not stay here.
-    private static let unproved: [String: String] = [
-        "P2.isolated":
-            "the compiler has an isolated closure check where it is called before it runs: \"a hop does not reach its actor\" is a crash"
-    ]
+    private static let unproved: [String: String] = [:]
 
     @Test("Every invariant is proved by a seeded bug, but for those that give a reason")
     func invariantsAreProved() {

@@ -29,5 +29,5 @@ private func waitBehindLateFilter() {
     let others = (0..<10).map { _ in registry.observe { _ in } }
     registry.notify(1)
     MembarrierDenial.deny(with: EPERM)
-    withExtendedLifetime(others) { _ = token.cancelAndWait() }
+    withExtendedLifetime(others) { _ = token.cancelAndWaitBlocking() }
 }

@@ -25,7 +25,7 @@ enum ScalingSuite {
             return Case.Sides(ours: {
                 let times = (0..<count).map { _ in
                     let token = registry.observe { _ in }
-                    return nanoseconds { token.cancelAndWait() } / 1_000
+                    return nanoseconds { token.cancelAndWaitBlocking() } / 1_000
                 }
                 return withExtendedLifetime((observed, idle)) { times.median }
             })

@@ -24,7 +24,7 @@ enum StuckSuite {
                 stuck.registries.map { registry in
                     let counter = Counter()
                     let token = registry.observe { event in counter.value &+= event }
-                    return nanoseconds { token.cancelAndWait() } / 1_000
+                    return nanoseconds { token.cancelAndWaitBlocking() } / 1_000
                 }
             }
             return times.median

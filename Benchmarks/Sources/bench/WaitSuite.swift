@@ -20,7 +20,7 @@ enum WaitSuite {
                 let counter = Counter()
                 let token = registry.observe { event in counter.value &+= event }
                 registry.notify(1)
-                return nanoseconds { token.cancelAndWait() } / 1_000
+                return nanoseconds { token.cancelAndWaitBlocking() } / 1_000
             }
             return times.median
         })

@@ -50,27 +50,94 @@ internal final class ActorObservation<Target: Actor, Event: Sendable>: OrderedOb
     private func run(on target: isolated Target) -> Bool { deliver(self, target) }
 }
 
-/// Events are delivered wherever a closure is isolated to: on a global actor, on an actor that it has captured, or, if to none, on any
-/// thread of the concurrency runtime.
+/// Events are delivered on the actor to which a closure belongs: the one that it is isolated to, or
+/// else the one whose code has passed it.
 @usableFromInline
 internal final class IsolationObservation<Event: Sendable>: OrderedObservation<Event>, @unchecked Sendable {
     // Unchecked: no state of its own but constants.
+    /// The actor that the closure is isolated to, which it has captured.
     @usableFromInline let isolation: (any Actor)?
+    /// Otherwise the actor that has passed the closure. It is not retained. (P11)
+    @usableFromInline weak let context: (any Actor)?
     @usableFromInline let deliver: Delivering
 
     @inlinable
-    init(_ isolation: (any Actor)?, _ buffering: Buffering) {
+    init(_ isolation: (any Actor)?, context: (any Actor)?, _ buffering: Buffering) {
         self.isolation = isolation
+        self.context = context
         deliver = Self.delivering
         super.init(buffering)
     }
 
     @usableFromInline
+    override var holdsOwner: Bool { true }
+
+    @usableFromInline
     override func begin() {
-        Task.detached { [self] in await run(on: isolation) }
+        Task.detached { [self] in
+            // The actor is free, and not retained, between two hops.
+            if await !hop() { begin() }
+        }
     }
 
-    private func run(on isolation: isolated (any Actor)?) {
-        if !deliver(self, eventsPerHop) { begin() }
+    private func hop() async -> Bool {
+        guard let actor = isolation ?? context else {
+            ownerIsGone()
+            return true
+        }
+        if isolation == nil, mutant("a method reference leaves its actor") { return deliver(self, eventsPerHop) }
+        return await run(on: actor)
     }
+
+    private func run(on isolation: isolated any Actor) -> Bool { deliver(self, eventsPerHop) }
+}
+
+extension IsolationObservation {
+    /// An observation by `body`, which is complete but for its source, and its owner if it has one.
+    ///
+    /// A closure that does not mention its actor, and a method reference, arrive without isolation. The
+    /// compiler accepts a method reference only in the code of its actor: that is `context`.
+    @inlinable
+    static func observing(
+        _ body: @escaping @isolated(any) @Sendable (Event) -> Void,
+        in context: (any Actor)?,
+        _ buffering: Buffering
+    ) -> (observation: IsolationObservation, owner: WeakReference?) {
+        observing(isolation: (body.isolation, context), buffering, withoutIsolation(body))
+    }
+
+    /// An observation by a closure whose isolation was taken from it.
+    @usableFromInline
+    static func observing(
+        isolation: (of: (any Actor)?, context: (any Actor)?),
+        _ buffering: Buffering,
+        _ body: @escaping @Sendable (Event) -> Void
+    ) -> (observation: IsolationObservation, owner: WeakReference?) {
+        let (isolation, context) = (isolation.of, isolation.of == nil ? isolation.context : nil)
+        if isolation == nil {
+            guard let context else { trapWithoutIsolation() }
+            context.preconditionIsolated(
+                "ConcurrentObserve: observe(buffering:) was given another actor than the caller's."
+            )
+        }
+        let observation = IsolationObservation(
+            isolation,
+            context: context,
+            buffering
+        )
+        let owner = context.map { WeakReference($0) }
+        observation.makeUser(owner: owner).setCallback(Callback(body))
+        return (observation, owner)
+    }
+}
+
+@usableFromInline
+internal func trapWithoutIsolation() -> Never {
+    fatalError(
+        """
+        ConcurrentObserve: observe(buffering:) was given a closure that is isolated to no actor. Write it where the \
+        actor's own code is, name the actor, as in { @MainActor change in … }, or use observe(on:), delivery: .serial() \
+        or .queue(_:).
+        """
+    )
 }

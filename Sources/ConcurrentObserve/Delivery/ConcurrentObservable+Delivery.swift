@@ -67,20 +67,31 @@ extension ConcurrentObservable {
         return start(observation, path, options, owner: owner)
     }
 
-    /// The same for a closure that says itself where it is isolated to, as in `{ @MainActor change in … }`.
+    /// Calls `body` on the actor to which it belongs with every change of the property that `path` leads
+    /// to. See `Observed.observe(options:buffering:isolation:_:)`.
+    ///
+    /// - Parameters:
+    ///   - path: The steps, as in `\.engine.rpm`.
+    ///   - options: What to hear.
+    ///   - buffering: What becomes of changes while the actor is busy.
+    ///   - isolation: The caller's actor. Leave it out.
+    ///   - body: Called under no lock. It may do anything but wait for its own actor.
+    /// - Returns: The token that keeps the observation going.
+    /// - Precondition: The closure names an actor, or the caller is on one.
     @inlinable
     public func observe<Value: Sendable>(
         _ path: PathTo<Self, Value>,
         options: ObservationOptions = [.old, .new],
         buffering: Buffering,
-        _ body: @escaping @isolated(any) @Sendable (Change<Value>) -> Void
+        isolation: (any Actor)? = #isolation,
+        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Change<Value>) -> Void
     ) -> ObservationToken {
         if let kept = ObservedPath<Self, Self>.root[keyPath: path].kept {
-            return kept.observe(from: self, isolation: body.isolation, options, buffering, withoutIsolation(body))
+            let isolation = (of: body.isolation, context: isolation)
+            return kept.observe(from: self, isolation: isolation, options, buffering, withoutIsolation(body))
         }
-        let observation = IsolationObservation<Change<Value>>(body.isolation, buffering)
-        observation.makeUser(owner: nil).setCallback(Callback(withoutIsolation(body)))
-        return start(observation, path, options)
+        let (observation, owner) = IsolationObservation.observing(body, in: isolation, buffering)
+        return start(observation, path, options, owner: owner)
     }
 
     @inlinable

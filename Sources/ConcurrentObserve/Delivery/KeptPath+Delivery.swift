@@ -36,14 +36,15 @@ extension KeptPath {
     @usableFromInline
     internal func observe(
         from root: Root,
-        isolation: (any Actor)?,
+        isolation: (of: (any Actor)?, context: (any Actor)?),
         _ options: ObservationOptions,
         _ buffering: Buffering,
         _ body: @escaping @Sendable (Change<Value>) -> Void
     ) -> ObservationToken {
-        let observation = IsolationObservation<Change<Kept>>(isolation, buffering)
-        observation.makeUser(owner: nil).setCallback(Callback<Change<Kept>> { change in body(change.map(value)) })
-        return root.startAlong(path, observation, options, owner: nil)
+        let (observation, owner) = IsolationObservation<Change<Kept>>.observing(isolation: isolation, buffering) {
+            change in body(change.map(value))
+        }
+        return root.startAlong(path, observation, options, owner: owner)
     }
 
     internal func changes(

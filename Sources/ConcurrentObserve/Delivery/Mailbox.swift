@@ -17,6 +17,11 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     @usableFromInline let capacity: Int?
     @usableFromInline let dropsNewest: Bool
     @usableFromInline let counter: DeliveryCounter
+    /// How many events have come in that were to be delivered, the end included.
+    @usableFromInline var entered: UInt64 = 0
+    @usableFromInline var flushes = Flushes()
+    /// Whether the mailbox has grown by so much that the diagnostics should know.
+    @usableFromInline var hasGrown = false
 
     @usableFromInline
     enum End {
@@ -51,7 +56,7 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     @inlinable
     mutating func post(_ event: Event) {
         guard isOpen || mutant("an event is yielded after the end") else { return }
-        counter.countSent()
+        if counter.countSent() { hasGrown = true }
         if let capacity = mutant("an unbounded mailbox drops") ? capacity ?? 8 : capacity, waiting.count >= capacity {
             counter.countDropped()
             // The event itself is the caller's, who destroys it.
@@ -60,6 +65,7 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
             if !mutant("a dropped event is destroyed under the lock") { putAside(oldest) }
         }
         waiting.append(event)
+        entered &+= 1
     }
 
     /// The source is gone: nothing comes after this. Only the first call counts.
@@ -71,8 +77,9 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
             counter.countDropped(waiting.count)
             waiting = RingBuffer()
         }
-        if event != nil { counter.countSent() }
+        if event != nil { _ = counter.countSent() }
         end = .waiting(event)
+        if event != nil { entered &+= 1 }
     }
 
     /// The next to deliver, or nil.
@@ -93,6 +100,19 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
         if case .waiting = end { return false }
         return waiting.isEmpty
     }
+
+    /// How many of those that came in have left the mailbox: where all of these are settled, it is the
+    /// position that flushes wait for.
+    @inlinable
+    var position: UInt64 {
+        var left = waiting.count
+        if case .waiting(.some) = end { left += 1 }
+        return entered &- UInt64(left)
+    }
+
+    /// Whether there is nothing that a flush would wait for.
+    @inlinable
+    var isFlushed: Bool { position == entered }
 
     /// Whether all was delivered, the end included.
     @inlinable

@@ -13,6 +13,7 @@ public struct ObservationSequence<Element: Sendable>: AsyncSequence, Sendable {
     public typealias Failure = Never
 
     @usableFromInline let subscribe: @Sendable () -> Iterator.Lifetime
+    @usableFromInline let subscriptions = Subscriptions()
 
     /// - Parameter subscribe: Lets a source post to a new subscription, which is finished if the source is gone.
     @inlinable
@@ -27,7 +28,26 @@ public struct ObservationSequence<Element: Sendable>: AsyncSequence, Sendable {
 
     /// Begins to observe. What happens from now on, the iterator returns.
     @inlinable
-    public func makeAsyncIterator() -> Iterator { Iterator(subscribe()) }
+    public func makeAsyncIterator() -> Iterator {
+        let lifetime = subscribe()
+        subscriptions.add(lifetime.mailbox)
+        return Iterator(lifetime)
+    }
+
+    /// Suspends until each iterator of this sequence, and of its copies, has done with every change whose
+    /// setter has returned before the call.
+    ///
+    /// An iterator has done with an element when it is asked for the next one, or ends. Do not call it in
+    /// the loop that iterates: that waits for itself.
+    ///
+    /// - Returns: Whether all has been done; false once the waiting task is cancelled.
+    @discardableResult
+    public nonisolated(nonsending) func flush() async -> Bool {
+        for mailbox in subscriptions.all {
+            guard await mailbox.flush() else { return false }
+        }
+        return true
+    }
 
     /// Returns one event after the other. For one task at a time.
     public struct Iterator: AsyncIteratorProtocol {
@@ -59,6 +79,9 @@ public struct ObservationSequence<Element: Sendable>: AsyncSequence, Sendable {
             /// Either this or `relay` is there.
             @usableFromInline let subscription: Subscription<Element>?
             @usableFromInline let relay: Relay<Element>?
+
+            @usableFromInline
+            var mailbox: any FlushableMailbox { subscription ?? relay!.mailbox }
 
             @inlinable
             init(_ subscription: Subscription<Element>) { (self.subscription, relay) = (subscription, nil) }

@@ -57,7 +57,7 @@ extension Observed {
     /// the actor silences the observation at once. (P8)
     ///
     /// - Parameters:
-    ///   - target: Any actor, `MainActor.shared` included.
+    ///   - target: Any actor. For state that is `@MainActor`, use `observe(buffering:)` with a `@MainActor` closure.
     ///   - options: What to hear.
     ///   - buffering: What becomes of changes while the actor is busy.
     ///   - body: Called under no lock. It may do anything but wait for its own actor.
@@ -75,18 +75,31 @@ extension Observed {
         return start(observation, options, owner: owner)
     }
 
-    /// The same for a closure that says itself where it is isolated to, as in `{ @MainActor change in … }`.
+    /// Calls `body` on the actor to which it belongs with every change that begins after this call
+    /// returned: one at a time, in the order of the versions. (P1, P2, P4)
     ///
-    /// One that is isolated to nothing runs on any thread of the concurrency runtime.
+    /// That is the actor which the closure names, as in `{ @MainActor change in … }`, or else the one in
+    /// whose code this call is written: closures and method references of an actor, or of a
+    /// `@MainActor` type, run there. The change is put into the observer's mailbox, and the caller of
+    /// the setter goes on. The actor is not retained by the observation, but by a closure that mentions
+    /// it; when it is gone, the observation ends with `.ownerDeleted`. (P11)
+    ///
+    /// - Parameters:
+    ///   - options: What to hear.
+    ///   - buffering: What becomes of changes while the actor is busy.
+    ///   - isolation: The caller's actor. Leave it out.
+    ///   - body: Called under no lock. It may do anything but wait for its own actor.
+    /// - Returns: The token that keeps the observation going.
+    /// - Precondition: The closure names an actor, or the caller is on one.
     @inlinable
     public func observe(
         options: ObservationOptions = [.old, .new],
         buffering: Buffering,
-        _ body: @escaping @isolated(any) @Sendable (Change<Value>) -> Void
+        isolation: (any Actor)? = #isolation,
+        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Change<Value>) -> Void
     ) -> ObservationToken {
-        let observation = IsolationObservation<Change<Value>>(body.isolation, buffering)
-        observation.makeUser(owner: nil).setCallback(Callback(withoutIsolation(body)))
-        return start(observation, options)
+        let (observation, owner) = IsolationObservation.observing(body, in: isolation, buffering)
+        return start(observation, options, owner: owner)
     }
 
     /// Observes with a delivery that is not inline.

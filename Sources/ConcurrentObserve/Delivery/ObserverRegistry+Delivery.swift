@@ -51,15 +51,23 @@ extension ObserverRegistry where Event: Sendable {
         return start(observation, owner: owner)
     }
 
-    /// The same for a closure that says itself where it is isolated to, as in `{ @MainActor event in … }`.
+    /// Calls `body` on the actor to which it belongs with every event, in the order of arrival. See
+    /// `Observed.observe(options:buffering:isolation:_:)`.
+    ///
+    /// - Parameters:
+    ///   - buffering: What becomes of events while the actor is busy.
+    ///   - isolation: The caller's actor. Leave it out.
+    ///   - body: Called under no lock. It may do anything but wait for its own actor.
+    /// - Returns: The token that keeps the observation going.
+    /// - Precondition: The closure names an actor, or the caller is on one.
     @inlinable
     public func observe(
         buffering: Buffering,
-        _ body: @escaping @isolated(any) @Sendable (Event) -> Void
+        isolation: (any Actor)? = #isolation,
+        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Event) -> Void
     ) -> ObservationToken {
-        let observation = IsolationObservation<Event>(body.isolation, buffering)
-        observation.makeUser(owner: nil).setCallback(Callback(withoutIsolation(body)))
-        return start(observation)
+        let (observation, owner) = IsolationObservation.observing(body, in: isolation, buffering)
+        return start(observation, owner: owner)
     }
 
     @inlinable

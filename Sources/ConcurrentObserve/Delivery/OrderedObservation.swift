@@ -10,7 +10,7 @@ public import Synchronization
 ///
 /// Subclasses say who that is.
 @usableFromInline
-internal class OrderedObservation<Event: Sendable>: @unchecked Sendable {
+internal class OrderedObservation<Event: Sendable>: FlushableMailbox, @unchecked Sendable {
     // Unchecked: `guarded` is guarded by `lock`; the observers are written once, before anybody posts.
 
     /// The list of the user's observer.
@@ -22,6 +22,8 @@ internal class OrderedObservation<Event: Sendable>: @unchecked Sendable {
     @exclusivity(unchecked) @usableFromInline final var guarded: Guarded
     /// Whether somebody has to see to the mailbox. Written under the lock; a poster sees what it has written itself.
     @usableFromInline final let needsAttention = Atomic<Bool>(false)
+    /// Whether tasks wait for what is in the mailbox. Written under the lock.
+    @usableFromInline final let hasFlushes = Atomic<Bool>(false)
     @usableFromInline final let isUnbounded: Bool
     @usableFromInline final let counter: DeliveryCounter
 
@@ -41,6 +43,8 @@ internal class OrderedObservation<Event: Sendable>: @unchecked Sendable {
         @usableFromInline var batch = RingBuffer<Event>()
         /// Whether whoever delivers waits for another turn, which may come late or never.
         @usableFromInline var isPausing = false
+        /// Whether a thread delivers at this moment: it has the batch, and looks after the flushes.
+        @usableFromInline var isDelivering = false
         /// Whether the poster is in the list of the source.
         @usableFromInline var isJoined = false
 
@@ -97,6 +101,7 @@ extension OrderedObservation {
     final func makeUser(owner: WeakReference?) -> Observer {
         let user = observers.makeObserver(owner: owner)
         user.deliveryCounter = counter
+        user.mailbox = self
         self.user = user
         // Relaxed, both: nobody else has the observation yet.
         userAddress.store(user.address, ordering: .relaxed)
@@ -136,12 +141,18 @@ extension OrderedObservation {
 
     /// The user's observation has ended, and its closure is destroyed.
     private func close() {
+        var settled: [Flush] = []
         let (rest, batch, isJoined) = withGuarded { guarded -> (Mailbox<Event>.Rest, RingBuffer<Event>?, Bool) in
-            (guarded.mailbox.close(), guarded.isPausing ? guarded.dropBatch() : nil, guarded.isJoined)
+            let rest = guarded.mailbox.close()
+            // A thread that delivers drops what it has taken, and resumes them then.
+            if !guarded.isDelivering { settled = guarded.mailbox.flushes.take(through: .max) }
+            return (rest, guarded.isPausing ? guarded.dropBatch() : nil, guarded.isJoined)
         }
         // One that is in no list yet cannot be taken out of it: `hasJoined()` does that.
         if isJoined { poster!.end(.cancelled) }
+        user?.mailbox = nil
         withExtendedLifetime((rest, batch)) {}
+        Flush.resume(settled)
     }
 
     private func posterHasEnded(_ end: ObservationEnd) {
@@ -185,7 +196,9 @@ extension OrderedObservation {
     @inlinable
     final func noteAttention(_ guarded: borrowing Guarded) {
         // Relaxed: whoever has just posted looks at it on the same thread; who delivers now looks at the mailbox again before it leaves.
-        if !guarded.isBusy || guarded.mailbox.hasSpoilt { needsAttention.store(true, ordering: .relaxed) }
+        if !guarded.isBusy || guarded.mailbox.hasSpoilt || guarded.mailbox.hasGrown {
+            needsAttention.store(true, ordering: .relaxed)
+        }
     }
 
     /// After each post, under no lock: has the mailbox emptied unless somebody is at it. Leaves to `attend()` what was dropped, for which the
@@ -195,7 +208,7 @@ extension OrderedObservation {
         // Relaxed: as above. Another thread's news is that thread's to see to.
         guard needsAttention.load(ordering: .relaxed) else { return }
         let begins = withGuarded { guarded -> Bool in
-            needsAttention.store(guarded.mailbox.hasSpoilt, ordering: .relaxed)
+            needsAttention.store(guarded.mailbox.hasSpoilt || guarded.mailbox.hasGrown, ordering: .relaxed)
             return guarded.takesTurn()
         }
         inject("mailbox.attended")
@@ -209,15 +222,26 @@ extension OrderedObservation {
         // Relaxed: as above.
         guard needsAttention.load(ordering: .relaxed) else { return }
         var spoilt: Mailbox<Event>.Spoilt?
+        var hasGrown = false
         let begins = withGuarded { guarded -> Bool in
             needsAttention.store(false, ordering: .relaxed)
             spoilt = guarded.mailbox.takeSpoilt()
+            swap(&hasGrown, &guarded.mailbox.hasGrown)
             return guarded.takesTurn()
         }
         inject("mailbox.attended")
+        if hasGrown { noteGrowth() }
         // Elsewhere: the caller may hold a lock that a value's deinit takes. (P5)
         Discarded.discard(&spoilt, of: self)
         if begins, !mutant("a mailbox's wake-up is lost") { begin() }
+    }
+}
+
+extension OrderedObservation {
+    /// Lists the mailbox among the large ones. Under no lock.
+    @usableFromInline
+    final func noteGrowth() {
+        LargeMailboxes.note(counter, label: user.flatMap { LabelledObservations.label(of: $0) } ?? poster?.core.label)
     }
 }
 
@@ -253,9 +277,16 @@ extension OrderedObservation {
         // What is delivered may be destroyed here.
         ThreadRecord.withUserCode {
             var batch = takeBatch()
+            var settled: [Flush] = []
             for _ in 0..<limit {
-                guard let item = next(&batch) else { return true }
+                guard let item = next(&batch, &settled) else {
+                    if !settled.isEmpty { Flush.resume(settled) }
+                    return true
+                }
+                if mutant("a flush does not wait for the callback") { settleFlushes(batch.count) }
                 deliver(item, call)
+                // Relaxed: who comes later is found under the lock, when nothing is left at the latest.
+                if hasFlushes.load(ordering: .relaxed) { settleFlushes(batch.count) }
             }
             pause(batch)
             return false
@@ -275,6 +306,7 @@ extension OrderedObservation {
     final func takeBatch() -> RingBuffer<Event> {
         withGuarded { guarded in
             guarded.isPausing = false
+            guarded.isDelivering = true
             var batch = RingBuffer<Event>()
             swap(&batch, &guarded.batch)
             return batch
@@ -284,16 +316,21 @@ extension OrderedObservation {
     /// Until there is another turn, what is left belongs to whoever ends the observation: it is dropped then, not later. (P8, P14)
     @inlinable
     final func pause(_ batch: consuming RingBuffer<Event>) {
+        var settled: [Flush] = []
         let dropped = withGuarded { guarded -> RingBuffer<Event>? in
             swap(&batch, &guarded.batch)
             guarded.isPausing = true
-            return guarded.mailbox.isClosed ? guarded.dropBatch() : nil
+            guarded.isDelivering = false
+            guard guarded.mailbox.isClosed else { return nil }
+            settled = guarded.mailbox.flushes.take(through: .max)
+            return guarded.dropBatch()
         }
         withExtendedLifetime(dropped) {}
+        Flush.resume(settled)
     }
 
     @inlinable @inline(__always)
-    final func next(_ batch: inout RingBuffer<Event>) -> Mailbox<Event>.Item? {
+    final func next(_ batch: inout RingBuffer<Event>, _ settled: inout [Flush]) -> Mailbox<Event>.Item? {
         if let event = batch.popFirst() { return .event(event) }
         return withGuarded { guarded in
             if isUnbounded {
@@ -304,8 +341,40 @@ extension OrderedObservation {
             // Its memory is used again.
             swap(&batch, &guarded.batch)
             guarded.isBusy = false
+            guarded.isDelivering = false
+            if !guarded.mailbox.flushes.isEmpty {
+                settled = guarded.mailbox.flushes.take(through: .max)
+                hasFlushes.store(false, ordering: .relaxed)  // Relaxed: under the lock.
+            }
             return nil
         }
+    }
+
+    /// Resumes the flushes for which nothing is left to do. Between two callbacks, by the one who delivers.
+    ///
+    /// - Parameter count: How many events it has taken and not delivered.
+    @usableFromInline @inline(never)
+    final func settleFlushes(_ count: Int) {
+        let settled = withGuarded { guarded -> [Flush] in
+            let position = guarded.mailbox.position &- UInt64(count)
+            let settled = guarded.mailbox.flushes.take(through: position)
+            // Relaxed: under the lock.
+            hasFlushes.store(!guarded.mailbox.flushes.isEmpty, ordering: .relaxed)
+            return settled
+        }
+        Flush.resume(settled)
+    }
+
+    final func withFlushes(_ body: (_ flushes: inout Flushes, _ target: UInt64?) -> Void) {
+        withGuarded { guarded in
+            let isSettled =
+                guarded.mailbox.isFlushed && !guarded.isBusy || guarded.mailbox.isClosed && !guarded.isDelivering
+            body(&guarded.mailbox.flushes, isSettled ? nil : guarded.mailbox.entered)
+            // Relaxed: under the lock.
+            hasFlushes.store(!guarded.mailbox.flushes.isEmpty, ordering: .relaxed)
+        }
+        // Ended, but not closed: that is not put off.
+        if let user, !user.isMarkedActive { Reclaimer.shared.wake(urgently: true) }
     }
 
     @inlinable @inline(__always)

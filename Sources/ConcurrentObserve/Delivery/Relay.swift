@@ -17,6 +17,9 @@ internal class Relay<Element: Sendable>: @unchecked Sendable {
 
     @usableFromInline
     var counts: DeliveryCounts { preconditionFailure("a relay has a subscription") }
+
+    /// What a flush waits for.
+    var mailbox: any FlushableMailbox { preconditionFailure("a relay has a subscription") }
 }
 
 /// The elements that are made of the events of a subscription when they are returned.
@@ -37,4 +40,6 @@ internal final class SubscriptionRelay<Event: Sendable, Element: Sendable>: Rela
     override func cancel() { subscription.cancel() }
 
     override var counts: DeliveryCounts { subscription.counts }
+
+    override var mailbox: any FlushableMailbox { subscription }
 }

@@ -4,7 +4,7 @@ public import Synchronization
 
 /// What stands between a source and one iterator: a mailbox, and the task that waits for the next event, if one does.
 @usableFromInline
-internal final class Subscription<Event: Sendable>: @unchecked Sendable {
+internal final class Subscription<Event: Sendable>: FlushableMailbox, @unchecked Sendable {
     // Unchecked: `guarded` is guarded by `lock`; `poster` is written once, before anybody posts.
     /// Nobody holds it while the process forks: whoever iterates changes nothing, so that the child may change the source. (P18)
     @usableFromInline let lock = SourceLock()
@@ -22,6 +22,8 @@ internal final class Subscription<Event: Sendable>: @unchecked Sendable {
     struct Guarded: ~Copyable {
         @usableFromInline var mailbox: Mailbox<Event>
         @usableFromInline var waiter: Waiter<Event>?
+        /// Whether the iterator has returned an event and was not asked for the next one.
+        @usableFromInline var isInUse = false
 
         @inlinable
         init(mailbox: consuming Mailbox<Event>) { self.mailbox = mailbox }
@@ -89,7 +91,9 @@ extension Subscription {
     @inlinable
     func noteAttention(_ guarded: borrowing Guarded) {
         // Relaxed: whoever has just posted looks at it on the same thread; a task that begins to wait looks at the mailbox first.
-        if guarded.waiter != nil || guarded.mailbox.hasSpoilt { needsAttention.store(true, ordering: .relaxed) }
+        if guarded.waiter != nil || guarded.mailbox.hasSpoilt || guarded.mailbox.hasGrown {
+            needsAttention.store(true, ordering: .relaxed)
+        }
     }
 
     /// After each post, under no lock: resumes the task that waits. Leaves to `attend()` what was dropped.
@@ -98,7 +102,7 @@ extension Subscription {
         // Relaxed: as above. Another thread's news is that thread's to see to.
         guard needsAttention.load(ordering: .relaxed) else { return }
         let resumption = withGuarded { guarded -> Resumption? in
-            needsAttention.store(guarded.mailbox.hasSpoilt, ordering: .relaxed)
+            needsAttention.store(guarded.mailbox.hasSpoilt || guarded.mailbox.hasGrown, ordering: .relaxed)
             var resumption = takeResumption(&guarded)
             if mutant("a task is resumed under the lock"), let early = resumption.take() {
                 early.waiter.resume(returning: early.event)
@@ -114,11 +118,14 @@ extension Subscription {
         // Relaxed: as above.
         guard needsAttention.load(ordering: .relaxed) else { return }
         var spoilt: Mailbox<Event>.Spoilt?
+        var hasGrown = false
         let resumption = withGuarded { guarded -> Resumption? in
             needsAttention.store(false, ordering: .relaxed)
             spoilt = guarded.mailbox.takeSpoilt()
+            swap(&hasGrown, &guarded.mailbox.hasGrown)
             return takeResumption(&guarded)
         }
+        if hasGrown { noteGrowth() }
         if let resumption { resumption.waiter.resume(returning: resumption.event) }
         Discarded.discard(&spoilt, of: self)
     }
@@ -129,6 +136,10 @@ extension Subscription {
         postEnd(nil)
         attend()
     }
+
+    /// Lists the mailbox among the large ones. Under no lock.
+    @usableFromInline
+    func noteGrowth() { LargeMailboxes.note(counter, label: poster?.core.label) }
 
     @usableFromInline
     typealias Resumption = (waiter: Waiter<Event>, event: Event?)
@@ -149,7 +160,7 @@ extension Subscription {
     @inlinable
     func next(isolation: isolated (any Actor)? = #isolation) async -> Event? {
         // Where there are many, most often without suspending.
-        if Task.isCancelled { cancel() }
+        if Task.isCancelled || isRemoved { cancel() }
         if mutant("an iterator leaves its actor") { await Task.yield() }
         if let event = takeAtOnce() { return event }
         return await withTaskCancellationHandler {
@@ -162,10 +173,30 @@ extension Subscription {
         }
     }
 
+    /// Whether the observation was ended, and not by the source's death: what is left is not returned any
+    /// more. (P8)
+    @inlinable
+    var isRemoved: Bool {
+        // Relaxed: written before. 0: the source was gone.
+        let address = posterAddress.load(ordering: .relaxed)
+        return address != 0 && Observer.isRemoved(at: address) && !mutant("an iterator returns what was removed")
+    }
+
     // Out of line, both, so that an asynchronous function never keeps a thread's address across a suspension.
 
     @inlinable @inline(never)
-    func takeAtOnce() -> Event?? { withGuarded { guarded in take(&guarded) } }
+    func takeAtOnce() -> Event?? {
+        var settled: [Flush] = []
+        let event = withGuarded { guarded in
+            guarded.isInUse = false
+            if !guarded.mailbox.flushes.isEmpty {
+                settled = guarded.mailbox.flushes.take(through: guarded.mailbox.position)
+            }
+            return take(&guarded)
+        }
+        if !settled.isEmpty { Flush.resume(settled) }
+        return event
+    }
 
     @inlinable @inline(never)
     func takeOrWait(_ newcomer: Waiter<Event>) -> Event?? {
@@ -188,6 +219,7 @@ extension Subscription {
         switch guarded.mailbox.next() {
         case .event(let event), .end(.some(let event)):
             counter.countReceived()
+            guarded.isInUse = true
             return .some(event)
         case .end(nil): return .some(nil)
         case nil: return guarded.mailbox.isFinished ? .some(nil) : nil
@@ -199,14 +231,28 @@ extension Subscription {
     func cancel() {
         poster?.end(.cancelled)
         var rest: Mailbox<Event>.Rest?
+        var settled: [Flush] = []
         let resumption = withGuarded { guarded -> Resumption? in
             rest = guarded.mailbox.close()
+            settled = guarded.mailbox.flushes.take(through: .max)
             return takeResumption(&guarded)
         }
+        Flush.resume(settled)
         // Elsewhere: who cancels a task may hold a lock that a value's deinit takes; the runtime does. (P5)
         if rest?.isHarmless == false, !mutant("a canceller destroys what an iterator left") {
             Discarded.discard(&rest, of: self)
         }
         if let resumption { resumption.waiter.resume(returning: resumption.event) }
+    }
+}
+
+// MARK: - Flushing
+
+extension Subscription {
+    func withFlushes(_ body: (_ flushes: inout Flushes, _ target: UInt64?) -> Void) {
+        withGuarded { guarded in
+            let isSettled = guarded.mailbox.isClosed || guarded.mailbox.isFlushed && !guarded.isInUse
+            body(&guarded.mailbox.flushes, isSettled ? nil : guarded.mailbox.entered)
+        }
     }
 }

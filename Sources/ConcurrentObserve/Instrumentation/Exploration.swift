@@ -77,6 +77,8 @@ internal func exploredStart(_ name: StaticString, _ body: @escaping @Sendable ()
     unsafe Instrumentation.exploration?.start(named: name, body) ?? false
 }
 
+internal var isExplored: Bool { unsafe Instrumentation.exploration != nil }
+
 internal func exploredNow() -> ContinuousClock.Instant? { unsafe Instrumentation.exploration?.now }
 
 @inline(never) @usableFromInline

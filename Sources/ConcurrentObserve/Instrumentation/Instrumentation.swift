@@ -41,6 +41,9 @@ internal func exploredPause() -> Bool { false }
 @_alwaysEmitIntoClient @inline(__always)
 internal func exploredStart(_ name: StaticString, _ body: @escaping @Sendable () -> Void) -> Bool { false }
 
+@_alwaysEmitIntoClient
+internal var isExplored: Bool { @inline(__always) get { false } }
+
 @_alwaysEmitIntoClient @inline(__always)
 internal func exploredNow() -> ContinuousClock.Instant? { nil }
 

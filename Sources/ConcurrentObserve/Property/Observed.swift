@@ -35,6 +35,18 @@ public final class Observed<Value: Sendable>: Sendable {
         Self.makeTypes()
     }
 
+    /// Makes a property with a name for diagnostics, at version 0.
+    ///
+    /// - Parameter label: What ``ConcurrentObserveDiagnostics/callbacks(runningFor:)`` and
+    ///   ``ConcurrentObserveDiagnostics/largestMailboxes(_:)`` report for its observers.
+    public convenience init(_ value: Value, label: String) {
+        self.init(value)
+        if !label.isEmpty { LabelledRegistries.add(observers.core(label: label)) }
+    }
+
+    /// The name given to the property, or an empty string.
+    public var label: String { observers.existingCore?.label ?? "" }
+
     /// Tells every live observer `.sourceDeleted`, the last that it hears, and ends its observation. (P12)
     deinit {
         guard observers.isPossiblyObserved else { return observers.endAll(.sourceDeleted, isSourceGone: true) }

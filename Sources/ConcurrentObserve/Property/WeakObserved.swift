@@ -38,6 +38,15 @@ public final class WeakObserved<Referent: WeaklyObservable>: Sendable {
         // Not earlier: a referent that dies finds the property that refers to it.
         withExtendedLifetime(referent) {}
     }
+
+    /// Makes a property with a name for diagnostics, at version 0. See `Observed.init(_:label:)`.
+    public convenience init(_ referent: Referent? = nil, label: String) {
+        self.init(referent)
+        if !label.isEmpty { LabelledRegistries.add(storage.observers.core(label: label)) }
+    }
+
+    /// The name given to the property, or an empty string.
+    public var label: String { storage.label }
 }
 
 // MARK: - Reading

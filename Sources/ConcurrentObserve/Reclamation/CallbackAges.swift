@@ -5,8 +5,8 @@ import Synchronization
 /// Notices callbacks that run for long, without a clock on the notification path.
 ///
 /// Each look remembers since when a frame has been in the same pass at the same observer. An age is therefore a lower bound: it
-/// counts from the first look that saw the callback, and looks happen with every pass of the reclaimer and every reading of the
-/// diagnostics.
+/// counts from the first look that saw the callback, and looks happen with every pass of the reclaimer, every reading of the
+/// diagnostics, and once a second while the reclaimer sleeps.
 internal final class CallbackAges: @unchecked Sendable {
     // Unchecked: `seen` is guarded by `lock`.
     static let shared = CallbackAges()
@@ -17,6 +17,10 @@ internal final class CallbackAges: @unchecked Sendable {
         let passes: UInt
         let current: UInt
     }
+
+    /// How long the reclamation thread sleeps between two looks when it has nothing else to do; nil where
+    /// the explorer decides what happens.
+    static var pause: Duration? { isExplored ? nil : .seconds(1) }
 
     private let lock = ForkAwareLock()
     private var seen: [UInt: (sighting: Sighting, since: ContinuousClock.Instant)] = [:]

@@ -23,11 +23,22 @@ public struct ConcurrentObserveDiagnostics: Sendable {
     /// `DeliveryCounts.dropped` has for one observation, for all.
     public let droppedEvents: Int
 
+    /// Events that wait in the mailboxes of observers and iterators which are slower than the changes: what
+    /// `DeliveryCounts.pending` has for one observation, for all.
+    ///
+    /// `largestMailboxes(_:)` reports where most of them are.
+    public let pendingEvents: Int
+
+    /// The highest `pendingEvents` so far: of the moments at which these diagnostics were read, something
+    /// was reclaimed, or a large mailbox had grown by another 1,024 events.
+    public let peakPendingEvents: Int
+
     /// Grace periods the library has waited for since the process began.
     public let gracePeriods: Int
 
     /// How long the oldest callback that is running now has been seen running; nil when none is. A lower bound: it counts from
-    /// the first look, and looks happen when these diagnostics are read and while something waits to be reclaimed.
+    /// the first look, and looks happen when these diagnostics are read, while something waits to be
+    /// reclaimed, and otherwise once a second on the library's reclamation thread.
     public let oldestCallbackAge: Duration?
 
     /// Threads that have used the library and not exited, and those of exited threads that wait for a new one.
@@ -42,6 +53,7 @@ public struct ConcurrentObserveDiagnostics: Sendable {
     public static func current() -> ConcurrentObserveDiagnostics {
         Fork.prepare()
         let since = CallbackAges.shared.observe()
+        let pending = PendingEvents.look()
         // The reclaimed first: counted later than retired, it could only be too high.
         let reclaimed = Reclaimer.shared.batches.reclaimedCount
         let retired = ThreadRecords.shared.retiredCount
@@ -57,6 +69,8 @@ public struct ConcurrentObserveDiagnostics: Sendable {
             retired: Int(bitPattern: retired),
             reclaimed: Int(bitPattern: reclaimed),
             droppedEvents: Int(bitPattern: dropped),
+            pendingEvents: pending,
+            peakPendingEvents: PendingEvents.peak,
             gracePeriods: Int(bitPattern: Reclaimer.shared.gracePeriodCount),
             oldestCallbackAge: since.map { $0.duration(to: .now) },
             threadRecords: ThreadRecords.shared.count,

@@ -6,7 +6,7 @@
 
 extension Instrumentation {
     /// How many locks and read sections of the library the calling thread is inside of: 0 in all user code. (P5)
-    public static var forbiddenDepth: Int { unsafe ThreadRecord.current.pointee.forbidden }
+    public static var forbiddenDepth: Int { unsafe Int(ThreadRecord.current.pointee.forbidden) }
 
     /// Thread records in existence, in use or waiting for a new thread. (P17)
     public static var threadRecords: Int { ThreadRecord.count }

@@ -85,6 +85,11 @@ internal final class Reclaimer: @unchecked Sendable {
         }
     }
 
+    /// Starts the thread, if there is none, so that it looks at callbacks that do not return.
+    func startLooking() {
+        if CallbackAges.pause != nil { startIfNeeded() }
+    }
+
     private func startIfNeeded() {
         // Acquire and release: the winner starts the thread; the others need nothing from it.
         guard
@@ -129,7 +134,9 @@ internal final class Reclaimer: @unchecked Sendable {
         // Sequentially consistent, as are the last looks at the stacks that follow: pairs with the load in wake(urgently:).
         isParked.store(true, ordering: .sequentiallyConsistent)
         exploredStep("parking")
-        if !hasRetired { wakeUp.wait(ticket, atMost: nil) }
+        if !hasRetired { wakeUp.wait(ticket, atMost: CallbackAges.pause) }
+        CallbackAges.shared.observe()
+        PendingEvents.look()
         isParked.store(false, ordering: .relaxed)  // Relaxed: a stale true costs a needless signal.
     }
 
@@ -193,6 +200,7 @@ internal final class Reclaimer: @unchecked Sendable {
             held = triage.held
             Destroyers.shared.enqueue(triage.withUserCode)
             CallbackAges.shared.observe()
+            PendingEvents.look()
             return PassResult(took: count, stillHeld: held.count)
         }
     }

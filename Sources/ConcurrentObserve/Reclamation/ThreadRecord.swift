@@ -35,11 +35,17 @@ internal struct ThreadRecord: ~Copyable {
     /// Whether the thread is inside a source's lock, or about to look whether it may. Written by the owner alone.
     let isInsideGate = Atomic<Bool>(false)
 
-    /// liburcu's reader of the record's threads, if liburcu does not see to it itself. Owner alone; see `ReadSection.attach(_:)`.
-    var reader: UnsafeMutableRawPointer?
-
     /// Whether the thread is one of the `Destroyers`. Owner alone.
     var isDestroying = false
+
+    #if INSTRUMENTED
+    /// Locks and read sections of the library that the thread is inside of. Owner alone. In the gap behind the flags: the record has
+    /// no room for a word more.
+    var forbidden: Int32 = 0
+    #endif
+
+    /// liburcu's reader of the record's threads, if liburcu does not see to it itself. Owner alone; see `ReadSection.attach(_:)`.
+    var reader: UnsafeMutableRawPointer?
 
     /// The address of the first of the items that the thread keeps to use them again, linked, or 0. Owner alone; see `Spares`.
     var spares: UInt = 0
@@ -68,10 +74,9 @@ internal struct ThreadRecord: ~Copyable {
     /// Events that were dropped on this record's threads, whatever observer they were for. Written by the owner alone.
     let droppedCount = Atomic<UInt>(0)
 
-    #if INSTRUMENTED
-    /// Locks and read sections of the library that the thread is inside of. Owner alone.
-    var forbidden = 0
-    #endif
+    /// Events that were sent on this record's threads, less those that were received or dropped on them.
+    /// Written by the owner alone.
+    let pendingCount = Atomic<Int>(0)
 
     /// Passes that nest this deep use a frame inside the record: no allocation. (P15)
     @usableFromInline static var inlineFrames: Int { 8 }

@@ -20,6 +20,9 @@ public struct DeliveryCounts: Sendable, Equatable {
 /// The counts of one mailbox; they outlive it.
 @usableFromInline
 internal final class DeliveryCounter: Sendable {
+    /// A mailbox is large from so many pending events on.
+    @usableFromInline static var largeCount: UInt64 { 1_024 }
+
     /// Written under the mailbox's lock.
     @usableFromInline let sent = Atomic<UInt64>(0)
     /// Keeps what posters write out of the cache line that whoever delivers writes.
@@ -31,16 +34,25 @@ internal final class DeliveryCounter: Sendable {
     @usableFromInline
     init() {}
 
+    /// - Returns: Whether the mailbox is large, and has grown since it last was asked. Now and then only.
     @inlinable
-    func countSent() {
+    func countSent() -> Bool {
         // Relaxed, both: one writer at a time; whoever counts the event as received has it from under the lock.
-        sent.store(sent.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+        let count = sent.load(ordering: .relaxed) &+ 1
+        sent.store(count, ordering: .relaxed)
+        ThreadRecord.countPending(1)
+        guard count & (Self.largeCount &- 1) == 0 else { return false }
+        return isLarge
     }
+
+    @usableFromInline
+    var isLarge: Bool { counts.pending >= Self.largeCount }
 
     @inlinable
     func countReceived() {
         // Relaxed: one writer at a time. Release: pairs with the acquire in counts; the event was sent before.
         received.store(received.load(ordering: .relaxed) &+ 1, ordering: .releasing)
+        ThreadRecord.countPending(-1)
     }
 
     @inlinable
@@ -49,6 +61,7 @@ internal final class DeliveryCounter: Sendable {
         // Release: as above.
         dropped.add(UInt64(count), ordering: .releasing)
         ThreadRecord.countDropped(count)
+        ThreadRecord.countPending(-count)
     }
 
     var counts: DeliveryCounts {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The registries that have a label, so that a callback can be told by the label of its registry.
+/// The registries and properties that have a label, so that a callback can be told by that of its source.
 internal final class LabelledRegistries: @unchecked Sendable {
     // Unchecked: `cores` and `pruningCount` are guarded by `lock`.
     private static let shared = LabelledRegistries()

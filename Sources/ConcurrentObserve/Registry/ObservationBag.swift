@@ -28,13 +28,13 @@ public final class ObservationBag: @unchecked Sendable {
     /// Ends all observations, lets go of the tokens, and waits until no callback of them runs and their closures are destroyed. (P9)
     ///
     /// - Returns: `.finished`; inside a callback `.deferred`, at once.
-    @available(*, noasync, message: "await the asynchronous form instead")
+    @available(*, noasync, message: "write await bag.cancelAllAndWait()")
     @discardableResult
-    public func cancelAllAndWait() -> CancellationOutcome {
+    public func cancelAllAndWaitBlocking() -> CancellationOutcome {
         let tokens = take()
         for token in tokens { token.cancel() }
         return tokens.reduce(.finished) { outcome, token in
-            token.cancelAndWait() == .finished ? outcome : .deferred
+            token.cancelAndWaitBlocking() == .finished ? outcome : .deferred
         }
     }
 

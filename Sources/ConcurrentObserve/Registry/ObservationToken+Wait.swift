@@ -10,7 +10,8 @@ public enum CancellationOutcome: Sendable, Equatable {
 }
 
 extension ObservationToken {
-    /// Ends the observation and waits until its callbacks have returned and its closure is destroyed. (P9)
+    /// Ends the observation and blocks the thread until its callbacks have returned and its closure is
+    /// destroyed. For synchronous code; otherwise `await token.cancelAndWait()`. (P9)
     ///
     /// It waits for this observation alone: callbacks of others, however long they block, do not delay it. The closure, and
     /// what it alone keeps alive, is destroyed on the calling thread, or, if another thread has ended the observation
@@ -18,9 +19,9 @@ extension ObservationToken {
     ///
     /// - Returns: `.finished`; inside a callback `.deferred`, at once.
     /// - Complexity: O(threads), plus the wait.
-    @available(*, noasync, message: "await the asynchronous form instead")
+    @available(*, noasync, message: "write await token.cancelAndWait()")
     @discardableResult
-    public func cancelAndWait() -> CancellationOutcome {
+    public func cancelAndWaitBlocking() -> CancellationOutcome {
         if ThreadRecord.isInsideCallback && !mutant("cancelAndWait in a callback waits")
             || mutant("cancelAndWait is put off everywhere")
         {

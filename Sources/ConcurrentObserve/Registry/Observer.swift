@@ -183,7 +183,7 @@ internal enum ObserverState {
     /// The source was gone when the observer was made: it owns a reference to the core.
     static var ownsCore: UInt32 { 2048 }
     /// Where the `ObservationEnd` stands.
-    static var endShift: UInt32 { 16 }
+    @usableFromInline static var endShift: UInt32 { 16 }
 }
 
 // MARK: - The closure
@@ -252,6 +252,14 @@ extension Observer {
     /// Whether the observer at `address` has not ended.
     @inlinable @inline(__always)
     static func isActive(at address: UInt) -> Bool { state(at: address) & ObserverState.active != 0 }
+
+    /// Whether the observation at `address` has ended, and not with its source.
+    @inlinable @inline(__always)
+    static func isRemoved(at address: UInt) -> Bool {
+        let state = state(at: address)
+        return state & ObserverState.active == 0
+            && state >> ObserverState.endShift != ObservationEnd.sourceDeleted.rawValue
+    }
 
     /// The observer at `address`, whose frame has it as current.
     @usableFromInline
@@ -375,6 +383,8 @@ extension Observer {
         var onEnd: [OnEnd] = []
         /// What has become of what the observer was sent, if it does not hear it inline.
         var deliveryCounter: DeliveryCounter?
+        /// What the observer has still to hear, if it does not hear it inline; nil after the end.
+        var mailbox: (any FlushableMailbox)?
         /// The core of the path that begins here, if the observer wires the first step of one.
         var path: RegistryCore?
 
@@ -411,6 +421,11 @@ extension Observer {
     var deliveryCounter: DeliveryCounter? {
         get { core.lock.withLock { extras?.deliveryCounter } }
         set { core.lock.withLock { withExtras { $0.deliveryCounter = newValue } } }
+    }
+
+    var mailbox: (any FlushableMailbox)? {
+        get { core.lock.withLock { extras?.mailbox } }
+        set { core.lock.withLock { withExtras { $0.mailbox = newValue } } }
     }
 
     /// Under the core's lock.
@@ -495,6 +510,17 @@ extension ThreadRecord {
         let counter = unsafe current
         unsafe counter.pointee.liveObservers.store(
             counter.pointee.liveObservers.load(ordering: .relaxed) &+ step,
+            ordering: .relaxed
+        )
+    }
+
+    /// Counts events that have been sent, or, negative, received or dropped, for the diagnostics.
+    @usableFromInline
+    static func countPending(_ step: Int) {
+        // Safe: records are never freed. Relaxed: a statistic with one writer.
+        let counter = unsafe current
+        unsafe counter.pointee.pendingCount.store(
+            counter.pointee.pendingCount.load(ordering: .relaxed) &+ step,
             ordering: .relaxed
         )
     }

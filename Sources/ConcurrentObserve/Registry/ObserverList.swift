@@ -75,7 +75,10 @@ internal struct ObserverList: ~Copyable, Sendable {
             desired: UInt(bitPattern: unmanaged.toOpaque()),
             ordering: .acquiringAndReleasing
         )
-        if exchanged { return core }
+        if exchanged {
+            Reclaimer.shared.startLooking()
+            return core
+        }
         unsafe unmanaged.release()
         // Safe: this list owns a reference.
         return unsafe Unmanaged<RegistryCore>.fromOpaque(UnsafeRawPointer(bitPattern: original)!).takeUnretainedValue()

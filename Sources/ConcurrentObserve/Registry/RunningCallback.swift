@@ -13,18 +13,20 @@ public struct RunningCallback: Sendable, Identifiable {
     /// How long it has been seen running: a lower bound, counted from the first look at it.
     public let age: Duration
 
-    /// The label of its registry; nil if that has none, or if the callback is a property's. An observation that has ended since may have lost it.
+    /// The label of its observation, or, if that has none, of the property or registry; nil if neither has.
+    /// An observation that has ended since may have lost that of its source.
     public let label: String?
 }
 
 extension ConcurrentObserveDiagnostics {
     /// The callbacks that have been seen running for at least `age`, the oldest first. For warnings about stuck callbacks.
     ///
-    /// An age counts from the first look that found the callback, and looks happen when this or `current()` is called and while something waits
-    /// to be reclaimed: call it again and again. It costs the callbacks and the notifications nothing. Any thread, also inside a callback; never
-    /// waits for user code.
+    /// An age counts from the first look that found the callback. Looks happen when this or `current()` is
+    /// called, while something waits to be reclaimed, and otherwise once a second on the library's
+    /// reclamation thread. They cost the callbacks and the notifications nothing. Any thread, also inside a
+    /// callback; never waits for user code.
     ///
-    /// - Complexity: O(threads); for each callback that is returned, O(registries with a label and their observers).
+    /// - Complexity: O(threads); for each callback that is returned, O(sources with a label and their observers).
     public static func callbacks(runningFor age: Duration) -> [RunningCallback] {
         Fork.prepare()
         let running = CallbackAges.shared.look()
@@ -37,7 +39,8 @@ extension ConcurrentObserveDiagnostics {
                 RunningCallback(
                     id: RunningCallback.ID(sighting: sighting),
                     age: since.duration(to: now),
-                    label: LabelledRegistries.label(ofObserverAt: sighting.current)
+                    label: LabelledObservations.label(ofObserverAt: sighting.current)
+                        ?? LabelledRegistries.label(ofObserverAt: sighting.current)
                 )
             }
     }

@@ -104,7 +104,7 @@ enum ForkedChild {
         let registry = ObserverRegistry<UInt64>()
         let token = registry.observe { _ in }
         token.cancel()
-        guard token.cancelAndWait() == .finished else { return Status.doesNotEnd }
+        guard token.cancelAndWaitBlocking() == .finished else { return Status.doesNotEnd }
         guard usesNewObjects() else { return Status.deaf }
         guard sharesAnActor() else { return Status.deaf }
         if let caught { observeFromEveryRecord(caught) }
@@ -135,7 +135,7 @@ enum ForkedChild {
             ]
         registry.notify(0)
         property.value = 1
-        for token in tokens { token.cancelAndWait() }
+        for token in tokens { token.cancelAndWaitBlocking() }
         registry.notify(0)
         property.value = 2
         return count.value == 6
@@ -175,7 +175,7 @@ enum ForkedChild {
         let before = pthread_self()
         _ = Thread {
             pthread_join(before, nil)
-            let outcome = ObserverRegistry<UInt64>().observe { _ in }.cancelAndWait()
+            let outcome = ObserverRegistry<UInt64>().observe { _ in }.cancelAndWaitBlocking()
             _exit(outcome == .finished ? Status.fine : Status.isDeferred)
         }
         pthread_exit(nil)

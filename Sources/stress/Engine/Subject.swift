@@ -40,7 +40,7 @@ extension Lane {
         subject.probe.markEnding()
         let start = nanoseconds()
         waitsFor = subject.probe
-        let outcome = subject.token.cancelAndWait()
+        let outcome = subject.token.cancelAndWaitBlocking()
         waitsFor = nil
         waitLatency.record(nanoseconds() - start)
         subject.probe.markDead()

@@ -129,7 +129,7 @@ final class World: @unchecked Sendable {
     func cancelAndWait(_ observation: Observation, isInCallback: Bool = false) {
         guard let token = observation.token else { return }
         noteEnd(observation)
-        let outcome = token.cancelAndWait()
+        let outcome = token.cancelAndWaitBlocking()
         observation.cancelReturned = observation.cancelReturned ?? tick()
         guard !isInCallback else {
             return check(

@@ -145,7 +145,7 @@ final class RegistryTrial: HistoryTrial, @unchecked Sendable {
         guard !log.tokens.isEmpty else { return }
         let (observer, token) = log.tokens.remove(at: generator.below(log.tokens.count))
         let waits = generator.oneIn(4)
-        let ended = timed(thread) { if waits { _ = token.cancelAndWait() } else { token.cancel() } }
+        let ended = timed(thread) { if waits { _ = token.cancelAndWaitBlocking() } else { token.cancel() } }
         log.counts.append(ended.map { .cancel(observer) })
         log.observations[observer]!.append(ended.map { waits ? .cancelAndWait : .cancel })
     }

@@ -286,6 +286,14 @@ extension Mutant {
         ),
         Mutant("a hand-over is lost", "actor-order", [.invariant("P1.counts-add-up")]),
         Mutant("a mailbox's wake-up is lost", "actor-order", [.invariant("P1.counts-add-up")]),
+        Mutant("a flush does not wait for the callback", "actor-order", [.invariant("P1.flushed")], .seconds(60)),
+        Mutant("a flush is not resumed", "actor-order", [.invariant("P1.flush-returns")], .seconds(30)),
+        Mutant(
+            "a mailbox that grows is invisible",
+            "actor-order",
+            [.invariant("P16.large-mailboxes-are-told")]
+        ),
+        Mutant("a method reference leaves its actor", "actor-order", [.invariant("P2.isolated")]),
         Mutant("an actor is retained", "actor-order", [.invariant("P11.actor-not-retained")]),
         Mutant(
             "the latest value is lost",
@@ -339,6 +347,11 @@ extension Mutant {
             "a task is resumed under the lock",
             "sequence-cancellation",
             [.invariant("P5.no-lock-around-user-code"), .hang]
+        ),
+        Mutant(
+            "an iterator returns what was removed",
+            "sequence-cancellation",
+            [.invariant("P8.removed-iterator-is-silent")]
         ),
         Mutant(
             "an iterator leaves its observer",

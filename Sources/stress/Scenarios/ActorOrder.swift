@@ -12,6 +12,7 @@ extension Scenario {
         invariants: [
             "P1.ordered-once", "P1.counts-add-up", "P1.nothing-dropped", "P2.one-at-a-time", "P2.ordered",
             "P2.ordered-chain", "P2.isolated", "P3.last-value", "P3.path-converges", "P4.initial-first",
+            "P1.flushed", "P1.flush-returns", "P16.large-mailboxes-are-told",
             "P5.no-lock-around-user-code", "P11.actor-not-retained", "P12.end-last", "P12.end-heard",
             "P13.actor-death-noticed",
             "P14.nothing-left", "P16.backlog-drains",
@@ -35,12 +36,14 @@ extension Scenario {
                     lane.change(property)
                 }
                 cast.keepPace(lane)
+                cast.flush(lane, property)
             }
         }
         load()
 
         let counts = cast.settle(epoch)
         cast.check(epoch, counts, property!, root!)
+        checkLargeMailboxes(epoch)
         cast.checkDeathOfActors(epoch, property!)
         property = nil
         root = nil
@@ -103,6 +106,34 @@ extension OrderedWitness {
     fileprivate func hear(_ change: Change<UInt64?>, isThere: Bool = true) {
         check(isThere, "P2.isolated", "called elsewhere")
         hear(.init(change) { $0 ?? 0 })
+    }
+}
+
+extension Stage {
+    /// Observes in the actor's code, with a closure that does not mention it.
+    fileprivate nonisolated func follow(
+        _ property: Observed<UInt64>,
+        _ options: ObservationOptions,
+        _ witness: OrderedWitness
+    ) -> ObservationToken {
+        let (token, done) = (Guarded<ObservationToken?>(nil), DispatchSemaphore(value: 0))
+        Task.detached {
+            let made = await self.followHere(property, options, witness)
+            token.withLock { $0 = made }
+            done.signal()
+        }
+        done.wait()
+        return token.withLock { $0.take() }!
+    }
+
+    private func followHere(
+        _ property: Observed<UInt64>,
+        _ options: ObservationOptions,
+        _ witness: OrderedWitness
+    ) -> ObservationToken {
+        property.observe(options: options, buffering: .unbounded) { [executor] change in
+            witness.hear(change, isThere: executor.isCurrent)
+        }
     }
 }
 
@@ -174,6 +205,9 @@ private final class Cast: Sendable {
                 witness.hear(change)
             }
         }
+        add("a closure in an actor's code", onMortalActor: true) { witness in
+            stage.follow(property, options, witness)
+        }
         add("a serial observer") { witness in
             property.observe(options: options, delivery: .serial()) { change in
                 if change.reason == .valueChanged, Lane.current == nil { Cast.noteLibraryThread() }
@@ -226,6 +260,31 @@ private final class Cast: Sendable {
         guard lane.generator.oneIn(16) else { return }
         lane.begin("wait for the observers")
         while !lane.epoch.isOver, look(lane) > 2_000 { usleep(100) }
+    }
+
+    /// Now and then waits for what one observer has still to hear: afterwards it has heard it to the end. (P1)
+    func flush(_ lane: Lane, _ property: Observed<UInt64>) {
+        guard lane.generator.oneIn(64) else { return }
+        lane.begin("flush")
+        let direct = members.filter { !$0.isOnPath }
+        let member = direct[lane.generator.below(direct.count)]
+        let done = DispatchSemaphore(value: 0)
+        // The change that follows is a later one, and its setter has returned before the flush.
+        let version = property.version + 1
+        property.value = lane.uniqueSerial()
+        let task = Task.detached {
+            await member.token.flush()
+            done.signal()
+        }
+        let hasReturned = done.wait(timeout: .now() + 10 * Double(Sanitizer.slowdown)) == .success
+        lane.check(hasReturned, "P1.flush-returns", "a flush has waited for ten seconds")
+        guard hasReturned else { return task.cancel() }
+        // The initial value, and each version.
+        lane.check(
+            member.witness.count > version,
+            "P1.flushed",
+            "heard \(member.witness.count) changes to the end, \(version + 1) were committed before"
+        )
     }
 
     func settle(_ epoch: Epoch) -> [DeliveryCounts] {
@@ -284,4 +343,23 @@ private final class Cast: Sendable {
             member.token.cancel()
         }
     }
+}
+
+/// A mailbox that nobody empties is reported, with the label of its observation. (P16)
+private func checkLargeMailboxes(_ epoch: Epoch) {
+    guard epoch.violations.isEmpty else { return }
+    let queue = DispatchQueue(label: "stress.held")
+    queue.suspend()
+    let property = Observed<UInt64>(0, label: "held")
+    let token = property.observe(delivery: .queue(queue)) { _ in }
+    for number in 1...3_000 as ClosedRange<UInt64> { property.value = number }
+    let found = ConcurrentObserveDiagnostics.largestMailboxes(1_000).filter { $0.label == "held" }
+    let peak = ConcurrentObserveDiagnostics.current().peakPendingEvents
+    epoch.check(
+        found.count == 1 && found[0].counts.pending == 3_000 && peak >= 3_000,
+        "P16.large-mailboxes-are-told",
+        "3,000 events wait, the diagnostics have \(found.map(\.counts)) and a peak of \(peak)"
+    )
+    token.cancel()
+    queue.resume()
 }

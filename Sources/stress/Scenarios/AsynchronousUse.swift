@@ -36,7 +36,7 @@ extension Scenario {
             lane.checks += 3
         }
 
-        standing.cancelAndWait()
+        standing.cancelAndWaitBlocking()
         epoch.checkRest()
     }
 }

@@ -80,7 +80,7 @@ extension Lane {
         subject.probe.markEnding()
         if generator.oneIn(2) {
             begin("cancelAndWait in a callback")
-            let outcome = subject.token.cancelAndWait()
+            let outcome = subject.token.cancelAndWaitBlocking()
             check(outcome == .deferred, "P9.deferred-in-callback", "cancelAndWait in a callback returned \(outcome)")
             check(!subject.token.isActive, "P8.inactive-after-cancel", "the token is active after cancelAndWait")
             hit(2)
@@ -94,7 +94,7 @@ extension Lane {
 extension Epoch {
     /// At rest: ends what is left.
     fileprivate func finish(_ subject: Subject) {
-        let outcome = subject.token.cancelAndWait()
+        let outcome = subject.token.cancelAndWaitBlocking()
         check(outcome == .finished, "P9.outcome", "cancelAndWait outside callbacks returned \(outcome)")
         check(subject.probe.destroyed == 1, "P14.destroyed-once", "destroyed \(subject.probe.destroyed) times")
         check(!subject.token.isActive, "P9.inactive", "active after the end")

@@ -29,7 +29,7 @@ extension Scenario {
                 let witness = CombinationWitness(root, epoch)
                 lane.set(root, number)
                 if witness.calls > 2 { lane.hit(1) }
-                witness.token.cancelAndWait()
+                witness.token.cancelAndWaitBlocking()
             case 1:
                 lane.begin("replace a step")
                 root.middle.value = PathMiddle(PathEnd(number))
@@ -43,7 +43,7 @@ extension Scenario {
         }
 
         if epoch.violations.isEmpty { standing.settle(epoch, expected: root.present &+ root.first.value) }
-        standing.token.cancelAndWait()
+        standing.token.cancelAndWaitBlocking()
         epoch.checkRest()
     }
 }

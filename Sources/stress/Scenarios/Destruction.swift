@@ -64,7 +64,7 @@ extension Scenario {
         if reentered.load(ordering: .relaxed) > 0 { epoch.lanes.first?.hit(0) }
         if blocked.load(ordering: .relaxed) > 0 { epoch.lanes.first?.hit(1) }
         delays.judge(epoch, "half of the closures were destroyed later after the end than")
-        standing.cancelAndWait()
+        standing.cancelAndWaitBlocking()
         epoch.checkRest()
     }
 }
@@ -92,7 +92,7 @@ private final class Box: Sendable {
 private func checkReentry(_ epoch: Epoch, _ registry: ObserverRegistry<UInt64>) {
     let token = registry.observe { _ in checkUserCode("callback") }
     registry.notify(0)
-    let outcome = token.cancelAndWait()
+    let outcome = token.cancelAndWaitBlocking()
     epoch.check(outcome == .deferred, "P5.deferred-in-deinit", "cancelAndWait in a deinit returned \(outcome)")
     let drained = ConcurrentObserveDiagnostics.drain(deadline: .now)
     epoch.check(drained == .deferred, "P5.deferred-in-deinit", "drain in a deinit returned \(drained)")

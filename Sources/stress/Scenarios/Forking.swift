@@ -56,7 +56,7 @@ extension Scenario {
             },
         ])
 
-        standing.cancelAndWait()
+        standing.cancelAndWaitBlocking()
         epoch.checkRest()
     }
 }
@@ -178,7 +178,7 @@ private struct Child {
     /// In the child: what other threads were calling at the fork is let go, and all works.
     private func live() -> Int32 {
         // Another thread may have been in its callback: that thread does not exist here.
-        guard standing.cancelAndWait() == .finished, !standing.isActive else { return Self.doesNotEnd }
+        guard standing.cancelAndWaitBlocking() == .finished, !standing.isActive else { return Self.doesNotEnd }
         guard usesNewObjects(), modified.isObservedByNewThreads() else { return Self.isDeaf }
         guard ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(5)) == .finished else {
             return Self.doesNotEnd
@@ -194,7 +194,7 @@ private struct Child {
             + [property.observe { (_: Change<UInt64>) in count.increment() }]
         registry.notify(0)
         property.value = 1
-        for token in tokens { token.cancelAndWait() }
+        for token in tokens { token.cancelAndWaitBlocking() }
         registry.notify(0)
         property.value = 2
         return count.value == 5

@@ -94,7 +94,7 @@ private final class Storm<Value: Numbered>: Sendable {
     func check(_ epoch: Epoch) {
         let (last, version) = property.snapshot()
         checkChain(epoch, logs, version, last.number)
-        for token in tokens { token.cancelAndWait() }
+        for token in tokens { token.cancelAndWaitBlocking() }
     }
 }
 

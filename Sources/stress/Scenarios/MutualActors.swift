@@ -116,7 +116,7 @@ private final class Game: Sendable {
             )
             lane.checks &+= witness.checks
             lane.begin("cancelAndWait")
-            token.cancelAndWait()
+            token.cancelAndWaitBlocking()
         }
         tokens.withLock { $0 = [] }
     }

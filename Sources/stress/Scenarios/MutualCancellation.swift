@@ -47,7 +47,11 @@ extension Scenario {
         if let pair = current.withLock({ $0 }) {
             if let subjects = pair.subjects {
                 for subject in [subjects.0, subjects.1] {
-                    epoch.check(subject.token.cancelAndWait() == .finished, "P9.outcome", "not finished at rest")
+                    epoch.check(
+                        subject.token.cancelAndWaitBlocking() == .finished,
+                        "P9.outcome",
+                        "not finished at rest"
+                    )
                     epoch.check(
                         subject.probe.destroyed == 1,
                         "P9.closure-destroyed",
@@ -94,7 +98,7 @@ extension Lane {
         for _ in 0..<20 where !other.probe.isRunning { spin(nanoseconds: 500) }
         if other.probe.isRunning { hit(0) }
         begin("cancelAndWait of the other")
-        let outcome = other.token.cancelAndWait()
+        let outcome = other.token.cancelAndWaitBlocking()
         check(outcome == .deferred, "P9.deferred-in-callback", "cancelAndWait in a callback returned \(outcome)")
     }
 }

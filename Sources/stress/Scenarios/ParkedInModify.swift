@@ -116,7 +116,7 @@ extension Lane {
                     "the body does not see the earlier value"
                 )
                 other.value = value
-                let outcome = own.token.cancelAndWait()
+                let outcome = own.token.cancelAndWaitBlocking()
                 check(outcome == .deferred, "P5.deferred-in-body", "cancelAndWait in a body returned \(outcome)")
                 let found = value
                 value += 1

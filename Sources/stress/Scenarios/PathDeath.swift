@@ -35,7 +35,7 @@ extension Scenario {
             case 2:
                 lane.begin("wait for callbacks")
                 guard let path = slot.content?.paths.randomElement(using: &lane.generator) else { break }
-                if path.token.cancelAndWait() == .finished { lane.hit(3) }
+                if path.token.cancelAndWaitBlocking() == .finished { lane.hit(3) }
                 path.record.silence()
             case 1:
                 lane.begin("drop a root")

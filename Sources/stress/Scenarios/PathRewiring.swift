@@ -92,7 +92,7 @@ private func checkChangesInCallbacks(_ epoch: Epoch) {
             "path \(index) heard \(heard) of a replacement and two changes that its callbacks made"
         )
     }
-    for token in tokens { token.cancelAndWait() }
+    for token in tokens { token.cancelAndWaitBlocking() }
 }
 
 /// A path that passes the property at which it ends: a change of that is heard first as one of the
@@ -109,7 +109,7 @@ private func checkPathThatPassesItsEnd(_ epoch: Epoch) {
         "P2.in-order-on-one-thread",
         "a path that passes its own end heard the versions \(versions)"
     )
-    token.cancelAndWait()
+    token.cancelAndWaitBlocking()
 }
 
 private final class PathNode: ConcurrentObservable {
@@ -133,7 +133,7 @@ private func checkReplacementsInWiring(_ epoch: Epoch) -> Bool {
     epoch.drain()
     let told = last.withLock { $0 }
     epoch.check(told == 100, "P3.path-converges", "the last word was \(told), 100 replacements were made")
-    token.cancelAndWait()
+    token.cancelAndWaitBlocking()
     return others.withLock { $0 } > 0
 }
 
@@ -226,5 +226,5 @@ private final class PathWitness: Sendable {
         epoch.check(value == present, "P3.path-converges", "the last word was \(value), the path leads to \(present)")
     }
 
-    func end() { token.cancelAndWait() }
+    func end() { token.cancelAndWaitBlocking() }
 }

@@ -116,7 +116,7 @@ private final class Witness: Sendable {
         subject.probe.markEnding()
         guard waits, lane.depth == 0 else { return subject.token.cancel() }
         lane.begin("cancelAndWait")
-        subject.token.cancelAndWait()
+        subject.token.cancelAndWaitBlocking()
         subject.probe.markDead()
     }
 

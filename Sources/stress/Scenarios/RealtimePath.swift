@@ -64,7 +64,7 @@ extension Scenario {
             },
         ])
 
-        for token in stable { token.cancelAndWait() }
+        for token in stable { token.cancelAndWaitBlocking() }
         epoch.checkRest()
     }
 }

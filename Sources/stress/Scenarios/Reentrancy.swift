@@ -40,7 +40,7 @@ extension Scenario {
             stable.check(lane.pass(shared, watching: extra.probe), lane)
         }
 
-        nesting.cancelAndWait()
+        nesting.cancelAndWaitBlocking()
         withExtendedLifetime(stable) { epoch.checkRest(liveObservers: stable.count) }
         #if INSTRUMENTED
         let framesInUse = Instrumentation.framesInUse
@@ -75,7 +75,7 @@ private final class Ring: @unchecked Sendable {
         }
         for subject in subjects {
             subject.probe.markEnding()
-            subject.token.cancelAndWait()
+            subject.token.cancelAndWaitBlocking()
             subject.probe.markDead()
         }
     }
@@ -97,7 +97,7 @@ private final class Ring: @unchecked Sendable {
             if lane.generator.oneIn(2) {
                 sibling.token.cancel()
             } else {
-                let outcome = sibling.token.cancelAndWait()
+                let outcome = sibling.token.cancelAndWaitBlocking()
                 lane.check(
                     outcome == .deferred,
                     "P9.deferred-in-callback",

@@ -14,7 +14,8 @@ extension Scenario {
             "P2.ordered-chain", "P2.stays-on-its-actor", "P4.initial-first", "P5.no-lock-around-user-code",
             "P5.deferred-in-deinit",
             "P5.not-by-the-canceller",
-            "P8.cancelled-task-goes-on", "P8.iterator-leaves-nothing", "P12.end-last", "P12.finishes-once",
+            "P8.cancelled-task-goes-on", "P8.iterator-leaves-nothing", "P8.removed-iterator-is-silent", "P12.end-last",
+            "P12.finishes-once",
             "P12.finishes-at-the-end",
             "P14.nothing-left", "P16.backlog-drains",
         ],
@@ -30,7 +31,7 @@ extension Scenario {
         checkResumption(epoch, on: stage)
 
         epoch.load { lane in
-            switch lane.generator.below(4) {
+            switch lane.generator.below(5) {
             case 0:
                 lane.begin("make iterators and let them go")
                 for _ in 0..<8 { _ = property.changes(options: lane.options()).makeAsyncIterator() }
@@ -46,6 +47,9 @@ extension Scenario {
                     if step & 3 == 0 { root.middle.value.end.value = ends[step >> 2 & 1] }
                     ends[step & 1].number.value = serial << 8 | UInt64(step)
                 }
+            case 3:
+                lane.begin("remove what iterators have left")
+                lane.removeWhatIsLeft()
             default:
                 lane.begin("cancel tasks")
                 lane.cancelTasks(on: stage) {
@@ -131,6 +135,30 @@ extension Lane {
                 "an iterator returned \(consumer.witness.count) of \(expected) elements"
             )
         }
+    }
+
+    /// What an iterator has left when all observations are removed, it does not return any more. (P8)
+    fileprivate func removeWhatIsLeft() {
+        let done = DispatchSemaphore(value: 0)
+        let returned = Guarded<UInt64?>(nil)
+        let count = UInt64(generator.below(8) + 1)
+        Task.detached(executorPreference: WatchedExecutor.shared) {
+            let property = Observed<UInt64>(0)
+            var iterator = property.values().makeAsyncIterator()
+            for number in 1...count { property.value = number }
+            property.removeAllObservers()
+            let next = await iterator.next()
+            returned.withLock { $0 = next }
+            done.signal()
+        }
+        let isDone = done.wait(timeout: .now() + 10 * Double(Sanitizer.slowdown)) == .success
+        check(isDone, "P8.cancelled-task-goes-on", "a task has waited for its iterator for ten seconds")
+        let found = returned.withLock { $0 }
+        check(
+            found == nil,
+            "P8.removed-iterator-is-silent",
+            "an iterator returned \(found ?? 0) after its observation was removed"
+        )
     }
 
     /// Waits for the end of a consumer.
@@ -257,7 +285,7 @@ private func checkDestructionOfRest(_ epoch: Epoch) {
     var iterator: ObservationSequence<TrackedValue>.Iterator? = property.values().makeAsyncIterator()
     property.value = TrackedValue(serial: 1) {
         let token = other.observe { _ in }
-        let outcome = token.cancelAndWait()
+        let outcome = token.cancelAndWaitBlocking()
         outcomes.withLock { $0.append(outcome) }
     }
     property.value = TrackedValue(serial: 2)

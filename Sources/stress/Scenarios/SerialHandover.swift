@@ -53,7 +53,7 @@ extension Scenario {
             )
         }
         traffic.report(epoch)
-        token.cancelAndWait()
+        token.cancelAndWaitBlocking()
         epoch.checkRest()
     }
 }

@@ -72,7 +72,7 @@ extension Scenario {
         )
         gate.signal()
         prisoner.join()
-        blocker.cancelAndWait()
+        blocker.cancelAndWaitBlocking()
         epoch.checkRest()
     }
 }

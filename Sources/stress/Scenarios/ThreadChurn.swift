@@ -27,14 +27,14 @@ extension Scenario {
                 let token = registry.observe { _ in counter.increment() }
                 registry.notify(UInt64(index))
                 epoch.check(counter.value >= 1, "P17.exiting-thread-hears", "an observer missed its own thread's event")
-                if index == 0 { token.cancelAndWait() }
+                if index == 0 { token.cancelAndWaitBlocking() }
             }
             started.add(burst, ordering: .relaxed)
             lane.checks += UInt64(burst)
             if started.load(ordering: .relaxed) >= 100 { lane.hit(0) }
         }
 
-        standing.cancelAndWait()
+        standing.cancelAndWaitBlocking()
         epoch.checkRest()
         let records = ConcurrentObserveDiagnostics.current().threadRecords
         // All bursts at once, and what the destroyers took.

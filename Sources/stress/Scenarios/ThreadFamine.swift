@@ -64,7 +64,7 @@ private struct FamineChild {
         let waiter = Thread {
             isBegun.await()
             switch kind {
-            case .secondWait: token.cancelAndWait()
+            case .secondWait: token.cancelAndWaitBlocking()
             case .drain: ConcurrentObserveDiagnostics.drain()
             }
         }

@@ -157,7 +157,7 @@ extension Lane {
                 hit(2)
             } else if index == 1 {
                 begin("cancel a pair")
-                round.parting.cancelAndWait()
+                round.parting.cancelAndWaitBlocking()
                 // Nobody else sets this side: it stays.
                 round.parted.0.value = 1
                 let seen = round.parted.1.value

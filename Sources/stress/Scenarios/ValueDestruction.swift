@@ -60,7 +60,7 @@ extension Scenario {
         if reentered.load(ordering: .relaxed) > 0 { epoch.lanes.first?.hit(0) }
         if blocked.load(ordering: .relaxed) > 0 { epoch.lanes.first?.hit(1) }
         delays.judge(epoch, "half of the values were destroyed later after their replacement than")
-        standing.cancelAndWait()
+        standing.cancelAndWaitBlocking()
         epoch.checkRest()
     }
 }
@@ -70,7 +70,7 @@ private func reenter(_ epoch: Epoch, _ property: Observed<TrackedValue>) {
     let token = property.observe { _ in checkUserCode("callback") }
     let serial = property.withValue { $0.serial }
     property.value = TrackedValue(serial: serial | 1 << 63)
-    let outcome = token.cancelAndWait()
+    let outcome = token.cancelAndWaitBlocking()
     guard Lane.current == nil else { return }
     epoch.check(outcome == .deferred, "P5.deferred-in-deinit", "cancelAndWait in a deinit returned \(outcome)")
 }

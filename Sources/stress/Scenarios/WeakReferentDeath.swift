@@ -63,7 +63,7 @@ extension Scenario {
 
         for owner in owners { _ = owner.exchange(nil) }
         epoch.check(diaries, properties, survivors: 1)
-        for token in standing { token.cancelAndWait() }
+        for token in standing { token.cancelAndWaitBlocking() }
         epoch.checkRest()
         withExtendedLifetime(survivor) {}
     }
@@ -158,7 +158,7 @@ extension Lane {
         }
         probe.markEnding()
         guard generator.oneIn(2) else { return token.cancel() }
-        token.cancelAndWait()
+        token.cancelAndWaitBlocking()
         probe.markDead()
     }
 

@@ -82,7 +82,7 @@ extension Promises.BindingLifetimeTests {
     func cancelAndWait(kind: Kind) throws {
         let (source, destination, lives) = (Observed(1), Observed(0), Lives())
         let token = bind(source, destination, kind, lives.make())
-        #expect(token.cancelAndWait() == .finished)
+        #expect(token.cancelAndWaitBlocking() == .finished)
         #expect(lives.alive == 0)
         #expect(!token.isActive)
         source.value = 2
@@ -110,7 +110,7 @@ extension Promises.BindingLifetimeTests {
         try inside.wait()
         let returned = Signal("the return of cancelAndWait")
         let waiter = TestThread {
-            token.cancelAndWait()
+            token.cancelAndWaitBlocking()
             returned.happen()
         }
         #expect(!returned.happens(within: glance))

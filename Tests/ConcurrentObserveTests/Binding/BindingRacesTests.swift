@@ -205,7 +205,7 @@ extension Promises.BindingRacesTests {
             let isOver = Flag()
             try onThreads(3) { index in
                 if index == 2 {
-                    token.cancelAndWait()
+                    token.cancelAndWaitBlocking()
                     return isOver.set()
                 }
                 for turn in 1...20 { if index == 0 { left.value = turn } else { right.value = -turn } }

@@ -91,12 +91,12 @@ extension Promises.TwoWayBindingTests {
         #expect(right.snapshot() == (3, 2))
         right.value = 4
         #expect(left.snapshot() == (4, 2))
-        first.cancelAndWait()
+        first.cancelAndWaitBlocking()
         left.value = 5
         #expect(right.snapshot() == (5, 4))
         right.value = 6
         #expect(left.snapshot() == (6, 4))
-        second.cancelAndWait()
+        second.cancelAndWaitBlocking()
         right.value = 7
         #expect(left.value == 6)
         // A new one begins anew.

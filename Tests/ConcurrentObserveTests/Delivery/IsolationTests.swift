@@ -24,6 +24,77 @@ private actor Tally {
     }
 
     var total: Int { count }
+
+    /// Observes with a closure, or a method, of this actor's.
+    func observe(_ stage: Stage, _ form: Form) -> ObservationToken {
+        switch (form, stage.origin) {
+        case (.closure, .property): stage.property.value!.observe(buffering: .unbounded) { _ in self.count += 1 }
+        case (.closure, .path):
+            stage.car.value!.observe(\.axle.wheel.pressure, buffering: .unbounded) { _ in self.count += 1 }
+        case (.closure, .registry): stage.registry.value!.observe(buffering: .unbounded) { _ in self.count += 1 }
+        case (.method, .property): stage.property.value!.observe(buffering: .unbounded, note)
+        case (.method, .path): stage.car.value!.observe(\.axle.wheel.pressure, buffering: .unbounded, self.note)
+        case (.method, .registry): stage.registry.value!.observe(buffering: .unbounded, noteEvent)
+        }
+    }
+
+    private func note(_ change: Change<Int>) { count += 1 }
+    private func noteEvent(_ number: Int) { count += 1 }
+
+    /// With a closure that does not mention the actor.
+    func observe(_ property: Observed<Int>) -> ObservationToken {
+        property.observe(buffering: .unbounded) { (_: Change<Int>) in }
+    }
+
+    func observeOn(_ other: Tally, _ property: Observed<Int>) {
+        _ = property.observe(buffering: .unbounded, isolation: other, note)
+    }
+
+    /// Counts on this actor for as long as callbacks are to come: one that ran elsewhere would lose counts.
+    func tallyUp(while isGoingOn: @Sendable () -> Bool) async {
+        while isGoingOn() {
+            for _ in 0..<1_000 {
+                count += 1
+                count -= 1
+            }
+            await Task.yield()
+        }
+    }
+}
+
+@MainActor private final class Screen {
+    private(set) var count = 0
+
+    func observe(_ property: Observed<Int>, _ form: Form) -> ObservationToken {
+        switch form {
+        case .closure: property.observe(buffering: .unbounded) { _ in self.count += 1 }
+        case .method: property.observe(buffering: .unbounded, note)
+        }
+    }
+
+    private func note(_ change: Change<Int>) {
+        MainActor.preconditionIsolated()
+        count += 1
+    }
+}
+
+/// Not `Sendable` in what it does when it goes.
+@MainActor private final class Window {
+    private let gone: Signal
+
+    init(_ gone: Signal) { self.gone = gone }
+
+    func touch() {}
+
+    isolated deinit {
+        MainActor.preconditionIsolated()
+        gone.happen()
+    }
+}
+
+/// What is passed to `observe`.
+enum Form: String, CaseIterable, Sendable {
+    case closure, method
 }
 
 extension Promises.IsolationTests {
@@ -98,23 +169,87 @@ extension Promises.IsolationTests {
         #expect(await tally.total == 1_500)
     }
 
-    @Test("P2 A closure that is isolated to nothing runs outside every actor, one at a time")
-    func nonisolated() async throws {
-        let (property, audience) = (Observed(0), Audience())
-        let (callbacks, writers) = (Log<Int>(), Log<Int>())
-        let token = property.observe(buffering: .unbounded) { (change: Change<Int>) in
-            callbacks.append(threadNumber())
-            audience.hear(Heard(change))
+    @Test("P2 What an actor passes in its own code runs there", arguments: Form.allCases, Origin.allCases)
+    func inTheActorsCode(form: Form, origin: Origin) async throws {
+        let (tally, stage) = (Tally(), Stage(origin))
+        let token = await tally.observe(stage, form)
+        try onThreads(3) { _ in for number in 1...500 { stage.send(number) } }
+        await tally.tallyUp(while: { token.counts.pending > 0 })
+        #expect(await token.flush())
+        #expect(await tally.total == 1_500)
+        token.cancel()
+    }
+
+    @Test("P2 What a @MainActor type passes in its own code runs there", arguments: Form.allCases)
+    @MainActor
+    func inTheMainActorsCode(form: Form) async throws {
+        let (screen, stage) = (Screen(), Stage(.property))
+        let token = screen.observe(stage.property.value!, form)
+        stage.send(1)
+        #expect(screen.count == 0)
+        #expect(await token.flush())
+        #expect(screen.count == 1)
+        token.cancel()
+    }
+
+    @Test("P11 An actor whose closure does not mention it is not retained; its death ends the observation")
+    func theActorIsNotRetained() async throws {
+        let property = Observed(0)
+        var tally: Tally? = Tally()
+        let token = await tally!.observe(property)
+        let (weak, reason) = (Weak(tally!), Log<ObservationEnd>())
+        token.onEnd { reason.append($0) }
+        #expect(token.isActive)
+        tally = nil
+        #expect(weak.object == nil)
+        property.value = 1
+        try await eventuallyAsync("the end") { reason.entries == [.ownerDeleted] }
+    }
+
+    @Test(
+        "P14 An isolated deinit of a capture runs on its actor, whoever destroys the closure",
+        arguments: [false, true]
+    )
+    func isolatedDeinit(waits: Bool) async throws {
+        let gone = Signal("the window's deinit")
+        let property = Observed(0)
+        let token = await MainActor.run {
+            let window = Window(gone)
+            return property.observe(buffering: .unbounded) { @MainActor (_: Change<Int>) in window.touch() }
         }
-        try onThreads(2) { _ in
-            writers.append(threadNumber())
-            for number in 1...300 { property.value = number }
+        if waits { await token.cancelAndWait() } else { token.cancel() }
+        try await gone.arrival()
+    }
+
+    /// Who cannot say on which actor a closure belongs.
+    enum Homeless: String, CaseIterable, Codable, Sendable {
+        case property, path, registry, otherActor
+
+        func begin() async {
+            switch self {
+            case .property: _ = Observed(0).observe(buffering: .latest) { _ in }
+            case .path: _ = Car(0).observe(\.axle.wheel.pressure, buffering: .latest) { _ in }
+            case .registry: _ = ObserverRegistry<Int>().observe(buffering: .latest) { _ in }
+            case .otherActor: await Tally().observeOn(Tally(), Observed(0))
+            }
         }
-        try await eventuallyAsync("all changes") { audience.count == 600 }
-        #expect(Set(callbacks.entries).isDisjoint(with: writers.entries))
-        #expect(audience.overlaps == 0)
-        #expect(audience.mistakes.isEmpty)
-        withExtendedLifetime(token) {}
+    }
+
+    @Test(
+        "P2 A closure that belongs to no actor traps, and so does one for another actor",
+        arguments: Homeless.allCases
+    )
+    func homeless(how: Homeless) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [how] in
+            Process.limitLife(seconds: 20)
+            await how.begin()
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        // The runtime has a message of its own for an actor that is not the caller's.
+        let message =
+            how == .otherActor
+            ? "Incorrect actor executor assumption" : "ConcurrentObserve: observe(buffering:) was given a closure that"
+        #expect(text.contains(message), "\(text.prefix(500))")
     }
 
     @Test("P2 An inline callback runs on the changing thread, before the change returns")

@@ -102,7 +102,10 @@ extension Promises.P05DeliveryLocksTests {
             let token =
                 switch route {
                 case .actor: property.observe(on: room.listener, options: .new, buffering: buffering) { body($1) }
-                case .isolated: property.observe(options: .new, buffering: buffering, room.closure(body))
+                case .isolated, .written:
+                    room.observing(body) {
+                        property.observe(options: .new, buffering: buffering, isolation: $0, $1)
+                    }
                 default: property.observe(options: .new, delivery: room.delivery(buffering), body)
                 }
             let blocked = TestThread { property.value = Thing(-1) }
@@ -214,7 +217,7 @@ extension Promises.P05DeliveryLocksTests {
             case .serial: _ = property.observe(delivery: .serial(buffering)) { (_: Change<Int>) in }
             case .queue: _ = property.observe(delivery: .queue(.global(), buffering)) { (_: Change<Int>) in }
             case .actor: _ = property.observe(on: Listener(), buffering: buffering) { _, _ in }
-            case .isolated: _ = property.observe(buffering: buffering) { (_: Change<Int>) in }
+            case .isolated: _ = property.observe(buffering: buffering) { @MainActor (_: Change<Int>) in }
             case .registry: _ = registry.observe(delivery: .serial(buffering)) { (_: Int) in }
             case .path:
                 _ = car.observe(\.axle.wheel.pressure, delivery: .serial(buffering)) { (_: Change<Int>) in }
@@ -250,7 +253,7 @@ extension Promises.P05DeliveryLocksTests {
             case .serial: _ = property.observe(options: .initial, delivery: .serial()) { (_: Change<Int>) in }
             case .queue: _ = property.observe(delivery: .queue(.global())) { (_: Change<Int>) in }
             case .actor: _ = property.observe(on: Listener()) { _, _ in }
-            case .isolated: _ = property.observe(buffering: .latest) { (_: Change<Int>) in }
+            case .isolated: _ = property.observe(buffering: .latest) { @MainActor (_: Change<Int>) in }
             case .oneStepPath: _ = car.observe(\.mileage, delivery: .serial()) { (_: Change<Int>) in }
             case .changes: _ = property.changes().makeAsyncIterator()
             case .values: _ = property.values(includingInitial: true).makeAsyncIterator()

@@ -42,7 +42,7 @@ extension Promises.P07DeliveryBlockingTests {
                 let token = stage.observe(in: room) { other.hear($0) }
                 stage.send(101)
                 _ = try? other.wait(for: 1)
-                #expect(token.cancelAndWait() == .finished)
+                #expect(token.cancelAndWaitBlocking() == .finished)
                 #expect(other.numbers == [101])
             }
         }
@@ -67,7 +67,8 @@ extension Promises.P07DeliveryBlockingTests {
         let token =
             switch route {
             case .actor: property.observe(on: room.listener, buffering: .droppingOldest(3)) { body($1) }
-            case .isolated: property.observe(buffering: .droppingOldest(3), room.closure(body))
+            case .isolated, .written:
+                room.observing(body) { property.observe(buffering: .droppingOldest(3), isolation: $0, $1) }
             default: property.observe(delivery: room.delivery(.droppingOldest(3)), body)
             }
         let blocked = TestThread { property.value = Thing(-1) }
@@ -97,7 +98,8 @@ extension Promises.P07DeliveryBlockingTests {
         let token =
             switch route {
             case .actor: property.observe(on: room.listener) { body($1) }
-            case .isolated, .free: property.observe(buffering: .unbounded, room.closure(body))
+            case .isolated, .written:
+                room.observing(body) { property.observe(buffering: .unbounded, isolation: $0, $1) }
             default: property.observe(delivery: room.delivery(.unbounded), body)
             }
         let blocked = TestThread { property.value = 1 }

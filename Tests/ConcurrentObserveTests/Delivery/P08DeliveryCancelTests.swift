@@ -159,7 +159,7 @@ extension Promises.P08DeliveryCancelTests {
         let returned = Signal("a return")
         let waiters = (0..<2).map { index in
             TestThread {
-                if token.cancelAndWait() != .finished { mistakes.append("caller \(index): not finished") }
+                if token.cancelAndWaitBlocking() != .finished { mistakes.append("caller \(index): not finished") }
                 if lives.alive > 0 { mistakes.append("caller \(index): the closure exists") }
                 returned.happen()
             }
@@ -209,7 +209,7 @@ extension Promises.P08DeliveryCancelTests {
                 if isOver.isSet { late.increment() }
             }
             while calls.value < 2 { briefPause() }
-            #expect(token.cancelAndWait() == .finished)
+            #expect(token.cancelAndWaitBlocking() == .finished)
             isOver.set()
         }
         try writers.stop()
@@ -226,14 +226,14 @@ extension Promises.P08DeliveryCancelTests {
             token.put(
                 stage.observe(in: room) { _ in
                     life.touch()
-                    outcome.put(token.value!.cancelAndWait())
+                    outcome.put(token.value!.cancelAndWaitBlocking())
                 }
             )
         }
         try onNewThread { stage.send(1) }
         try lives.waitUntilNoneIsLeft()
         #expect(outcome.value == .deferred)
-        #expect(token.value!.cancelAndWait() == .finished)
+        #expect(token.value!.cancelAndWaitBlocking() == .finished)
         token.clear()
     }
 

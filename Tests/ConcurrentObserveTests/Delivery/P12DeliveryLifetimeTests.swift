@@ -269,8 +269,12 @@ extension Promises.P12DeliveryLifetimeTests {
                         case (.actor, false): thing.observe(on: room.listener, buffering: buffering) { body($1) }
                         case (.actor, true):
                             shelf.observe(\.box.thing, on: room.listener, buffering: buffering) { body($1) }
-                        case (.isolated, false): thing.observe(buffering: buffering, room.closure(body))
-                        case (.isolated, true): shelf.observe(\.box.thing, buffering: buffering, room.closure(body))
+                        case (.isolated, false), (.written, false):
+                            room.observing(body) { thing.observe(buffering: buffering, isolation: $0, $1) }
+                        case (.isolated, true), (.written, true):
+                            room.observing(body) {
+                                shelf.observe(\.box.thing, buffering: buffering, isolation: $0, $1)
+                            }
                         case (_, false): thing.observe(delivery: room.delivery(buffering), body)
                         case (_, true): shelf.observe(\.box.thing, delivery: room.delivery(buffering), body)
                         }

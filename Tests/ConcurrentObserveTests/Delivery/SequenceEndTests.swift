@@ -61,6 +61,26 @@ extension Promises.SequenceEndTests {
         try Process.settle()
     }
 
+    @Test("P8 What an iterator has left when all observations are removed is not returned", arguments: Origin.allCases)
+    func removalOfTheRest(origin: Origin) async throws {
+        let stage = Stage(origin)
+        for policy in [Buffering.unbounded, .droppingNewest(8)] {
+            var iterator = stage.numbers(buffering: policy).makeAsyncIterator()
+            let consumer = try Consumer(stage.numbers(buffering: policy))
+            for number in 1...5 { stage.send(number) }
+            #expect(await iterator.next() == 1)
+            stage.removeAll()
+            // Before the library has come to it.
+            #expect(await iterator.next() == nil)
+            #expect(iterator.deliveryCounts.parts == [5, 1, 4])
+            stage.send(6)
+            #expect(await iterator.next() == nil)
+            try await consumer.wait()
+            #expect(!consumer.elements.contains(6))
+        }
+        try Process.settle()
+    }
+
     @Test("P8 Cancelled at any moment, while others change the source: it ends", arguments: Origin.allCases)
     func race(origin: Origin) async throws {
         let stage = Stage(origin)

@@ -6,11 +6,12 @@ import Dispatch
 /// The ways in which callbacks are delivered that are not inline.
 enum Route: String, CaseIterable, Sendable {
     case serial, queue, concurrentQueue
-    /// On an actor; by a closure that is isolated to an actor; by one that is isolated to nothing.
-    case actor, isolated, free
+    /// On an actor; by a closure that is isolated to an actor; by one that is passed in an actor's code
+    /// and carries no isolation.
+    case actor, isolated, written
 
-    /// Those that may block: `free` would take a thread of the cooperative pool, of which there are as few as processors.
-    static let blocking = allCases.filter { $0 != .free }
+    /// Those whose callbacks may block.
+    static let blocking = allCases
 }
 
 /// The kinds of sources.
@@ -66,29 +67,41 @@ final class Room: Sendable {
     /// Runs `body` where the callbacks run, between two of them.
     func perform(_ body: @escaping @Sendable () -> Void) throws {
         switch route {
-        case .serial, .free: body()
+        case .serial: body()
         case .queue, .concurrentQueue: queue.sync(execute: body)
-        case .actor, .isolated: try listener.perform { _ in body() }
+        case .actor, .isolated, .written: try listener.perform { _ in body() }
         }
     }
 
     /// Traps unless it is called where the callbacks run.
     func check() {
         switch route {
-        case .serial, .free: break
+        case .serial: break
         case .queue, .concurrentQueue: dispatchPrecondition(condition: .onQueue(queue))
-        case .actor, .isolated: listener.preconditionIsolated()
+        case .actor, .isolated, .written: listener.preconditionIsolated()
         }
     }
 
-    /// A closure that is isolated as the route says.
-    func closure<Value: Sendable>(
-        _ body: @escaping @Sendable (Value) -> Void
-    ) -> @isolated(any) @Sendable (Value) -> Void {
-        guard route == .isolated else { return body }
-        let made = Slot<@isolated(any) @Sendable (Value) -> Void>()
-        try! listener.perform { made.put($0.isolating(body)) }
-        return made.value!
+    /// Observes with a closure that is isolated as the route says, in the listener's code.
+    ///
+    /// - Parameter observe: Receives that closure, and the actor whose code it is passed in.
+    func observing<Value: Sendable>(
+        _ body: @escaping @Sendable (Value) -> Void,
+        _ observe:
+            @escaping @Sendable (
+                _ isolation: any Actor, _ body: @escaping @isolated(any) @Sendable (Value) -> Void
+            ) -> ObservationToken
+    ) -> ObservationToken {
+        let made = Slot<ObservationToken>()
+        let isWritten = route == .written
+        try! listener.perform { listener in
+            if isWritten {
+                made.put(observe(listener) { body($0) })
+            } else {
+                made.put(observe(listener, listener.isolating(body)))
+            }
+        }
+        return made.take()!
     }
 }
 
@@ -208,17 +221,19 @@ extension Stage {
             }
         case (.actor, .registry):
             return registry.value!.observe(on: room.listener, buffering: buffering) { hearEvent($1) }
-        case (.isolated, .property), (.free, .property):
-            return property.value!.observe(options: options, buffering: buffering, room.closure(hear))
-        case (.isolated, .path), (.free, .path):
-            return car.value!.observe(
-                \.axle.wheel.pressure,
-                options: options,
-                buffering: buffering,
-                room.closure(hear)
-            )
-        case (.isolated, .registry), (.free, .registry):
-            return registry.value!.observe(buffering: buffering, room.closure(hearEvent))
+        case (.isolated, .property), (.written, .property):
+            let property = property.value!
+            return room.observing(hear) {
+                property.observe(options: options, buffering: buffering, isolation: $0, $1)
+            }
+        case (.isolated, .path), (.written, .path):
+            let car = car.value!
+            return room.observing(hear) {
+                car.observe(\.axle.wheel.pressure, options: options, buffering: buffering, isolation: $0, $1)
+            }
+        case (.isolated, .registry), (.written, .registry):
+            let registry = registry.value!
+            return room.observing(hearEvent) { registry.observe(buffering: buffering, isolation: $0, $1) }
         case (_, .property):
             return property.value!.observe(options: options, delivery: room.delivery(buffering), hear)
         case (_, .path):

@@ -94,7 +94,7 @@ extension Promises.P07PathBlockingTests {
                 car.axle.value = Axle(round)
                 car.setPressure(-round)
                 #expect(told.count == 3)
-                #expect(other.cancelAndWait() == .finished)
+                #expect(other.cancelAndWaitBlocking() == .finished)
             }
         }
         #expect(goesOn)

@@ -40,7 +40,7 @@ extension Promises.P08PathCancelTests {
             token.value!.cancel()
             #expect(!token.value!.isActive)
         case .cancelAndWait:
-            #expect(token.value!.cancelAndWait() == .finished)
+            #expect(token.value!.cancelAndWaitBlocking() == .finished)
             #expect(lives.alive == 0)
             #expect(ends.entries == [.cancelled])
         case .drop: token.clear()
@@ -167,7 +167,7 @@ extension Promises.P08PathCancelTests {
         let mistakes = Log<String>()
         let returned = Signal("a return")
         let waiter = TestThread {
-            if token.cancelAndWait() != .finished { mistakes.append("not finished") }
+            if token.cancelAndWaitBlocking() != .finished { mistakes.append("not finished") }
             if !hasReturned.isSet { mistakes.append("the callback is running") }
             if lives.alive > 0 { mistakes.append("the closure exists") }
             returned.happen()
@@ -199,7 +199,7 @@ extension Promises.P08PathCancelTests {
                 if isOver.isSet { late.increment() }
             }
             while calls.value < 2 { briefPause() }
-            token.cancelAndWait()
+            token.cancelAndWaitBlocking()
             isOver.set()
         }
         try writers.stop()
@@ -218,7 +218,7 @@ extension Promises.P08PathCancelTests {
             token.put(
                 car.observe(\.axle.wheel.pressure) { (_: Change<Int>) in
                     life.touch()
-                    outcomes.append(token.value!.cancelAndWait())
+                    outcomes.append(token.value!.cancelAndWaitBlocking())
                 }
             )
         }

@@ -61,7 +61,7 @@ extension Promises.P11PathLifetimeTests {
         try eventually("the end of what was replaced") { lives.alive == 1 }
         root.trunk.value = Trunk(lives.make())
         #expect(lives.alive >= 1)
-        token.cancelAndWait()
+        token.cancelAndWaitBlocking()
         root.trunk.value = Trunk(Lives().make())
         withExtendedLifetime(box) {}
         _ = consume box

@@ -47,7 +47,7 @@ extension Promises.P12PathDeathTests {
         for token in tokens { token.value!.onEnd { ends.append($0) } }
         tokens[0].value!.cancel()
         tokens[1].clear()
-        tokens[2].value!.cancelAndWait()
+        tokens[2].value!.cancelAndWaitBlocking()
         car.clear()
         try eventually("the ends") { ends.count >= 3 }
         try Process.settle()
@@ -64,7 +64,7 @@ extension Promises.P12PathDeathTests {
         token.value!.onEnd { ends.append($0) }
         car.clear()
         token.value!.cancel()
-        try onNewThread { token.value!.cancelAndWait() }
+        try onNewThread { token.value!.cancelAndWaitBlocking() }
         token.clear()
         try Process.settle()
         #expect(told.count == 1)
@@ -156,7 +156,7 @@ extension Promises.P12PathDeathTests {
             token.onEnd { ends.append($0) }
             try onThreads(2) { thread in
                 if thread == 0 { return car.clear() }
-                if waiting == 0 { token.cancel() } else { token.cancelAndWait() }
+                if waiting == 0 { token.cancel() } else { token.cancelAndWaitBlocking() }
             }
             try eventually("the end") { ends.count > 0 }
             #expect(ends.entries == [told.count == 1 ? .sourceDeleted : .cancelled])

@@ -154,7 +154,7 @@ extension Promises.PathOptionsTests {
             #expect(told.changes.contains { $0.reason == .initial })
             let seen = turns.value
             while turns.value < seen + 20 { briefPause() }
-            token.cancelAndWait()
+            token.cancelAndWaitBlocking()
         }
         try writers.stop()
         for told in tellers {

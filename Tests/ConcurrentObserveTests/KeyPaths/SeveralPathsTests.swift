@@ -93,7 +93,7 @@ extension Promises.SeveralPathsTests {
         switch way {
         case .cancel: token.value!.cancel()
         case .cancelAndWait:
-            token.value!.cancelAndWait()
+            token.value!.cancelAndWaitBlocking()
             #expect(lives.alive == 0)
         case .drop: token.clear()
         }

@@ -52,7 +52,7 @@ extension Promises.P05ModifyTests {
             property.modify { value in
                 tokens[0].value!.cancel()
                 handles[1].cancel()
-                outcomes.append("\(tokens[0].value!.cancelAndWait()) \(tokens[1].value!.isActive)")
+                outcomes.append("\(tokens[0].value!.cancelAndWaitBlocking()) \(tokens[1].value!.isActive)")
                 tokens[2].clear()
                 outcomes.append("\(ConcurrentObserveDiagnostics.drain())")
                 value = 1
@@ -117,7 +117,7 @@ extension Promises.P05ModifyTests {
             try? property.modify { (value: inout Int) throws(Refused) in if throwing { throw Refused(number: 0) } }
             property.value = 1
             let token = property.observe { (_: Change<Int>) in }
-            #expect(token.cancelAndWait() == .finished)
+            #expect(token.cancelAndWaitBlocking() == .finished)
             #expect(ConcurrentObserveDiagnostics.drain(deadline: .now + patience) == .finished)
         }
     }
@@ -192,7 +192,7 @@ extension Promises.P05ModifyTests {
             #expect(property.snapshot() == ([0], 0))
             #expect(property.withValue { $0.count } == 1)
             tokens[0].cancel()
-            #expect(tokens[1].cancelAndWait() == .finished)
+            #expect(tokens[1].cancelAndWaitBlocking() == .finished)
             let token = other.observe { (_: Change<[Int]>) in }
             other.value = [2]
             token.cancel()

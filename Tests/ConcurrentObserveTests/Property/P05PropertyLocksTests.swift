@@ -85,7 +85,7 @@ extension Promises.P05PropertyLocksTests {
                     anotherThreadFinishes {
                         everything()
                         let token = property.observe { (_: Change<Compared>) in }
-                        #expect(token.cancelAndWait() == .finished)
+                        #expect(token.cancelAndWaitBlocking() == .finished)
                     }
                 )
                 done.happen()
@@ -106,13 +106,13 @@ extension Promises.P05PropertyLocksTests {
         let outcomes = Log<CancellationOutcome>()
         try onNewThread {
             try? place.run(property) {
-                outcomes.append(victim.cancelAndWait())
+                outcomes.append(victim.cancelAndWaitBlocking())
                 done.happen()
             }
         }
         try done.wait()
         #expect(outcomes.entries == [.deferred])
-        #expect(victim.cancelAndWait() == .finished)
+        #expect(victim.cancelAndWaitBlocking() == .finished)
     }
 }
 

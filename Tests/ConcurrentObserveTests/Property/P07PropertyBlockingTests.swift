@@ -52,7 +52,7 @@ extension Promises.P07PropertyBlockingTests {
                 }
                 alive.modify { $0.append(1) }
                 #expect(told.count == 2)
-                #expect(token.cancelAndWait() == .finished)
+                #expect(token.cancelAndWaitBlocking() == .finished)
             }
             #expect(alive.value.count > 100)
         }

@@ -36,7 +36,7 @@ extension Promises.P09PropertyCancelAndWaitTests {
         let returned = Signal("a return")
         let waiters = (0..<2).map { index in
             TestThread {
-                if token.cancelAndWait() != .finished { mistakes.append("caller \(index): not finished") }
+                if token.cancelAndWaitBlocking() != .finished { mistakes.append("caller \(index): not finished") }
                 if !hasReturned.isSet { mistakes.append("caller \(index): the callback is running") }
                 if lives.alive > 0 { mistakes.append("caller \(index): the closure exists") }
                 returned.happen()
@@ -63,13 +63,13 @@ extension Promises.P09PropertyCancelAndWaitTests {
                 if isOver.isSet || !(change.new?.isWhole ?? true) { late.increment() }
             }
             while calls.value < 2 { briefPause() }
-            token.cancelAndWait()
+            token.cancelAndWaitBlocking()
             isOver.set()
         }
         let calls = Counter()
         let token = property.observe { (_: Change<Row>) in calls.increment() }
         while calls.value == 0 { briefPause() }
-        token.cancelAndWait()
+        token.cancelAndWaitBlocking()
         let last = calls.value
         let isQuiet = (0..<1_000_000).allSatisfy { _ in calls.value == last }
         try writers.stop()
@@ -90,19 +90,21 @@ extension Promises.P09PropertyCancelAndWaitTests {
                 token.put(
                     property.value!.observe(options: options) { (change: Change<Int>) in
                         life.touch()
-                        outcomes.append("\(change.isPrior) \(change.reason) \(token.value!.cancelAndWait())")
+                        outcomes.append("\(change.isPrior) \(change.reason) \(token.value!.cancelAndWaitBlocking())")
                     }
                 )
             }
             // On a thread of its own: one that waits for itself hangs, and the test does not.
             try onNewThread { property.value!.value = 1 }
             try lives.waitUntilNoneIsLeft()
-            #expect(token.value?.cancelAndWait() == .finished)
+            #expect(token.value?.cancelAndWaitBlocking() == .finished)
             token.clear()
         }
         let token = Slot<ObservationToken>()
         token.put(
-            property.value!.observe { change in outcomes.append("\(change.reason) \(token.value!.cancelAndWait())") }
+            property.value!.observe { change in
+                outcomes.append("\(change.reason) \(token.value!.cancelAndWaitBlocking())")
+            }
         )
         try onNewThread { property.clear() }
         #expect(
@@ -123,7 +125,7 @@ extension Promises.P09PropertyCancelAndWaitTests {
                     properties[index].observe { (_: Change<Int>) in
                         entered[index].happen()
                         entered[1 - index].hold()
-                        outcomes.append(tokens[1 - index].value!.cancelAndWait())
+                        outcomes.append(tokens[1 - index].value!.cancelAndWaitBlocking())
                     }
                 )
             }
@@ -153,6 +155,6 @@ extension Promises.P09PropertyCancelAndWaitTests {
         #expect(await waiting.value == .finished)
         #expect(lives.alive == 0)
         try writer.join()
-        #expect(await property.observe { (_: Change<Int>) in }.cancelAndWait() == .finished)
+        #expect(await property.observe { (_: Change<Int>) in }.cancelAndWaitBlocking() == .finished)
     }
 }

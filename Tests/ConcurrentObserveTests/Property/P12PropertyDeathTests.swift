@@ -74,7 +74,7 @@ extension Promises.P12PropertyDeathTests {
         for token in tokens { token.value!.onEnd { ends.append($0) } }
         tokens[0].value!.cancel()
         tokens[1].clear()
-        tokens[2].value!.cancelAndWait()
+        tokens[2].value!.cancelAndWaitBlocking()
         property.clear()
         try eventually("the ends") { ends.count >= 3 }
         try Process.settle()
@@ -90,7 +90,7 @@ extension Promises.P12PropertyDeathTests {
         let victims = Slot<[ObservationToken]>()
         let first = property.value!.observe { change in
             victims.value![0].cancel()
-            _ = victims.value![1].cancelAndWait()
+            _ = victims.value![1].cancelAndWaitBlocking()
             victims.put([victims.value![0], victims.value![1]])
         }
         victims.put((0..<3).map { _ in property.value!.observe(told) })
@@ -156,7 +156,7 @@ extension Promises.P12PropertyDeathTests {
         token.value!.onEnd { ends.append($0) }
         property.clear()
         token.value!.cancel()
-        try onNewThread { token.value!.cancelAndWait() }
+        try onNewThread { token.value!.cancelAndWaitBlocking() }
         token.clear()
         try Process.settle()
         #expect(told.count == 1)
@@ -194,7 +194,7 @@ extension Promises.P12PropertyDeathTests {
             token.onEnd { ends.append($0) }
             try onThreads(2) { thread in
                 if thread == 0 { return property.clear() }
-                if waiting == 0 { token.cancel() } else { token.cancelAndWait() }
+                if waiting == 0 { token.cancel() } else { token.cancelAndWaitBlocking() }
                 if waiting == 1, lives.alive > 0 { ends.append(.ownerDeleted) }
             }
             try lives.waitUntilNoneIsLeft()

@@ -102,7 +102,7 @@ extension Promises.P12WeakObservedRacesTests {
             let token = property.observe { (_: Change<Referent?>) in if isOver.isSet { late.increment() } }
             try onThreads(2) { thread in
                 if thread == 0 { return referent.clear() }
-                token.cancelAndWait()
+                token.cancelAndWaitBlocking()
                 isOver.set()
             }
             #expect(late.value == 0)

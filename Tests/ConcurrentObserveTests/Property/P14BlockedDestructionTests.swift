@@ -29,7 +29,7 @@ extension Promises.P14BlockedDestructionTests {
                     let life = Slot(lives.make())
                     let token = property.observe { [life = life.take()] (_: Change<Compared>) in life?.touch() }
                     property.value = Compared(0)
-                    #expect(token.cancelAndWait() == .finished)
+                    #expect(token.cancelAndWaitBlocking() == .finished)
                 }
             }
         }
@@ -59,7 +59,7 @@ extension Promises.P14BlockedDestructionTests {
         try free.waitUntilNoneIsLeft()
         try eventually("the beginning of all blocked ones") { begun.value == count }
         #expect(blocked.dead == 0)
-        #expect(property.observe { (_: Change<Compared>) in }.cancelAndWait() == .finished)
+        #expect(property.observe { (_: Change<Compared>) in }.cancelAndWaitBlocking() == .finished)
         #expect(ConcurrentObserveDiagnostics.drain(deadline: .now + glance) == .timedOut)
         release.happen()
         try blocked.waitUntilNoneIsLeft()

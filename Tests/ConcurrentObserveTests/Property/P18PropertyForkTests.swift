@@ -81,7 +81,7 @@ extension Promises.P18PropertyForkTests {
             try forkWhile { property in
                 property.observe(options: .initial) { (_: Change<Held>) in }.cancel()
                 property.observe(owner: owner) { _, _ in }.cancel()
-                property.observe { (_: Change<Held>) in }.cancelAndWait()
+                property.observe { (_: Change<Held>) in }.cancelAndWaitBlocking()
             }
         }
     }
@@ -168,7 +168,7 @@ extension Promises.P18PropertyForkTests {
                     // As many threads as there were: each record that may be taken over is.
                     try? onThreads(modifiers + 2) { _ in
                         let token = property.observe(options: .initial) { (_: Change<Held>) in calls.increment() }
-                        if property.value == Held(0), token.cancelAndWait() == .finished { reads.increment() }
+                        if property.value == Held(0), token.cancelAndWaitBlocking() == .finished { reads.increment() }
                     }
                     return reads.value == modifiers + 2 && calls.value == modifiers + 2 && useNew()
                 }

@@ -45,6 +45,6 @@ extension Promises.EnvironmentTests {
         }
         #expect(calls.value == 20_001)
         #expect(ConcurrentObserveDiagnostics.current().threadRecords <= before + 16)
-        #expect(token.cancelAndWait() == .finished)
+        #expect(token.cancelAndWaitBlocking() == .finished)
     }
 }

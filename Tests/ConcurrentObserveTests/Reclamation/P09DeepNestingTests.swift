@@ -72,10 +72,10 @@ extension Promises.P09DeepNestingTests {
         // What was called in the levels that have been left is destroyed, what the outer ones call
         // is not.
         try eventually("the end of the inner observation") { ends.value == 1 }
-        #expect(inner.cancelAndWait() == .finished)
+        #expect(inner.cancelAndWaitBlocking() == .finished)
         mayEnd.happen()
         try thread.join()
-        #expect(outer.cancelAndWait() == .finished)
+        #expect(outer.cancelAndWaitBlocking() == .finished)
         try eventually("the end of the outer observation") { ends.value == 2 }
     }
 }
@@ -85,7 +85,7 @@ private func leastTimeOfWait() -> Duration {
     let registry = ObserverRegistry<Int>()
     return (0..<500).map { _ in
         let token = registry.observe { _ in }
-        return ContinuousClock().measure { token.cancelAndWait() }
+        return ContinuousClock().measure { token.cancelAndWaitBlocking() }
     }
     .min()!
 }

@@ -15,7 +15,7 @@ extension Promises.P09ThreadFamineTests {
             let famine = try Famine()
             let (lives, token) = famine.endObservation()
             let returned = Signal("the second wait's return")
-            _ = TestThread { if token.cancelAndWait() == .finished, lives.alive == 0 { returned.happen() } }
+            _ = TestThread { if token.cancelAndWaitBlocking() == .finished, lives.alive == 0 { returned.happen() } }
             check(!returned.happens(within: glance), "the library has a thread")
             famine.end()
             try returned.wait()

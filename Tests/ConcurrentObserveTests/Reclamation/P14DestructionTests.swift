@@ -107,7 +107,7 @@ extension Promises.P14DestructionTests {
             try onThreads(4) { thread in
                 switch thread {
                 case 0: token.value?.cancel()
-                case 1: token.value?.cancelAndWait()
+                case 1: token.value?.cancelAndWaitBlocking()
                 case 2: registry.removeAll()
                 default: token.clear()
                 }

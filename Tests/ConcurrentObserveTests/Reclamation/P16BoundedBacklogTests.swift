@@ -74,7 +74,7 @@ extension Promises.P16BoundedBacklogTests {
         }
         registry.notify(10)
         #expect(outcomes.entries == Array(repeating: .deferred, count: 22))
-        token.cancelAndWait()
+        token.cancelAndWaitBlocking()
         #expect(ConcurrentObserveDiagnostics.drain() == .finished)
     }
 
@@ -169,7 +169,7 @@ extension Promises.P16BoundedBacklogTests {
         for _ in 0..<10 {
             let tokens = (0..<2_000).map { _ in registry.observe { _ in } }
             registry.notify(1)
-            for token in tokens { token.cancelAndWait() }
+            for token in tokens { token.cancelAndWaitBlocking() }
         }
         try Process.settle()
         try eventually("an empty backlog") { ConcurrentObserveDiagnostics.current().backlog == 0 }

@@ -31,7 +31,7 @@ extension Promises.P17ThreadsTests {
         #expect(ConcurrentObserveDiagnostics.current().threadRecords <= before + width + 16)
         // What threads have retired that exist no more is reclaimed all the same.
         try lives.waitUntilNoneIsLeft()
-        #expect(constant.cancelAndWait() == .finished)
+        #expect(constant.cancelAndWaitBlocking() == .finished)
         try Process.settle()
     }
 
@@ -43,7 +43,7 @@ extension Promises.P17ThreadsTests {
             { registry.notify(1) },
             { _ = registry.count },
             { registry.observe { _ in }.cancel() },
-            { registry.observe { _ in }.cancelAndWait() },
+            { registry.observe { _ in }.cancelAndWaitBlocking() },
             { ConcurrentObserveDiagnostics.drain(deadline: .now + patience) },
             { _ = ConcurrentObserveDiagnostics.current() },
         ]
@@ -74,7 +74,7 @@ extension Promises.P17ThreadsTests {
         #expect(calls.value == 1 + 2 * threads)
         #expect(ConcurrentObserveDiagnostics.current().threadRecords <= before + 8)
         #expect(registry.count == 1)
-        #expect(token.cancelAndWait() == .finished)
+        #expect(token.cancelAndWaitBlocking() == .finished)
         try Process.settle()
         #expect(ConcurrentObserveDiagnostics.current().liveObservers == 0)
     }
@@ -131,7 +131,7 @@ extension Promises.P17ThreadsTests {
         try #require(error == 0)
         pthread_join(thread, nil)
         #expect(calls.value == 1)
-        try onNewThread { #expect(token.cancelAndWait() == .finished) }
+        try onNewThread { #expect(token.cancelAndWaitBlocking() == .finished) }
         try Process.settle()
     }
 
@@ -217,7 +217,7 @@ enum Inside: String, CaseIterable, Codable, Sendable {
         case .onEnd:
             let token = registry.observe { _ in }
             token.onEnd { _ in leave() }
-            token.cancelAndWait()
+            token.cancelAndWaitBlocking()
         }
     }
 

@@ -166,7 +166,7 @@ extension Promises.P18ForkGateTests {
             let status = try forkBesideStopped {
                 let registry = ObserverRegistry<Int>()
                 let token = registry.observe { _ in }
-                return token.cancelAndWait() == .finished
+                return token.cancelAndWaitBlocking() == .finished
                     && readsOnTwoThreads(Text(String(repeating: "text", count: 9)))
             }
             check(status == 0, "the child: \(status)")

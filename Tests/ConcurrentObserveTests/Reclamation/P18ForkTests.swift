@@ -23,7 +23,7 @@ private func useEverything() -> Bool {
     }
     let token = registry.observe { _ in calls.increment() }
     registry.notify(1)
-    guard token.cancelAndWait() == .finished, calls.value == 21 else { return false }
+    guard token.cancelAndWaitBlocking() == .finished, calls.value == 21 else { return false }
     guard ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(5)) == .finished else { return false }
     return registry.isEmpty && deaths.value == 20 && ended.value == 20
 }
@@ -102,7 +102,7 @@ extension Promises.P18ForkTests {
             let notifier = TestThread { registry.notify(0) }
             try entered.wait()
             // The child: no thread of it runs the callback; it neither blocks the wait nor the drain.
-            let status = inChild { token.cancelAndWait() == .finished && useEverything() }
+            let status = inChild { token.cancelAndWaitBlocking() == .finished && useEverything() }
             check(status == 0, "the child: \(status)")
             check(token.isActive, "the child has changed the parent")
             exit.happen()
@@ -207,7 +207,7 @@ private func forkUnderLoad(_ work: Promises.P18ForkTests.Work) throws {
             tokens[0].onEnd { _ in }
             tokens[1].cancel()
         case .waits:
-            shared.observe { _ in }.cancelAndWait()
+            shared.observe { _ in }.cancelAndWaitBlocking()
         }
     }
     try hammer.waitUntilWarm()

@@ -46,7 +46,7 @@ extension Promises.ObservationBagTests {
         switch way {
         case .cancelAll: bag.value!.cancelAll()
         case .cancelAllAndWait:
-            #expect(bag.value!.cancelAllAndWait() == .finished)
+            #expect(bag.value!.cancelAllAndWaitBlocking() == .finished)
             #expect(lives.alive == 0)
         case .release: bag.clear()
         }
@@ -94,7 +94,7 @@ extension Promises.ObservationBagTests {
             bag.insert(
                 property.observe { (_: Change<Int>) in
                     life.touch()
-                    outcomes.append(bag.cancelAllAndWait())
+                    outcomes.append(bag.cancelAllAndWaitBlocking())
                 }
             )
         }

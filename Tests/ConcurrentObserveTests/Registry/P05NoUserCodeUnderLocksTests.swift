@@ -35,7 +35,7 @@ extension Promises.P05NoUserCodeUnderLocksTests {
                 let inner = other.observe { _ in received.increment() }
                 other.notify(1)
                 inner.cancel()
-                answers.append("\(inner.cancelAndWait()) \(ConcurrentObserveDiagnostics.drain())")
+                answers.append("\(inner.cancelAndWaitBlocking()) \(ConcurrentObserveDiagnostics.drain())")
                 bystander.cancel()
                 inner.onEnd { _ in received.increment() }
                 _ = ConcurrentObserveDiagnostics.current()
@@ -97,7 +97,7 @@ extension Promises.P05NoUserCodeUnderLocksTests {
                 _ = registry.count
                 _ = token.isActive
                 token.onEnd { _ in }
-                if token.cancelAndWait() == .finished { done.happen() }
+                if token.cancelAndWaitBlocking() == .finished { done.happen() }
             }
             if done.happens(within: patience) { finished.append(place) }
             try? thread.join()
@@ -209,7 +209,7 @@ extension Promises.P05NoUserCodeUnderLocksTests {
         // Grace periods, tables and waits go on as well.
         let life = Slot(free.make())
         let token = registry.observe { [life = life.take()] _ in life?.touch() }
-        #expect(token.cancelAndWait() == .finished)
+        #expect(token.cancelAndWaitBlocking() == .finished)
         #expect(free.alive == 0)
         #expect(ConcurrentObserveDiagnostics.drain(deadline: .now + glance) == .timedOut)
 
@@ -232,7 +232,7 @@ struct Ending: Sendable, CustomTestStringConvertible {
 
     static let all = [
         Ending(name: "cancel") { token, _ in token.value?.cancel() },
-        Ending(name: "cancelAndWait") { token, _ in token.value?.cancelAndWait() },
+        Ending(name: "cancelAndWait") { token, _ in token.value?.cancelAndWaitBlocking() },
         Ending(name: "release of the token") { token, _ in token.clear() },
         Ending(name: "removeAll") { _, registry in registry.value?.removeAll() },
         Ending(name: "release of the source") { _, registry in registry.clear() },

@@ -110,7 +110,7 @@ extension Promises.P06EndlessRecursionTests {
         }
         try TestThread(stackSize: 512 << 20) { registry.notify(50_000) }.join()
         #expect(calls.value == 50_000)
-        #expect(token.cancelAndWait() == .finished)
+        #expect(token.cancelAndWaitBlocking() == .finished)
         try Process.settle()
     }
 }

@@ -53,7 +53,7 @@ extension Promises.P07BlockingCallbacksTests {
             let waited = Slot(lives.make())
             let token = registry.observe { [life = waited.take()] _ in life?.touch() }
             registry.notify(1)
-            #expect(token.cancelAndWait() == .finished)
+            #expect(token.cancelAndWaitBlocking() == .finished)
             #expect(lives.alive == 0)
 
             for _ in 0..<100 {
@@ -65,7 +65,7 @@ extension Promises.P07BlockingCallbacksTests {
             try eventually("the ends") { ended.value == 100 }
         }
         // The neighbours too, which the stuck pass has called already or would call next.
-        for token in stuck.before + stuck.after { #expect(token.cancelAndWait() == .finished) }
+        for token in stuck.before + stuck.after { #expect(token.cancelAndWaitBlocking() == .finished) }
         #expect(stuck.registry.count == 1)
         #expect(stuck.lives.alive == 1)
         try stuck.release()
@@ -102,7 +102,7 @@ extension Promises.P07BlockingCallbacksTests {
         let stuck = try Stuck()
         let ended = Signal("the end of the wait")
         let waiter = TestThread {
-            stuck.token.cancelAndWait()
+            stuck.token.cancelAndWaitBlocking()
             ended.happen()
         }
         #expect(!ended.happens(within: glance))

@@ -47,7 +47,7 @@ extension Promises.P07RunningCallbackTests {
         }
         exit.happen()
         try thread.join()
-        _ = token.cancelAndWait()
+        _ = token.cancelAndWaitBlocking()
         try eventually("no running callback") { ConcurrentObserveDiagnostics.callbacks(runningFor: .zero).isEmpty }
         withExtendedLifetime((others, before, behind)) {}
     }
@@ -69,6 +69,57 @@ extension Promises.P07RunningCallbackTests {
         exit.happen()
         for thread in threads { try thread.join() }
         withExtendedLifetime(token) {}
+    }
+
+    @Test("P7 A running callback of a property is told by the observation's label, or the property's")
+    func labelOfAProperty() throws {
+        let (named, unnamed) = (Observed(0, label: "mileage"), Observed(0))
+        let referent = WeakObserved<Referent>(label: "driver")
+        let (entered, exit) = (Counter(), Signal("the release"))
+        let hold: @Sendable () -> Void = {
+            entered.increment()
+            exit.hold()
+        }
+        let tokens = [
+            named.observe { _ in hold() }, unnamed.observe { _ in hold() }, referent.observe { _ in hold() },
+            named.observe(delivery: .queue(DispatchQueue(label: "held"))) { _ in hold() },
+        ]
+        tokens[1].label = "dashboard"
+        tokens[3].label = "journal"
+        try eventually("quiet") { ConcurrentObserveDiagnostics.callbacks(runningFor: .zero).isEmpty }
+        let threads = [
+            TestThread { named.value = 1 }, TestThread { unnamed.value = 1 }, TestThread { referent.value = nil },
+        ]
+        try eventually("four calls") { entered.value == 4 }
+        let labels = ConcurrentObserveDiagnostics.callbacks(runningFor: .zero).map(\.label)
+        #expect(Set(labels) == ["mileage", "dashboard", "driver", "journal"])
+        #expect(referent.label == "driver")
+        exit.happen()
+        for thread in threads { try thread.join() }
+        for token in tokens { token.cancelAndWaitBlocking() }
+    }
+
+    @Test("P7 The first look at a callback that is stuck finds its age, though nothing was ever reclaimed")
+    func firstLook() async {
+        await #expect(processExitsWith: .success) {
+            Process.limitLife(seconds: 30)
+            let registry = ObserverRegistry<Int>()
+            let (entered, exit) = (Signal("the callback"), Signal("its release"))
+            let token = registry.observe { _ in
+                entered.happen()
+                exit.hold()
+            }
+            let thread = TestThread { registry.notify(1) }
+            try entered.wait()
+            let begin = ContinuousClock.now
+            while begin.duration(to: .now) < .seconds(3) { briefPause() }
+            let age = ConcurrentObserveDiagnostics.current().oldestCallbackAge ?? .zero
+            // The library looks once a second.
+            precondition(age > .milliseconds(500), "\(age)")
+            exit.happen()
+            try thread.join()
+            withExtendedLifetime(token) {}
+        }
     }
 
     @Test("P7 Registries with labels come and go by the thousand")
@@ -104,6 +155,6 @@ extension Promises.P07RunningCallbackTests {
         // Or more: what earlier tests have left is dropped whenever somebody comes to it.
         #expect(ConcurrentObserveDiagnostics.current().droppedEvents >= before + 26)
         queue.resume()
-        for token in tokens { token.cancelAndWait() }
+        for token in tokens { token.cancelAndWaitBlocking() }
     }
 }

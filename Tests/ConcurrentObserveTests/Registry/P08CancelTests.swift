@@ -36,7 +36,7 @@ extension Promises.P08CancelTests {
         token.onEnd { ends.append($0) }
         token.cancel()
         token.cancel()
-        #expect(token.cancelAndWait() == .finished)
+        #expect(token.cancelAndWaitBlocking() == .finished)
         token.cancel()
         #expect(registry.count == 1)
         registry.notify(1)
@@ -123,7 +123,7 @@ extension Promises.P08CancelTests {
         for token in tokens { token.onEnd { _ in ends.increment() } }
         try onThreads(2) { thread in
             for (index, token) in tokens.enumerated() {
-                if thread == 0 || index % 3 > 0 { token.cancel() } else { token.cancelAndWait() }
+                if thread == 0 || index % 3 > 0 { token.cancel() } else { token.cancelAndWaitBlocking() }
             }
         }
         #expect(registry.count == 0)

@@ -50,12 +50,12 @@ extension Promises.P09CancelAndWaitTests {
             token = registry.observe { _ in life.touch() }
         }
         token.onEnd { ends.append($0) }
-        #expect(token.cancelAndWait() == .finished)
+        #expect(token.cancelAndWaitBlocking() == .finished)
         #expect(lives.alive == 0)
         #expect(ends.entries == [.cancelled])
         #expect(!token.isActive)
         #expect(registry.count == 0)
-        #expect(token.cancelAndWait() == .finished)
+        #expect(token.cancelAndWaitBlocking() == .finished)
         #expect(lives.dead == 1)
     }
 
@@ -66,7 +66,7 @@ extension Promises.P09CancelAndWaitTests {
         let returned = Signal("the first return")
         let waiters = (0..<callers).map { index in
             TestThread {
-                if held.token.cancelAndWait() != .finished { mistakes.append("caller \(index): not finished") }
+                if held.token.cancelAndWaitBlocking() != .finished { mistakes.append("caller \(index): not finished") }
                 if !held.hasReturned.isSet { mistakes.append("caller \(index): the callback is running") }
                 if held.lives.alive > 0 { mistakes.append("caller \(index): the closure exists") }
                 returned.happen()
@@ -85,7 +85,7 @@ extension Promises.P09CancelAndWaitTests {
         held.token.cancel()
         let returned = Signal("the return")
         let waiter = TestThread {
-            if held.token.cancelAndWait() == .finished, held.lives.alive == 0 { returned.happen() }
+            if held.token.cancelAndWaitBlocking() == .finished, held.lives.alive == 0 { returned.happen() }
         }
         #expect(!returned.happens(within: glance))
         try held.release()
@@ -114,7 +114,7 @@ extension Promises.P09CancelAndWaitTests {
         try inner.wait()
         let returned = Signal("the return")
         let waiter = TestThread {
-            token.cancelAndWait()
+            token.cancelAndWaitBlocking()
             returned.happen()
         }
         #expect(!returned.happens(within: glance))
@@ -141,7 +141,7 @@ extension Promises.P09CancelAndWaitTests {
             }
             let before = calls.value
             while calls.value == before { briefPause() }
-            token.cancelAndWait()
+            token.cancelAndWaitBlocking()
             isOver.set()
         }
         try notifiers.stop()
@@ -163,7 +163,7 @@ extension Promises.P09CancelAndWaitTests {
             }
             try onThreads(2) { thread in
                 if thread == 0, round.isMultiple(of: 2) { return token.cancel() }
-                token.cancelAndWait()
+                token.cancelAndWaitBlocking()
                 if lives.alive > 0 { early.increment() }
             }
         }
@@ -187,8 +187,8 @@ extension Promises.P09CancelAndWaitTests {
             let life = lives.make()
             token.put(
                 registry.observe { _ in
-                    outcomes.append(token.value!.cancelAndWait())
-                    outcomes.append(token.value!.cancelAndWait())
+                    outcomes.append(token.value!.cancelAndWaitBlocking())
+                    outcomes.append(token.value!.cancelAndWaitBlocking())
                     aliveInside.add(lives.alive)
                     life.touch()
                 }
@@ -204,7 +204,7 @@ extension Promises.P09CancelAndWaitTests {
         #expect(aliveInside.value == 1)
         try ended.wait()
         #expect(lives.alive == 0)
-        #expect(token.value?.cancelAndWait() == .finished)
+        #expect(token.value?.cancelAndWaitBlocking() == .finished)
         token.clear()
     }
 
@@ -214,7 +214,7 @@ extension Promises.P09CancelAndWaitTests {
         let outcomes = Log<String>()
         let victim = Slot(registry.observe { _ in })
         let inCallback = registry.observe { _ in
-            outcomes.append("callback \(victim.value!.cancelAndWait())")
+            outcomes.append("callback \(victim.value!.cancelAndWaitBlocking())")
             outcomes.append("callback drain \(ConcurrentObserveDiagnostics.drain())")
         }
         try onNewThread { registry.notify(1) }
@@ -222,31 +222,31 @@ extension Promises.P09CancelAndWaitTests {
         let ended = Signal("the end")
         let other = Slot(registry.observe { _ in })
         inCallback.onEnd { _ in
-            outcomes.append("onEnd \(other.value!.cancelAndWait())")
+            outcomes.append("onEnd \(other.value!.cancelAndWaitBlocking())")
             ended.happen()
         }
         inCallback.cancel()
         try ended.wait()
 
         // At once, on this thread: inside all the same.
-        inCallback.onEnd { _ in outcomes.append("late onEnd \(other.value!.cancelAndWait())") }
+        inCallback.onEnd { _ in outcomes.append("late onEnd \(other.value!.cancelAndWaitBlocking())") }
 
         let lives = Lives()
         let third = Slot(registry.observe { _ in })
         do {
-            let life = lives.make { outcomes.append("deinit \(third.value!.cancelAndWait())") }
+            let life = lives.make { outcomes.append("deinit \(third.value!.cancelAndWaitBlocking())") }
             registry.observe { _ in life.touch() }.cancel()
         }
         try lives.waitUntilNoneIsLeft()
-        let life = Slot(lives.make { outcomes.append("own deinit \(third.value!.cancelAndWait())") })
-        registry.observe { [life = life.take()] _ in life?.touch() }.cancelAndWait()
+        let life = Slot(lives.make { outcomes.append("own deinit \(third.value!.cancelAndWaitBlocking())") })
+        registry.observe { [life = life.take()] _ in life?.touch() }.cancelAndWaitBlocking()
         #expect(
             outcomes.entries == [
                 "callback deferred", "callback drain deferred", "onEnd deferred", "late onEnd deferred",
                 "deinit deferred", "own deinit deferred",
             ]
         )
-        #expect(victim.value!.cancelAndWait() == .finished)
+        #expect(victim.value!.cancelAndWaitBlocking() == .finished)
         #expect(registry.count == 0)
     }
 
@@ -265,7 +265,7 @@ extension Promises.P09CancelAndWaitTests {
                         life?.touch()
                         entered[index].happen()
                         entered[1 - index].hold()
-                        outcomes.append(tokens[1 - index].value!.cancelAndWait())
+                        outcomes.append(tokens[1 - index].value!.cancelAndWaitBlocking())
                     }
                 )
             }
@@ -283,7 +283,7 @@ extension Promises.P09CancelAndWaitTests {
         for _ in 0..<20 {
             let token = registry.observe { event in if event > 0 { registry.notify(event - 1) } }
             registry.notify(12)
-            #expect(token.cancelAndWait() == .finished)
+            #expect(token.cancelAndWaitBlocking() == .finished)
         }
     }
 }
@@ -408,7 +408,7 @@ extension Promises.P09CancelAndWaitTests {
         let held = try Held()
         let mistakes = Counter()
         let blocking = TestThread {
-            if held.token.cancelAndWait() != .finished || held.lives.alive > 0 { mistakes.increment() }
+            if held.token.cancelAndWaitBlocking() != .finished || held.lives.alive > 0 { mistakes.increment() }
         }
         let task = Task {
             if await held.token.cancelAndWait() != .finished || held.lives.alive > 0 { mistakes.increment() }

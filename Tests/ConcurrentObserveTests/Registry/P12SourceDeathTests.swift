@@ -75,7 +75,7 @@ extension Promises.P12SourceDeathTests {
         token.value!.onEnd { ends.append($0) }
         source.clear()
         token.value!.cancel()
-        try onNewThread { token.value!.cancelAndWait() }
+        try onNewThread { token.value!.cancelAndWaitBlocking() }
         #expect(!token.value!.isActive)
         token.clear()
         try Process.settle()
@@ -88,7 +88,7 @@ extension Promises.P12SourceDeathTests {
         let threads = Log<Int>()
         let registry = ObserverRegistry<Int>()
         let token = registry.observe { _ in }
-        token.cancelAndWait()
+        token.cancelAndWaitBlocking()
         token.onEnd {
             ends.append($0)
             threads.append(threadNumber())
@@ -99,7 +99,7 @@ extension Promises.P12SourceDeathTests {
         let source = Slot(ObserverRegistry<Int>())
         let orphan = source.value!.observe { _ in }
         source.clear()
-        try onNewThread { orphan.cancelAndWait() }
+        try onNewThread { orphan.cancelAndWaitBlocking() }
         orphan.onEnd { ends.append($0) }
         #expect(ends.entries == [.cancelled, .sourceDeleted])
     }
@@ -137,7 +137,7 @@ extension Promises.P12SourceDeathTests {
         let order = Log<Int>()
         let token = registry.observe { _ in }
         for index in 0..<5 { token.onEnd { _ in order.append(index) } }
-        token.cancelAndWait()
+        token.cancelAndWaitBlocking()
         #expect(order.entries == [0, 1, 2, 3, 4])
     }
 
@@ -149,7 +149,7 @@ extension Promises.P12SourceDeathTests {
         for _ in 0..<rounds {
             let token = registry.observe { _ in }
             try onThreads(2) { thread in
-                if thread == 0 { token.cancelAndWait() } else { token.onEnd { _ in ends.increment() } }
+                if thread == 0 { token.cancelAndWaitBlocking() } else { token.onEnd { _ in ends.increment() } }
             }
         }
         try eventually("all ends") { ends.value >= rounds }
@@ -167,7 +167,7 @@ extension Promises.P12SourceDeathTests {
             token.onEnd { _ in life.touch() }
         }
         #expect(lives.alive == 1)
-        token.cancelAndWait()
+        token.cancelAndWaitBlocking()
         #expect(lives.alive == 0)
     }
 }

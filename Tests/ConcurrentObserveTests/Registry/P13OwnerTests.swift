@@ -199,7 +199,7 @@ extension Promises.P13OwnerTests {
         let owner = Slot(Lives().make())
         let token = registry.observe(owner: owner.value!) { _, _ in }
         token.onEnd { ends.append($0) }
-        token.cancelAndWait()
+        token.cancelAndWaitBlocking()
         owner.clear()
         #expect(registry.count == 0)
         #expect(!token.isActive)

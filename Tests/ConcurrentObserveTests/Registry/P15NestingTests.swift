@@ -21,7 +21,7 @@ extension Promises.P15NestingTests {
         }
         registry.notify(1)
         #expect(order.entries == Array(1...depth) + (1...depth).reversed().map(-))
-        #expect(token.cancelAndWait() == .finished)
+        #expect(token.cancelAndWaitBlocking() == .finished)
     }
 
     @Test("P15 Every level of a nesting holds what it calls", arguments: [3, 8, 9, 100, 200])
@@ -54,7 +54,7 @@ extension Promises.P15NestingTests {
         #expect(ended.value == 0)
         #expect(lives.allSatisfy { $0.alive == 1 })
         // An observation that is not among them does not wait.
-        #expect(registries[0].observe { _ in }.cancelAndWait() == .finished)
+        #expect(registries[0].observe { _ in }.cancelAndWaitBlocking() == .finished)
         exit.happen()
         try notifier.join()
         for lives in lives { try lives.waitUntilNoneIsLeft() }
@@ -75,7 +75,7 @@ extension Promises.P15NestingTests {
             }
         }
         #expect(calls.value == 10 * 152)
-        #expect(token.cancelAndWait() == .finished)
+        #expect(token.cancelAndWaitBlocking() == .finished)
         try Process.settle()
     }
 
@@ -89,6 +89,6 @@ extension Promises.P15NestingTests {
         }
         try onThreads(4) { _ in for _ in 0..<50 { registry.notify(99) } }
         #expect(calls.value == 4 * 50 * 100)
-        #expect(token.cancelAndWait() == .finished)
+        #expect(token.cancelAndWaitBlocking() == .finished)
     }
 }

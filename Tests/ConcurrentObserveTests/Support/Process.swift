@@ -117,7 +117,7 @@ func inChild(_ body: () -> Bool) -> Int {
 }
 
 /// The blocking form, which an asynchronous caller reaches through a function of its own.
-func waitsForTheEnd(of token: ObservationToken) -> Bool { token.cancelAndWait() == .finished }
+func waitsForTheEnd(of token: ObservationToken) -> Bool { token.cancelAndWaitBlocking() == .finished }
 
 /// Ends an exit test's process with a message unless `condition` holds.
 func check(_ condition: Bool, _ message: @autoclosure () -> String) {

@@ -78,3 +78,10 @@ do {
         }
     }
 }
+
+print("--- the end of an observation, at the top level")
+let spare = Tyre()
+let token = spare.pressure.observe { change in print("spare", change.new ?? 0) }
+spare.pressure.value = 6
+print(await token.cancelAndWait())
+spare.pressure.value = 7

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A task that waits until a mailbox has delivered or dropped everything that was in it.
+///
+/// Whoever takes it from the mailbox, under the mailbox's lock, resumes it under no lock.
+@safe @usableFromInline
+internal final class Flush: @unchecked Sendable {
+    // Unchecked: guarded by the mailbox's lock until it is taken from there; then its taker's.
+
+    /// How many events have to leave the mailbox.
+    fileprivate var target: UInt64 = 0
+    /// Whether the waiting task was cancelled.
+    fileprivate var isWithdrawn = false
+    fileprivate var continuation: UnsafeContinuation<Bool, Never>?
+
+    init() {}
+
+    /// Resumes the task. Under no lock: the executor that is to run it may be anybody's code.
+    ///
+    /// - Parameter isFlushed: Whether the task waited long enough.
+    func resume(_ isFlushed: Bool) {
+        // Safe: the one who has taken the flush from the mailbox is the only one to resume it.
+        unsafe continuation.take()?.resume(returning: isFlushed)
+    }
+
+    /// Resumes the tasks of flushes that were taken from a mailbox.
+    @usableFromInline @inline(never)
+    static func resume(_ flushes: [Flush]) { for flush in flushes { flush.resume(true) } }
+}
+
+/// The flushes that wait in a mailbox, in the order in which they came.
+///
+/// Under the mailbox's lock, all of it.
+@usableFromInline
+internal struct Flushes {
+    private var waiting: [Flush] = []
+
+    @usableFromInline
+    init() {}
+
+    @usableFromInline
+    var isEmpty: Bool { waiting.isEmpty }
+
+    /// Takes out those whose events have left the mailbox.
+    @usableFromInline
+    mutating func take(through position: UInt64) -> [Flush] {
+        guard let first = waiting.first, first.target <= position, !mutant("a flush is not resumed") else { return [] }
+        let count = waiting.firstIndex { $0.target > position } ?? waiting.count
+        defer { waiting.removeFirst(count) }
+        return Array(waiting.prefix(count))
+    }
+
+    /// Lets a flush wait until `position` is reached.
+    ///
+    /// - Returns: What it results in already, or nil.
+    fileprivate mutating func add(
+        _ flush: Flush,
+        _ continuation: UnsafeContinuation<Bool, Never>,
+        until position: UInt64?
+    ) -> Bool? {
+        guard let position else { return true }
+        if flush.isWithdrawn { return false }
+        flush.target = position
+        unsafe flush.continuation = unsafe continuation
+        waiting.append(flush)
+        return nil
+    }
+
+    /// Takes out a flush whose task was cancelled. False if it does not wait here.
+    fileprivate mutating func withdraw(_ flush: Flush) -> Bool {
+        flush.isWithdrawn = true
+        guard let index = waiting.firstIndex(where: { $0 === flush }) else { return false }
+        waiting.remove(at: index)
+        return true
+    }
+}
+
+/// A mailbox that a task can wait for.
+internal protocol FlushableMailbox: AnyObject, Sendable {
+    /// Calls `body` under the mailbox's lock with its flushes, and with the number of events that have to
+    /// leave the mailbox before a flush that begins now is over; nil if it is over.
+    func withFlushes(_ body: (_ flushes: inout Flushes, _ target: UInt64?) -> Void)
+}
+
+extension FlushableMailbox {
+    /// Suspends the calling task until what is in the mailbox is delivered or dropped. False if the task
+    /// was cancelled before.
+    nonisolated(nonsending) func flush() async -> Bool {
+        let flush = Flush()
+        return await withTaskCancellationHandler {
+            await unsafe withUnsafeContinuation { continuation in unsafe begin(flush, continuation) }
+        } onCancel: {
+            withdraw(flush)
+        }
+    }
+
+    // Out of line, both, so that an asynchronous function never keeps a thread's address across a suspension.
+
+    @inline(never)
+    private func begin(_ flush: Flush, _ continuation: UnsafeContinuation<Bool, Never>) {
+        var result: Bool?
+        withFlushes { flushes, target in result = unsafe flushes.add(flush, continuation, until: target) }
+        if let result { unsafe continuation.resume(returning: result) }
+    }
+
+    @inline(never)
+    private func withdraw(_ flush: Flush) {
+        var isWaiting = false
+        withFlushes { flushes, _ in isWaiting = flushes.withdraw(flush) }
+        if isWaiting { flush.resume(false) }
+    }
+}
