@@ -141,8 +141,9 @@ private final class Forker: Sendable {
     func start(_ violations: Violations?) {
         self.violations.withLock { $0 = violations }
         guard !isStarted.exchange(true, ordering: .relaxed) else { return }
-        ForkedChild.prepare()
         _ = Thread {
+            // On this thread: it may be the one whose own things a child must not trust.
+            ForkedChild.prepare()
             while true {
                 self.requests.wait()
                 self.fork()

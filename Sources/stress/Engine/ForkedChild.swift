@@ -141,16 +141,24 @@ enum ForkedChild {
         return count.value == 6
     }
 
-    /// Two threads, this one among them, begin and end observations on one actor.
+    /// Two threads, this one among them, look at one actor's counts, which are long enough to sum up for the two to collide.
     private static func sharesAnActor() -> Bool {
         let actor = ObservationActor()
         let registry = ObserverRegistry<UInt64>()
-        let churn: @Sendable () -> Void = {
-            for _ in 0..<100 { actor.observe(registry) { _ in }.cancel() }
+        let tokens = (0..<256).map { _ in actor.observe(registry) { _ in } }
+        let ready = Semaphore()
+        let look: @Sendable () -> Void = {
+            let end = nanoseconds() + 3_000_000
+            while nanoseconds() < end, actor.deliveryCounts.sent == 0 {}
         }
-        let other = Thread(churn)
-        churn()
+        let other = Thread {
+            ready.signal()
+            look()
+        }
+        ready.wait()
+        look()
         other.join()
+        for token in tokens { token.cancel() }
         return actor.deliveryCounts.sent == 0
     }
 

@@ -55,7 +55,14 @@ final class Watchdog: Sendable {
             return hasStuck ? watched.map(\.lane) : nil
         }
         guard let stuck else { return }
-        let dump = Self.dump(stuck, patience)
+        let threads = Self.dump(stuck, patience)
+        // A fork that hangs holds the locks that the figures need.
+        _ = Thread {
+            usleep(5_000_000)
+            StandardError.print("\(threads)\n  library: does not answer")
+            _exit(StressExit.hang.rawValue)
+        }
+        let dump = "\(threads)\n  library: \(ConcurrentObserveDiagnostics.current())"
         StandardError.print(dump)
         recorder.withLock { $0 }?.write(ending: .hang, dump: dump)
         _exit(StressExit.hang.rawValue)
@@ -74,7 +81,6 @@ final class Watchdog: Sendable {
             )
             lines.append(lane.lastEvents(4, before: now).text)
         }
-        lines.append("  library: \(ConcurrentObserveDiagnostics.current())")
         return lines.joined(separator: "\n")
     }
 }
