@@ -27,7 +27,6 @@ public struct ObservationSequence<Element: Sendable>: AsyncSequence, Sendable {
     }
 
     /// Begins to observe. What happens from now on, the iterator returns.
-    @inlinable
     public func makeAsyncIterator() -> Iterator {
         let lifetime = subscribe()
         subscriptions.add(lifetime.mailbox)
@@ -80,7 +79,6 @@ public struct ObservationSequence<Element: Sendable>: AsyncSequence, Sendable {
             @usableFromInline let subscription: Subscription<Element>?
             @usableFromInline let relay: Relay<Element>?
 
-            @usableFromInline
             var mailbox: any FlushableMailbox { subscription ?? relay!.mailbox }
 
             @inlinable

@@ -15,7 +15,6 @@ internal final class Subscriptions: @unchecked Sendable {
     init() {}
 
     /// - Complexity: O(1) amortised, in the iterators that there are at once.
-    @usableFromInline
     func add(_ mailbox: any FlushableMailbox) {
         // Released under no lock: one of them may be the last reference.
         var held: [(any FlushableMailbox)?] = []
