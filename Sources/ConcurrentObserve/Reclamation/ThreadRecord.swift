@@ -302,7 +302,7 @@ extension UnsafeMutablePointer<ThreadRecord> {
     /// Traps if the thread that gives its record back was inside a callback: the next thread would
     /// take over its frames.
     fileprivate func trapIfInsideCallback() {
-        guard unsafe isInsideCallback else { return }
+        guard unsafe isInsideCallback, !mutant("a thread that exits inside a callback is not noticed") else { return }
         fatalError(
             """
             ConcurrentObserve: a thread has ended inside a callback: by pthread_exit or pthread_cancel in it, or after a longjmp out \

@@ -472,6 +472,20 @@ extension Mutant {
             faults: .fork
         ),
         Mutant("a fork reuses every record", "registration-churn", [.invariant("P18.child-goes-on")], faults: .fork),
+        Mutant("a waiter asks once for a thread", "registration-churn", [.invariant("P18.child-goes-on")], faults: .fork),
+        Mutant(
+            "a thread that exits inside a callback is not noticed",
+            "registration-churn",
+            [.invariant("P17.new-thread")],
+            faults: .fork
+        ),
+        Mutant(
+            "a blocked source's threads do not pause",
+            "cancellation-flood",
+            [.invariant("P16.backlog-bounded")],
+            faults: .stuckDeinit,
+            .seconds(60)
+        ),
         // Sanitizers
         Mutant("grace period does nothing", "notification-storm", [.report(.address)], at: "walk.head", .seconds(60)),
         Mutant("a source's end forgets its observers", "registry-death", [.report(.address)], .seconds(60)),
