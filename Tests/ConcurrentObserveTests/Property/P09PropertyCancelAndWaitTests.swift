@@ -155,6 +155,6 @@ extension Promises.P09PropertyCancelAndWaitTests {
         #expect(await waiting.value == .finished)
         #expect(lives.alive == 0)
         try writer.join()
-        #expect(await property.observe { (_: Change<Int>) in }.cancelAndWaitBlocking() == .finished)
+        #expect(await property.observe { (_: Change<Int>) in }.cancelAndWait() == .finished)
     }
 }
