@@ -472,7 +472,12 @@ extension Mutant {
             faults: .fork
         ),
         Mutant("a fork reuses every record", "registration-churn", [.invariant("P18.child-goes-on")], faults: .fork),
-        Mutant("a waiter asks once for a thread", "registration-churn", [.invariant("P18.child-goes-on")], faults: .fork),
+        Mutant(
+            "a waiter asks once for a thread",
+            "registration-churn",
+            [.invariant("P18.child-goes-on")],
+            faults: .fork
+        ),
         Mutant(
             "a thread that exits inside a callback is not noticed",
             "registration-churn",

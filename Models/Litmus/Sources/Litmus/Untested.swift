@@ -35,28 +35,18 @@ public struct Untested: Sendable {
         ),
         Untested(
             "Reclamation/Reclaimer.swift",
-            "guard isStarted.load(ordering: .acquiring) else",
+            "thread.load(ordering: .acquiring) == .running",
             "nothing is read because of it: relaxed would do"
         ),
         Untested(
             "Reclamation/Reclaimer.swift",
-            "!isStarted.load(ordering: .acquiring),",
-            "the exchange that follows decides: relaxed would do"
-        ),
-        Untested(
-            "Reclamation/Reclaimer.swift",
-            "isStarted.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing)",
+            "thread.compareExchange(expected: .none, desired: .starting, ordering: .acquiringAndReleasing)",
             "one thread starts the reclaimer, and needs nothing from the others: relaxed would do"
         ),
         Untested(
             "Reclamation/Reclaimer.swift",
-            "isStarted.store(false, ordering: .releasing)",
+            "thread.store(isStarted ? .running : .none, ordering: .releasing)",
             "the next thread that retires tries again, and needs nothing from this one: relaxed would do"
-        ),
-        Untested(
-            "Reclamation/Reclaimer.swift",
-            "if !isStarted.load(ordering: .acquiring)",
-            "nothing is read because of it: relaxed would do"
         ),
         Untested(
             "Registry/Observer.swift",
