@@ -279,28 +279,40 @@ check_no_mutex
 check_nothing_generated_is_tracked
 "
 
-# check_tree DIRECTORY: all checks; the number of violations is left in `violations`.
+# check_tree DIRECTORY [CHECK…]: all checks, or these; the number of violations is left in `violations`.
 check_tree() {
     violations=0
     local check
     cd "$1"
-    for check in $checks; do "$check"; done
+    shift
+    [ $# -gt 0 ] || set -- $checks
+    for check in "$@"; do "$check"; done
 }
 
 # --- The self-test --------------------------------------------------------------------------------------------------
 
-# check_with COMMAND: runs COMMAND in a copy of the tree, then the checks; what they find is left in $work/report.
+# check_with COMMAND [CHECK…]: runs COMMAND in a copy of the tree, then the checks; what they find is left in $work/report.
 check_with() {
-    rm -rf "$work/copy"
-    mkdir "$work/copy"
-    (cd "$checkout" && tracked | tar -cf - -T -) | tar -C "$work/copy" -xf -
-    (cd "$work/copy" && git init -q && git add -A && eval "$1")
-    (check_tree "$work/copy") >"$work/report"
+    if [ -d "$work/copy" ]; then
+        git -C "$work/copy" reset -q --hard
+        git -C "$work/copy" clean -ffdqx
+    else
+        mkdir "$work/copy"
+        (cd "$checkout" && tracked | tar -cf - -T -) | tar -C "$work/copy" -xf -
+        git -C "$work/copy" init -q
+        git -C "$work/copy" add -A
+        git -C "$work/copy" -c user.name=check -c user.email=check@localhost commit -qm copy
+    fi
+    (cd "$work/copy" && eval "$1")
+    shift
+    (check_tree "$work/copy" "$@") >"$work/report"
 }
 
-# plant EXPECTED COMMAND: expects the checks to find EXPECTED after COMMAND.
+# plant CHECK EXPECTED COMMAND: expects CHECK, one of those of check_tree, to find EXPECTED after COMMAND.
 plant() {
-    check_with "$2"
+    local check=check_$1
+    shift
+    check_with "$2" "$check"
     if grep -E -m 1 -- "$1" "$work/report" >"$work/first"; then
         echo "found as it must be: $(cat "$work/first")"
     else
@@ -324,28 +336,28 @@ plant_nothing() {
 self_test() {
     broken=0
     local reclamation="$library/Reclamation" registry="$library/Registry"
-    plant 'Gallery: a room this check does not know' "mkdir $library/Gallery; touch $library/Gallery/A.swift"
-    plant 'Stray.swift: belongs to no room' "touch $library/Stray.swift"
-    plant 'Registry/Planted.swift:1: imports C' "echo 'internal import CURCU' >$registry/Planted.swift"
-    plant 'Planted.swift:1: ObservationToken is declared above' \
+    plant rooms_are_known 'Gallery: a room this check does not know' "mkdir $library/Gallery; touch $library/Gallery/A.swift"
+    plant rooms_are_known 'Stray.swift: belongs to no room' "touch $library/Stray.swift"
+    plant c_stays_below 'Registry/Planted.swift:1: imports C' "echo 'internal import CURCU' >$registry/Planted.swift"
+    plant dependencies_point_downwards 'Planted.swift:1: ObservationToken is declared above' \
         "echo 'let planted: ObservationToken? = nil' >$reclamation/Planted.swift"
-    plant 'Planted.swift:1: plantedAbove is declared above' \
+    plant dependencies_point_downwards 'Planted.swift:1: plantedAbove is declared above' \
         "echo 'internal func plantedAbove() {}' >$registry/Planted.swift; echo 'let planted = plantedAbove()' >$reclamation/Planted.swift"
-    plant 'Planted.swift:2: PlantedProperty is declared above, in Property' \
+    plant dependencies_point_downwards 'Planted.swift:2: PlantedProperty is declared above, in Property' \
         "mkdir -p $library/Property; printf '@usableFromInline\npublic final class PlantedProperty {}\n' >$library/Property/P.swift; printf '// PlantedProperty\nlet planted = PlantedProperty()\n' >$registry/Planted.swift"
-    plant "Planted.swift:1: 'unsafe' outside" "echo 'let planted = unsafe f()' >$registry/Planted.swift"
-    plant "Lock.swift: may use 'unsafe', but does not exist" "rm $reclamation/Lock.swift"
-    plant "Lock.swift: may use 'unsafe', but does not\$" "echo '// unsafe' >$reclamation/Lock.swift"
-    plant 'Package.swift:[0-9]+: unsafe flags' "echo 'let planted = [.unsafeFlags([])]' >>Package.swift"
-    plant 'Planted.swift:1: does not begin with its licence' "echo 'let planted = 1' >$registry/Planted.swift"
-    plant 'Planted.h:1: does not begin with its licence' "echo '#pragma once' >Sources/CURCU/Planted.h"
-    plant 'planted.sh:1: does not begin with its licence' "printf '#!/bin/sh\ntrue\n' >planted.sh"
-    plant 'Planted.swift:1: the library does not import Foundation' \
+    plant unsafe_stays_where_it_is_argued "Planted.swift:1: 'unsafe' outside" "echo 'let planted = unsafe f()' >$registry/Planted.swift"
+    plant allowed_files_exist "Lock.swift: may use 'unsafe', but does not exist" "rm $reclamation/Lock.swift"
+    plant allowed_files_exist "Lock.swift: may use 'unsafe', but does not\$" "echo '// unsafe' >$reclamation/Lock.swift"
+    plant no_unsafe_flags 'Package.swift:[0-9]+: unsafe flags' "echo 'let planted = [.unsafeFlags([])]' >>Package.swift"
+    plant licence 'Planted.swift:1: does not begin with its licence' "echo 'let planted = 1' >$registry/Planted.swift"
+    plant licence 'Planted.h:1: does not begin with its licence' "echo '#pragma once' >Sources/CURCU/Planted.h"
+    plant licence 'planted.sh:1: does not begin with its licence' "printf '#!/bin/sh\ntrue\n' >planted.sh"
+    plant no_foundation 'Planted.swift:1: the library does not import Foundation' \
         "echo 'public import struct Foundation.Date' >$registry/Planted.swift"
-    plant 'Planted.swift:2: a Mutex' "printf 'import Synchronization\nlet planted = Mutex(0)\n' >$registry/Planted.swift"
-    plant 'Planted.swift:1: a Mutex' "echo 'let planted = Synchronization.Mutex(0)' >Sources/ConcurrentObserveMetrics/Planted.swift"
-    plant 'Package.resolved: generated, and tracked' "touch Package.resolved; git add -f Package.resolved"
-    plant 'Benchmarks/.build/x: generated, and tracked' "mkdir -p Benchmarks/.build; touch Benchmarks/.build/x; git add -f Benchmarks/.build/x"
+    plant no_mutex 'Planted.swift:2: a Mutex' "printf 'import Synchronization\nlet planted = Mutex(0)\n' >$registry/Planted.swift"
+    plant no_mutex 'Planted.swift:1: a Mutex' "echo 'let planted = Synchronization.Mutex(0)' >Sources/ConcurrentObserveMetrics/Planted.swift"
+    plant nothing_generated_is_tracked 'Package.resolved: generated, and tracked' "touch Package.resolved; git add -f Package.resolved"
+    plant nothing_generated_is_tracked 'Benchmarks/.build/x: generated, and tracked' "mkdir -p Benchmarks/.build; touch Benchmarks/.build/x; git add -f Benchmarks/.build/x"
 
     # What must not be found: names in comments and strings.
     plant_nothing "printf '%s\n' '// SPDX-License-Identifier: Apache-2.0' '// unsafe ObservationToken, Mutex' '/* import CURCU' 'unsafe */' 'let planted = \"unsafe ObservationToken\"' 'let text = \"\"\"' 'unsafe import Foundation' '\"\"\"' >$reclamation/Planted.swift"
