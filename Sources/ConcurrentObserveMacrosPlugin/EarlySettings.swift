@@ -6,7 +6,7 @@ import SwiftSyntax
 
 /// Settings in an initialiser that are changes, and come before everything has a value.
 ///
-/// The compiler says of them that `self` is used too early, which nobody expects of an assignment. What is found here it
+/// The compiler says of them that `self` is used too early, which is not expected of an assignment. What is found here it
 /// would refuse for certain: something that needs a value has got none anywhere above.
 struct EarlySettings {
     /// The variables that have a value from the beginning.

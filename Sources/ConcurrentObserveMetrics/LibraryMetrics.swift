@@ -66,7 +66,7 @@ public final class LibraryMetrics: Sendable {
     // Relaxed: nothing else has the object. Safe: this is the reference that the last publication has left.
     deinit { unsafe mailboxMeters.load(ordering: .relaxed)?.release() }
 
-    /// Sets all metrics to the library's present figures. Any thread; waits for nobody.
+    /// Sets all metrics to the library's present figures. Any thread; never waits.
     ///
     /// Of calls that overlap, each meter keeps the value of the last that sets it. Counters increase by everything exactly once.
     ///

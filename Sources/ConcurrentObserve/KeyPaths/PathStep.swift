@@ -26,7 +26,7 @@ internal class PathStep<Value: Sendable>: @unchecked Sendable {
     /// Gives an observer of the property, which is not registered yet, the closure that passes its changes on.
     func connect(_ observer: Observer, to leaf: PathLeaf<Value>) { preconditionFailure("a step knows its property") }
 
-    /// The same with one that puts them into a mailbox. Not if `kept` has another form for that.
+    /// Gives an observer a closure that puts changes into a mailbox. Not if `kept` has another form for that.
     func connect(_ observer: Observer, to leaf: PathLeaf<Value>, _ posting: PathPosting<Value>) {
         preconditionFailure("a step knows its property")
     }

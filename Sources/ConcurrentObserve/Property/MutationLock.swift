@@ -148,7 +148,7 @@ extension MutationLock {
         }
     }
 
-    /// Traps if a thread that the process has lost in a fork was in the body of a `modify`: nobody would release the lock. (P18)
+    /// Traps if a thread that the process has lost in a fork was in the body of a `modify`: the lock would never be released. (P18)
     private borrowing func trapForsaken() {
         // Relaxed: in a child this is set before any thread but one runs.
         let record = unsafe UnsafePointer<ThreadRecord>(bitPattern: modifier.load(ordering: .relaxed))

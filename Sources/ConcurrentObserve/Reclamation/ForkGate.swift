@@ -56,7 +56,7 @@ internal enum ForkGate {
         if isClosed.load(ordering: .relaxed), !mutant("a fork is not woken") { departure.signal() }
     }
 
-    /// Closes the gate and waits until nobody is inside. No user code is, so the wait is short. One thread at a time.
+    /// Closes the gate and waits until no thread is inside. No user code is, so the wait is short. One thread at a time.
     static func close() {
         // Relaxed: ordered before the loads by the barrier; pairs with light(fenced:) in enter(_:) and leave(_:).
         isClosed.store(true, ordering: .relaxed)

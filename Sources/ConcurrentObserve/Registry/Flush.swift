@@ -2,7 +2,7 @@
 
 /// A task that waits until a mailbox has delivered or dropped everything that was in it.
 ///
-/// Whoever takes it from the mailbox, under the mailbox's lock, resumes it under no lock.
+/// The thread that takes it from the mailbox, under the mailbox's lock, resumes it under no lock.
 @safe @usableFromInline
 internal final class Flush: @unchecked Sendable {
     // Unchecked: guarded by the mailbox's lock until it is taken from there; then its taker's.

@@ -7,7 +7,7 @@ public struct LargeMailbox: Sendable, Identifiable {
         fileprivate let counter: ObjectIdentifier
     }
 
-    /// The same for every look that finds the same mailbox.
+    /// Every look that finds this mailbox has this value.
     public let id: ID
 
     /// The label of the observation, or, if that has none, of the property or registry; nil if neither has.

@@ -196,7 +196,7 @@ private final class Count: Sendable {
 
     init(_ count: Int) { self.count = Atomic(count) }
 
-    // Relaxed, all: whoever looks has joined, or is, the thread that counts.
+    // Relaxed, all: the thread that looks has joined the one that counts, or is that one.
     func increment() { count.add(1, ordering: .relaxed) }
     func decrement() -> Int { count.subtract(1, ordering: .relaxed).newValue }
     var value: Int { count.load(ordering: .relaxed) }

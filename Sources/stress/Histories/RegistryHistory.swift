@@ -181,7 +181,7 @@ private func timed<Result: Sendable>(_ thread: Int, _ body: () -> Result) -> Int
 }
 
 extension Interval {
-    /// The same time, seen as another operation.
+    /// Another operation at this time.
     fileprivate func map<Other: Sendable>(_ transform: (Operation) -> Other) -> Interval<Other> {
         Interval<Other>(thread: thread, start: start, end: end, operation: transform(operation))
     }

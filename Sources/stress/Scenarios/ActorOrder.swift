@@ -345,7 +345,7 @@ private final class Cast: Sendable {
     }
 }
 
-/// A mailbox that nobody empties is reported, with the label of its observation. (P16)
+/// A mailbox that is not emptied is reported, with the label of its observation. (P16)
 private func checkLargeMailboxes(_ epoch: Epoch) {
     guard epoch.violations.isEmpty else { return }
     let queue = DispatchQueue(label: "stress.held")

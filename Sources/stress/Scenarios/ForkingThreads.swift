@@ -15,7 +15,7 @@ extension Scenario {
         // Its child may start no threads.
         unfit: [.thread]
     ) { epoch in
-        // On the heap: whoever reads it is registered with liburcu.
+        // On the heap: a thread that reads it is registered with liburcu.
         let property = Observed<[UInt64]>([1, 2, 3])
         let (forks, threads) = (Tally(), Tally())
         concurrently(2) { _ in _ = property.value }
