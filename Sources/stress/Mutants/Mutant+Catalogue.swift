@@ -284,8 +284,16 @@ extension Mutant {
             [.invariant("P2.one-at-a-time"), .invariant("P1.ordered-once"), .invariant("P2.ordered"), .crash],
             at: "mailbox.taken"
         ),
-        Mutant("a hand-over is lost", "actor-order", [.invariant("P1.counts-add-up")]),
-        Mutant("a mailbox's wake-up is lost", "actor-order", [.invariant("P1.counts-add-up")]),
+        Mutant(
+            "a hand-over is lost",
+            "actor-order",
+            [.invariant("P1.counts-add-up"), .invariant("P1.flush-returns")]
+        ),
+        Mutant(
+            "a mailbox's wake-up is lost",
+            "actor-order",
+            [.invariant("P1.counts-add-up"), .invariant("P1.flush-returns")]
+        ),
         Mutant("a flush does not wait for the callback", "actor-order", [.invariant("P1.flushed")], .seconds(60)),
         Mutant("a flush is not resumed", "actor-order", [.invariant("P1.flush-returns")], .seconds(30)),
         Mutant(

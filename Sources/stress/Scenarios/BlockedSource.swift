@@ -25,8 +25,8 @@ extension Scenario {
         // More than there may be threads of the library's.
         let count = 300
         for _ in 0..<count {
-            let capture = Gated(gate, begun)
-            registry.observe { _ in withExtendedLifetime(capture) {} }.cancel()
+            // In the closure alone: this thread must not hold the last reference.
+            registry.observe { [capture = Gated(gate, begun)] _ in withExtendedLifetime(capture) {} }.cancel()
         }
         // Half of the library's threads, and no more: the rest is for others.
         while begun.value < 128 { sched_yield() }

@@ -80,7 +80,8 @@ private struct FamineChild {
         usleep(3_000)
         unsafe defaultAttributes("pthread_setattr_default_np", &before)
         waiter.join()
-        return ConcurrentObserveDiagnostics.current().backlog == 0
+        // The closure is destroyed before it is counted.
+        return ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(5)) == .finished
     }
 
     /// Reads or writes what new threads have by default.
