@@ -90,7 +90,6 @@ extension Mutant {
         ),
         Mutant("backlog is unbounded", "cancellation-flood", [.invariant("P16.backlog-bounded")]),
         Mutant("one queue serves all sources", "slow-neighbours", [.invariant("P14.others-first")], .seconds(30)),
-        Mutant("a chain waits at every link", "slow-neighbours", [.invariant("P14.chain-without-pauses")]),
         Mutant(
             "a blocked source's threads do not pause",
             "blocked-source",
@@ -480,12 +479,6 @@ extension Mutant {
             faults: .fork
         ),
         Mutant("a fork reuses every record", "registration-churn", [.invariant("P18.child-goes-on")], faults: .fork),
-        Mutant(
-            "a waiter asks once for a thread",
-            "registration-churn",
-            [.invariant("P18.child-goes-on")],
-            faults: .fork
-        ),
         Mutant(
             "a thread that exits inside a callback is not noticed",
             "registration-churn",
