@@ -59,12 +59,13 @@ private struct FamineChild {
         // exist before.
         let isBegun = Flag()
         let registry = ObserverRegistry<UInt64>()
-        let token = registry.observe { _ in }
+        // Made when the famine has begun: the first observation asks for a thread.
+        let observation = Guarded<ObservationToken?>(nil)
         let kind = kind
         let waiter = Thread {
             isBegun.await()
             switch kind {
-            case .secondWait: token.cancelAndWaitBlocking()
+            case .secondWait: observation.withLock { $0 }?.cancelAndWaitBlocking()
             case .drain: ConcurrentObserveDiagnostics.drain()
             }
         }
@@ -75,6 +76,8 @@ private struct FamineChild {
         // More than there is address space.
         unsafe pthread_attr_setstacksize(&famine, 1 << 47)
         unsafe defaultAttributes("pthread_setattr_default_np", &famine)
+        let token = registry.observe { _ in }
+        observation.withLock { $0 = token }
         token.cancel()
         isBegun.set()
         usleep(3_000)
