@@ -34,6 +34,8 @@ extension LibraryProgram {
         mostPreemptions: 1
     ) { backend in
         let property = Observed<UInt64>(0)
+        // From the end of the body to the return, the change is being published: a child cannot register then. (P18)
+        let isPublishing = Guarded(false)
         return Program.Instance(
             threads: [
                 [
@@ -41,10 +43,12 @@ extension LibraryProgram {
                         property.modify { value in
                             _ = backend.step("in the body")
                             value += 1
+                            isPublishing.withLock { $0 = true }
                         }
+                        isPublishing.withLock { $0 = false }
                     }
                 ],
-                [{ backend.fork(property) }],
+                [{ backend.fork(isPublishing.withLock { $0 } ? nil : property) }],
             ]
         )
     }
