@@ -169,7 +169,7 @@ check_property() {
         *) follow "$1" "$mangled" "$plain" '^$' none || verdict=1 ;;
         esac
     done
-    check_each "$1" "$box.*SS_T" none "$retain|^urcu_bp_register(@plt)?\$" "$retain" || verdict=1
+    check_each "$1" "$box.*SS_T" none "$retain|12ThreadRecordV6attach|^urcu_bp_register(@plt)?\$" "$retain" || verdict=1
 
     check_lend "$1" || verdict=1
 

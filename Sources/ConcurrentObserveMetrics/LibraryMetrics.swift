@@ -36,11 +36,19 @@ public final class LibraryMetrics: Sendable {
     private let publishedGracePeriods = Atomic<Int>(0)
     private let publishedDroppedEvents = Atomic<Int>(0)
 
-    /// The meters of mailboxes. A publication takes them, and puts them back: no lock here, either.
-    private let mailboxMeters = Atomic<Unmanaged<MailboxMeters>?>(nil)
+    /// The address of the meters of mailboxes, or 0. A publication takes them, and puts them back: no lock here, either.
+    private let mailboxMeters = Atomic<UInt>(0)
 
     private final class MailboxMeters {
         var byLabel: [String: Meter] = [:]
+
+        /// The object that was left at an address, which is its reference; nil for 0.
+        static func take(_ address: UInt) -> MailboxMeters? {
+            // Safe: the exchange that has given out the address has given it to one thread.
+            unsafe UnsafeRawPointer(bitPattern: address).map {
+                unsafe Unmanaged<MailboxMeters>.fromOpaque($0).takeRetainedValue()
+            }
+        }
     }
 
     /// Makes the metrics; none has a value before the first `publish()`.
@@ -63,8 +71,8 @@ public final class LibraryMetrics: Sendable {
         droppedEvents = Counter(label: "\(prefix)_dropped_events", factory: factory)
     }
 
-    // Relaxed: nothing else has the object. Safe: this is the reference that the last publication has left.
-    deinit { unsafe mailboxMeters.load(ordering: .relaxed)?.release() }
+    // Relaxed: nothing else has the object.
+    deinit { _ = MailboxMeters.take(mailboxMeters.load(ordering: .relaxed)) }
 
     /// Sets all metrics to the library's present figures. Any thread; never waits.
     ///
@@ -87,13 +95,14 @@ public final class LibraryMetrics: Sendable {
 
     /// Sets the meters of the largest mailboxes; one that is not large any more is set to 0 once.
     private func publishMailboxes() {
-        // Acquire and release: the object goes from one publication to the next. Safe: the thread that takes the reference owns it.
-        let taken = unsafe mailboxMeters.exchange(nil, ordering: .acquiringAndReleasing)?.takeRetainedValue()
-        // None: the first publication, or one that overlaps with another.
+        // Acquire and release, both: the object goes from one publication to the next. None: the first publication, or one that
+        // overlaps with another.
+        let taken = MailboxMeters.take(mailboxMeters.exchange(0, ordering: .acquiringAndReleasing))
         let meters = taken ?? MailboxMeters()
         publish(&meters.byLabel)
-        let other = unsafe mailboxMeters.exchange(.passRetained(meters), ordering: .acquiringAndReleasing)
-        unsafe other?.release()
+        // Safe: the reference goes with the address.
+        let address = unsafe UInt(bitPattern: Unmanaged.passRetained(meters).toOpaque())
+        _ = MailboxMeters.take(mailboxMeters.exchange(address, ordering: .acquiringAndReleasing))
     }
 
     private func publish(_ meters: inout [String: Meter]) {
