@@ -157,7 +157,7 @@ private final class StuckCallback: Sendable {
 
     func end() async {
         exit.signal()
-        await token.withLock { $0 }?.cancelAndWaitBlocking()
+        await token.withLock { $0 }?.cancelAndWait()
     }
 }
 

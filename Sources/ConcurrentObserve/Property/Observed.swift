@@ -37,8 +37,10 @@ public final class Observed<Value: Sendable>: Sendable {
 
     /// Makes a property with a name for diagnostics, at version 0.
     ///
-    /// - Parameter label: What ``ConcurrentObserveDiagnostics/callbacks(runningFor:)`` and
-    ///   ``ConcurrentObserveDiagnostics/largestMailboxes(_:)`` report for its observers.
+    /// - Parameters:
+    ///   - value: The first value.
+    ///   - label: What ``ConcurrentObserveDiagnostics/callbacks(runningFor:)`` and
+    ///     ``ConcurrentObserveDiagnostics/largestMailboxes(_:)`` report for its observers.
     public convenience init(_ value: Value, label: String) {
         self.init(value)
         if !label.isEmpty { LabelledRegistries.add(observers.core(label: label)) }
