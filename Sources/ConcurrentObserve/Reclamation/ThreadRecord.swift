@@ -11,13 +11,13 @@ public import Synchronization
 /// ever were threads at once.
 @safe @usableFromInline
 internal struct ThreadRecord: ~Copyable {
+    /// Other user code of this library's making on this thread's stack: `onEnd`, deinitialisers, `==`, bodies of `modify`.
+    /// Owner alone. It comes first: ThreadSanitizer takes a change of any of the owner's fields for one of the record's first word.
+    @usableFromInline var userCode = 0
+
     /// Frames in use: the nesting of passes on this thread. Written by the owner alone; scans look
     /// at so many frames.
     @usableFromInline let depth = Atomic<Int>(0)
-
-    /// Other user code of this library's making on this thread's stack: `onEnd`, deinitialisers, `==`, bodies of `modify`.
-    /// Owner alone.
-    @usableFromInline var userCode = 0
 
     /// The change that a binding is passing on, on this thread, if any. Owner alone; see `withPassage`.
     var passage: Unmanaged<AnyObject>?
