@@ -41,8 +41,9 @@ internal final class Agreement: @unchecked Sendable {
     /// Under which `Agreements` has this one.
     let pair: Agreements.Pair
 
-    /// Taken inside a property's lock; nothing is taken inside it.
-    private let lock = Lock()
+    /// Taken inside a property's lock; nothing is taken inside it. No thread holds it while the process forks: the other side may
+    /// be one that no thread was changing. (P18)
+    private let lock = SourceLock()
 
     /// One more than the agreed version of the first side; 0 before there is one.
     private var first: UInt64 = 0
