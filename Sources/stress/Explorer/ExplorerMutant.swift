@@ -77,7 +77,6 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant("a binding echoes", "bind-both-ways", "P3.pair-converges"),
         // Faults
         ExplorerMutant("a fork trusts foreign counts", "fork-cancel", "P18.child-counts"),
-        ExplorerMutant("a fork reuses every record", "fork-modify", "P18.child-goes-on"),
         ExplorerMutant("a thread that exits inside a callback is not noticed", "exit-notify", "P17.new-thread"),
         // Paths, weak properties
         ExplorerMutant("a stale tail is heard", "path-rewire-set", "P2.path-versions", "P3.converges"),
