@@ -14,7 +14,7 @@ struct Starvation {
     enum Threads {
         case all
         /// Those that the library has started, which its names tell.
-        case library
+        case own
     }
 
     init(of threads: Threads = .all) {
@@ -46,7 +46,7 @@ struct QueueTimes {
                 unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
             }
             let path = "/proc/self/task/\(name)"
-            if threads == .library, !Line.first(of: "\(path)/comm").hasPrefix("observe-") { continue }
+            if threads == .own, !Line.first(of: "\(path)/comm").hasPrefix("observe-") { continue }
             waits[name] = Self.wait(in: "\(path)/schedstat")
         }
     }

@@ -70,7 +70,7 @@ extension Lane {
     /// - Returns: False if the condition does not hold after ten seconds in which these threads were let run.
     func wait(_ bound: TimedBound? = nil, until condition: () -> Bool) -> Bool {
         for _ in 0..<3 {
-            let (own, library) = (QueueTimes.own, Starvation(of: .library))
+            let (own, library) = (QueueTimes.own, Starvation(of: .own))
             let start = nanoseconds()
             while !condition(), nanoseconds() - start < 10_000_000_000 { usleep(200) }
             let duration = nanoseconds() - start
