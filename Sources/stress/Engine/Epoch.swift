@@ -83,7 +83,7 @@ final class Epoch: @unchecked Sendable {
             )
         }
         for thread in running { thread.join() }
-        perturbation.faults?.rest()
+        perturbation.rest()
         Watchdog.shared.watch([])
     }
 

@@ -16,6 +16,8 @@ final class Lane: @unchecked Sendable {
     var dice: Generator
     /// When it may starve next.
     var nextStarvation: UInt64 = 0
+    /// When it may be delayed at an injection point next.
+    var nextDelay: UInt64 = 0
 
     var operations: UInt64 = 0
     var checks: UInt64 = 0

@@ -67,11 +67,13 @@ final class Perturbation: Sendable {
     /// Indices of the hot points. The library's own threads read them while an epoch sets new ones.
     private let firstHot = Atomic<Int>(0)
     private let secondHot = Atomic<Int>(0)
-    /// The present scenario's kinds, and the epoch's thread that starves; relaxed, all: a thread that still sees the last epoch's
-    /// is as good.
+    /// The present scenario's kinds, the epoch's thread that starves, and so on; relaxed, all: a thread that still sees the
+    /// last epoch's is as good.
     private let active = Atomic<Int>(0)
     private let victim = Atomic<Int>(0)
     private let longStallsLeft = Atomic<Int>(0)
+    private let isResting = Atomic<Bool>(false)
+    private let nextLibraryDelay = Atomic<UInt64>(0)
 
     /// A point that is hot in every epoch, if any.
     private let fixedPoint: String?
@@ -109,7 +111,15 @@ final class Perturbation: Sendable {
         victim.store(generator.below(threads), ordering: .relaxed)
         longStallsLeft.store(generator.oneIn(8) ? 1 : 0, ordering: .relaxed)
         active.store(kinds.subtracting(spared).rawValue, ordering: .relaxed)
+        isResting.store(false, ordering: .relaxed)
         faults?.prepare(kinds.subtracting(spared), seed: seed, length, violations)
+    }
+
+    /// The epoch's threads have ended. The library's threads finish the work that is left with few delays: on a busy
+    /// machine each yield costs a time slice, and thousands of deliveries may be left.
+    func rest() {
+        isResting.store(true, ordering: .relaxed)
+        faults?.rest()
     }
 
     /// Places a thread that starts.
@@ -158,10 +168,22 @@ final class Perturbation: Sendable {
                 || points[secondHot.load(ordering: .relaxed)].isSame(as: point)
         else { return }
         // The library's threads have no lane: they take their dice from the clock.
-        var dice = Lane.current?.dice.next() ?? nanoseconds() &* 0x9E37_79B9_7F4A_7C15 >> 20
+        let (lane, now) = (Lane.current, nanoseconds())
+        let dice = lane?.dice.next() ?? now &* 0x9E37_79B9_7F4A_7C15 >> 20
         if let faults, faults.forks(at: dice >> 32) { return }
+        if isResting.load(ordering: .relaxed), (dice >> 40) % 16 != 0 { return }
+        guard now >= lane?.nextDelay ?? nextLibraryDelay.load(ordering: .relaxed) else { return }
+        delay(dice)
+        // On a busy machine a yield costs many time slices. A quarter of a thread's time is spent so at most.
+        let end = nanoseconds()
+        guard end - now > 500_000 else { return }
+        let next = end + 3 * (end - now)
+        if let lane { lane.nextDelay = next } else { nextLibraryDelay.store(next, ordering: .relaxed) }
+    }
+
+    private func delay(_ dice: UInt64) {
         let choice = dice % 100
-        dice /= 100
+        let dice = dice / 100
         if kinds.contains(.stall) {
             switch choice {
             case 0..<20: return spin(nanoseconds: 100 + dice % 2_000)

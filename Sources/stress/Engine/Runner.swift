@@ -66,7 +66,7 @@ struct Runner {
 
     private func run(_ run: ScenarioRun, until end: UInt64) {
         // A short share on a busy machine may miss a window: the scenario goes on for it, but not for ever.
-        let lastCall = end + 5_000_000_000
+        let lastCall = end + 20_000_000_000
         repeat {
             let now = nanoseconds()
             // Whole epochs again for windows that were missed.

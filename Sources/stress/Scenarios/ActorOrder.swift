@@ -30,7 +30,9 @@ extension Scenario {
 
         let load = { [property = property!, root = root!] in
             epoch.load { lane in
-                if lane.generator.oneIn(4) {
+                if lane.index == 0, lane.operations == 0 {
+                    cast.fillMailboxes(lane, property)
+                } else if lane.generator.oneIn(4) {
                     lane.rewire(root, ends)
                 } else {
                     lane.change(property)
@@ -150,6 +152,8 @@ private final class Cast: Sendable {
     }
 
     private let members: [Member]
+    /// Signalled when more changes wait for an actor than it takes at a time.
+    private let backlog: DispatchSemaphore
     private let actors: Guarded<[any Actor]>
     private let watched: [WeakActor]
 
@@ -160,6 +164,8 @@ private final class Cast: Sendable {
 
     init(_ epoch: Epoch, _ property: Observed<UInt64>, _ root: PathRoot) {
         let (stage, listener, serializer) = (Stage(), Listener(), ObservationActor())
+        let backlog = DispatchSemaphore(value: 0)
+        self.backlog = backlog
         let actors: [any Actor] = [stage, listener, serializer]
         self.actors = Guarded(actors)
         watched = actors.map(WeakActor.init)
@@ -182,8 +188,8 @@ private final class Cast: Sendable {
 
         add("an actor with its own executor", onMortalActor: true) { witness in
             property.observe(on: stage, options: options) { stage, change in
-                // Slow to begin with, so that more waits than it takes at a time.
-                if change.version == 1 { usleep(Sanitizer.current == nil ? 5_000 : 150_000) }
+                // Blocked to begin with, so that more waits than it takes at a time.
+                if change.version == 1 { backlog.wait() }
                 witness.hear(change, isThere: stage.isCurrent)
             }
         }
@@ -255,6 +261,16 @@ private final class Cast: Sendable {
         return pending
     }
 
+    /// Makes changes while one actor is blocked in its first one, and lets it go on.
+    func fillMailboxes(_ lane: Lane, _ property: Observed<UInt64>) {
+        lane.begin("fill the mailboxes")
+        // On a busy machine each change takes long, and others wait for the actor to go on.
+        repeat {
+            for _ in 0..<32 { property.value = lane.uniqueSerial() }
+        } while look(lane) <= 256 && !lane.epoch.isOver
+        backlog.signal()
+    }
+
     /// Now and then waits for the observers, so that memory does not grow without end.
     func keepPace(_ lane: Lane) {
         guard lane.generator.oneIn(16) else { return }
@@ -288,6 +304,8 @@ private final class Cast: Sendable {
     }
 
     func settle(_ epoch: Epoch) -> [DeliveryCounts] {
+        // Again: the first thread may not have run at all.
+        backlog.signal()
         let counts = members.map { member in
             epoch.violations.isEmpty ? member.witness.settle(epoch) { member.counts } : member.counts
         }
