@@ -93,6 +93,14 @@ case "${1:-}" in
     extract
     complete
     convert "${1:-$work/archives}"
+    if [ -n "${1:-}" ]; then
+        cat <<TEXT
+docs: the archives are in $1. To read them in a browser:
+  docc process-archive transform-for-static-hosting $1/ConcurrentObserve.doccarchive --output-path $1/html
+  python3 -m http.server --directory $1/html 8000
+  and open http://localhost:8000/documentation/concurrentobserve
+TEXT
+    fi
     echo "docs: ok, $(python3 -c 'import json, sys; print(sum(len(json.load(open(path))["symbols"]) for path in sys.argv[1:]))' "$work"/*/*.symbols.json) public symbols documented"
     ;;
 esac

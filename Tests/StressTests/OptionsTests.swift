@@ -12,25 +12,32 @@ struct OptionsTests {
         arguments: [("500ms", 500), ("30s", 30_000), ("1.5s", 1_500), ("10m", 600_000), ("1h", 3_600_000)]
     )
     func durations(text: String, milliseconds: Int) throws {
-        let argument = try #require(DurationArgument(argument: text))
+        let argument = try DurationArgument(parsing: text)
         #expect(argument.duration == .milliseconds(milliseconds))
     }
 
     @Test("A bad duration is refused", arguments: ["", "0s", "-1s", "10", "s", "1d", "nans", "infs", "999999999h"])
     func badDurations(text: String) {
-        #expect(DurationArgument(argument: text) == nil)
+        #expect(throws: ValidationError.self) { try DurationArgument(parsing: text) }
+    }
+
+    @Test("A duration without a unit is refused with the two that may be meant")
+    func durationWithoutUnit() {
+        let error = #expect(throws: ValidationError.self) { try DurationArgument(parsing: "5") }
+        #expect(error?.message == "a duration has a unit: write 5s for seconds, 5m for minutes")
     }
 
     @Test("Perturbations are a list of kinds, or none")
     func perturbations() {
-        #expect(PerturbationArgument(argument: "none")?.kinds == [])
-        #expect(PerturbationArgument(argument: "stall,yield")?.kinds == [.stall, .yield])
-        #expect(PerturbationArgument(argument: "all")?.kinds.isDisjoint(with: .faults) == true)
-        #expect(PerturbationArgument(argument: "yield,faults")?.kinds == PerturbationKinds.faults.union(.yield))
-        #expect(PerturbationArgument(argument: "fork,no-thread")?.kinds == [.fork, .noThread])
-        #expect(PerturbationArgument(argument: "stall,") == nil)
-        #expect(PerturbationArgument(argument: "none,yield") == nil)
-        #expect(PerturbationArgument(argument: "") == nil)
+        #expect(try PerturbationArgument(parsing: "none").kinds == [])
+        #expect(try PerturbationArgument(parsing: "stall,yield").kinds == [.stall, .yield])
+        #expect(try PerturbationArgument(parsing: "all").kinds.isDisjoint(with: .faults))
+        #expect(try PerturbationArgument(parsing: "yield,faults").kinds == PerturbationKinds.faults.union(.yield))
+        #expect(try PerturbationArgument(parsing: "fork,no-thread").kinds == [.fork, .noThread])
+        for text in ["stall,", "none,yield", ""] {
+            #expect(throws: ValidationError.self) { try PerturbationArgument(parsing: text) }
+        }
+        #expect("\(PerturbationArgument.usual)" == "yield,stall,affinity")
     }
 
     @Test(

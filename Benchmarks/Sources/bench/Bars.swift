@@ -58,6 +58,21 @@ extension Bar {
 }
 
 extension [Outcome] {
+    /// How many bars hold, and which cases fall short or could not be judged.
+    var summary: String {
+        func names(_ verdict: Verdict) -> [String] {
+            filter { $0.judgement.verdict == verdict }.map(\.name)
+        }
+        var lines = ["bench: \(names(.holds).count) bars hold"]
+        let open: [(String, Verdict)] = [
+            ("fall short", .fallsShort), ("are not judged", .notJudged), ("were disturbed", .disturbed),
+        ]
+        for (text, verdict) in open where !names(verdict).isEmpty {
+            lines.append("bench: \(names(verdict).count) \(text): \(names(verdict).joined(separator: ", "))")
+        }
+        return lines.joined(separator: "\n")
+    }
+
     /// The command's exit code.
     var exitCode: Int32 {
         if contains(where: { $0.judgement.verdict == .fallsShort }) { return 2 }

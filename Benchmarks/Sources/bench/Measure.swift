@@ -36,6 +36,7 @@ struct Measure: ParsableCommand {
         if let path = options.json { try report.write(to: path) }
         if let path = options.markdown { try Data(MarkdownReport.text(report).utf8).write(to: URL(filePath: path)) }
         if let folder = options.plots { try PlotData.write(report, to: URL(filePath: folder)) }
+        print("\n" + outcomes.summary)
         throw ExitCode(outcomes.exitCode)
     }
 }

@@ -45,7 +45,7 @@ struct HistoriesCommand: ParsableCommand {
         guard operations > 0, threads * operations <= 64 else {
             throw ValidationError("--operations takes 1 to \(64 / threads) with \(threads) threads, not \(operations)")
         }
-        if let mutant, Mutant.named(mutant) == nil { throw ValidationError("unknown mutant '\(mutant)'") }
+        if let mutant { try requireMutant(mutant) }
     }
 
     func run() throws {

@@ -11,7 +11,7 @@ struct MutantsCommand: ParsableCommand {
         abstract: "Switch on every seeded bug of this build's engine in turn: each must be caught by what it names."
     )
 
-    @Argument(help: "Mutants by name; without names, all of this build's engine.")
+    @Argument(help: "Seeded bugs by name; without names, all of this build's engine.")
     var mutant: [String] = []
 
     @Option(help: "Seeds to try each with: it must be caught with every one.")
@@ -23,17 +23,21 @@ struct MutantsCommand: ParsableCommand {
     @Option(help: "run: this build's scenarios. explorer: controlled schedules. histories: `stress histories`.")
     var engine: MutantsEngine = .run
 
-    enum MutantsEngine: String, ExpressibleByArgument { case run, explorer, histories }
+    enum MutantsEngine: String, ExpressibleByArgument, CaseIterable { case run, explorer, histories }
+
+    @Flag(help: "List the seeded bugs, and which engine looks for each in what.")
+    var list = false
 
     @OptionGroup(title: "Reports")
     var files: ReportFiles
 
     mutating func validate() throws {
         guard (1...1000).contains(seeds) else { throw ValidationError("--seeds takes 1 to 1000, not \(seeds)") }
-        for name in mutant where Mutant.named(name) == nil { throw ValidationError("unknown mutant '\(name)'") }
+        for name in mutant { try requireMutant(name) }
     }
 
     func run() throws {
+        if list { return print(Self.catalogue) }
         let start = nanoseconds()
         let kills =
             switch engine {
@@ -47,6 +51,17 @@ struct MutantsCommand: ParsableCommand {
         print(matrix.text)
         print("stress: \(report.verdict), seed \(seed), \(Format.seconds(report.seconds))")
         throw StressExit(rawValue: report.exitCode)!
+    }
+
+    /// Every seeded bug, with its engine and where that looks for it.
+    private static var catalogue: String {
+        var table = TextTable([("seeded bug", false), ("engine", false), ("looked for in", false)])
+        for mutant in Mutant.all where mutant.killEngine != .histories {
+            table.add([mutant.name.description, "\(mutant.killEngine)", mutant.scenario])
+        }
+        for mutant in ExplorerMutant.all { table.add([mutant.name, "explorer", mutant.program]) }
+        for mutant in HistoryMutant.all { table.add([mutant.name, "histories", mutant.subject]) }
+        return table.text
     }
 
     /// Every seeded bug of this build's engine, and each scenario without one.

@@ -4,10 +4,23 @@ import ArgumentParser
 import Glibc
 
 /// A duration on the command line: a number and its unit, `500ms`, `30s`, `10m`, `1h`.
-struct DurationArgument: ExpressibleByArgument {
+struct DurationArgument {
     let duration: Duration
 
-    init?(argument: String) {
+    /// Parses what was typed.
+    ///
+    /// - Throws: What is wrong with it, and how to write it.
+    init(parsing text: String) throws {
+        if let value = Self(argument: text) {
+            self = value
+        } else if Self(argument: text + "s") != nil {
+            throw ValidationError("a duration has a unit: write \(text)s for seconds, \(text)m for minutes")
+        } else {
+            throw ValidationError("a duration is a number and its unit, as in 500ms, 30s, 10m or 1h; at most a week")
+        }
+    }
+
+    private init?(argument: String) {
         let units: [(suffix: String, milliseconds: Double)] = [
             ("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000),
         ]
@@ -40,26 +53,32 @@ enum Profile: String, ExpressibleByArgument, CaseIterable {
 }
 
 /// What disturbs the threads, on the command line: `none`, or a list, in which `all` is every delay and `faults` every fault.
-struct PerturbationArgument: ExpressibleByArgument {
+struct PerturbationArgument: CustomStringConvertible {
     let kinds: PerturbationKinds
 
-    init?(argument: String) {
-        if argument == "none" {
-            kinds = []
-            return
-        }
+    /// As it is typed.
+    var description: String { kinds.isEmpty ? "none" : kinds.list.joined(separator: ",") }
+
+    init(_ kinds: PerturbationKinds) { self.kinds = kinds }
+
+    /// Parses what was typed.
+    ///
+    /// - Throws: Which word is unknown, and which are known.
+    init(parsing text: String) throws {
         let groups: [(name: String, kind: PerturbationKinds)] = [("all", .all), ("faults", .faults)]
+        let known = groups + PerturbationKinds.names
         var kinds: PerturbationKinds = []
-        for word in argument.split(separator: ",", omittingEmptySubsequences: false) {
-            guard let kind = (groups + PerturbationKinds.names).first(where: { $0.name == word })?.kind else {
-                return nil
+        for word in text == "none" ? [] : text.split(separator: ",", omittingEmptySubsequences: false) {
+            guard let kind = known.first(where: { $0.name == word })?.kind else {
+                let names = known.map(\.name).joined(separator: ", ")
+                throw ValidationError("there is no perturbation '\(word)': none, or any of \(names)")
             }
             kinds.insert(kind)
         }
-        self.kinds = kinds
+        self.init(kinds)
     }
 
-    static let usual = PerturbationArgument(argument: "yield,stall,affinity")!
+    static let usual = PerturbationArgument([.yield, .stall, .affinity])
 }
 
 /// The scenarios that the command line names.
@@ -77,6 +96,17 @@ func scenarios(named names: [String]) throws -> [Scenario] {
         return scenario
     }
 }
+
+#if INSTRUMENTED
+/// Checks the name of a seeded bug.
+///
+/// - Throws: Where the names are listed.
+func requireMutant(_ name: String) throws {
+    guard Mutant.named(name) != nil else {
+        throw ValidationError("unknown seeded bug '\(name)'; `stress mutants --list` names them")
+    }
+}
+#endif
 
 /// Twice to four times the cores, so that threads are interrupted everywhere.
 var usualThreads: Int { max(4, 3 * Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }

@@ -13,7 +13,10 @@ struct RunCommand: ParsableCommand {
     @Argument(help: "Scenarios, as `stress list` names them.")
     var scenario: [String] = []
 
-    @Option(help: "For the whole run, divided among the scenarios. \(DurationArgument.help)")
+    @Option(
+        help: "For the whole run, divided among the scenarios. \(DurationArgument.help)",
+        transform: DurationArgument.init(parsing:)
+    )
     var duration: DurationArgument?
 
     @Option(help: "Epochs for each scenario, instead of a duration.")
@@ -31,8 +34,10 @@ struct RunCommand: ParsableCommand {
     @Option(
         help: """
             Any of the delays yield,stall,affinity,stutter,starve,long,crowd,rotate (all: every one) and of the faults \
-            fork,no-thread,late-barrier,slow-deinit,stuck-deinit (faults: every one); or none.
-            """
+            fork,no-thread,late-barrier,slow-deinit,stuck-deinit (faults: every one); or none. \
+            (default: \(PerturbationArgument.usual))
+            """,
+        transform: PerturbationArgument.init(parsing:)
     )
     var perturb: PerturbationArgument = .usual
 
@@ -61,7 +66,7 @@ struct RunCommand: ParsableCommand {
             throw ValidationError("--iterations and --duration exclude each other")
         }
         #if INSTRUMENTED
-        if let mutant, Mutant.named(mutant) == nil { throw ValidationError("unknown mutant '\(mutant)'") }
+        if let mutant { try requireMutant(mutant) }
         if let hot, !Instrumentation.points.contains(where: { $0.description == hot }) {
             throw ValidationError("unknown injection point '\(hot)'")
         }
