@@ -3,8 +3,9 @@
 #
 # Checks the orderings of the library with litmus tests (`Models/Litmus`): every row of the protocol
 # holds under Arm's model, x86-TSO and RC11, every ordering that is weakened by a notch violates a
-# row or is kept for a reason that is given, and the code says what the tests say. Before that, the
-# checker agrees with verdicts that others have published.
+# row or is kept for a reason that is given, and the code says what the tests say, and what the
+# harness for arm64 says (`Models/Arm64/Harness`). Before that, the checker agrees with verdicts
+# that others have published.
 #
 # usage: Scripts/check-litmus.sh [--self-test | --brief]
 #   --self-test   shows that the check can fail
@@ -34,5 +35,5 @@ swift build "${package[@]}" --product check-litmus >"$log" 2>&1 || {
 }
 checker="$(swift build "${package[@]}" --show-bin-path)/check-litmus"
 code=0
-"$checker" "$checkout/Sources/ConcurrentObserve" "$@" || code=$?
+"$checker" "$checkout/Sources/ConcurrentObserve" "$checkout/Models/Arm64/Harness" "$@" || code=$?
 exit "$code"

@@ -82,9 +82,11 @@ func leaveForbiddenForUserCode() {}
 @_cdecl("exchange_releasing") func exchangeReleasing(_ word: UnsafeRawPointer) -> UInt {
     unsafe word.assumingMemoryBound(to: Atomic<UInt>.self).pointee.exchange(0, ordering: .releasing)
 }
-@_cdecl("or_both") func orBoth(_ word: UnsafeRawPointer) -> UInt {
-    unsafe word.assumingMemoryBound(to: Atomic<UInt>.self).pointee.bitwiseOr(2, ordering: .acquiringAndReleasing)
-        .oldValue
+@_cdecl("or_acquiring") func orAcquiring(_ word: UnsafeRawPointer) -> UInt {
+    unsafe word.assumingMemoryBound(to: Atomic<UInt>.self).pointee.bitwiseOr(2, ordering: .acquiring).oldValue
+}
+@_cdecl("or_releasing") func orReleasing(_ word: UnsafeRawPointer) -> UInt {
+    unsafe word.assumingMemoryBound(to: Atomic<UInt>.self).pointee.bitwiseOr(2, ordering: .releasing).oldValue
 }
 @_cdecl("add_seq") func addSeq(_ word: UnsafeRawPointer) -> UInt {
     unsafe word.assumingMemoryBound(to: Atomic<UInt>.self).pointee.wrappingAdd(1, ordering: .sequentiallyConsistent)

@@ -117,8 +117,8 @@ extension PathLeaf {
                 version: number(of: change.version)
             )
         )
-        // Acquire and release: as in expectDeliveries(through:), which finds all of them done.
-        outstanding.wrappingSubtract(1, ordering: .acquiringAndReleasing)
+        // Release: pairs with the acquire in expectDeliveries(through:), which comes later and finds all of them done.
+        outstanding.wrappingSubtract(1, ordering: .releasing)
     }
 
     /// The same for what is told ahead, and for the end.

@@ -24,27 +24,30 @@ import Synchronization
 
     /// Take it before looking at what is awaited.
     func ticket() -> Ticket {
-        // Sequentially consistent: ordered before the waiter's look; pairs with signal().
-        unsafe Ticket(signals: signals.pointee.load(ordering: .sequentiallyConsistent))
+        // Acquire: the waiter's look sees what was signalled before; pairs with the count in signal(). The kernel's
+        // comparison finds a later signal.
+        unsafe Ticket(signals: signals.pointee.load(ordering: .acquiring))
     }
 
     /// Sleeps until a signal that came after `ticket`, or until `limit` has passed.
     func wait(_ ticket: Ticket, atMost limit: Duration?) {
         if exploredPark("signal", atMost: limit, until: { isSignalled(after: ticket) }) { return }
-        // Sequentially consistent: pairs with the load in signal(); one of the two sees the other.
-        sleepers.add(1, ordering: .sequentiallyConsistent)
+        // Relaxed: the kernel executes a full barrier before it compares, which pairs with signal(): the kernel sees the
+        // count there, or that thread sees this sleeper. No ordering of this step could take the barrier's place.
+        sleepers.add(1, ordering: .relaxed)
         unsafe curcu_futex_wait(signals, ticket.signals, limit?.nanoseconds ?? -1)
         sleepers.subtract(1, ordering: .relaxed)  // Relaxed: too high a count costs a wake-up, nothing else.
     }
 
     private func isSignalled(after ticket: Ticket) -> Bool {
-        // Sequentially consistent: as in ticket().
-        unsafe signals.pointee.load(ordering: .sequentiallyConsistent) != ticket.signals
+        // Relaxed: for the explorer, which runs one thread at a time.
+        unsafe signals.pointee.load(ordering: .relaxed) != ticket.signals
     }
 
     /// Wakes everybody who took a ticket before.
     func signal() {
-        // Sequentially consistent: what happened is ordered before the count, the count before the look for sleepers.
+        // Sequentially consistent, both: what happened is ordered before the count, the count before the look for
+        // sleepers; pair with ticket() and with the kernel's barrier in wait(_:atMost:).
         unsafe signals.pointee.add(1, ordering: .sequentiallyConsistent)
         if sleepers.load(ordering: .sequentiallyConsistent) > 0 {
             unsafe curcu_futex_wake(signals, Int32.max)

@@ -42,8 +42,8 @@ internal enum ForkGate {
             // Acquire: pairs with the release in open().
             if !isClosed.load(ordering: .acquiring) { return true }
             unsafe leave(record)
-            // Acquire: as above.
-            wait(for: "gate opens", opening) { !isClosed.load(ordering: .acquiring) }
+            // Relaxed: the load above follows, which decides.
+            wait(for: "gate opens", opening) { !isClosed.load(ordering: .relaxed) }
         }
     }
 

@@ -38,8 +38,8 @@ internal final class Reclaimer: @unchecked Sendable {
     }
 
     private var isRunning: Bool {
-        // Acquire: pairs with the release in startIfNeeded().
-        thread.load(ordering: .acquiring) == .running
+        // Relaxed: nothing is read because of it.
+        thread.load(ordering: .relaxed) == .running
     }
 
     // MARK: The retiring thread's side
@@ -91,16 +91,16 @@ internal final class Reclaimer: @unchecked Sendable {
     }
 
     private func startIfNeeded() {
-        // Acquire and release: the winner starts the thread; the others need nothing from it.
         guard
             // Relaxed: a hint, which the exchange checks.
             thread.load(ordering: .relaxed) == .none,
-            thread.compareExchange(expected: .none, desired: .starting, ordering: .acquiringAndReleasing).exchanged
+            // Relaxed: the winner starts the thread; the others need nothing from it.
+            thread.compareExchange(expected: .none, desired: .starting, ordering: .relaxed).exchanged
         else { return }
         let isStarted = LibraryThread.start(named: "observe-reclaim") { Reclaimer.shared.run() }
-        // Release: pairs with the acquire in isRunning. Without a thread to be had the next
-        // retirement tries again, and so does each thread that waits: nothing is lost meanwhile.
-        thread.store(isStarted ? .running : .none, ordering: .releasing)
+        // Relaxed: as in isRunning. Without a thread to be had the next retirement tries again, and
+        // so does each thread that waits: nothing is lost meanwhile.
+        thread.store(isStarted ? .running : .none, ordering: .relaxed)
     }
 
     // MARK: The thread

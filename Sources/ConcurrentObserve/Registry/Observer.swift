@@ -345,9 +345,10 @@ extension Observer {
             early = state.load(ordering: .relaxed)
             inject("finish.mark")
         }
-        // Acquire and release: pairs with the acquire in isFinished, and with its like in whenFinished: of the two, the later one sees
-        // the other's bit. Without the source's lock, which churn on the source's threads would make a hot one.
-        let before = state.bitwiseOr(ObserverState.finished, ordering: .acquiringAndReleasing).oldValue
+        // Release: pairs with the acquires in isFinished and whenFinished(_:). Of this step and that of whenFinished(_:), the later one
+        // sees the other's bit. Listeners are found under the source's lock: only if there are any, since churn on the source's threads
+        // would make it a hot one.
+        let before = state.bitwiseOr(ObserverState.finished, ordering: .releasing).oldValue
         guard (early ?? before) & ObserverState.hasListeners != 0 else { return }
         let end = ObservationEnd(rawValue: before >> ObserverState.endShift)!
         let listeners = core.lock.withLock { () -> [OnEnd] in
@@ -364,8 +365,8 @@ extension Observer {
     /// Calls `body` once the closure is destroyed: later, or, if it is, never, returning the reason.
     func whenFinished(_ body: @escaping OnEnd) -> ObservationEnd? {
         core.lock.withLock {
-            // Acquire and release: pairs with its like in finish(), which takes the lock for the listeners if it comes later.
-            let state = state.bitwiseOr(ObserverState.hasListeners, ordering: .acquiringAndReleasing).oldValue
+            // Acquire: pairs with the release in finish(), which takes the lock for the listeners if it comes later.
+            let state = state.bitwiseOr(ObserverState.hasListeners, ordering: .acquiring).oldValue
             if state & ObserverState.finished != 0 { return ObservationEnd(rawValue: state >> ObserverState.endShift) }
             withExtras { $0.onEnd.append(body) }
             return nil

@@ -128,6 +128,11 @@ public struct Report: Sendable {
         say("orderings of the code: \(sites) steps of tests compared, \(Untested.all.count) in no test for a reason")
     }
 
+    public mutating func compare(harness: [String: String], code tree: SourceTree) {
+        for problem in Harness.problems(in: harness, tree: tree) { add(problem) }
+        say("orderings of the harness for arm64: \(Harness.count(in: harness)) lines compared with the code")
+    }
+
     mutating func add(_ problem: Problem) { mismatch("\(problem)") }
 
     private mutating func show(_ finding: Checker.Finding?, _ target: Target) {

@@ -3,7 +3,7 @@
 /// Plants what the check must find.
 public enum SelfTest {
     /// Whether everything that was planted is found; says what it has done.
-    public static func run(on tree: SourceTree, say: (String) -> Void) -> Bool {
+    public static func run(on tree: SourceTree, _ harness: [String: String], say: (String) -> Void) -> Bool {
         var works = true
         func plant(_ what: String, _ check: (inout Report) -> Void) {
             var report = Report(showsExecutions: false)
@@ -57,8 +57,26 @@ public enum SelfTest {
         )
         missing("an article without the table", Coverage.problems(in: ""))
         missing("an ordering in no test", Drift.problems(in: planted, tests: [], untested: []))
+
+        func mirror(_ text: String, in tree: SourceTree = planted) -> [Problem] {
+            Harness.problems(in: ["planted.c": text], tree: tree)
+        }
+        let faithful = "//= A.swift … let b =\nload(&y, acquiring);\nstore(&z, 0, relaxed);  //= own: planted\n"
+        missing("another ordering in the harness", mirror(faithful.replacing("acquiring", with: "relaxed")))
+        missing("a line of the harness that mirrors none", mirror("load(&y, acquiring);\n"))
+        missing("a line that the harness mirrors and that is not there", mirror(faithful.replacing("b =", with: "c =")))
+        missing("a mirrored line without an ordering beside it", mirror("//= A.swift … let b =\n\n" + faithful))
+        missing("a mirrored line at the end", mirror(faithful + "//= A.swift … let b =\n"))
+        // The real one, and the real code: each of the harness's releases is compared.
+        let weakened = harness.mapValues { text in
+            text.split(separator: "\n", omittingEmptySubsequences: false)
+                .map { $0.contains("//= own") ? $0 : $0.replacing(", releasing)", with: ", relaxed)") }
+                .joined(separator: "\n")
+        }
+        missing("the harness without its releases", Harness.problems(in: weakened, tree: tree))
         if !Coverage.problems(in: tree.article).isEmpty
             || !Drift.problems(in: planted, tests: [step("let b =")], untested: []).isEmpty
+            || !mirror(faithful).isEmpty
         {
             say("BROKEN: finds a difference where there is none")
             works = false

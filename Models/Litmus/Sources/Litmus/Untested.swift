@@ -24,31 +24,6 @@ public struct Untested: Sendable {
             "the heavy side without membarrier: the fence in every test's twin"
         ),
         Untested(
-            "Reclamation/EventCount.swift",
-            "unsafe signals.pointee.load(ordering: .sequentiallyConsistent) != ticket.signals",
-            "a look of the explorer's, which runs one thread at a time"
-        ),
-        Untested(
-            "Reclamation/ForkGate.swift",
-            "wait(for: \"gate opens\", opening) { !isClosed.load(ordering: .acquiring) }",
-            "a wait, after which the passer begins anew: relaxed would do"
-        ),
-        Untested(
-            "Reclamation/Reclaimer.swift",
-            "thread.load(ordering: .acquiring) == .running",
-            "nothing is read because of it: relaxed would do"
-        ),
-        Untested(
-            "Reclamation/Reclaimer.swift",
-            "thread.compareExchange(expected: .none, desired: .starting, ordering: .acquiringAndReleasing)",
-            "one thread starts the reclaimer, and needs nothing from the others: relaxed would do"
-        ),
-        Untested(
-            "Reclamation/Reclaimer.swift",
-            "thread.store(isStarted ? .running : .none, ordering: .releasing)",
-            "the next thread that retires tries again, and needs nothing from this one: relaxed would do"
-        ),
-        Untested(
             "Registry/Observer.swift",
             "ObserverState.finished, ordering: .releasing",
             after: "final override func forsake()",

@@ -37,28 +37,12 @@ extension Protocol {
     }
 
     private static func finish(into: String? = nil) -> Instruction {
-        .update("mark", .or, 2, .acquiringAndReleasing, into: into)
-            .at(
-                observerFile,
-                "let before = state.bitwiseOr(ObserverState.finished, ordering: .acquiringAndReleasing).oldValue"
-            )
-            .keeps(
-                "acquiringAndReleasing → releasing",
-                because:
-                    "listeners are found under the core's lock, so that the acquire is not needed; once for each observer"
-            )
+        .update("mark", .or, 2, .releasing, into: into)
+            .at(observerFile, "let before = state.bitwiseOr(ObserverState.finished, ordering: .releasing).oldValue")
     }
     private static func listen(into: String) -> Instruction {
-        .update("mark", .or, 1024, .acquiringAndReleasing, into: into)
-            .at(
-                observerFile,
-                "let state = state.bitwiseOr(ObserverState.hasListeners, ordering: .acquiringAndReleasing).oldValue"
-            )
-            .keeps(
-                "acquiringAndReleasing → acquiring",
-                because:
-                    "listeners are found under the core's lock, so that the release is not needed; once for each observer"
-            )
+        .update("mark", .or, 1024, .acquiring, into: into)
+            .at(observerFile, "let state = state.bitwiseOr(ObserverState.hasListeners, ordering: .acquiring).oldValue")
     }
     private static func balance(_ step: Int, _ fragment: String, into: String? = nil) -> Instruction {
         .update("balance", .add, .constant(step), .acquiringAndReleasing, into: into).at(lifeFile, fragment)
@@ -300,10 +284,15 @@ extension Protocol {
         .exchange("turn", 0, .acquiringAndReleasing, into: into)
             .at(turnFile, "state.exchange(State.free, ordering: .acquiringAndReleasing) == State.noted")
     }
-    private static func count(_ step: Int, _ file: String, _ fragment: String, after: String = "", into: String? = nil)
-        -> Instruction
-    {
-        .update("outstanding", .add, .constant(step), .acquiringAndReleasing, into: into).at(
+    private static func count(
+        _ step: Int,
+        _ file: String,
+        _ fragment: String,
+        after: String = "",
+        _ order: Order = .acquiringAndReleasing,
+        into: String? = nil
+    ) -> Instruction {
+        .update("outstanding", .add, .constant(step), order, into: into).at(
             file,
             fragment,
             after: after
@@ -350,11 +339,9 @@ extension Protocol {
             count(
                 -1,
                 leafFile,
-                "outstanding.wrappingSubtract(1, ordering: .acquiringAndReleasing)",
-                after: "posting.put("
-            ).keeps(
-                "acquiringAndReleasing → releasing",
-                because: "it never finds that it is the last, so that the acquire is not needed"
+                "outstanding.wrappingSubtract(1, ordering: .releasing)",
+                after: "posting.put(",
+                .releasing
             ),
             count(1, leafFile, expect, into: "left"),
             given: ["left": -1]
