@@ -160,5 +160,6 @@ struct CalibrationTests {
             #expect(page.contains("| \(defect.name) | \(defect.origin.text) |"), "\(defect.name)")
         }
         #expect(page.contains("| plain 3.0 s |"))
+        #expect(page.contains("; not run: faults, explorer, histories, "))
     }
 }

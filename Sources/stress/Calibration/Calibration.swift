@@ -39,8 +39,9 @@ struct Calibration {
         var missed: [(engine: Kill.Engine, text: String)] {
             engines { if case .missed(let text) = $0 { text } else { nil } }
         }
+        /// Without the tests: that none takes a repair back says nothing about what tests can see.
         var blind: [(engine: Kill.Engine, text: String)] {
-            engines { if case .blind(let text) = $0 { text } else { nil } }
+            engines { if case .blind(let text) = $0 { text } else { nil } }.filter { $0.engine != .tests }
         }
         var wrong: [(engine: Kill.Engine, text: String)] {
             engines { if case .wrong(let text) = $0 { text } else { nil } }
@@ -90,7 +91,8 @@ struct Calibration {
         }
         switch engine {
         case .plain, .faults, .explorer, .histories, .thread, .address, .realtime:
-            guard let trial = trials.first(where: { $0.defect == defect.name && $0.engine == engine }) else {
+            // The last one counts: a defect that was looked for again.
+            guard let trial = trials.last(where: { $0.defect == defect.name && $0.engine == engine }) else {
                 return .notRun
             }
             guard let catcher = trial.catcher else {

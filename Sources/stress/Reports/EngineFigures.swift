@@ -43,7 +43,14 @@ enum EngineFigures {
         }
         lines += ["", "| why an engine cannot have a defect | engine | defects |", "| --- | --- | ---: |"]
         for (reason, engines, count) in reasons(calibration) { lines.append("| \(reason) | \(engines) | \(count) |") }
-        lines += ["", "\(calibration.summary)."]
+        // One whose every cell is empty has not looked.
+        let absent = Kill.Engine.allCases.filter { engine in
+            calibration.rows.contains { $0.cells[engine] == .notRun }
+                && !calibration.rows.contains { $0.finders.contains { $0.engine == engine } }
+                && !calibration.rows.contains { $0.missed.contains { $0.engine == engine } }
+        }
+        let absentees = absent.isEmpty ? "" : "; not run: \(absent.map(\.title).joined(separator: ", "))"
+        lines += ["", "\(calibration.summary)\(absentees)."]
         return lines
     }
 
