@@ -7,9 +7,10 @@
 # harness for arm64 says (`Models/Arm64/Harness`). Before that, the checker agrees with verdicts
 # that others have published.
 #
-# usage: Scripts/check-litmus.sh [--self-test | --brief]
+# usage: Scripts/check-litmus.sh [--self-test | --brief | --json FILE]
 #   --self-test   shows that the check can fail
 #   --brief       leaves out the executions of violations, which are tables of threads
+#   --json FILE   is brief, and writes what was found, with seconds, for `stress report`
 # Exit codes: 0 everything as expected, 1 something is not, 2 wrong usage, or the check itself is
 # broken.
 
@@ -20,8 +21,12 @@ checkout="$(dirname "$scripts")"
 
 case "${1:-}" in
 "" | --self-test | --brief) ;;
+--json)
+    : >"${2:?check-litmus: --json takes a file}" || exit 2
+    set -- --json "$(realpath "$2")"
+    ;;
 *)
-    echo "usage: $0 [--self-test | --brief]" >&2
+    echo "usage: $0 [--self-test | --brief | --json FILE]" >&2
     exit 2
     ;;
 esac

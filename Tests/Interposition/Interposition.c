@@ -20,6 +20,10 @@ void interposition_stop(int count, const char *module) {
     remaining = count;
 }
 
+static _Thread_local char passed_module[32];
+
+void interposition_pass(const char *module) { strncpy(passed_module, module, sizeof passed_module - 1); }
+
 bool interposition_has_stopped(void) { return atomic_load(&has_stopped); }
 
 void interposition_release(void) { atomic_store(&is_released, true); }
@@ -27,22 +31,36 @@ void interposition_release(void) { atomic_store(&is_released, true); }
 #if !__has_feature(thread_sanitizer)
 typedef int lock_function(pthread_mutex_t *);
 
+static bool is_in(const char *module, void *address) {
+    Dl_info caller;
+    return dladdr(address, &caller) != 0 && strstr(caller.dli_fname, module);
+}
+
+static lock_function *next_function(lock_function *_Atomic *next, const char *name) {
+    lock_function *function = atomic_load_explicit(next, memory_order_relaxed);
+    if (!function) {
+        function = (lock_function *)dlsym(RTLD_NEXT, name);
+        atomic_store_explicit(next, function, memory_order_relaxed);
+    }
+    return function;
+}
+
 // Stands before the system's, which it calls: the dynamic linker finds the executable's first.
 int pthread_mutex_lock(pthread_mutex_t *mutex) {
     static lock_function *_Atomic next;
-    lock_function *function = atomic_load_explicit(&next, memory_order_relaxed);
-    if (!function) {
-        function = (lock_function *)dlsym(RTLD_NEXT, "pthread_mutex_lock");
-        atomic_store_explicit(&next, function, memory_order_relaxed);
-    }
-    int error = function(mutex);
+    if (passed_module[0] && is_in(passed_module, __builtin_return_address(0))) return 0;
+    int error = next_function(&next, "pthread_mutex_lock")(mutex);
     if (remaining == 0) return error;
-
-    Dl_info caller;
-    if (dladdr(__builtin_return_address(0), &caller) == 0 || !strstr(caller.dli_fname, stopping_module)) return error;
+    if (!is_in(stopping_module, __builtin_return_address(0))) return error;
     if (--remaining > 0) return error;
     atomic_store(&has_stopped, true);
     while (!atomic_load(&is_released)) usleep(200);
     return error;
+}
+
+int pthread_mutex_unlock(pthread_mutex_t *mutex) {
+    static lock_function *_Atomic next;
+    if (passed_module[0] && is_in(passed_module, __builtin_return_address(0))) return 0;
+    return next_function(&next, "pthread_mutex_unlock")(mutex);
 }
 #endif

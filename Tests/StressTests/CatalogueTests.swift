@@ -120,7 +120,7 @@ struct CatalogueTests {
 }
 
 /// The repository's sources, as text.
-private enum Sources {
+enum Sources {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
         "../../Sources"
     )
@@ -130,15 +130,19 @@ private enum Sources {
     }
 
     static func matches(of pattern: Regex<(Substring, Substring)>, in folder: String) throws -> [String] {
+        try texts(in: folder).flatMap { $0.matches(of: pattern).map { String($0.1) } }
+    }
+
+    static func texts(in folder: String) throws -> [String] {
         let files = FileManager.default.enumerator(
             at: root.appendingPathComponent(folder),
             includingPropertiesForKeys: nil
         )
-        var found: [String] = []
+        var texts: [String] = []
         while let file = files?.nextObject() as? URL {
             guard file.pathExtension == "swift" else { continue }
-            found += try String(contentsOf: file, encoding: .utf8).matches(of: pattern).map { String($0.1) }
+            texts.append(try String(contentsOf: file, encoding: .utf8))
         }
-        return found
+        return texts
     }
 }

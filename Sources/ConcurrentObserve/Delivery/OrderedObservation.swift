@@ -280,6 +280,10 @@ extension OrderedObservation {
             var settled: [Flush] = []
             for _ in 0..<limit {
                 guard let item = next(&batch, &settled) else {
+                    if mutant("isBusy is cleared outside the lock") {
+                        inject("mailbox.attended")
+                        withGuarded { $0.isBusy = false }
+                    }
                     if !settled.isEmpty { Flush.resume(settled) }
                     return true
                 }
@@ -340,7 +344,7 @@ extension OrderedObservation {
             if let item = guarded.mailbox.next() { return item }
             // Its memory is used again.
             swap(&batch, &guarded.batch)
-            guarded.isBusy = false
+            guarded.isBusy = mutant("isBusy is cleared outside the lock")
             guarded.isDelivering = false
             if !guarded.mailbox.flushes.isEmpty {
                 settled = guarded.mailbox.flushes.take(through: .max)

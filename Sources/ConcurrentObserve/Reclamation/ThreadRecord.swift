@@ -226,7 +226,7 @@ extension UnsafeMutablePointer<ThreadRecord> {
         let depth = unsafe pointee.depth.load(ordering: .acquiring)
         unsafe forEachFrame(
             below: mutant("frames that were left are scanned")
-                ? .max : mutant("the innermost frame is not scanned") ? depth - 1 : depth,
+                ? .max : mutant("the innermost frame is not scanned") ? max(1, depth) - 1 : depth,
             body
         )
     }

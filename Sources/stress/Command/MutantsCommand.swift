@@ -74,7 +74,9 @@ struct MutantsCommand: ParsableCommand {
         let controls = Set(chosen.map(\.scenario)).sorted().map { scenario in
             let own = chosen.filter { $0.scenario == scenario }
             let run = ChildRun(control: scenario, seed: seed, budget: Self.controlBudget(own, kills, scenario))
-            return (run: run, engine: own[0].killEngine, isAlone: own[0].needsTheMachine)
+            // A control has no faults.
+            let kind = own.first { $0.faults.isEmpty } ?? own[0]
+            return (run: run, engine: kind.killEngine, isAlone: kind.needsTheMachine)
         }
         let clean = try inPairs(controls) { $0.isAlone ? nil : tell(try kill(control: $0.run, $0.engine)) }
         return kills + (try zip(clean, controls).map { try $0 ?? tell(kill(control: $1.run, $1.engine)) })

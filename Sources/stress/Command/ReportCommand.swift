@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Foundation
 
 /// Shows again what was run before.
 struct ReportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report",
         abstract: "Render results again without running; several files become one, their kills one matrix.",
-        discussion: "Ends as the run did whose results it shows, of several as the worst."
+        discussion: """
+            Ends as the run did whose results it shows, of several as the worst. With trials of known defects (`stress calibrate`), \
+            one that no engine has found makes it 6.
+            """
     )
 
     @Argument(help: ArgumentHelp("What --json has written.", valueName: "file"))
@@ -15,6 +19,9 @@ struct ReportCommand: ParsableCommand {
 
     @OptionGroup(title: "Reports")
     var files: ReportFiles
+
+    @Option(help: ArgumentHelp("Write the engines' figures as tables of Markdown.", valueName: "file"))
+    var markdown: String?
 
     func run() throws {
         let reports = try results.map { path throws(ValidationError) in
@@ -26,7 +33,25 @@ struct ReportCommand: ParsableCommand {
         files.write(report)
         if !report.scenarios.isEmpty { print(RunReport.text(report)) }
         if !report.kills.isEmpty { print(KillMatrix(report.kills).text) }
-        print("stress: \(report.verdict), seed \(report.seed)")
-        throw StressExit(rawValue: report.exitCode) ?? .harnessError
+        var exit = report.exitCode
+        if let trials = report.trials {
+            let calibration = Calibration(report.kills, trials)
+            print("\n\(calibration.text)")
+            let own: StressExit = calibration.failures.isEmpty ? .pass : .mutantSurvived
+            if StressExit.severity(of: own.rawValue) > StressExit.severity(of: exit) { exit = own.rawValue }
+        }
+        if let markdown {
+            let text = EngineFigures.markdown(report, measured: results.compactMap(Self.date).min() ?? Date())
+            do { try Data(text.utf8).write(to: URL(fileURLWithPath: markdown)) } catch {
+                harnessFailure("\(markdown) cannot be written: \(error.localizedDescription)")
+            }
+        }
+        print("stress: \(StressExit(rawValue: exit).map { "\($0)" } ?? "unknown"), seed \(report.seed)")
+        throw StressExit(rawValue: exit) ?? .harnessError
+    }
+
+    /// When results were written.
+    private static func date(of path: String) -> Date? {
+        (try? FileManager.default.attributesOfItem(atPath: path))?[.modificationDate] as? Date
     }
 }

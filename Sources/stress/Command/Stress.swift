@@ -20,8 +20,8 @@ struct Stress: ParsableCommand {
 
     #if INSTRUMENTED
     private static let subcommands: [any ParsableCommand.Type] = [
-        RunCommand.self, ListCommand.self, HistoriesCommand.self, MutantsCommand.self, ExploreCommand.self,
-        ReplayCommand.self, ReportCommand.self, DoctorCommand.self,
+        RunCommand.self, ListCommand.self, HistoriesCommand.self, MutantsCommand.self, CalibrateCommand.self,
+        ExploreCommand.self, ReplayCommand.self, ReportCommand.self, DoctorCommand.self,
     ]
     #else
     private static let subcommands: [any ParsableCommand.Type] = [

@@ -69,6 +69,7 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant("two deliver at once", "serial-set-set", "P2.one-at-a-time"),
         ExplorerMutant("a change is posted outside the lock", "serial-set-set", "P2.ordered"),
         ExplorerMutant("a mailbox's wake-up is lost", "serial-set-set", "P1.ordered-once"),
+        ExplorerMutant("isBusy is cleared outside the lock", "serial-set-set", "P1.ordered-once"),
         ExplorerMutant("a setter waits for a busy observer", "serial-set-set", "progress.livelock"),
         // Bindings
         ExplorerMutant("a binding applies an older change", "bind-set-set", "P3.destination-follows"),

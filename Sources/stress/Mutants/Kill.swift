@@ -6,6 +6,8 @@ struct Kill: Codable, Sendable {
     enum Engine: String, Codable, CaseIterable, Sendable {
         /// Real threads, by this command.
         case plain
+        /// Real threads, and what the system and users' code do at their worst: `--perturb faults`.
+        case faults
         /// Deterministic interleavings.
         case explorer
         /// Histories of operations on real threads that no sequential order explains.
@@ -14,10 +16,14 @@ struct Kill: Codable, Sendable {
         case thread, address, realtime
         /// The Promela models: `Scripts/check-models.sh`.
         case model
+        /// The litmus tests of the memory orderings: `Scripts/check-litmus.sh`.
+        case litmus
+        /// Unit tests that take a repair back.
+        case tests
 
         var title: String {
             switch self {
-            case .plain, .explorer, .histories, .model: rawValue
+            case .plain, .faults, .explorer, .histories, .model, .litmus, .tests: rawValue
             case .thread, .address, .realtime: "\(rawValue) sanitizer"
             }
         }
@@ -35,7 +41,7 @@ struct Kill: Codable, Sendable {
     /// Nil: the control, nothing was seeded.
     let mutant: String?
     let engine: Engine
-    /// The scenario, or the model.
+    /// The scenario, the program, the model, or the row.
     let scenario: String
     let seed: UInt64
     let verdict: Verdict

@@ -293,6 +293,13 @@ extension Mutant {
             "actor-order",
             [.invariant("P1.counts-add-up"), .invariant("P1.flush-returns")]
         ),
+        Mutant(
+            "isBusy is cleared outside the lock",
+            "actor-order",
+            [.invariant("P1.counts-add-up"), .invariant("P1.flush-returns")],
+            at: "mailbox.attended",
+            .seconds(60)
+        ),
         Mutant("a flush does not wait for the callback", "actor-order", [.invariant("P1.flushed")], .seconds(60)),
         Mutant("a flush is not resumed", "actor-order", [.invariant("P1.flush-returns")], .seconds(30)),
         Mutant(

@@ -63,7 +63,7 @@ struct Mutant: Sendable {
     /// The column of its kills.
     var killEngine: Kill.Engine {
         switch engine {
-        case .plain: .plain
+        case .plain: faults.isEmpty ? .plain : .faults
         case .histories: .histories
         case .model: .model
         case .sanitizer(.thread): .thread

@@ -30,6 +30,28 @@ extension HTMLReport {
         return section("Kill matrix", body)
     }
 
+    /// Known defects down: which engine has found each, how fast, and why others have not.
+    static func calibration(_ report: Report) -> String {
+        guard let trials = report.trials else { return "" }
+        let calibration = Calibration(report.kills, trials)
+        let rows = calibration.rows.map { row in
+            let found = row.finders.map { "\($0.engine.title) \(Format.seconds($0.seconds)): \($0.by)" }
+            let missed = row.missed.map { "\($0.engine.title) \($0.text)" }
+            let blind = Calibration.grouped(row.blind).map { "\($0.engines): \($0.text)" }
+            let cells = [found, missed, blind].map { "<td>\($0.map(\.escaped).joined(separator: "<br>"))</td>" }
+            return """
+                <tr><th>\(row.defect.name.escaped)<br><small>\(row.defect.origin.text.escaped)</small></th>\
+                \(cells.joined())</tr>
+                """
+        }
+        let columns = ["defect", "found by", "not found by", "cannot be seen by"].map { ($0, false) }
+        let failures = calibration.failures.map { "<p>\(verdict($0, isGood: false))</p>" }.joined()
+        return section(
+            "Known defects, unaided",
+            "<p>\(calibration.summary.escaped)</p>\(failures)\(table(columns, rows))"
+        )
+    }
+
     private static func cell(_ cell: KillMatrix.Cell, _ longest: Double) -> String {
         let share = max(2, log1p(10 * cell.seconds) / log1p(10 * longest) * 100)
         let time = verdict(cell.text, isGood: !cell.hasSurvivor)

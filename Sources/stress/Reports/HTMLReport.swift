@@ -4,7 +4,9 @@
 enum HTMLReport {
     static func text(_ report: Report) -> String {
         let sections = [
-            header(report), failures(report), killMatrix(report), scenarios(report), course(report), latencies(report),
+            header(report), failures(report), killMatrix(report), calibration(report), scenarios(report),
+            course(report),
+            latencies(report),
         ]
         return """
             <!DOCTYPE html>

@@ -8,7 +8,7 @@ struct Report: Codable, Sendable {
     static let currentSchema = 2
 
     var schemaVersion = currentSchema
-    /// What was run: `run`, or `mutants`.
+    /// What was run: `run`, `mutants`, or `calibrate`.
     let command: String
     let seed: UInt64
     let build: String
@@ -25,6 +25,8 @@ struct Report: Codable, Sendable {
     let kills: [Kill]
     /// How resident memory went, where the run was long enough to tell.
     let memory: MemoryCourse?
+    /// What the engines have made of known defects, where that was asked for.
+    var trials: [Trial]?
 
     struct ScenarioRow: Codable, Sendable {
         let name: String
@@ -163,7 +165,8 @@ extension Report {
             scenarios: reports.flatMap(\.scenarios),
             samples: reports.flatMap(\.samples),
             kills: reports.flatMap(\.kills),
-            memory: reports.compactMap(\.memory).first
+            memory: reports.compactMap(\.memory).first,
+            trials: reports.contains { $0.trials != nil } ? reports.flatMap { $0.trials ?? [] } : nil
         )
     }
 }

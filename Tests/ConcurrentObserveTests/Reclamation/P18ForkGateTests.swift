@@ -174,6 +174,35 @@ extension Promises.P18ForkGateTests {
         }
     }
 
+    // The repair taken back: a known defect of `stress calibrate`.
+    @Test("P18 A fork that does not wait for the first use leaves a child that waits for ever")
+    func withoutTheWait() async {
+        await #expect(processExitsWith: .success) {
+            Process.limitLife(seconds: 60)
+            let first = TestThread {
+                unsafe interposition_stop(1, "Tests")
+                ObserverRegistry<Int>().observe { _ in }.cancel()
+            }
+            waitUntilStopped()
+            let status = Slot<Int>()
+            try onNewThread {
+                // The fork handlers neither take nor release the lock of the first use.
+                unsafe interposition_pass("Tests")
+                status.put(
+                    inChild {
+                        unsafe interposition_pass("")
+                        Process.limitLife(seconds: 2)
+                        ObserverRegistry<Int>().observe { _ in }.cancel()
+                        return true
+                    }
+                )
+            }
+            check(status.value == 256 + Int(SIGALRM), "the child: \(status.value ?? -1)")
+            interposition_release()
+            try first.join()
+        }
+    }
+
     @Test("P18 A thread that forks, and one that comes meanwhile, sleep while they wait")
     func waitsAsleep() async {
         await #expect(processExitsWith: .success) {

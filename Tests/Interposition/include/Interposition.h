@@ -11,6 +11,9 @@
 /// shared library or of the executable. One thread at a time.
 void interposition_stop(int count, const char *_Nonnull module);
 
+/// From now on the calling thread neither takes nor releases the locks that the code of `module` asks for, until it names "".
+void interposition_pass(const char *_Nonnull module);
+
 /// Whether the thread has stopped.
 bool interposition_has_stopped(void);
 

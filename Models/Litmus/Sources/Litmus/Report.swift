@@ -5,6 +5,8 @@
 public struct Report: Sendable {
     public private(set) var lines: [String] = []
     public private(set) var mismatches = 0
+    /// Rows, weakenings that violate one, and defects, with what each took.
+    public private(set) var kills: [Kill] = []
     private let showsExecutions: Bool
 
     /// - Parameter showsExecutions: Whether each violation is printed, as a table of threads.
@@ -52,12 +54,15 @@ public struct Report: Sendable {
         say("| row | claim | | " + Target.allCases.map(\.rawValue).joined(separator: " | ") + " |")
         say("| --- | --- | --- |" + String(repeating: " --- |", count: Target.allCases.count))
         for (variant, test) in tests {
+            let start = ContinuousClock.now
             let verdicts = Target.allCases.map { target in
                 Checker.find(.reached, in: test, for: target) == nil
                     ? "not reached" : Checker.find(in: test, for: target) == nil ? "holds" : "violated"
             }
             say("| \(test.name) | \(test.claim) | \(variant) | " + verdicts.joined(separator: " | ") + " |")
-            guard verdicts.contains(where: { $0 != "holds" }) else { continue }
+            let holds = !verdicts.contains { $0 != "holds" }
+            kills.append(Kill(row: Self.name(test, variant), holds: holds, since: start))
+            guard !holds else { continue }
             mismatch("“\(test.name)” does not hold")
             for target in Target.allCases { show(Checker.find(in: test, for: target), target) }
         }
@@ -71,6 +76,7 @@ public struct Report: Sendable {
         var order: [Step] = []
         var breaks: [Step: [(name: String, targets: [Target], finding: Checker.Finding)]] = [:]
         var reasons: [Step: String] = [:]
+        var seconds: [Step: Double] = [:]
         for (variant, test) in tests {
             for weakening in Weakening.all(of: test) {
                 let step = Step(site: weakening.site, change: weakening.change)
@@ -79,11 +85,14 @@ public struct Report: Sendable {
                     breaks[step] = []
                 }
                 reasons[step] = reasons[step] ?? weakening.reason
+                let start = ContinuousClock.now
+                let isFirst = breaks[step]!.isEmpty
                 let found = Target.allCases.compactMap { target in
                     Checker.find(in: weakening.test, for: target).map { (target, $0) }
                 }
+                if isFirst { seconds[step, default: 0] += Kill.seconds(since: start) }
                 if let first = found.first {
-                    let name = variant.isEmpty ? test.name : "\(test.name), \(variant)"
+                    let name = Self.name(test, variant)
                     breaks[step]!.append((name, found.map(\.0), first.1))
                 }
             }
@@ -94,6 +103,8 @@ public struct Report: Sendable {
             if let first = breaks[step]!.first {
                 let all = breaks[step]!.map { "\($0.name) (\($0.targets.map(\.rawValue).joined(separator: ", ")))" }
                 say("violated | \(name) | \(all.joined(separator: "; "))")
+                let change = "\(step.site.file): \(step.site.fragment): \(step.change)"
+                kills.append(Kill(of: change, in: first.name, foundBy: first.targets, seconds: seconds[step]!))
                 if reasons[step] != nil { mismatch("a test needs what is said to be stronger than needed: \(name)") }
                 show(first.finding, first.targets[0])
             } else if let reason = reasons[step] {
@@ -109,10 +120,15 @@ public struct Report: Sendable {
     public mutating func judge(defects: [Defect]) {
         say("")
         for defect in defects {
+            let start = ContinuousClock.now
             let findings = Target.allCases.map { ($0, Checker.find(in: defect.test, for: $0)) }
             let found = Set(findings.filter { $0.1 != nil }.map(\.0))
-            let names = Target.allCases.filter(found.contains).map(\.rawValue).joined(separator: ", ")
+            let targets = Target.allCases.filter(found.contains)
+            let names = targets.map(\.rawValue).joined(separator: ", ")
             say("a known defect: \(defect.name): found by \(names.isEmpty ? "none" : names)")
+            kills.append(
+                Kill(of: defect.name, in: defect.test.name, foundBy: targets, seconds: Kill.seconds(since: start))
+            )
             if found != defect.found { mismatch("another set of models was expected to find: \(defect.name)") }
             if let first = findings.first(where: { $0.1 != nil }) { show(first.1, first.0) }
         }
@@ -134,6 +150,10 @@ public struct Report: Sendable {
     }
 
     mutating func add(_ problem: Problem) { mismatch("\(problem)") }
+
+    private static func name(_ test: Test, _ variant: String) -> String {
+        variant.isEmpty ? test.name : "\(test.name), \(variant)"
+    }
 
     private mutating func show(_ finding: Checker.Finding?, _ target: Target) {
         guard showsExecutions, let finding else { return }

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension KnownDefect {
+    /// Defects whose repair is taken back: ten of this project, twelve that others have published.
+    static let all: [KnownDefect] = own + published
+
+    private static let noFork = "the models leave fork and thread exit out"
+    private static let noOrdering = "no ordering was missing"
+    private static let loadsInOrder = "x86-64 keeps these accesses in order, and so does the explorer"
+    private static let noTest = "no unit test takes this repair back"
+
+    private init(
+        _ name: String,
+        _ origin: Origin,
+        _ summary: String,
+        seeded: Statement,
+        models: Statement,
+        litmus: Statement,
+        tests: Statement = .none(because: noTest)
+    ) {
+        self.init(
+            name: name,
+            origin: origin,
+            summary: summary,
+            seeded: seeded,
+            models: models,
+            litmus: litmus,
+            tests: tests
+        )
+    }
+
+    private static let own: [KnownDefect] = [
+        KnownDefect(
+            "a registration overtakes a body",
+            .own(commit: "148a27d"),
+            "The modifier was loaded relaxed under another lock than the version's; the version could be older.",
+            seeded: .none(because: loadsInOrder),
+            models: .named(["a body is looked at without acquire"]),
+            litmus: .named([
+                "a registration beside a body of modify loads `modifier` relaxed",
+                "a cut beside a body of modify loads `modifier` relaxed",
+            ])
+        ),
+        KnownDefect(
+            "the last look overtakes parking",
+            .own(commit: "148a27d"),
+            "The reclaimer could read the list of records before it said that it parks.",
+            seeded: .none(because: loadsInOrder),
+            models: .named(["the list of records is read before parking"]),
+            litmus: .named(["the reclaimer loads the list of records with acquire before it parks"])
+        ),
+        KnownDefect(
+            "an observer's home is loaded twice",
+            .own(commit: "bd9e401"),
+            "Between two loads a word changed its meaning: the address of the extras was taken for the core's.",
+            seeded: .named(["a core is looked for in two steps"]),
+            models: .none(because: "the models have no layout of observers"),
+            litmus: .none(because: noOrdering)
+        ),
+        KnownDefect(
+            "a fork catches the first use",
+            .own(commit: "023dca6"),
+            "A lock of the first use belonged to a thread that the child does not have.",
+            seeded: .none(because: "a process uses the library for the first time once, before any scenario forks"),
+            models: .none(because: noFork),
+            litmus: .none(because: noOrdering),
+            tests: .named(["P18 A fork that does not wait for the first use leaves a child that waits for ever"])
+        ),
+        KnownDefect(
+            "a child inherits counts",
+            .own(commit: "6ad47e4"),
+            "The child counted what a thread of the parent was retiring at the fork.",
+            seeded: .named(["a fork trusts foreign counts"]),
+            models: .none(because: noFork),
+            litmus: .none(because: noOrdering)
+        ),
+        KnownDefect(
+            "a thread exits inside a callback",
+            .own(commit: "5c9e85c"),
+            "The next thread took over its record, and with it the frames in use.",
+            seeded: .named(["a thread that exits inside a callback is not noticed"]),
+            models: .none(because: noFork),
+            litmus: .none(because: noOrdering)
+        ),
+        KnownDefect(
+            "one source's destruction delays all",
+            .own(commit: "d09cf86"),
+            "Slow deinitialisers of one source stood in one queue before everything else.",
+            seeded: .named(["one queue serves all sources"]),
+            models: .none(because: "the models have no time"),
+            litmus: .none(because: noOrdering)
+        ),
+        KnownDefect(
+            "a pair has two agreements",
+            .own(commit: "6afca6e"),
+            "Two properties that were bound from both sides could end with different values.",
+            seeded: .named(["each binding of a pair agrees for itself"]),
+            models: .none(because: "the models leave bindings out"),
+            litmus: .none(because: noOrdering)
+        ),
+        KnownDefect(
+            "an iterator returns what was removed",
+            .own(commit: "e161629"),
+            "After a removal an iterator still returned the changes that it had taken before.",
+            seeded: .named(["an iterator returns what was removed"]),
+            models: .none(because: "the models leave sequences out"),
+            litmus: .none(because: noOrdering)
+        ),
+        KnownDefect(
+            "the end's mark is stored relaxed",
+            .own(commit: "bb11d11"),
+            "A thread that saw the end could miss what came before it.",
+            seeded: .none(because: loadsInOrder),
+            models: .none(because: "stores of a canceller are never late in the models"),
+            litmus: .named(["the mark of an ended observation is stored relaxed"])
+        ),
+    ]
+
+    private static let published: [KnownDefect] = [
+        KnownDefect(
+            "a sleeper does not say that it sleeps",
+            .published(project: "liburcu", reference: "c768e45ed336"),
+            "The worker of call_rcu slept without announcing it, and was not woken.",
+            seeded: .named(["reclaimer's wake-up is lost"]),
+            models: .named(["reclaimer's wake-up is lost"]),
+            litmus: .none(because: noOrdering)
+        ),
+        KnownDefect(
+            "a waker looks too early",
+            .published(project: "Linux", reference: "8ee1b7b9d876"),
+            "blk-mq looked for waiters without a full barrier behind its change.",
+            seeded: .none(because: "our change is a locked instruction on x86-64, which is a full barrier"),
+            models: .named(["push is not sequentially consistent", "parking is not sequentially consistent"]),
+            litmus: .named(["a retiring thread looks for a sleeper before its item can be seen"])
+        ),
+        KnownDefect(
+            "readers announce themselves where nothing looks",
+            .published(project: "liburcu", reference: "95b94246b745"),
+            "The registry of urcu-bp could move, and readers went on in the old place.",
+            seeded: .named(["the innermost frame is not scanned"]),
+            models: .named(["grace period misses one thread"]),
+            litmus: .none(because: noOrdering)
+        ),
+        KnownDefect(
+            "a grace period ends too early",
+            .published(project: "liburcu", reference: "794a737edb08"),
+            "The parity flipped while it was still waited for.",
+            seeded: .named(["grace period does nothing"]),
+            models: .named(["grace period does nothing"]),
+            litmus: .none(because: noOrdering)
+        ),
+        KnownDefect(
+            "a published pointer is loaded plainly",
+            .published(project: "liburcu", reference: "0f9515c5671f"),
+            "rcu_dereference_sym loaded the pointer without an ordering.",
+            seeded: .none(because: loadsInOrder),
+            models: .none(because: "loads are never early in the models of the walk"),
+            litmus: .named(["a walker loads the table with nothing that orders its entries"])
+        ),
+        KnownDefect(
+            "a commit is stored before its data",
+            .published(project: "Linux", reference: "facd885c7506"),
+            "tty_buffer.commit was stored plainly; the reader could miss the data.",
+            seeded: .named(["relaxed publish"]),
+            models: .named(["append publishes the count first"]),
+            litmus: .named(["the count is stored relaxed behind its entry"])
+        ),
+        KnownDefect(
+            "membarrier skips a thread",
+            .published(project: "Linux", reference: "5bc78502322a"),
+            "An exiting thread gave up its memory map before a barrier, and was not interrupted.",
+            seeded: .named(["no barrier before the scan"]),
+            models: .named(["no barrier before the scan", "grace period ends without a barrier"]),
+            litmus: .named(["membarrier skips the walker's thread"])
+        ),
+        KnownDefect(
+            "the second look is not ordered behind the announcement",
+            .published(project: "arc-swap", reference: "issue 198"),
+            "A reader's debt could be unseen while its second look still found the old pointer.",
+            seeded: .named(["mark is tested before current is stored"]),
+            models: .named(["the light barrier is missing"]),
+            litmus: .named(["no fence stands between the hazard pointer and the second look"])
+        ),
+        KnownDefect(
+            "a sequence is loaded twice",
+            .published(project: "Linux", reference: "2f6242786266"),
+            "A reader of a seqcount could test one load of the sequence and go on with another.",
+            seeded: .named(["a read is torn"]),
+            models: .none(because: "the models leave values and the latch out"),
+            litmus: .none(because: noOrdering)
+        ),
+        KnownDefect(
+            "the queue is found empty, then left",
+            .published(project: "RxJava", reference: "change 1012"),
+            "SerializedObserver found its queue empty and gave the turn back in two steps.",
+            seeded: .named(["isBusy is cleared outside the lock"]),
+            models: .named(["isBusy is cleared outside the lock", "a turn is given back in two steps"]),
+            litmus: .none(because: noOrdering)
+        ),
+        KnownDefect(
+            "a value between two others is missed",
+            .published(project: "RxJava", reference: "issue 1184"),
+            "A subscriber of BehaviorSubject could miss what was sent while it subscribed.",
+            seeded: .named(["a change between initial and registration is missed"]),
+            models: .none(because: "the model of registration is about bodies of modify"),
+            litmus: .none(because: noOrdering)
+        ),
+        KnownDefect(
+            "an entry is freed under the emission",
+            .published(project: "nano-signal-slot", reference: "issue 7"),
+            "A disconnected slot was freed while the emission stood on it.",
+            seeded: .named(["pins are not scanned"]),
+            models: .named(["pins are not scanned"]),
+            litmus: .none(because: noOrdering)
+        ),
+    ]
+}
