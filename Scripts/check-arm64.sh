@@ -299,7 +299,7 @@ find_defect() {
         code=0
         "$1" --seconds "$seconds" --seed "$seconds" "${options[@]}" >"$work/out" 2>&1 || code=$?
         if [ "$code" -eq 1 ] && grep -q '^harness: VIOLATION' "$work/out"; then
-            echo "found $1: $2: $(sed -n 's/^harness: VIOLATION //p' "$work/out")"
+            echo "found $1: $2: $(sed -n 's/^harness: VIOLATION //p' "$work/out" | head -1)"
             return
         fi
     done
