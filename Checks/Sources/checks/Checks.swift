@@ -19,51 +19,36 @@ struct Failure: Error {
 /// One of the checks: `Scripts/check.sh NAME` runs it at the root of the repository.
 struct Check: Sendable {
     let name: String
-    var parameters = ""
+    let parameters: String
     let abstract: String
     /// Returns the line that says what holds.
     let run: @Sendable (_ arguments: [String]) throws -> String
 
-    static let all = [
-        Check(name: "structure", abstract: "rooms, C, `unsafe`, licences, nothing generated") { arguments in
-            try noArguments(arguments)
-            return try Structure(Checkout.current()).check()
-        },
-        Check(name: "links", abstract: "what Markdown files link to; the contract's suites") { arguments in
-            try noArguments(arguments)
-            return try Links(Checkout.current()).check()
-        },
-        Check(name: "quotations", abstract: "the code that an article quotes from the examples") { arguments in
-            try noArguments(arguments)
-            return try Quotations(Checkout.current()).check()
-        },
-        Check(name: "readme", parameters: "[FILE…]", abstract: "what the examples of Markdown files print") {
-            try MarkdownExamples.check($0.isEmpty ? ["README.md"] : $0)
-        },
-        Check(name: "examples", parameters: "[NAME…]", abstract: "what the packages in `Examples` print") {
-            try ExamplePackages.check($0)
-        },
-        Check(name: "embedding", parameters: "[plain | macro]", abstract: "README's \"Adding it\", in a new package") {
-            try Embedding.check($0)
-        },
-        Check(name: "api", parameters: "[--record VERSION]", abstract: "the public API against the last release's") {
-            try PublicAPI.check($0)
-        },
-        Check(name: "docs", parameters: "[OUTPUT]", abstract: "the documentation is complete, without a warning") {
-            try Documentation.check($0)
-        },
-        Check(name: "models", parameters: "[--names | [--json FILE] [PATTERN]]", abstract: "the models, with Spin") {
-            try Models.check($0)
-        },
-    ]
+    init(_ name: String, _ abstract: String, _ parameters: String, run: @escaping @Sendable ([String]) throws -> String)
+    { (self.name, self.abstract, self.parameters, self.run) = (name, abstract, parameters, run) }
 
-    private static func noArguments(_ arguments: [String]) throws(Failure) {
-        if !arguments.isEmpty { throw Failure("takes no arguments", code: 2) }
+    /// A check of the files, without arguments.
+    init(_ name: String, _ abstract: String, of files: @escaping @Sendable (Checkout) throws -> String) {
+        self.init(name, abstract, "") { arguments in
+            if !arguments.isEmpty { throw Failure("takes no arguments", code: 2) }
+            return try files(.current())
+        }
     }
+
+    static let all = [
+        Check("structure", "rooms, C, `unsafe`, licences, nothing generated") { try Structure($0).check() },
+        Check("links", "what Markdown files link to; the contract's suites") { try Links($0).check() },
+        Check("quotations", "the code that an article quotes from the examples", of: Quotations.check),
+        Check("readme", "what the examples of Markdown files print", "[FILE…]", run: MarkdownExamples.check),
+        Check("examples", "what the packages in `Examples` print", "[NAME…]", run: ExamplePackages.check),
+        Check("embedding", "README's \"Adding it\", in a new package", "[plain | macro]", run: Embedding.check),
+        Check("api", "the public API against the last release's", "[--record VERSION]", run: PublicAPI.check),
+        Check("docs", "the documentation is complete, without a warning", "[OUTPUT]", run: Documentation.check),
+        Check("models", "the models, with Spin", "[--names | [--json FILE] [PATTERN]]", run: Models.check),
+    ]
 }
 
-@main
-enum Checks {
+@main enum Checks {
     static func main() {
         let arguments = CommandLine.arguments.dropFirst()
         guard let check = Check.all.first(where: { $0.name == arguments.first }) else {
@@ -71,9 +56,7 @@ enum Checks {
             for check in Check.all { print("  \(check.name) \(check.parameters)\n      \(check.abstract)") }
             exit(2)
         }
-        do {
-            print("\(check.name): ok, \(try check.run(Array(arguments.dropFirst())))")
-        } catch let failure as Failure {
+        do { print("\(check.name): ok, \(try check.run(Array(arguments.dropFirst())))") } catch let failure as Failure {
             fflush(nil)
             let usage = failure.code == 2 ? ["usage: Scripts/check.sh \(check.name) \(check.parameters)"] : []
             let text = (failure.lines + usage).map { "\(check.name): \($0)\n" }.joined()

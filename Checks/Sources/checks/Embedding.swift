@@ -16,7 +16,8 @@ enum Embedding {
         let work = try TemporaryFolder()
         let root = FileManager.default.currentDirectoryPath
         let article = "HEAD:Sources/ConcurrentObserve/ConcurrentObserve.docc/GettingStarted.md"
-        let pages = EmbeddingPages(text: try Command("git", ["show", "HEAD:README.md", article]).succeed())
+        let text = try Command("git", ["show", "HEAD:README.md", article]).succeed()
+        let pages = EmbeddingPages(blocks: Page(text).blocks)
         let version = try pages.version
         // Without the tags that there are: this one is the only release.
         let clone = "\(work.path)/ConcurrentObserve.git"
@@ -52,24 +53,23 @@ enum Embedding {
 
 /// What the pages tell a new user to write.
 struct EmbeddingPages {
-    let text: String
+    let blocks: [Page.Block]
 
     /// The first block in a language after the line <!-- MARK -->.
     func block(after mark: String, _ language: String) throws(Failure) -> String {
-        let rest = text.lines.drop { $0 != "<!-- \(mark) -->" }.drop { $0 != "```\(language)" }.dropFirst()
-        let block = rest.prefix { !$0.hasPrefix("```") }
-        if block.isEmpty {
+        let marked = blocks.drop { $0.mark != mark }
+        guard let block = marked.first(where: { $0.language == language && !$0.lines.isEmpty }) else {
             throw Failure("README and GettingStarted have no block of \(language) after <!-- \(mark) -->")
         }
-        return block.map { $0 + "\n" }.joined()
+        return block.text
     }
 
     var manifest: String { get throws(Failure) { try block(after: "manifest", "swift") } }
 
     var version: String {
         get throws(Failure) {
-            guard let version = try manifest.between(" from: \"", "\"").first(where: { $0.contains(/^[0-9.]+$/) })
-            else {
+            let versions = try manifest.between(" from: \"", "\"")
+            guard let version = versions.first(where: { $0.contains(/^[0-9.]+$/) }) else {
                 throw Failure("README's manifest asks for no version")
             }
             return version
@@ -79,9 +79,7 @@ struct EmbeddingPages {
     /// A line of those for the macro takes the place of the one that begins as it does.
     var manifestWithMacro: String {
         get throws(Failure) {
-            func beginning(_ line: Substring) -> Substring {
-                (line.split(separator: " ").first ?? "").prefix(9)
-            }
+            func beginning(_ line: Substring) -> Substring? { line.split(separator: " ").first?.prefix(9) }
             let instead = try block(after: "manifest, these lines instead", "swift").lines
             let plain = try manifest.lines
             let changed = plain.map { line in instead.last { beginning($0) == beginning(line) } ?? line }

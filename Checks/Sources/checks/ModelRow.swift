@@ -4,7 +4,7 @@ import Foundation
 
 /// A row of `Models/rows.txt`: a model with options, and what its search must come to.
 struct ModelRow: Equatable {
-    enum Kind: String, Encodable { case holds, mutant, window }
+    enum Kind: String { case holds, mutant, window }
 
     let kind: Kind
     let model: String

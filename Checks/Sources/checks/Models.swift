@@ -36,7 +36,9 @@ enum Models {
         let results = try run(rows, models: "\(FileManager.default.currentDirectoryPath)/\(folder)")
         let seconds = Date().timeIntervalSince(started)
         print(table(results))
-        if let json { try ModelReport(results, seconds: seconds).write(to: json) }
+        if let json {
+            try JSONEncoder().encode(ModelReport(results, seconds: seconds)).write(to: URL(fileURLWithPath: json))
+        }
         let deviations = results.filter { !$0.isAsExpected }.count
         let summary =
             "\(rows.count) rows, \(deviations) of them not as expected, \(misnamed.count) wrong names, in \(Int(seconds)) s"
@@ -68,8 +70,9 @@ enum Models {
         }
         let rows = results.map {
             let verdict = $0.isAsExpected ? "ok" : "DEVIATES"
-            return [verdict, $0.row.kind.rawValue, $0.row.model, $0.row.name, $0.row.expected, $0.found, $0.states]
-                + [String(format: "%.1f", $0.seconds)]
+            return [verdict, $0.row.kind.rawValue, $0.row.model, $0.row.name, $0.row.expected, $0.found, $0.states] + [
+                String(format: "%.1f", $0.seconds)
+            ]
         }
         return ([["", "kind", "model", "name", "expected", "found", "states", "s"]] + rows).map(line).joined(
             separator: "\n"
@@ -77,21 +80,13 @@ enum Models {
     }
 }
 
-/// The results in a file: every row, and the kills as `stress report` reads them. (`Kill` in
-/// Sources/stress)
+/// The results in a file, as `stress report` reads them. (`Kill` in Sources/stress) Windows are no
+/// kills.
 struct ModelReport: Encodable {
-    struct Row: Encodable {
-        let kind: ModelRow.Kind
-        let model, name, expected, found, verdict, states: String
-        let seconds: Double
-    }
-
     struct Kill: Encodable {
-        let mutant: String?
-        let catcher: String?
-        let output: String?
+        let mutant, catcher, output: String?
         let engine = "model"
-        let scenario: String
+        let scenario, name, expectation: String
         let seed = 0
         let verdict: String
         let seconds: Double
@@ -103,41 +98,23 @@ struct ModelReport: Encodable {
     let exitCode: Int
     let seconds: Double
     let kills: [Kill]
-    let rows: [Row]
 
     init(_ results: [ModelRow.Result], seconds: Double) {
         self.seconds = seconds
-        let failed = Set(results.filter { !$0.isAsExpected }.map(\.row.kind))
+        let failed = results.filter { !$0.isAsExpected }.map(\.row.kind)
         exitCode = failed.contains(.holds) ? 2 : failed.contains(.mutant) ? 6 : 0
         kills = results.filter { $0.row.kind != .window }.map { result in
-            let row = result.row
-            let verdicts = row.kind == .mutant ? ["survived", "killed"] : ["failed", "clean"]
+            let (row, isMutant, isAsExpected) = (result.row, result.row.kind == .mutant, result.isAsExpected)
             return Kill(
-                mutant: row.kind == .mutant ? row.name : nil,
-                catcher: row.kind == .mutant && result.isAsExpected ? row.expected : nil,
-                output: result.isAsExpected ? nil : "\(row.name): expected \(row.expected), found \(result.found)",
+                mutant: isMutant ? row.name : nil,
+                catcher: isMutant && isAsExpected ? row.expected : nil,
+                output: isAsExpected ? nil : "\(row.name): expected \(row.expected), found \(result.found)",
                 scenario: row.model,
-                verdict: verdicts[result.isAsExpected ? 1 : 0],
+                name: row.name,
+                expectation: row.expected,
+                verdict: isMutant ? (isAsExpected ? "killed" : "survived") : (isAsExpected ? "clean" : "failed"),
                 seconds: result.seconds
             )
         }
-        rows = results.map {
-            Row(
-                kind: $0.row.kind,
-                model: $0.row.model,
-                name: $0.row.name,
-                expected: $0.row.expected,
-                found: $0.found,
-                verdict: $0.isAsExpected ? "ok" : "deviates",
-                states: $0.states,
-                seconds: $0.seconds
-            )
-        }
-    }
-
-    func write(to file: String) throws {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-        try encoder.encode(self).write(to: URL(fileURLWithPath: file))
     }
 }

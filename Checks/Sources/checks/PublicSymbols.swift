@@ -15,16 +15,15 @@ enum PublicSymbols {
     /// The files of each module's symbols. They are written anew if a source has changed since the
     /// last time.
     static func files() throws -> [(module: String, files: [String])] {
-        let stamp = "\(scratch)/public-symbols"
-        var folder = try? String(contentsOfFile: stamp, encoding: .utf8)
-        if try folder == nil || !isFolder(folder!) || modified(stamp)! < newestSource() { folder = try write(stamp) }
-        let names = try FileManager.default.contentsOfDirectory(atPath: folder!).sorted()
+        let newest = try newestSource()
+        if try symbols().compactMap(modified).min() ?? .distantPast < newest { try write() }
+        let found = try symbols()
         return try modules.map { module in
-            let own = names.filter {
-                $0.hasSuffix(".symbols.json") && ($0 == "\(module).symbols.json" || $0.hasPrefix("\(module)@"))
+            let own = found.filter { $0.contains("/symbolgraph/\(module).") || $0.contains("/symbolgraph/\(module)@") }
+            if !own.contains(where: { $0.hasSuffix("/\(module).symbols.json") }) {
+                throw Failure("\(module) has no symbols")
             }
-            if !own.contains("\(module).symbols.json") { throw Failure("\(module) has no symbols") }
-            return (module, own.map { "\(folder!)/\($0)" })
+            return (module, own)
         }
     }
 
@@ -32,29 +31,30 @@ enum PublicSymbols {
         try files().flatMap { try $0.files.map { try SymbolGraph(file: $0) } }
     }
 
-    /// Has SwiftPM write the symbols. Returns their folder, which the file `stamp` has, as old as
-    /// the sources are.
-    private static func write(_ stamp: String) throws -> String {
+    /// What SwiftPM has written last.
+    private static func symbols() throws -> [String] {
+        try Command("find", [scratch, "-path", "*/symbolgraph/ConcurrentObserve*.symbols.json"]).run(errors: false)
+            .output.split(separator: "\n").map(String.init).sorted()
+    }
+
+    private static func write() throws {
         let begun = Date()
-        try FileManager.default.createDirectory(atPath: scratch, withIntermediateDirectories: true)
-        for architecture in try FileManager.default.contentsOfDirectory(atPath: scratch) {
-            try? FileManager.default.removeItem(atPath: "\(scratch)/\(architecture)/symbolgraph")
-        }
+        for file in try symbols() { try FileManager.default.removeItem(atPath: file) }
         // It exits with 1 where the tests are not built, which is not asked for: what counts is
         // that it has written the symbols.
         let (_, log) = try Command(
             "swift",
-            ["package", "--scratch-path", scratch, "--enable-all-traits", "dump-symbol-graph"]
-                + ["--minimum-access-level", "public", "--skip-synthesized-members"],
+            ["package", "--scratch-path", scratch, "--enable-all-traits", "dump-symbol-graph"] + [
+                "--minimum-access-level", "public", "--skip-synthesized-members",
+            ],
             // Without `stress` and the tests.
             environment: ["CONCURRENT_OBSERVE_TESTS": "traits"]
         ).run()
-        guard let folder = log.lines.last(where: { $0.hasPrefix("Files written to ") })?.dropFirst(17) else {
-            throw Failure(log, "the symbols cannot be read")
+        if try symbols().isEmpty { throw Failure(log, "the symbols cannot be read") }
+        // As old as the sources that they are of, should one be changed meanwhile.
+        for file in try symbols() {
+            try FileManager.default.setAttributes([.modificationDate: begun], ofItemAtPath: file)
         }
-        try folder.write(toFile: stamp, atomically: true, encoding: .utf8)
-        try FileManager.default.setAttributes([.modificationDate: begun], ofItemAtPath: stamp)
-        return String(folder)
     }
 
     private static func newestSource() throws -> Date {
@@ -64,9 +64,5 @@ enum PublicSymbols {
 
     private static func modified(_ path: String) -> Date? {
         try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
-    }
-
-    private static func isFolder(_ path: String) -> Bool {
-        (try? FileManager.default.attributesOfItem(atPath: path)[.type]) as? FileAttributeType == .typeDirectory
     }
 }

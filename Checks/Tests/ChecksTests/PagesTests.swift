@@ -55,7 +55,7 @@ struct PagesTests {
         let checkout = Checkout([
             Quotations.article: article, "A.swift": "func f() {\n    let a = 1\n\n    let b = 1\n}\n",
         ])
-        let said = message { _ = try Quotations(checkout).check() }
+        let said = message { _ = try Quotations.check(checkout) }
         #expect(found == nil ? said == nil : said?.contains(found!) == true)
     }
 
@@ -81,12 +81,9 @@ struct PagesTests {
             print(3)
             ```
             """
-        #expect(
-            MarkdownExamples.examples(in: page) == [
-                MarkdownExample(code: "print(1)\n", expected: "1\n"),
-                MarkdownExample(code: "print(3)\n", expected: nil),
-            ]
-        )
+        let found = Page(page).examples("example")
+        #expect(found.map(\.code) == ["print(1)\n", "print(3)\n"])
+        #expect(found.map(\.output) == ["1\n", nil])
     }
 
     @Test("A program that fails, or prints something else, is found")
@@ -126,16 +123,19 @@ struct PagesTests {
     func embedding() throws {
         let manifest = "<!-- manifest -->\n```swift\nlet x = 1\n.package(a, from: \"1.2.3\"),\n  .product(b)\n```\n"
         func pages(_ lines: String) -> EmbeddingPages {
-            EmbeddingPages(text: manifest + "<!-- manifest, these lines instead -->\n```swift\n\(lines)\n```\n")
+            EmbeddingPages(
+                blocks: Page("\(manifest)<!-- manifest, these lines instead -->\n```swift\n\(lines)\n```\n").blocks
+            )
         }
         #expect(try pages(".product(c)").manifestWithMacro == "let x = 1\n.package(a, from: \"1.2.3\"),\n.product(c)\n")
         #expect(try pages(".product(c)").version == "1.2.3")
         #expect(message { _ = try pages(".target(c)").manifestWithMacro }?.contains("do not fit") == true)
-        #expect(message { _ = try EmbeddingPages(text: "").manifest }?.contains("no block of swift") == true)
+        #expect(message { _ = try EmbeddingPages(blocks: []).manifest }?.contains("no block of swift") == true)
         #expect(
-            message { _ = try EmbeddingPages(text: "<!-- manifest -->\n```swift\nx\n```").version }?.contains(
-                "no version"
-            ) == true
+            message { _ = try EmbeddingPages(blocks: Page("<!-- manifest -->\n```swift\nx\n```").blocks).version }?
+                .contains(
+                    "no version"
+                ) == true
         )
     }
 }
