@@ -103,14 +103,15 @@ observations.forEach { \$0.cancel() }
 END
 }
 
-# build_client DIRECTORY: prints the path of the executable.
+# build_client DIRECTORY [OPTION…]: prints the path of the executable.
 build_client() {
-    if ! swift build -c release --package-path "$1" >"$work/build.log" 2>&1; then
+    local package=(--package-path "$@")
+    if ! swift build -c release "${package[@]}" >"$work/build.log" 2>&1; then
         cat "$work/build.log" >&2
         echo "check-hot-path: the client does not build" >&2
         exit 2
     fi
-    echo "$(swift build -c release --package-path "$1" --show-bin-path)/client"
+    echo "$(swift build -c release "${package[@]}" --show-bin-path)/client"
 }
 
 # follow EXECUTABLE MANGLED NAME ALLOWED OBSERVERS [ONCE [SHORT]]: follows one function; hot-path.awk says what the words mean.
@@ -247,28 +248,41 @@ readonly announcing=Sources/ConcurrentObserve/Property/ObserverList+Changes.swif
 readonly frame=Sources/ConcurrentObserve/Reclamation/Frame.swift
 readonly cell=Sources/ConcurrentObserve/Property/ValueCell.swift
 
-# variant CHECK FILE NAME EXPECTED SED-PROGRAM [DECLARATION]: changes the file in the copy, and expects the check to find EXPECTED.
+# variant CHECK FILE NAME EXPECTED SED-PROGRAM [DECLARATION]: changes the file in the copy; `reject` expects the check to find EXPECTED.
+planted=()
 variant() {
-    local check="$1" file="$2" executable
-    shift 2
-    sed -E "$3" "$checkout/$file" >"$work/copy/$file"
+    local file="$2"
+    sed -E "$5" "$checkout/$file" >"$work/copy/$file"
     if cmp -s "$work/copy/$file" "$checkout/$file"; then
-        echo "check-hot-path: variant '$1' changes nothing: $file reads differently now" >&2
+        echo "check-hot-path: variant '$3' changes nothing: $file reads differently now" >&2
         exit 2
     fi
-    printf '%s\n' "${4:-}" >>"$work/copy/$file"
+    printf '%s\n' "${6:-}" >>"$work/copy/$file"
+    planted+=("$1" "$file" "$3" "$4")
+}
+
+# reject: builds with the variants that were planted since the last time. These are in different functions and must be found for
+# different reasons, so that neither stands for the other.
+reject() {
+    local executable check file name expected
     executable="$(build_client "$work/variant")"
-    cp "$checkout/$file" "$work/copy/$file"
-    if "$check" "$executable" >"$work/report"; then
-        echo "check-hot-path: BROKEN: accepts the variant '$1'" >&2
-        exit 2
-    fi
-    if ! grep FORBIDDEN "$work/report" | grep -E -- "$2" >/dev/null; then
-        cat "$work/report" >&2
-        echo "check-hot-path: BROKEN: rejects the variant '$1', but not for '$2'" >&2
-        exit 2
-    fi
-    echo "rejected as it must be: $1 ($(grep FORBIDDEN "$work/report" | grep -E -- "$2" | sed -n 1p | sed 's/^ *FORBIDDEN [0-9a-f]*: //'))"
+    set -- "${planted[@]}"
+    planted=()
+    while [ $# -gt 0 ]; do
+        check="$1" file="$2" name="$3" expected="$4"
+        shift 4
+        cp "$checkout/$file" "$work/copy/$file"
+        if "$check" "$executable" >"$work/report"; then
+            echo "check-hot-path: BROKEN: accepts the variant '$name'" >&2
+            exit 2
+        fi
+        if ! grep FORBIDDEN "$work/report" | grep -E -- "$expected" >"$work/found"; then
+            cat "$work/report" >&2
+            echo "check-hot-path: BROKEN: rejects the variant '$name', but not for '$expected'" >&2
+            exit 2
+        fi
+        echo "rejected as it must be: $name ($(sed -n '1s/^ *FORBIDDEN [0-9a-f]*: //p' "$work/found"))"
+    done
 }
 
 check_variants() {
@@ -277,54 +291,67 @@ check_variants() {
     make_client "$work/variant" ConcurrentObserve "$work/copy"
 
     local call='^( *)unsafe call\(observer, callback\)$'
+    local get='^( *@inlinable @inline\(__always\) get \{) cell.copy\(\) \}$'
+    local body='^( *)let result = body\(words, version\)$'
+    local forms='^( *)forms\.call\(observer, state: state\)$'
+
     variant check_walk "$walk" "counts a reference" swift_retain \
         "s/$call/\1let probe = unsafe Unmanaged<Observer>.fromOpaque(UnsafeRawPointer(bitPattern: observer)!).retain()\n\1unsafe call(observer, callback)\n\1unsafe probe.release()/"
-    variant check_walk "$walk" "adds atomically" "read-modify-write" \
-        "s/$call/\1unsafe frame.pointee.passes.add(1, ordering: .relaxed)\n\1unsafe call(observer, callback)/"
-    variant check_walk "$walk" "takes a mutex" "read-modify-write" \
-        "s/$call/\1probe.withLock { \$0 += 1 }\n\1unsafe call(observer, callback)/" \
-        '@usableFromInline internal let probe = Mutex(0)'
-    variant check_walk "$walk" "allocates" "ArrayBuffer|swift_allocObject" \
-        "s/$call/\1unsafe probe(observer)\n\1unsafe call(observer, callback)/" \
-        '@inlinable @inline(__always) internal func probe(_ address: UInt) { var list: [UInt] = []; list.append(address); probeSink(list) }
-@inlinable @inline(never) internal func probeSink(_ list: [UInt]) { if list.count > 9 { print(list) } }'
-    variant check_walk "$walk" "fences" "a fence|read-modify-write" \
-        "s/$call/\1atomicMemoryFence(ordering: .sequentiallyConsistent)\n\1unsafe call(observer, callback)/"
-    variant check_walk "$walk" "fences where membarrier is in use" fullFence \
-        's/AsymmetricBarrier\.light\(fenced: fenced, observer\)/AsymmetricBarrier.light(fenced: true, observer)/'
-    variant check_walk "$walk" "confuses when to fence" fullFence \
-        's/if AsymmetricBarrier\.usesMembarrier/if !AsymmetricBarrier.usesMembarrier/'
-
-    local get='^( *@inlinable @inline\(__always\) get \{) cell.copy\(\) \}$'
-    variant check_property "$property" "reads under a mutex" "read-modify-write" \
-        "s/$get/\1 probe.withLock { \$0 += 1 }; return cell.copy() }/" \
-        'import Synchronization
-@usableFromInline internal let probe = Mutex(0)'
-    variant check_property "$property" "reads with a reference counted" "swift_retain" \
-        "s/$get/\1 let probe = unsafe Unmanaged.passUnretained(self as any AnyObject).retain(); defer { unsafe probe.release() }; return cell.copy() }/"
-    variant check_property "$cell" "reads every string from its box" "nothing returns without a call" \
-        's/Encoding\.isAlwaysInline \|\| _fastPath\(words\.second != 0\)/Encoding.isAlwaysInline/'
-    local body='^( *)let result = body\(words, version\)$'
     variant check_property "$cell" "copies from the box under a mutex" "read-modify-write" \
         "s/$body/\1probe.withLock { \$0 += 1 }\n\1let result = body(words, version)/" \
         '@usableFromInline internal let probe = Mutex(0)'
-    variant check_property "$cell" "copies from the box twice" "swift_(bridgeObjectR|r)elease|second call" \
-        "s/$body/\1let probe = body(words, version)\n\1withExtendedLifetime(probe) {}\n\1let result = body(words, version)/"
+    reject
 
-    variant check_property "$frame" "lends without keeping the compiler back" "after the pin is cleared" \
-        's/^ *curcu_compiler_barrier\(\)$//'
-
-    local forms='^( *)forms\.call\(observer, state: state\)$'
-    variant check_property "$announcing" "tells of a change under a mutex" "read-modify-write" \
-        "s/$forms/\1probe.withLock { \$0 += 1 }\n&/" \
-        'import Synchronization
-@usableFromInline internal let probe = Mutex(0)'
+    variant check_walk "$walk" "adds atomically" "read-modify-write" \
+        "s/$call/\1unsafe frame.pointee.passes.add(1, ordering: .relaxed)\n\1unsafe call(observer, callback)/"
     variant check_property "$announcing" "copies an array to tell of a change" "ArrayBuffer|swift_allocObject" \
         "s/$forms/\1probe(observer)\n&/" \
         '@inlinable @inline(__always) internal func probe(_ address: UInt) { var list: [UInt] = []; list.append(address); probeSink(list) }
 @inlinable @inline(never) internal func probeSink(_ list: [UInt]) { if list.count > 9 { print(list) } }'
+    reject
+
+    variant check_walk "$walk" "takes a mutex" "read-modify-write" \
+        "s/$call/\1probe.withLock { \$0 += 1 }\n\1unsafe call(observer, callback)/" \
+        '@usableFromInline internal let probe = Mutex(0)'
+    variant check_property "$property" "reads with a reference counted" "swift_retain" \
+        "s/$get/\1 let probe = unsafe Unmanaged.passUnretained(self as any AnyObject).retain(); defer { unsafe probe.release() }; return cell.copy() }/"
+    reject
+
+    variant check_walk "$walk" "allocates" "ArrayBuffer|swift_allocObject" \
+        "s/$call/\1unsafe probe(observer)\n\1unsafe call(observer, callback)/" \
+        '@inlinable @inline(__always) internal func probe(_ address: UInt) { var list: [UInt] = []; list.append(address); probeSink(list) }
+@inlinable @inline(never) internal func probeSink(_ list: [UInt]) { if list.count > 9 { print(list) } }'
+    variant check_property "$cell" "reads every string from its box" "nothing returns without a call" \
+        's/Encoding\.isAlwaysInline \|\| _fastPath\(words\.second != 0\)/Encoding.isAlwaysInline/'
+    reject
+
+    variant check_walk "$walk" "fences" "a fence|read-modify-write" \
+        "s/$call/\1atomicMemoryFence(ordering: .sequentiallyConsistent)\n\1unsafe call(observer, callback)/"
     variant check_property "$announcing" "counts a reference to tell of a change" "swift_retain" \
         "s/$forms/\1let probe = unsafe Unmanaged<Observer>.fromOpaque(UnsafeRawPointer(bitPattern: observer)!).retain()\n&\n\1unsafe probe.release()/"
+    reject
+
+    variant check_walk "$walk" "fences where membarrier is in use" fullFence \
+        's/AsymmetricBarrier\.light\(fenced: fenced, observer\)/AsymmetricBarrier.light(fenced: true, observer)/'
+    variant check_property "$property" "reads under a mutex" "read-modify-write" \
+        "s/$get/\1 probe.withLock { \$0 += 1 }; return cell.copy() }/" \
+        'import Synchronization
+@usableFromInline internal let probe = Mutex(0)'
+    reject
+
+    variant check_walk "$walk" "confuses when to fence" fullFence \
+        's/if AsymmetricBarrier\.usesMembarrier/if !AsymmetricBarrier.usesMembarrier/'
+    variant check_property "$announcing" "tells of a change under a mutex" "read-modify-write" \
+        "s/$forms/\1probe.withLock { \$0 += 1 }\n&/" \
+        'import Synchronization
+@usableFromInline internal let probe = Mutex(0)'
+    reject
+
+    variant check_property "$cell" "copies from the box twice" "swift_(bridgeObjectR|r)elease|second call" \
+        "s/$body/\1let probe = body(words, version)\n\1withExtendedLifetime(probe) {}\n\1let result = body(words, version)/"
+    variant check_property "$frame" "lends without keeping the compiler back" "after the pin is cleared" \
+        's/^ *curcu_compiler_barrier\(\)$//'
+    reject
 
     # The traces are found where they are: in the copy, the instrumented build becomes the product.
     sed -i 's/\.module("ConcurrentObserve")/.module("ConcurrentObserveInstrumented")/' \
@@ -346,7 +373,8 @@ check_variants() {
 
 verdict=0
 make_client "$work/client" ConcurrentObserve "$checkout"
-client="$(build_client "$work/client")"
+# Where the examples are built, with the library in the same way.
+client="$(build_client "$work/client" --scratch-path "$checkout/.build/examples")"
 check_walk "$client" || verdict=1
 check_property "$client" || verdict=1
 

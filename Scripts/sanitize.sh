@@ -3,6 +3,7 @@
 #
 # Builds `stress` with a sanitizer, runs every scenario, then the seeded bugs that only it can see.
 #   Scripts/sanitize.sh thread|address|realtime [--duration 60s] [--threads 8] …   arguments go to `stress run`
+#   Scripts/sanitize.sh thread|address|realtime build                              builds it, and runs nothing
 #   Scripts/sanitize.sh thread|address|realtime mutants [--json FILE] …            the seeded bugs alone; arguments go to `stress mutants`
 # Release builds: a debug build of ThreadSanitizer misses races on loads through raw pointers.
 set -euo pipefail
@@ -31,7 +32,17 @@ case "$sanitizer" in
         ;;
     *) build=(--sanitize="$sanitizer" -Xcc -DCURCU_OUT_OF_LINE) ;;
 esac
-swift build -c release --product stress --scratch-path "$scratch" "${build[@]}"
+stress=(swift build -c release --product stress)
+if [ "$sanitizer" = realtime ]; then
+    # Only what is linked differs from the release build: it is linked where that is, and put aside.
+    "${stress[@]}" "${build[@]}"
+    mkdir -p "$scratch/release"
+    cp .build/release/stress "$scratch/release/stress"
+    "${stress[@]}"
+else
+    "${stress[@]}" --scratch-path "$scratch" "${build[@]}"
+fi
+if [ "${1:-}" = build ]; then exit; fi
 # A report ends the process with a code of its own; leaks are counted by the scenarios, not by LeakSanitizer, which takes
 # Swift's tagged pointers for leaks.
 export TSAN_OPTIONS="exitcode=66 history_size=4 suppressions=$PWD/Scripts/thread-sanitizer.supp" ASAN_OPTIONS="exitcode=67 detect_leaks=0" RTSAN_OPTIONS="exitcode=68"

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// What a check has found. Its lines go to standard error.
+struct Failure: Error {
+    /// The exit code: 1, something does not hold; 2, wrong usage.
+    var code: Int32 = 1
+    let lines: [String]
+
+    init(_ lines: String..., code: Int32 = 1) { self.init(lines, code: code) }
+
+    init(_ lines: [String], code: Int32 = 1) {
+        self.lines = lines
+        self.code = code
+    }
+}
+
+/// One of the checks: `Scripts/check.sh NAME` runs it at the root of the repository.
+struct Check: Sendable {
+    let name: String
+    let parameters: String
+    let abstract: String
+    /// Returns the line that says what holds.
+    let run: @Sendable (_ arguments: [String]) throws -> String
+
+    init(_ name: String, _ abstract: String, _ parameters: String, run: @escaping @Sendable ([String]) throws -> String)
+    { (self.name, self.abstract, self.parameters, self.run) = (name, abstract, parameters, run) }
+
+    /// A check of the files, without arguments.
+    init(_ name: String, _ abstract: String, of files: @escaping @Sendable (Checkout) throws -> String) {
+        self.init(name, abstract, "") { arguments in
+            if !arguments.isEmpty { throw Failure("takes no arguments", code: 2) }
+            return try files(.current())
+        }
+    }
+
+    static let all = [
+        Check("structure", "rooms, C, `unsafe`, licences, nothing generated") { try Structure($0).check() },
+        Check("links", "what Markdown files link to; the contract's suites") { try Links($0).check() },
+        Check("quotations", "the code that an article quotes from the examples", of: Quotations.check),
+        Check("readme", "what the examples of Markdown files print", "[FILE…]", run: MarkdownExamples.check),
+        Check("examples", "what the packages in `Examples` print", "[NAME…]", run: ExamplePackages.check),
+        Check("embedding", "README's \"Adding it\", in a new package", "[plain | macro]", run: Embedding.check),
+        Check("api", "the public API against the last release's", "[--record VERSION]", run: PublicAPI.check),
+        Check("docs", "the documentation is complete, without a warning", "[OUTPUT]", run: Documentation.check),
+        Check("models", "the models, with Spin", "[--names | [--json FILE] [PATTERN]]", run: Models.check),
+    ]
+}
+
+@main enum Checks {
+    static func main() {
+        let arguments = CommandLine.arguments.dropFirst()
+        guard let check = Check.all.first(where: { $0.name == arguments.first }) else {
+            print("usage: Scripts/check.sh NAME [ARGUMENT…]; exit codes: 0 holds, 1 does not, 2 wrong usage")
+            for check in Check.all { print("  \(check.name) \(check.parameters)\n      \(check.abstract)") }
+            exit(2)
+        }
+        do { print("\(check.name): ok, \(try check.run(Array(arguments.dropFirst())))") } catch let failure as Failure {
+            fflush(nil)
+            let usage = failure.code == 2 ? ["usage: Scripts/check.sh \(check.name) \(check.parameters)"] : []
+            let text = (failure.lines + usage).map { "\(check.name): \($0)\n" }.joined()
+            FileHandle.standardError.write(Data(text.utf8))
+            exit(failure.code)
+        } catch {
+            FileHandle.standardError.write(Data("\(check.name): \(error)\n".utf8))
+            exit(1)
+        }
+    }
+}

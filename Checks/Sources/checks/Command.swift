@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// A program with its arguments, found on the PATH.
+struct Command {
+    let arguments: [String]
+    let folder: String?
+    let environment: [String: String]
+
+    /// Parameters:
+    /// - folder: The working directory; nil, the caller's.
+    /// - environment: What the program has in its environment beside the caller's.
+    /// - seconds: When it is killed; nil, never. Its exit code is 137 then.
+    init(
+        _ program: String,
+        _ arguments: [String],
+        in folder: String? = nil,
+        environment: [String: String] = [:],
+        atMost seconds: Int? = nil
+    ) {
+        // It inherits its thread's signal mask, which may block any other signal.
+        self.arguments = (seconds.map { ["timeout", "-s", "KILL", "\($0)"] } ?? []) + [program] + arguments
+        self.folder = folder
+        self.environment = environment
+    }
+
+    /// Runs it to its end: the exit code, and what it has written to both of its outputs or to the
+    /// first alone.
+    func run(errors: Bool = true) throws -> (code: Int32, output: String) {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = arguments
+        if let folder { process.currentDirectoryURL = URL(fileURLWithPath: folder) }
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardError = errors ? pipe : FileHandle.nullDevice
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        // As a shell has it, where a signal has ended the program.
+        let signal: Int32 = process.terminationReason == .uncaughtSignal ? 128 : 0
+        return (process.terminationStatus + signal, String(decoding: data, as: UTF8.self))
+    }
+
+    /// Runs it, and returns what it has printed. Fails with all that it has written unless it exits
+    /// with 0.
+    @discardableResult
+    func succeed(_ purpose: String? = nil) throws -> String {
+        let (code, output) = try run(errors: purpose != nil)
+        if code != 0 { throw Failure(output, purpose ?? "\(arguments.joined(separator: " ")) exits with \(code)") }
+        return output
+    }
+}
+
+/// A folder that is removed at the end.
+final class TemporaryFolder {
+    let path: String
+
+    /// Makes it, empty; somewhere if no path is given.
+    init(at path: String? = nil) throws {
+        let files = FileManager.default
+        self.path = path ?? files.temporaryDirectory.resolvingSymlinksInPath().path + "/checks-\(UUID().uuidString)"
+        try? files.removeItem(atPath: self.path)
+        try files.createDirectory(atPath: self.path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    /// Writes a file, and makes the folders on its way. Returns its path.
+    @discardableResult
+    func write(_ name: String, _ text: String) throws -> String {
+        let file = "\(path)/\(name)"
+        try FileManager.default.createDirectory(
+            atPath: (file as NSString).deletingLastPathComponent,
+            withIntermediateDirectories: true
+        )
+        try text.write(toFile: file, atomically: false, encoding: .utf8)
+        return file
+    }
+}
+
+extension String {
+    /// Without the line break at its end, if it has one.
+    var chomped: String { hasSuffix("\n") ? String(dropLast()) : self }
+
+    /// The lines, without their breaks.
+    var lines: [Substring] { chomped.split(separator: "\n", omittingEmptySubsequences: false) }
+
+    /// What stands between two marks, each time.
+    func between(_ start: String, _ end: String) -> [String] {
+        components(separatedBy: start).dropFirst().compactMap {
+            guard let range = $0.range(of: end) else { return nil }
+            return String($0[..<range.lowerBound])
+        }
+    }
+}

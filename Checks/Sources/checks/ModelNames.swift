@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// Models and injection points name each other, and so do models and the options of their rows.
+struct ModelNames {
+    let checkout: Checkout
+    let rows: [ModelRow]
+
+    func failures() -> [String] {
+        let models = checkout.paths.filter { $0.hasPrefix("Models/") && $0.hasSuffix(".pml") }.compactMap(checkout.text)
+        let named = points(in: models)
+        let injected = points(in: checkout.swiftFiles(below: Structure.library).compactMap(checkout.text))
+        // The points of the protocol that is modelled: each is a step of some model.
+        let modelled = injected.filter { $0.contains(/^(walk|append|grow|end|wait|reclaim|mailbox)\.|^path\.turn$/) }
+        return named.subtracting(injected).sorted().map {
+            "a model names an injection point that does not exist: \($0)"
+        }
+            + modelled.subtracting(named).sorted().map { "no model names the injection point \($0)" }
+            + missingSteps(named) + unknownOptions(models)
+    }
+
+    private func points(in texts: [String]) -> Set<String> { Set(texts.flatMap { $0.between("inject(\"", "\")") }) }
+
+    /// The table of Models/README.md has a step for each point, in the file that has the point.
+    private func missingSteps(_ named: Set<String>) -> [String] {
+        let steps = (checkout.text("Models/README.md") ?? "").lines.compactMap {
+            line -> (file: String, point: String)? in
+            guard line.hasPrefix("|"), let file = line.firstMatch(of: /([A-Za-z\/+]+\.swift)`/),
+                let point = line.firstMatch(of: /\| `([a-z]+\.[a-z]+)` *\|$/)
+            else { return nil }
+            return (String(file.1), String(point.1))
+        }
+        return named.subtracting(steps.map(\.point)).sorted()
+            .map { "Models/README.md has no step for the injection point \($0)" }
+            + steps.filter {
+                checkout.text("\(Structure.library)/\($0.file)")?.contains("inject(\"\($0.point)\")") != true
+            }
+            .map { "Models/README.md: \($0.file) does not have the injection point \($0.point)" }
+    }
+
+    /// What is tested in a model and never set, or set and never tested, would be a configuration
+    /// that is not what it says.
+    private func unknownOptions(_ models: [String]) -> [String] {
+        let lines = models.flatMap(\.lines)
+        let conditions = lines.filter { $0.prefixMatch(of: /#(if|ifdef|ifndef|elif)/) != nil }
+        let tested = Set(conditions.flatMap { $0.matches(of: /\b[A-Z][A-Z_0-9]+\b/).map { String($0.output) } })
+        let defined = Set(lines.compactMap { $0.prefixMatch(of: /#define ([A-Z_0-9]+)/).map { String($0.1) } })
+        let set = Set(rows.flatMap(\.definitions).map { String($0.prefix { $0 != "=" }) })
+        return set.subtracting(tested).sorted().map { "no model tests the option \($0)" }
+            + tested.subtracting(set).subtracting(defined).sorted().map { "no row sets the option \($0)" }
+    }
+}

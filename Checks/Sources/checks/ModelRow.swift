@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// A row of `Models/rows.txt`: a model with options, and what its search must come to.
+struct ModelRow: Equatable {
+    enum Kind: String { case holds, mutant, window }
+
+    let kind: Kind
+    let model: String
+    let name: String
+    /// What the search must find.
+    let expected: String
+    private let options: [String]
+
+    /// Reads `kind | model | name | claim | options`.
+    init(_ line: some StringProtocol) throws(Failure) {
+        let fields = line.split(separator: "|", omittingEmptySubsequences: false).map {
+            $0.trimmingCharacters(in: .whitespaces)
+        }
+        guard fields.count == 5, let kind = Kind(rawValue: fields[0]), fields[3].isEmpty == (kind == .holds) else {
+            throw Failure("Models/rows.txt: no row: \(line)")
+        }
+        (self.kind, model, name) = (kind, fields[1], fields[2])
+        expected = kind == .holds ? Self.noErrors : fields[3]
+        options = fields[4].split(separator: " ").map(String.init).filter { $0 != "-" }
+    }
+
+    static let noErrors = "0 errors"
+
+    static func all(in text: String) throws -> [ModelRow] {
+        try text.lines.filter { !$0.hasPrefix("#") && !$0.isEmpty }.map { try ModelRow($0) }
+    }
+
+    /// What the preprocessor is given: the rule that is broken, and the options.
+    var definitions: [String] { (kind == .holds ? [] : [Self.option(name)]) + options }
+
+    /// The option that breaks the rule of a name: `reclaimer's wake-up is lost` is
+    /// RECLAIMERS_WAKE_UP_IS_LOST.
+    private static func option(_ name: String) -> String {
+        name.replacingOccurrences(of: "'", with: "").uppercased().replacing(/[^A-Z0-9]+/, with: "_")
+    }
+
+    // MARK: Running
+
+    /// What a search has come to.
+    struct Result {
+        let row: ModelRow
+        let found: String
+        let states: String
+        let seconds: Double
+
+        var isAsExpected: Bool { found == row.expected }
+    }
+
+    /// Searches it with Spin, within a depth.
+    func run(models: String, depth: Int = 100_000) throws -> Result {
+        let work = try TemporaryFolder()
+        let started = Date()
+        let file = "\(models)/\(model).pml"
+        let isTemporal = try String(contentsOfFile: file, encoding: .utf8).lines.contains { $0.hasPrefix("ltl ") }
+        func result(_ found: String, _ states: String = "-") -> Result {
+            Result(row: self, found: found, states: states, seconds: Date().timeIntervalSince(started))
+        }
+        let spin = try Command("spin", definitions.map { "-D\($0)" } + ["-a", file], in: work.path).run()
+        if spin.code != 0 { return result("spin rejects it: \(spin.output.lines[0])") }
+        // An exhaustive search pays for the optimiser, a counterexample does not.
+        let safety = isTemporal ? [] : ["-DSAFETY", "-DNOFAIR"]
+        let options = [kind == .holds ? "-O1" : "-O0", "-w"] + safety + ["-DMEMLIM=4000", "-o", "pan", "pan.c"]
+        if try Command("gcc", options, in: work.path).run().code != 0 { return result("gcc rejects it") }
+        let search = ["./pan", "-m\(depth)", "-w22"] + (isTemporal ? ["-a", "-f"] : [])
+        let log = try Command("nice", search, in: work.path, atMost: 300).run().output
+        let states = log.lines.first { $0.contains("states, stored") }?.split(separator: " ").first.map(String.init)
+        return result(Self.found(log), states ?? "-")
+    }
+
+    /// What a search's output says.
+    static func found(_ log: String) -> String {
+        let errors = log.lines.filter { $0.hasPrefix("pan:") }
+        if log.contains("assertion violated") {
+            let claim = errors.lazy.compactMap { $0.firstMatch(of: /.*assertion violated \(*([A-Za-z]+)\|\|/)?.1 }.first
+            return claim.map(String.init) ?? "an assertion without a label"
+        }
+        if errors.contains(where: { $0.contains("invalid end state") }) { return "deadlock" }
+        if errors.contains(where: { $0.contains("acceptance cycle") }) { return "neverEnds" }
+        if log.contains(/Search not completed|max search depth|hashtable.*full|out of memory/) {
+            return "search not completed"
+        }
+        return log.contains("errors: 0") ? noErrors : "no result: \(log.lines.last ?? "")"
+    }
+}

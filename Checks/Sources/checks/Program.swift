@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// A package that is built in release as its users build it, and programs of it that print what a
+/// page or a file says.
+struct BuiltPackage {
+    /// Where the examples are built: packages that are built in one folder build the library once.
+    static let scratch = ".build/examples"
+
+    /// What the build has written.
+    let log: String
+    private let products: String
+
+    /// Builds it, with everything that it depends on.
+    init(at path: String, name: String, in scratch: String, options: [String] = ["-c", "release"]) throws {
+        let arguments = ["build", "--package-path", path, "--scratch-path", scratch] + options
+        log = try Command("swift", arguments).succeed("\(name) does not build")
+        products = try Command("swift", arguments + ["--show-bin-path"]).succeed().chomped
+    }
+
+    /// Runs a program, which must succeed and print exactly what is expected.
+    func run(_ program: String, name: String, expecting expected: String) throws {
+        let (code, output) = try Command("\(products)/\(program)", [], atMost: 60).run()
+        try judge(name, code: code, output: output, expected: expected)
+    }
+}
+
+/// Fails if a program has failed, or has printed something else than expected; then with what
+/// differs.
+func judge(_ name: String, code: Int32, output: String, expected: String) throws {
+    if code != 0 { throw Failure(output, "\(name) exits with \(code)") }
+    if output == expected { return }
+    let changes = output.lines.difference(from: expected.lines).map { change in
+        switch change {
+        case .remove(let line, let text, _): "- line \(line + 1): \(text)"
+        case .insert(let line, let text, _): "+ line \(line + 1): \(text)"
+        }
+    }
+    // Line breaks at the end may be all that differs.
+    throw Failure(changes + ["\(name) prints something else: above, what is missing (-) and what is too much (+)"])
+}

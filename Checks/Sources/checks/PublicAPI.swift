@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// The public API against that of the last release, which Documentation/public-api.txt has: every
+/// clone can do it, with or without tags.
+///
+/// What is gone or declared otherwise breaks programs, and so do a new case of an enum and a new
+/// requirement of a protocol. A break that is meant stands in Documentation/accepted-breaks.txt, as
+/// this check prints it, until the release that has it.
+///
+/// `swift package diagnose-api-breaking-changes` does less: with Swift 6.3.1 it builds the release
+/// without traits, so that what is gone from an optional part is not found; and it needs the
+/// release's commit, which a clone may not have.
+enum PublicAPI {
+    static let record = "Documentation/public-api.txt"
+    static let accepted = "Documentation/accepted-breaks.txt"
+
+    static func check(_ arguments: [String]) throws -> String {
+        switch arguments.count {
+        case 0: return try compare()
+        case 2 where arguments[0] == "--record" && arguments[1].wholeMatch(of: /\d+\.\d+\.\d+/) != nil:
+            return try record(release: arguments[1])
+        default: throw Failure("--record takes a version, as 0.1.0 is", code: 2)
+        }
+    }
+
+    private static func compare() throws -> String {
+        let checkout = try Checkout.current()
+        // What clones without tags and history leave out.
+        let tag = try Command("git", ["describe", "--tags", "--abbrev=0", "--match", "[0-9]*"]).run(errors: false)
+        let last = tag.code == 0 ? tag.output.chomped : nil
+        let tagged = try last.map { try Command("git", ["show", "\($0):\(record)"]).run(errors: false).output }
+        let version = try version(in: checkout, lastTag: last, recordOfTag: tagged)
+        if last == nil { print("api: this clone has no tag of a release: \(record) is taken as it is") }
+        let now = try declarations()
+        let before = entries(checkout.text(record))
+        let breaks = breaks(from: before, to: now, accepted: entries(checkout.text(accepted)))
+        if !breaks.isEmpty { throw Failure(breaks + ["\(breaks.count) breaks with \(version) above"]) }
+        return "\(before.count) declarations and conformances of \(version), \(now.count) now"
+    }
+
+    private static func declarations() throws -> Set<String> {
+        try PublicSymbols.graphs().reduce(into: []) { $0.formUnion($1.declarations) }
+    }
+
+    private static func record(release: String) throws -> String {
+        let first =
+            "# The public API of \(release): what Scripts/check.sh api compares with. Written by it at each release, and never by hand."
+        // In the order of the letters' codes.
+        let lines = try declarations().sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        let meant =
+            "# Breaks with the last release that are meant, as Scripts/check.sh api prints them. CHANGELOG tells what to do about each.\n"
+        try ([first] + lines).map { $0 + "\n" }.joined().write(toFile: record, atomically: true, encoding: .utf8)
+        try meant.write(toFile: accepted, atomically: true, encoding: .utf8)
+        return "recorded \(release)"
+    }
+
+    /// The lines of a list, without its comments.
+    static func entries(_ text: String?) -> Set<String> {
+        Set((text?.lines ?? []).filter { !$0.hasPrefix("#") && !$0.isEmpty }.map(String.init))
+    }
+
+    /// What breaks programs, less what is accepted; and what is accepted without being a break.
+    static func breaks(from before: Set<String>, to now: Set<String>, accepted: Set<String>) -> [String] {
+        // A case that switches do not know; a requirement that conforming types do not have.
+        let new = now.subtracting(before).filter { line in
+            let kind = line.split(separator: " ").dropFirst().first
+            return kind == "enum.case" || kind == "requirement"
+        }
+        let found = Set(before.subtracting(now).map { "gone or changed: \($0)" } + new.map { "new: \($0)" })
+        return found.subtracting(accepted).sorted()
+            + accepted.subtracting(found).sorted().map { "accepted, but not so: \($0)" }
+    }
+
+    /// The version that the record is of, which CHANGELOG, the manifests of README and the
+    /// articles, and the last tag agree with.
+    static func version(in checkout: Checkout, lastTag: String?, recordOfTag: String?) throws -> String {
+        let text = checkout.text(record) ?? ""
+        guard let version = text.prefixMatch(of: /# The public API of ([0-9.]*):/).map({ String($0.1) }) else {
+            throw Failure("\(record) does not say which release it is of")
+        }
+        if checkout.text("CHANGELOG.md")?.contains("## [\(version)]") != true {
+            throw Failure("CHANGELOG has no heading ## [\(version)], of which \(record) is")
+        }
+        let articles = checkout.paths.filter {
+            $0.hasPrefix("Sources/ConcurrentObserve/ConcurrentObserve.docc/") && $0.hasSuffix(".md")
+        }
+        for page in ["README.md"] + articles.sorted() {
+            for line in checkout.text(page)?.lines ?? [] where line.contains(/url: ".*from: "/) {
+                if !line.contains("from: \"\(version)\"") {
+                    throw Failure("\(page): a manifest is not for \(version), of which \(record) is")
+                }
+            }
+        }
+        if let lastTag, lastTag != version {
+            throw Failure("the last tag is \(lastTag), \(record) is of \(version): record the API before a tag is set")
+        }
+        if lastTag != nil, recordOfTag != text {
+            throw Failure(
+                "\(record) is not that of tag \(version): restore it; what is meant to break goes into \(accepted)"
+            )
+        }
+        return version
+    }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// The Swift code of an article stands in the files that it is quoted from, but for indentation and
+/// empty lines.
+///
+/// A line `<!-- from PATH -->` before a block names the file; every block needs one. A line `// …`
+/// stands for code that is left out. DocC's snippets cannot do it: they are files of this package,
+/// and the code is that of a package with dependencies of its own.
+enum Quotations {
+    static let article = "Sources/ConcurrentObserve/ConcurrentObserve.docc/EmbeddingInAService.md"
+
+    static func check(_ checkout: Checkout) throws -> String {
+        var count = 0
+        for block in Page(checkout.text(article) ?? "").blocks where block.language == "swift" {
+            let place = "\(article):\(block.end)"
+            let source = block.mark.flatMap { $0.hasPrefix("from ") ? String($0.dropFirst(5)) : nil } ?? "nowhere"
+            guard let text = checkout.text(source) else {
+                throw Failure("\(place): the block that ends here is quoted from \(source), which is no file")
+            }
+            let lines = plain(text.lines)
+            for piece in plain(block.lines).split(whereSeparator: { $0.hasSuffix("// …") }) {
+                guard lines.indices.contains(where: { lines[$0...].starts(with: piece) }) else {
+                    throw Failure(["\(place): this is not in \(source):"] + piece)
+                }
+                count += 1
+            }
+        }
+        if count == 0 { throw Failure("\(article) quotes nothing", code: 2) }
+        return "\(count) quotations"
+    }
+
+    private static func plain(_ lines: [some StringProtocol]) -> [String] {
+        lines.map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+    }
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Holds the structure of the sources where the compiler cannot.
+///
+/// Rooms depend downwards only, C and `unsafe` stay where they belong, no manifest has unsafe
+/// flags, every file names its licence, nothing generated is tracked.
+struct Structure {
+    static let library = "Sources/ConcurrentObserve"
+
+    /// Each room with those above it, which it must not know. The last three stand side by side.
+    static let rooms: KeyValuePairs<String, [String]> = [
+        "Instrumentation": ["Reclamation", "Registry", "Property", "KeyPaths", "Binding", "Delivery"],
+        "Reclamation": ["Registry", "Property", "KeyPaths", "Binding", "Delivery"],
+        "Registry": ["Property", "KeyPaths", "Binding", "Delivery"],
+        "Property": ["KeyPaths", "Binding", "Delivery"],
+        "KeyPaths": [],
+        "Binding": [],
+        "Delivery": [],
+    ]
+
+    /// The room that may import C.
+    static let roomOfC = "Reclamation"
+
+    let checkout: Checkout
+    private var code: [String: SwiftCode] = [:]
+    private let unsafeFiles: Set<String>
+
+    init(_ checkout: Checkout, unsafeFiles: Set<String> = Self.unsafeFiles) {
+        self.checkout = checkout
+        self.unsafeFiles = unsafeFiles
+        for path in checkout.swiftFiles(below: "Sources") + manifests
+        where path.hasPrefix(Self.library) || isManifest(path) {
+            code[path] = checkout.text(path).map(SwiftCode.init)
+        }
+    }
+
+    func check() throws -> String {
+        let found = violations()
+        if !found.isEmpty { throw Failure(found + ["\(found.count) violations above"]) }
+        return "\(code.count) files, \(unsafeFiles.count) of them with unsafe code"
+    }
+
+    /// One line for each violation.
+    func violations() -> [String] {
+        unknownRooms() + importsOfC() + dependenciesUpwards() + unsafeElsewhere() + unsafeNowhere()
+            + unsafeFlags() + licences() + importsOfFoundation() + mutexes() + generated()
+    }
+
+    private func files(of room: String) -> [String] { checkout.swiftFiles(below: "\(Self.library)/\(room)") }
+
+    private func unknownRooms() -> [String] {
+        let known = Self.rooms.map(\.key) + ["ConcurrentObserve.docc"]
+        let inside = checkout.paths.filter { $0.hasPrefix(Self.library + "/") }
+            .map { $0.dropFirst(Self.library.count + 1).split(separator: "/") }
+        let strange = Set(inside.filter { $0.count > 1 }.map { String($0[0]) }).subtracting(known).sorted()
+        return strange.map { "\(Self.library)/\($0): a room this check does not know: say in it what the room may use" }
+            + inside.filter { $0.count == 1 && $0[0].hasSuffix(".swift") }
+            .map { "\(Self.library)/\($0[0]): belongs to no room" }.sorted()
+    }
+
+    private func importsOfC() -> [String] {
+        Self.rooms.map(\.key).filter { $0 != Self.roomOfC }.flatMap(files).flatMap { path in
+            (code[path]?.imports { $0 == "CURCU" || $0 == "CLiburcu" } ?? [])
+                .map { "\(path):\($0): imports C: only \(Self.roomOfC) may" }
+        }
+    }
+
+    // MARK: Dependencies
+
+    private func dependenciesUpwards() -> [String] {
+        let declared = Dictionary(uniqueKeysWithValues: Self.rooms.map { ($0.key, declarations(in: $0.key)) })
+        return Self.rooms.flatMap { room, above in
+            above.flatMap { upper -> [String] in
+                // Names that the room declares itself, too, are overloads.
+                let names = declared[upper]!.subtracting(declared[room]!)
+                return files(of: room).flatMap { uses(of: names, in: $0) }
+                    .map { "\($0) is declared above, in \(upper), which \(room) must not know" }
+            }
+        }
+    }
+
+    /// The names of the types and functions that a room declares at the top level, which is what is
+    /// not indented.
+    private func declarations(in room: String) -> Set<String> {
+        let kinds: Set = ["class", "struct", "enum", "actor", "protocol", "typealias", "func", "let", "var"]
+        var names: Set<String> = []
+        for path in files(of: room) {
+            guard let code = code[path] else { continue }
+            for (line, words) in zip(code.lines, code.words) where line.first != " " {
+                // Modifiers and attributes may stand before it: `extension Name` is none.
+                guard line.first == "@" || line.first?.isLowercase == true,
+                    let kind = words.firstIndex(where: { kinds.contains($0.text) }), kind + 1 < words.count,
+                    words[..<kind].allSatisfy({ $0.text.first!.isLowercase })
+                else { continue }
+                let name = words[kind + 1].text
+                if !["func", "init", "subscript"].contains(name) { names.insert(name) }
+            }
+        }
+        return names
+    }
+
+    /// Where a file uses one of these names. A member of the same name is another thing, and so is
+    /// a label or a local name in lower case: what is declared above and written so is called.
+    private func uses(of names: Set<String>, in path: String) -> [String] {
+        guard let words = code[path]?.words else { return [] }
+        return words.enumerated().flatMap { line, words in
+            words.filter { word in
+                guard names.contains(word.text), !word.isMember else { return false }
+                let isCalled = word.next == UInt8(ascii: "(") || word.next == UInt8(ascii: "<")
+                return isCalled || word.text.utf8.first.map { $0 < UInt8(ascii: "a") } == true
+            }.map { "\(path):\(line + 1): \($0.text)" }
+        }
+    }
+
+    // MARK: Memory safety
+
+    private func unsafeElsewhere() -> [String] {
+        checkout.swiftFiles(below: Self.library).filter { !unsafeFiles.contains(inLibrary($0)) }.flatMap { path in
+            unsafeLines(path).map { "\(path):\($0): 'unsafe' outside the files that may use it" }
+        }
+    }
+
+    private func unsafeNowhere() -> [String] {
+        unsafeFiles.sorted().map { "\(Self.library)/\($0)" }.compactMap { path in
+            if code[path] == nil { return "\(path): may use 'unsafe', but does not exist" }
+            return unsafeLines(path).isEmpty ? "\(path): may use 'unsafe', but does not" : nil
+        }
+    }
+
+    private func unsafeLines(_ path: String) -> [Int] { code[path]?.lines { $0 == "unsafe" } ?? [] }
+
+    private func inLibrary(_ path: String) -> String { String(path.dropFirst(Self.library.count + 1)) }
+
+    private func unsafeFlags() -> [String] {
+        manifests.flatMap { path in
+            (code[path]?.lines { $0 == "unsafeFlags" } ?? [])
+                .map { "\(path):\($0): unsafe flags: SwiftPM refuses them in dependencies" }
+        }
+    }
+
+    private var manifests: [String] { checkout.paths.filter(isManifest).sorted() }
+
+    private func isManifest(_ path: String) -> Bool {
+        let name = path.split(separator: "/").last ?? ""
+        return name.hasPrefix("Package") && name.hasSuffix(".swift")
+    }
+
+    // MARK: What every file has, and none
+
+    private func licences() -> [String] {
+        let kinds = [".swift", ".c", ".h", ".sh", ".awk", ".py"]
+        return checkout.paths.filter { path in kinds.contains { path.hasSuffix($0) } }.sorted().compactMap { path in
+            guard let text = checkout.text(path) else { return nil }
+            var lines = text.split(separator: "\n", maxSplits: 2, omittingEmptySubsequences: false)[...]
+            // These must come first.
+            if text.hasPrefix("#!") || text.hasPrefix("// swift-tools-version") { lines = lines.dropFirst() }
+            let licence = "SPDX-License-Identifier: Apache-2.0"
+            if lines.first == "// \(licence)" || lines.first == "# \(licence)" { return nil }
+            return "\(path):1: does not begin with its licence, \(licence)"
+        }
+    }
+
+    private func importsOfFoundation() -> [String] {
+        checkout.swiftFiles(below: Self.library).flatMap { path in
+            (code[path]?.imports { $0.hasPrefix("Foundation") } ?? [])
+                .map { "\(path):\($0): the library does not import Foundation" }
+        }
+    }
+
+    /// A `Mutex` of the standard library traps under contention in the child of a fork, where the
+    /// runtime's numbers of threads are wrong. (P18)
+    private func mutexes() -> [String] {
+        code.keys.filter { path in
+            let folder = path.split(separator: "/").dropFirst().first ?? ""
+            return path.hasPrefix(Self.library) && !folder.hasSuffix("Plugin") && !folder.hasSuffix("Instrumented")
+        }.sorted().flatMap { path in
+            code[path]!.lines { $0 == "Mutex" }
+                .map { "\(path):\($0): a Mutex: it traps in the child of a fork; use Lock, SourceLock or an atomic" }
+        }
+    }
+
+    private func generated() -> [String] {
+        checkout.tracked.filter { path in
+            let names = path.split(separator: "/")
+            return names.last == "Package.resolved" || names.dropLast().contains { $0 == ".build" || $0 == ".swiftpm" }
+        }.sorted().map { "\($0): generated, and tracked" }
+    }
+}
