@@ -28,8 +28,11 @@ struct CalibrateCommand: ParsableCommand {
     @Option(help: "plain, faults, explorer or histories; may be repeated. Without one, all.")
     var engine: [CalibratedEngine] = []
 
-    @Option(help: "For one defect and engine. \(DurationArgument.help)")
-    var budget: DurationArgument = DurationArgument(argument: "60s")!
+    @Option(
+        help: "For one defect and engine; a minute without this. \(DurationArgument.help)",
+        transform: DurationArgument.init(parsing:)
+    )
+    var budget = DurationArgument(.seconds(60))
 
     @Option(help: "The first seed.")
     var seed: UInt64 = 1
@@ -37,7 +40,7 @@ struct CalibrateCommand: ParsableCommand {
     @OptionGroup(title: "Reports")
     var files: ReportFiles
 
-    enum CalibratedEngine: String, ExpressibleByArgument {
+    enum CalibratedEngine: String, ExpressibleByArgument, CaseIterable {
         case plain, faults, explorer, histories
 
         var engine: Kill.Engine {

@@ -84,7 +84,7 @@ struct SearchOptions: ParsableArguments {
         if [pct != nil, random, roundRobin].count(where: { $0 }) > 1 {
             throw ValidationError("--pct, --random and --round-robin exclude each other")
         }
-        if let mutant, Mutant.named(mutant) == nil { throw ValidationError("unknown mutant '\(mutant)'") }
+        if let mutant { try requireMutant(mutant) }
         guard Omissions(text: omit) != nil else { throw ValidationError("--omit takes operations, not '\(omit)'") }
     }
 

@@ -7,6 +7,8 @@ import Glibc
 struct DurationArgument {
     let duration: Duration
 
+    init(_ duration: Duration) { self.duration = duration }
+
     /// Parses what was typed.
     ///
     /// - Throws: What is wrong with it, and how to write it.
