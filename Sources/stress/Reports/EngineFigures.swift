@@ -8,8 +8,7 @@ enum EngineFigures {
     static func markdown(_ report: Report, measured date: Date) -> String {
         let machine = report.machine
         var lines = [
-            "\(machine.processor), \(machine.cores) processors, Linux \(machine.kernel), \(machine.toolchain); "
-                + "\(date.formatted(.iso8601)).",
+            "\(machine.processor), \(machine.cores) processors, \(machine.toolchain); \(date.formatted(.iso8601)).",
             "",
             "| engine | bugs and broken rules | found | median | slowest | controls | clean |",
             "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
