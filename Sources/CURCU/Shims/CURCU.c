@@ -47,7 +47,10 @@ static void after_fork_in_parent(void) {
     pthread_mutex_unlock(&first_use);
 }
 
+uint32_t curcu_generation;
+
 static void after_fork_in_child(void) {
+    curcu_generation++;
     if (atomic_load_explicit(&is_prepared, memory_order_relaxed)) hooks.after_fork_in_child();
     pthread_mutex_unlock(&first_use);
 }

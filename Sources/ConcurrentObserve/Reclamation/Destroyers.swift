@@ -167,9 +167,20 @@ internal final class Destroyers: @unchecked Sendable {
         var work: RetiredWork?
         /// Where that comes from.
         var queue: SourceQueue?
+        /// The address of the thread's record, once it runs.
+        var record: UInt = 0
         /// The thread's clock, once it runs, and what it showed at the last look.
         var clock: ProcessorClock?
         private var seen = Duration.zero
+
+        /// Notes that the calling thread is the worker's, in this process.
+        ///
+        /// - Parameter record: The address of the thread's record.
+        func begin(_ record: UInt) {
+            self.record = record
+            clock = .ofThisThread
+            seen = .zero
+        }
 
         /// The processor time that the thread has used since the last call.
         func newProcessorTime() -> Duration {
@@ -180,9 +191,9 @@ internal final class Destroyers: @unchecked Sendable {
     }
 
     private func run(_ worker: Worker) {
-        let clock = ProcessorClock.ofThisThread
-        lock.withLock { worker.clock = clock }
         ThreadRecord.runAsDestroyer { record in
+            // Now the thread has a record: it got that behind the gate, where no lock may be held.
+            lock.withLock { worker.begin(ThreadRecord.ownAddress) }
             while let item = next(worker) {
                 inject("destroy.item")
                 ThreadRecord.withUserCode { item.reclaim() }
@@ -264,12 +275,20 @@ internal final class Destroyers: @unchecked Sendable {
     func lockForFork() { lock.lockForFork() }
     func unlockAfterFork() { lock.unlockAfterFork() }
 
-    /// In the child: no thread exists; what each was destroying stays as it is, what waits is destroyed here too. (P18)
+    /// In the child: what waits is destroyed here too. What other threads were destroying stays as it is: these threads do not exist. A
+    /// deinitialiser that forks goes on here, and its thread serves the child. (P18)
     func restartInChild() {
         lock.unlockAfterFork()
         idle = 0
+        (stalls, look) = (0, nil)
         tellBatch()
+        let ownRecord = ThreadRecord.ownAddress
+        var own: Worker?
         for worker in workers.values {
+            if worker.record == ownRecord, ownRecord != 0, !mutant("a fork forsakes its own thread's item") {
+                own = worker
+                continue
+            }
             // No generic call that may be the first of its kind: the runtime makes types under a lock, which the fork may have caught.
             guard let work = worker.work, let queue = worker.queue else { continue }
             worker.work = nil
@@ -279,5 +298,9 @@ internal final class Destroyers: @unchecked Sendable {
             Reclaimer.shared.batches.finished(work.batch)
         }
         workers.removeAll()
+        if let own {
+            own.begin(ownRecord)
+            workers[ObjectIdentifier(own)] = own
+        }
     }
 }

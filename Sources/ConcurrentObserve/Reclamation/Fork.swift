@@ -31,6 +31,9 @@ internal enum Fork {
         }
     }
 
+    /// How many forks lie between the first process and this one.
+    static var generation: UInt32 { curcu_get_generation() }
+
     private static func check(_ error: Int32, _ message: @autoclosure () -> String) {
         guard error != 0 else { return }
         fatalError("ConcurrentObserve: \(message()) (error \(error)).")
@@ -50,6 +53,8 @@ internal enum Fork {
     private static var hooks: curcu_hooks {
         unsafe curcu_hooks(
             before_fork: {
+                // A thread gets its record behind the gate, which is closed from here to the last handler. Safe: nothing is done with it.
+                _ = unsafe ThreadRecord.current
                 Reclaimer.shared.lockForFork()
                 ForkGate.close()
                 Fork.registration.lockForFork()

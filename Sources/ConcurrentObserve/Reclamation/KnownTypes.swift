@@ -5,8 +5,8 @@ import Synchronization
 /// The types of source of which the runtime has made everything that their use needs.
 ///
 /// The runtime makes a generic type on its first use, under a lock of its own. A fork may find that lock taken by a thread that does
-/// not exist in the child. So the types that a source needs are made with the first source of its kind: the child finds them without
-/// a lock. (P18)
+/// not exist in the child. So the types that a source needs are made with the first source of its kind, behind the fork gate: the child
+/// finds them without a lock. (P18)
 @usableFromInline
 internal enum KnownTypes {
     /// Types by a hash of their addresses. A type that another has displaced is looked after again: that costs time, nothing else.
@@ -34,8 +34,8 @@ internal enum KnownTypes {
         let word = table[Int((address &* 0x9E37_79B9_7F4A_7C15) >> 54)]
         // Acquire: pairs with the release below; the types exist, which another thread has had made.
         if word.type.load(ordering: .acquiring) == address { return }
-        // Used for what is stored, so that the compiler does not leave them out.
-        let isMade = types().count > 0 && size() >= 0
+        // A fork waits until the types exist. Used for what is stored, so that the compiler does not leave them out.
+        let isMade = ForkGate.pass { types().count > 0 && size() >= 0 }
         // Release: pairs with the acquire above.
         word.type.store(isMade ? address : 0, ordering: .releasing)
     }

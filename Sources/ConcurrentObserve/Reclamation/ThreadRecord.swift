@@ -106,6 +106,12 @@ extension ThreadRecord {
         unsafe curcu_get_thread_record()?.assumingMemoryBound(to: ThreadRecord.self)
     }
 
+    /// The address of the calling thread's record, or 0: gives the thread none.
+    static var ownAddress: UInt {
+        // Safe: an address only.
+        unsafe UInt(bitPattern: own)
+    }
+
     /// Whether the caller is below a frame of this library on this thread. ("Inside a callback", DocC article Contract.)
     static var isInsideCallback: Bool {
         // Safe: records are never freed.

@@ -12,7 +12,7 @@ import Synchronization
     let lock = SourceLock()
     let label: String
 
-    /// Where the source keeps the address of the current table; nil once the source is gone. Guarded.
+    /// Where the source keeps the address of the current table; nil once the source is gone. Guarded. See `isSourceHere`.
     private var head: UnsafePointer<Atomic<UInt>>?
     private var table: ObserverTable?
     private var live = 0
@@ -29,6 +29,9 @@ import Synchronization
 
     /// Whether the core is on its way to the reclaimer, because many entries are dead. Guarded.
     private var isUntidy = false
+
+    /// The process in which the source was last known to exist: made, or registered with. Guarded.
+    private var generation = Fork.generation
 
     /// Who keeps the core alive. The last in memory: its second count is for other threads than everything above.
     let life = CoreLife()
@@ -63,6 +66,8 @@ import Synchronization
     @usableFromInline
     func publish(_ observer: Observer) -> Aftermath {
         return lock.withLock {
+            // The caller has the source.
+            generation = Fork.generation
             // In here: no fork comes between the count and the registration. (P18)
             ThreadRecord.countLiveObserver(1)
             let replaced = makeRoom()
@@ -186,10 +191,19 @@ import Synchronization
     override func reclaim() {
         let replaced = lock.withLock { () -> ObserverTable? in
             isUntidy = false
-            guard let table, table.count - live >= live else { return nil }
+            guard isSourceHere, let table, table.count - live >= live else { return nil }
             return replaceTable(by: live == 0 ? nil : ObserverTable(capacity: capacity(for: live), survivors: table))
         }
         if let replaced { ThreadRecord.retire(replaced) }
+    }
+
+    /// Whether the source's memory belongs to the source: nobody holds the source for the reclaimer. Under the lock. (P18)
+    ///
+    /// A source that never leaves its function lies on the stack of the thread that runs the function, if the optimiser finds that
+    /// out. In the child of a fork that thread does not exist, the source has no end, and its memory becomes the stack of a new
+    /// thread. So the child touches the source of its parent only when a thread of the child has registered with it.
+    private var isSourceHere: Bool {
+        generation == Fork.generation || mutant("a child tidies what is on stacks that it does not have")
     }
 
     // MARK: The end of all

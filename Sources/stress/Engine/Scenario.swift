@@ -34,7 +34,7 @@ struct Scenario: Sendable {
         .compareExchange, .pathRewiring, .pathDeath, .bulkRemoval, .combinations,
         .weakReferentDeath, .twoWayBinding, .actorOrder, .flood, .sequenceCancellation,
         .mutualActors, .serialHandover, .deliveryCancellation,
-        .realtimePath, .forking, .forkingThreads, .slowNeighbours, .blockedSource, .threadFamine,
+        .realtimePath, .forking, .forkingThreads, .forkingSources, .slowNeighbours, .blockedSource, .threadFamine,
     ]
 
     static func named(_ name: String) -> Scenario? { all.first { $0.name == name } }

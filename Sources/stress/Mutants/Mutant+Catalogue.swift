@@ -479,6 +479,12 @@ extension Mutant {
         // Faults
         Mutant("a fork is not woken", "forking", [.hang]),
         Mutant(
+            "a child tidies what is on stacks that it does not have",
+            "forking-sources",
+            [.invariant("P18.child-stacks"), .invariant("P18.child-goes-on")]
+        ),
+        Mutant("a fork forsakes its own thread's item", "forking-sources", [.invariant("P18.child-finishes")]),
+        Mutant(
             "a fork trusts foreign counts",
             "registration-churn",
             [.invariant("P18.child-counts")],

@@ -140,6 +140,12 @@ struct curcu_hooks {
 /// Calls `prepare` once in the process's life, and has the hooks called from then on. No fork happens meanwhile.
 void curcu_prepare(const struct curcu_hooks *_Nonnull hooks, void (*_Nonnull prepare)(void));
 
+/// How many forks lie between the first process and this one. Written in the child of a fork alone, before it has other
+/// threads.
+extern uint32_t curcu_generation;
+
+static inline uint32_t curcu_get_generation(void) { return curcu_generation; }
+
 /// Error numbers of what was set up before `main`: 0 if it was.
 int curcu_exit_key_error(void);
 int curcu_fork_handlers_error(void);
