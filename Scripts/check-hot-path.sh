@@ -281,7 +281,7 @@ reject() {
             echo "check-hot-path: BROKEN: rejects the variant '$name', but not for '$expected'" >&2
             exit 2
         fi
-        echo "rejected as it must be: $name ($(sed -n '1s/^ *FORBIDDEN [0-9a-f]*: //p' "$work/found"))"
+        echo "rejected as it must be: $name ($(sed -nE '1{s/^ *FORBIDDEN ([0-9a-f]+: )?//;p}' "$work/found"))"
     done
 }
 
