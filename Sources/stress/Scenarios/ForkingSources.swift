@@ -119,7 +119,7 @@ private func fillStack(_ levels: Int, _ body: () -> Void) -> Bool {
         unsafe words.initialize(repeating: pattern)
         var isUnchanged = true
         if levels > 0 { isUnchanged = fillStack(levels - 1, body) } else { body() }
-        for word in unsafe words where word.tv_sec != pattern.tv_sec || word.tv_nsec != pattern.tv_nsec {
+        for unsafe word in unsafe words where word.tv_sec != pattern.tv_sec || word.tv_nsec != pattern.tv_nsec {
             isUnchanged = false
         }
         return isUnchanged
