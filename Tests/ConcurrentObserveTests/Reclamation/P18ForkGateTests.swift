@@ -13,6 +13,9 @@ extension Promises {
 /// A value that readers find through liburcu: a string that is neither a literal nor fits into the property itself.
 private typealias Text = Observed<String>
 
+/// An event of which no other test has a registry.
+private struct Unheard: Sendable { let number: Int }
+
 /// Reads on the calling thread and on a new one, which exits. True if both find the value.
 private func readsOnTwoThreads(_ property: Text) -> Bool {
     let first = property.value
@@ -200,6 +203,27 @@ extension Promises.P18ForkGateTests {
             check(status.value == 256 + Int(SIGALRM), "the child: \(status.value ?? -1)")
             interposition_release()
             try first.join()
+        }
+    }
+
+    @Test("P18 A fork waits for a thread that makes the first registry of a type: the child makes another")
+    func whileMakingTypes() async {
+        await #expect(processExitsWith: .success) {
+            Process.limitLife(seconds: 60)
+            check(readsOnTwoThreads(Text(String(repeating: "text", count: 9))), "before the fork")
+            // Its own code has the runtime make the registry's type.
+            let type: Any.Type = ObserverRegistry<Unheard>.self
+            let maker = TestThread {
+                // The next lock of the runtime is that of a type which the registry needs.
+                unsafe interposition_stop(1, "swiftCore")
+                ObserverRegistry<Unheard>().observe { _ in }.cancel()
+            }
+            let status = try forkBesideStopped {
+                ObserverRegistry<Unheard>().observe { _ in }.cancelAndWaitBlocking() == .finished
+            }
+            check(status == 0, "the child: \(status)")
+            try maker.join()
+            withExtendedLifetime(type) {}
         }
     }
 

@@ -28,6 +28,24 @@ private func useEverything() -> Bool {
     return registry.isEmpty && deaths.value == 20 && ended.value == 20
 }
 
+/// Observes with a closure that does something when it is destroyed.
+private func observeUntilDeath(
+    _ registry: ObserverRegistry<Int>,
+    _ atDeath: @escaping @Sendable () -> Void
+) -> ObservationToken {
+    let dying = Dying(atDeath)
+    return registry.observe { _ in withExtendedLifetime(dying) {} }
+}
+
+/// An object that does something when it dies.
+private final class Dying: Sendable {
+    private let atDeath: @Sendable () -> Void
+
+    init(_ atDeath: @escaping @Sendable () -> Void) { self.atDeath = atDeath }
+
+    deinit { atDeath() }
+}
+
 private func observeWithCapture(
     _ registry: ObserverRegistry<Int>,
     _ deaths: Counter,
@@ -85,6 +103,51 @@ extension Promises.P18ForkTests {
             check(isFine, "the parent")
             let status = Process.status(of: number)
             check(status == 0, "the child: \(status)")
+        }
+    }
+
+    @Test("P18 A fork inside a deinitialiser on a thread of the library: both processes finish it, and go on")
+    func insideADeinitialiser() async {
+        await #expect(processExitsWith: .success) {
+            check(useEverything(), "before the fork")
+            let registry = ObserverRegistry<Int>()
+            let (token, status) = (Slot<ObservationToken>(), Slot<Int>())
+            let (isOver, ends) = (Flag(), Counter())
+            token.put(
+                observeUntilDeath(registry) {
+                    let child = Process.fork()
+                    guard child == 0 else { return status.put(Process.status(of: child)) }
+                    Process.limitLife(seconds: 15)
+                    // The child's first thread is in the deinitialiser: a wait for its end is not over before.
+                    _ = TestThread {
+                        guard waitsForTheEnd(of: token.value!), isOver.isSet else { _exit(2) }
+                        _exit(useEverything() && ends.value == 1 ? 0 : 3)
+                    }
+                    briefPause()
+                    isOver.set()
+                }
+            )
+            token.value!.onEnd { _ in ends.increment() }
+            token.value!.cancel()
+            try eventually("the deinitialiser's fork") { status.value != nil }
+            check(status.value == 0, "the child: \(status.value ?? -1)")
+            check(waitsForTheEnd(of: token.value!) && useEverything() && ends.value == 1, "the parent")
+        }
+    }
+
+    @Test("P18 A deinitialiser on a thread of the library may start other programs")
+    func spawnInADeinitialiser() async {
+        await #expect(processExitsWith: .success) {
+            let registry = ObserverRegistry<Int>()
+            let statuses = Slot<[Int]>()
+            observeUntilDeath(registry) {
+                var child = pid_t()
+                // Safe: the path is a literal; a program without arguments is told no name.
+                let error = unsafe posix_spawn(&child, "/bin/true", nil, nil, [nil], nil)
+                statuses.put([Int(error), Process.status(of: child), Int(unsafe system("exit 3") >> 8)])
+            }.cancel()
+            try eventually("the deinitialiser's programs") { statuses.value != nil }
+            check(statuses.value == [0, 0, 3], "\(statuses.value ?? [])")
         }
     }
 
