@@ -28,7 +28,7 @@ struct OptionsTests {
     }
 
     @Test("Perturbations are a list of kinds, or none")
-    func perturbations() {
+    func perturbations() throws {
         #expect(try PerturbationArgument(parsing: "none").kinds == [])
         #expect(try PerturbationArgument(parsing: "stall,yield").kinds == [.stall, .yield])
         #expect(try PerturbationArgument(parsing: "all").kinds.isDisjoint(with: .faults))

@@ -117,12 +117,10 @@ private func fillStack(_ levels: Int, _ body: () -> Void) -> Bool {
         // For the optimiser: others may know the memory. Safe: there is room for one.
         unsafe clock_gettime(CLOCK_MONOTONIC, words.baseAddress!)
         unsafe words.initialize(repeating: pattern)
-        var isUnchanged = true
-        if levels > 0 { isUnchanged = fillStack(levels - 1, body) } else { body() }
-        for unsafe word in unsafe words where word.tv_sec != pattern.tv_sec || word.tv_nsec != pattern.tv_nsec {
-            isUnchanged = false
-        }
-        return isUnchanged
+        let isUnchangedBelow = if levels > 0 { fillStack(levels - 1, body) } else { true }
+        if levels == 0 { body() }
+        return unsafe words.allSatisfy { $0.tv_sec == pattern.tv_sec && $0.tv_nsec == pattern.tv_nsec }
+            && isUnchangedBelow
     }
 }
 
