@@ -141,14 +141,17 @@ private final class Forker: Sendable {
     func start(_ violations: Violations?) {
         self.violations.withLock { $0 = violations }
         guard !isStarted.exchange(true, ordering: .relaxed) else { return }
+        let isPrepared = Semaphore()
         _ = Thread {
             // On this thread: it may be the one whose own things a child must not trust.
             ForkedChild.prepare()
+            isPrepared.signal()
             while true {
                 self.requests.wait()
                 self.fork()
             }
         }
+        isPrepared.wait()
     }
 
     /// Asks for a fork unless one is under way; returns when it has happened, or soon.

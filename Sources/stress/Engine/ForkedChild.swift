@@ -91,9 +91,16 @@ enum ForkedChild {
     }
 
     /// Uses in the parent what a child uses: what the runtime makes on first use it makes under locks, which a fork may find taken.
+    /// Returns when the observations that this takes are gone: an epoch counts those that are live when it begins.
     static func prepare() {
+        let live = ConcurrentObserveDiagnostics.current().liveObservers
         _ = usesNewObjects() && sharesAnActor()
         observeFromEveryRecord(Observed(0))
+        // Those that stay, by a seeded bug, are found at rest.
+        _ = waitWhileMoving {
+            ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(1))
+            return ConcurrentObserveDiagnostics.current().liveObservers == live
+        }
     }
 
     /// The child's program.
