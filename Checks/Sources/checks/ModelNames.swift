@@ -10,7 +10,7 @@ struct ModelNames {
     func failures() -> [String] {
         let models = checkout.paths.filter { $0.hasPrefix("Models/") && $0.hasSuffix(".pml") }.compactMap(checkout.text)
         let named = points(in: models)
-        let injected = points(in: checkout.swiftFiles(below: Structure.library).compactMap(checkout.text))
+        let injected = points(in: checkout.swiftFiles(below: Structure.sources).compactMap(checkout.text))
         // The points of the protocol that is modelled: each is a step of some model.
         let modelled = injected.filter { $0.contains(/^(walk|append|grow|end|wait|reclaim|mailbox)\.|^path\.turn$/) }
         return named.subtracting(injected).sorted().map {
@@ -34,7 +34,7 @@ struct ModelNames {
         return named.subtracting(steps.map(\.point)).sorted()
             .map { "Models/README.md has no step for the injection point \($0)" }
             + steps.filter {
-                checkout.text("\(Structure.library)/\($0.file)")?.contains("inject(\"\($0.point)\")") != true
+                checkout.text("\(Structure.sources)/\($0.file)")?.contains("inject(\"\($0.point)\")") != true
             }
             .map { "Models/README.md: \($0.file) does not have the injection point \($0.point)" }
     }

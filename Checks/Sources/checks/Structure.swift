@@ -5,7 +5,7 @@
 /// Rooms depend downwards only, C and `unsafe` stay where they belong, no manifest has unsafe
 /// flags, every file names its licence, nothing generated is tracked.
 struct Structure {
-    static let library = "Sources/ConcurrentObserve"
+    static let sources = "Sources/ConcurrentObserve"
 
     /// Each room with those above it, which it must not know. The last three stand side by side.
     static let rooms: KeyValuePairs<String, [String]> = [
@@ -29,7 +29,7 @@ struct Structure {
         self.checkout = checkout
         self.unsafeFiles = unsafeFiles
         for path in checkout.swiftFiles(below: "Sources") + manifests
-        where path.hasPrefix(Self.library) || isManifest(path) {
+        where path.hasPrefix(Self.sources) || isManifest(path) {
             code[path] = checkout.text(path).map(SwiftCode.init)
         }
     }
@@ -46,16 +46,16 @@ struct Structure {
             + unsafeFlags() + licences() + importsOfFoundation() + mutexes() + generated()
     }
 
-    private func files(of room: String) -> [String] { checkout.swiftFiles(below: "\(Self.library)/\(room)") }
+    private func files(of room: String) -> [String] { checkout.swiftFiles(below: "\(Self.sources)/\(room)") }
 
     private func unknownRooms() -> [String] {
         let known = Self.rooms.map(\.key) + ["ConcurrentObserve.docc"]
-        let inside = checkout.paths.filter { $0.hasPrefix(Self.library + "/") }
-            .map { $0.dropFirst(Self.library.count + 1).split(separator: "/") }
+        let inside = checkout.paths.filter { $0.hasPrefix(Self.sources + "/") }
+            .map { $0.dropFirst(Self.sources.count + 1).split(separator: "/") }
         let strange = Set(inside.filter { $0.count > 1 }.map { String($0[0]) }).subtracting(known).sorted()
-        return strange.map { "\(Self.library)/\($0): a room this check does not know: say in it what the room may use" }
+        return strange.map { "\(Self.sources)/\($0): a room this check does not know: say in it what the room may use" }
             + inside.filter { $0.count == 1 && $0[0].hasSuffix(".swift") }
-            .map { "\(Self.library)/\($0[0]): belongs to no room" }.sorted()
+            .map { "\(Self.sources)/\($0[0]): belongs to no room" }.sorted()
     }
 
     private func importsOfC() -> [String] {
@@ -115,13 +115,13 @@ struct Structure {
     // MARK: Memory safety
 
     private func unsafeElsewhere() -> [String] {
-        checkout.swiftFiles(below: Self.library).filter { !unsafeFiles.contains(inLibrary($0)) }.flatMap { path in
+        checkout.swiftFiles(below: Self.sources).filter { !unsafeFiles.contains(inLibrary($0)) }.flatMap { path in
             unsafeLines(path).map { "\(path):\($0): 'unsafe' outside the files that may use it" }
         }
     }
 
     private func unsafeNowhere() -> [String] {
-        unsafeFiles.sorted().map { "\(Self.library)/\($0)" }.compactMap { path in
+        unsafeFiles.sorted().map { "\(Self.sources)/\($0)" }.compactMap { path in
             if code[path] == nil { return "\(path): may use 'unsafe', but does not exist" }
             return unsafeLines(path).isEmpty ? "\(path): may use 'unsafe', but does not" : nil
         }
@@ -129,7 +129,7 @@ struct Structure {
 
     private func unsafeLines(_ path: String) -> [Int] { code[path]?.lines { $0 == "unsafe" } ?? [] }
 
-    private func inLibrary(_ path: String) -> String { String(path.dropFirst(Self.library.count + 1)) }
+    private func inLibrary(_ path: String) -> String { String(path.dropFirst(Self.sources.count + 1)) }
 
     private func unsafeFlags() -> [String] {
         manifests.flatMap { path in
@@ -161,7 +161,7 @@ struct Structure {
     }
 
     private func importsOfFoundation() -> [String] {
-        checkout.swiftFiles(below: Self.library).flatMap { path in
+        checkout.swiftFiles(below: Self.sources).flatMap { path in
             (code[path]?.imports { $0.hasPrefix("Foundation") } ?? [])
                 .map { "\(path):\($0): the library does not import Foundation" }
         }
@@ -172,7 +172,7 @@ struct Structure {
     private func mutexes() -> [String] {
         code.keys.filter { path in
             let folder = path.split(separator: "/").dropFirst().first ?? ""
-            return path.hasPrefix(Self.library) && !folder.hasSuffix("Plugin") && !folder.hasSuffix("Instrumented")
+            return path.hasPrefix(Self.sources) && !folder.hasSuffix("Plugin") && !folder.hasSuffix("Instrumented")
         }.sorted().flatMap { path in
             code[path]!.lines { $0 == "Mutex" }
                 .map { "\(path):\($0): a Mutex: it traps in the child of a fork; use Lock, SourceLock or an atomic" }
