@@ -197,7 +197,7 @@ import Synchronization
         if let replaced { ThreadRecord.retire(replaced) }
     }
 
-    /// Whether the source's memory belongs to the source: nobody holds the source for the reclaimer. Under the lock. (P18)
+    /// Whether the source's memory belongs to the source: the reclaimer does not retain it. Under the lock. (P18)
     ///
     /// A source that never leaves its function lies on the stack of the thread that runs the function, if the optimiser finds that
     /// out. In the child of a fork that thread does not exist, the source has no end, and its memory becomes the stack of a new
