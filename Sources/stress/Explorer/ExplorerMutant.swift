@@ -83,7 +83,6 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant("a thread that exits inside a callback is not noticed", "exit-notify", "P17.new-thread"),
         // Faults in programs that have none of their own
         ExplorerMutant("a fork trusts foreign counts", "register-notify-cancel", faults: .fork, "P18.child-counts"),
-        ExplorerMutant("a fork keeps foreign frames", "wait-notify", faults: .fork, "P18.child-goes-on"),
         ExplorerMutant("a waiter asks once for a thread", "refused-cancel", faults: .noThread, "progress.deadlock"),
         ExplorerMutant(
             "a thread that exits inside a callback is not noticed",
