@@ -16,7 +16,8 @@ struct CatalogueTests {
             for case .invariant(let invariant) in mutant.catchers {
                 #expect(
                     scenario.invariants.contains(invariant)
-                        || mutant.faults.contains(.fork) && ForkedChild.invariants.contains(invariant),
+                        || mutant.faults.contains(.fork) && ForkedChild.invariants.contains(invariant)
+                        || !mutant.faults.isEmpty && Faults.invariants.contains(invariant),
                     "\(mutant.name): \(scenario.name) does not check \(invariant)"
                 )
             }
@@ -60,7 +61,8 @@ struct CatalogueTests {
             #expect(quoted.count { $0 == invariant } >= 2, "\(invariant) is announced and never checked")
         }
         // Of a whole run, and of faults, not of a scenario.
-        let ofRuns = Set([MemoryCourse.invariant] + ForkedChild.invariants).subtracting(announced)
+        let ofRuns = Set([MemoryCourse.invariant] + ForkedChild.invariants + Faults.invariants)
+            .subtracting(announced)
         #expect(Set(quoted).subtracting(announced) == ofRuns, "checked by a scenario that does not announce it")
     }
 

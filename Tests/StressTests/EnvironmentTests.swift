@@ -20,12 +20,35 @@ struct EnvironmentTests {
         #expect(message.contains("membarrier worked at start-up and fails now"))
         #expect(message.contains("allow membarrier in the filter"))
     }
+
+    @Test(
+        "It ends a grace period alike, in this library's words, not in liburcu's",
+        .enabled(if: ConcurrentObserveDiagnostics.current().usesMembarrier)
+    )
+    func lateFilterInGracePeriod() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            reclaimBehindLateFilter()
+            exit(EXIT_SUCCESS)
+        }
+        let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(message.contains("membarrier worked at start-up and fails now"))
+        #expect(!message.contains("Unrecoverable error"))
+    }
+}
+
+/// The reclamation thread starts behind the filter, and waits for those who walk a table that it has replaced.
+private func reclaimBehindLateFilter() {
+    MembarrierDenial.deny(with: EPERM)
+    let registry = ObserverRegistry<Int>()
+    let tokens = (0..<20).map { _ in registry.observe { _ in } }
+    for token in tokens { token.cancel() }
+    ConcurrentObserveDiagnostics.drain()
 }
 
 private func waitBehindLateFilter() {
     let registry = ObserverRegistry<Int>()
     let token = registry.observe { _ in }
-    // With these the table stays: a grace period, in another thread, would end the process in liburcu's own words.
+    // With these the table stays: no grace period, in another thread, ends the process first.
     let others = (0..<10).map { _ in registry.observe { _ in } }
     registry.notify(1)
     MembarrierDenial.deny(with: EPERM)

@@ -88,6 +88,6 @@ final class Shared<Value>: @unchecked Sendable {
 }
 
 func takeStep(_ name: StaticString) {
-    let thread = BatonThread.current!
+    guard let thread = BatonThread.current else { return }
     thread.baton.step(thread, name)
 }

@@ -128,6 +128,10 @@ int curcu_membarrier(void) {
     return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0 ? 0 : errno;
 }
 
+int curcu_register_membarrier(void) {
+    return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 ? 0 : errno;
+}
+
 void curcu_futex_wait(const void *word, uint32_t expected, int64_t nanoseconds) {
     struct timespec limit = {nanoseconds / 1000000000, nanoseconds % 1000000000};
     int saved = errno;

@@ -23,6 +23,8 @@ public protocol ExplorationBackend: AnyObject, Sendable {
     func pause() -> Bool
     /// Runs `body` on another thread of the scheduler's.
     func start(named name: StaticString, _ body: @escaping @Sendable () -> Void) -> Bool
+    /// Whether the calling thread, which reclaims, ends here: so that the next program starts one, or is refused it.
+    func endsReclaimer() -> Bool
     /// The time, which passes only when nothing else can happen.
     var now: ContinuousClock.Instant? { get }
 
@@ -76,6 +78,8 @@ internal func exploredPause() -> Bool { unsafe Instrumentation.exploration?.paus
 internal func exploredStart(_ name: StaticString, _ body: @escaping @Sendable () -> Void) -> Bool {
     unsafe Instrumentation.exploration?.start(named: name, body) ?? false
 }
+
+internal func exploredEnd() -> Bool { unsafe Instrumentation.exploration?.endsReclaimer() ?? false }
 
 internal var isExplored: Bool { unsafe Instrumentation.exploration != nil }
 

@@ -40,6 +40,10 @@ public enum Instrumentation {
     /// thread runs.
     nonisolated(unsafe) public static var refusesThread: (@Sendable () -> Bool)?
 
+    /// Asked wherever the library calls membarrier, or registers the process for it, if set: the error number, or 0. Written
+    /// once, before any other thread runs.
+    nonisolated(unsafe) public static var barrierFault: (@Sendable (_ isRegistration: Bool) -> Int32)?
+
     /// How many freed tables are kept, poisoned, so that a walker which still uses one is caught, not crashed. 0 under
     /// AddressSanitizer, which sees the use itself. Written while no thread under test runs.
     nonisolated(unsafe) public static var quarantineLength = 512
@@ -73,6 +77,10 @@ internal func faultPoint(_ point: StaticString) {
 internal func isThreadRefused() -> Bool {
     if let exploration = unsafe Instrumentation.exploration { return exploration.refusesThread() }
     return unsafe Instrumentation.refusesThread?() ?? false
+}
+
+internal func barrierFault(isRegistration: Bool) -> Int32 {
+    unsafe Instrumentation.barrierFault?(isRegistration) ?? 0
 }
 
 @inline(never) @usableFromInline

@@ -16,6 +16,11 @@ internal func faultPoint(_ point: StaticString) {}
 @_alwaysEmitIntoClient @inline(__always)
 internal func isThreadRefused() -> Bool { false }
 
+/// The error number that the system has for membarrier, or for the registration for it; 0 asks the kernel. Always, in the
+/// library that users build.
+@_alwaysEmitIntoClient @inline(__always)
+internal func barrierFault(isRegistration: Bool) -> Int32 { 0 }
+
 /// Whether the seeded bug `name` is switched on. Never, in the library that users build.
 @_alwaysEmitIntoClient @inline(__always)
 internal func mutant(_ name: StaticString) -> Bool { false }
@@ -40,6 +45,10 @@ internal func exploredPause() -> Bool { false }
 
 @_alwaysEmitIntoClient @inline(__always)
 internal func exploredStart(_ name: StaticString, _ body: @escaping @Sendable () -> Void) -> Bool { false }
+
+/// Whether the explorer ends the reclamation thread here.
+@_alwaysEmitIntoClient @inline(__always)
+internal func exploredEnd() -> Bool { false }
 
 @_alwaysEmitIntoClient
 internal var isExplored: Bool { @inline(__always) get { false } }

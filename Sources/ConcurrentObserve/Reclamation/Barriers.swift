@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import CURCU
+import Glibc
 import Synchronization
 
 /// The asymmetric barrier between the walker, which runs often, and whoever waits for it, who runs rarely.
@@ -42,14 +43,44 @@ internal enum AsymmetricBarrier {
             return atomicMemoryFence(ordering: .sequentiallyConsistent)
         }
         faultPoint("barrier.heavy")
-        let error = curcu_membarrier()
-        guard error == 0 else {
-            fatalError(
-                """
-                ConcurrentObserve: membarrier worked at start-up and fails now (error \(error)). A seccomp filter that was \
-                installed later forbids it: allow membarrier in the filter, or install the filter before the process starts.
-                """
-            )
+        let error = membarrier()
+        if error != 0 { repeatMembarrier(after: error) }
+    }
+
+    /// Tries again what can pass: the kernel has no memory for a moment, or the process is not registered any more, as after a
+    /// checkpoint was restored. Traps when it does not: without the barrier, what others still use would be freed.
+    @inline(never)
+    private static func repeatMembarrier(after first: Int32) {
+        var error = first
+        var wait = Backoff()
+        for _ in 0..<mostAttempts {
+            if mutant("a failing barrier is not repeated") { break }
+            if mutant("a failing barrier is passed over") { return }
+            // Who is refused the registration too is refused for good.
+            if error == EPERM, registerForMembarrier() != 0 { break }
+            guard [EPERM, ENOMEM, EAGAIN].contains(error) else { break }
+            wait.pause()
+            error = membarrier()
+            if error == 0 { return }
         }
+        fatalError(
+            """
+            ConcurrentObserve: membarrier worked at start-up and fails now (error \(error)). A seccomp filter that was \
+            installed later forbids it: allow membarrier in the filter, or install the filter before the process starts.
+            """
+        )
+    }
+
+    /// Half a second and more: see `Backoff`.
+    private static var mostAttempts: Int { 256 }
+
+    private static func membarrier() -> Int32 {
+        let fault = barrierFault(isRegistration: false)
+        return fault == 0 ? curcu_membarrier() : fault
+    }
+
+    private static func registerForMembarrier() -> Int32 {
+        let fault = barrierFault(isRegistration: true)
+        return fault == 0 ? curcu_register_membarrier() : fault
     }
 }

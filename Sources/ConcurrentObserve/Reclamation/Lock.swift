@@ -26,8 +26,10 @@ internal struct Lock: ~Copyable, Sendable {
     borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        lock()
+        // Before the lock is taken: in the instrumented build this attaches the thread, which waits at the fork gate. A thread
+        // that held a lock of the process there would wait for the fork, and the fork for the lock.
         enterForbiddenForUserCode()
+        lock()
         defer {
             leaveForbiddenForUserCode()
             unlock()

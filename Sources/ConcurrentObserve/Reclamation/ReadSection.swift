@@ -46,5 +46,7 @@ extension ReadSection {
 internal func waitForGracePeriod() {
     if mutant("grace period does nothing") { return }
     if exploredGracePeriod() { return }
+    // First this library's own, which repeats a call of membarrier that fails, or says why it cannot: liburcu aborts.
+    AsymmetricBarrier.heavy()
     curcu_synchronize()
 }

@@ -113,6 +113,7 @@ internal final class Reclaimer: @unchecked Sendable {
             let ticket = wakeUp.ticket()
             let result = pass()
             let destroyersAreBehind = Destroyers.shared.relieve()
+            if exploredEnd() { return forgetThread() }
             if result.took > 0 || destroyersAreBehind {
                 pause = Self.shortestPause
                 quietPasses = 0
@@ -360,7 +361,12 @@ internal final class Reclaimer: @unchecked Sendable {
     /// What waits to be reclaimed waits here too: no source's lock was held at the fork, and the child has its own copy of all.
     func restartInChild() {
         passLock.unlockAfterFork()
-        thread.store(.none, ordering: .relaxed)  // Relaxed: the child has one thread.
+        forgetThread()
+    }
+
+    private func forgetThread() {
+        // Relaxed, both: no other thread runs, in a child or where the explorer ends the thread.
+        thread.store(.none, ordering: .relaxed)
         isParked.store(true, ordering: .relaxed)
     }
 }

@@ -68,6 +68,14 @@ struct SearchOptions: ParsableArguments {
     @Option(help: "Reproduces the schedules of --pct and --random.")
     var seed: UInt64 = 1
 
+    @Option(
+        help: """
+            Adds faults to the programs, one a schedule: any of fork, no-thread, exit, joined by commas, or all. A fault costs as \
+            much as a preemption.
+            """
+    )
+    var faults: String?
+
     @Option(help: "Switch on a seeded bug.")
     var mutant: String?
 
@@ -85,14 +93,20 @@ struct SearchOptions: ParsableArguments {
             throw ValidationError("--pct, --random and --round-robin exclude each other")
         }
         if let mutant { try requireMutant(mutant) }
+        if let faults, ExploredFaults(text: faults) == nil {
+            throw ValidationError("--faults takes any of fork, no-thread, exit, or all, not '\(faults)'")
+        }
         guard Omissions(text: omit) != nil else { throw ValidationError("--omit takes operations, not '\(omit)'") }
     }
+
+    var addedFaults: ExploredFaults { faults.flatMap { ExploredFaults(text: $0) } ?? [] }
 
     /// All schedules with at most `bound` preemptions.
     static func depthFirst(
         _ bound: Int,
         _ mutant: String?,
         _ omissions: Omissions = Omissions(),
+        faults: ExploredFaults = [],
         runs: Int? = nil
     ) -> SearchOptions {
         var search = SearchOptions()
@@ -100,6 +114,7 @@ struct SearchOptions: ParsableArguments {
         (search.runs, search.seed, search.mutant, search.omit, search.isWorker) = (
             runs, 1, mutant, omissions.text, false
         )
+        search.faults = faults.isEmpty ? nil : faults.text
         return search
     }
 
@@ -111,6 +126,7 @@ struct SearchOptions: ParsableArguments {
         if roundRobin { arguments.append("--round-robin") }
         if let runs { arguments += ["--runs", "\(runs)"] }
         if let mutant { arguments += ["--mutant", mutant] }
+        if let faults { arguments += ["--faults", faults] }
         return arguments
     }
 
@@ -127,7 +143,9 @@ struct SearchOptions: ParsableArguments {
         if let pct { return "random priorities, depth \(pct), seed \(seed)" }
         if random { return "random schedules, seed \(seed)" }
         if roundRobin { return "the next thread at every step" }
-        return "all schedules with at most \(bound) preemptions"
+        return faults == nil
+            ? "all schedules with at most \(bound) preemptions"
+            : "all schedules with at most \(bound) preemptions, of which one may be a fault: \(addedFaults.text)"
     }
 }
 #endif

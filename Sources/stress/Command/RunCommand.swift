@@ -34,7 +34,7 @@ struct RunCommand: ParsableCommand {
     @Option(
         help: """
             Any of the delays yield,stall,affinity,stutter,starve,long,crowd,rotate (all: every one) and of the faults \
-            fork,no-thread,late-barrier,slow-deinit,stuck-deinit (faults: every one); or none. \
+            fork,no-thread,late-barrier,fail-barrier,slow-deinit,stuck-deinit (faults: every one); or none. \
             (default: \(PerturbationArgument.usual))
             """,
         transform: PerturbationArgument.init(parsing:)

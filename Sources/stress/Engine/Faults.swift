@@ -5,8 +5,11 @@ import Synchronization
 
 /// What the system, and users' deinitialisers, do at their worst while a scenario is under load: `--perturb faults`.
 ///
-/// Each epoch draws its faults from the seed; one in four has none. Nothing goes wrong at rest, where all must come right again.
+/// Each epoch draws its faults from the seed; every fourth has none, so that what is not judged under faults is judged. Nothing goes wrong at rest, where all must come right again.
 final class Faults: Sendable {
+    /// What they find by themselves, beside what children do.
+    static let invariants = ["P9.barrier-repeated"]
+
     /// What went wrong in this process: a run in which nothing did has proved nothing.
     struct Count: ~Copyable {
         static let shared = Count()
@@ -14,6 +17,7 @@ final class Faults: Sendable {
         fileprivate let forks = Atomic<Int>(0)
         fileprivate let refusals = Atomic<Int>(0)
         fileprivate let lateBarriers = Atomic<Int>(0)
+        fileprivate let failedBarriers = Atomic<Int>(0)
         fileprivate let slowDeinits = Atomic<Int>(0)
         fileprivate let stuckDeinits = Atomic<Int>(0)
 
@@ -23,8 +27,8 @@ final class Faults: Sendable {
         var text: String {
             """
             \(forks.load(ordering: .relaxed)) forks, \(refusals.load(ordering: .relaxed)) threads refused, \
-            \(lateBarriers.load(ordering: .relaxed)) late barriers, \(slowDeinits.load(ordering: .relaxed)) slow deinits, \
-            \(stuckDeinits.load(ordering: .relaxed)) stuck
+            \(lateBarriers.load(ordering: .relaxed)) late barriers, \(failedBarriers.load(ordering: .relaxed)) failed, \
+            \(slowDeinits.load(ordering: .relaxed)) slow deinits, \(stuckDeinits.load(ordering: .relaxed)) stuck
             """
         }
     }
@@ -35,6 +39,12 @@ final class Faults: Sendable {
     /// For how long deinitialisers are stuck, from the first one on, and until when that is: 0 before. Relaxed: as above.
     private let patience = Atomic<UInt64>(0)
     private let release = Atomic<UInt64>(0)
+    /// Whether the process has lost its registration for membarrier: until it registers again, every call fails. Relaxed: a call
+    /// that just misses it succeeds.
+    private let isUnregistered = Atomic<Bool>(false)
+    /// Of each thread: set from a call that fails until one succeeds.
+    private let failedCall = ThreadMark()
+    private let violations = Guarded<Violations?>(nil)
     private let forker = Forker()
 
     /// Whether something may go wrong in this epoch, so that no bound against the clock, or of memory, is held.
@@ -46,16 +56,25 @@ final class Faults: Sendable {
     }
 
     /// Draws an epoch's faults.
-    func prepare(_ allowed: PerturbationKinds, seed: UInt64, _ length: Duration, _ violations: Violations?) {
+    ///
+    /// - Parameter round: Epochs of the scenario before this one.
+    func prepare(
+        _ allowed: PerturbationKinds,
+        seed: UInt64,
+        round: Int,
+        _ length: Duration,
+        _ violations: Violations?
+    ) {
         var generator = Generator(seed: seed, stream: 0xFA17)
         var chosen: PerturbationKinds = []
         let candidates = PerturbationKinds.singleFaults.map(\.kind).filter(allowed.contains)
-        if !candidates.isEmpty, !generator.oneIn(4) {
+        if !candidates.isEmpty, round % 4 != 3 {
             for kind in candidates where generator.oneIn(2) { chosen.insert(kind) }
             if chosen.isEmpty { chosen = candidates[generator.below(candidates.count)] }
         }
         // Its child may start no threads under that.
         if Sanitizer.current == .thread { chosen.remove(.fork) }
+        self.violations.withLock { $0 = violations }
         if chosen.contains(.fork) { forker.start(violations) }
         patience.store(UInt64(length.seconds * 1e9), ordering: .relaxed)
         release.store(0, ordering: .relaxed)
@@ -74,6 +93,13 @@ final class Faults: Sendable {
     #if INSTRUMENTED
     /// A thread has come to an injection point, which need not be hot.
     func reached(_ point: StaticString) {
+        if failedCall.isSet {
+            failedCall.isSet = false
+            violations.withLock { $0 }?.report(
+                "P9.barrier-repeated",
+                "a thread has come to \(point) after a call of membarrier that failed and was not repeated"
+            )
+        }
         let kinds = kinds
         guard !kinds.isDisjoint(with: [.slowDeinit, .stuckDeinit, .lateBarrier]) else { return }
         if point.isSame(as: "barrier.heavy") {
@@ -114,6 +140,24 @@ final class Faults: Sendable {
         return true
     }
 
+    /// What the library's call of membarrier, or its registration for it, fails with; 0 if it does not.
+    func barrierError(isRegistration: Bool) -> Int32 {
+        if isRegistration {
+            isUnregistered.store(false, ordering: .relaxed)
+            return 0
+        }
+        var error = isUnregistered.load(ordering: .relaxed) ? EPERM : 0
+        let dice = nanoseconds() >> 8
+        if error == 0, kinds.contains(.failBarrier), dice % 4 == 0 {
+            // In half the cases the kernel is short of memory, and has some soon.
+            if dice / 4 % 2 == 0 { error = ENOMEM } else { error = EPERM }
+            isUnregistered.store(error == EPERM, ordering: .relaxed)
+        }
+        if error != 0 { Count.shared.failedBarriers.add(1, ordering: .relaxed) }
+        failedCall.isSet = error != 0
+        return error
+    }
+
     /// At a hot point: has the process forked now and then while the calling thread stands there.
     ///
     /// - Returns: Whether it has stood there.
@@ -151,6 +195,7 @@ private final class Forker: Sendable {
                 self.fork()
             }
         }
+        // The epoch begins when its observations are gone: it counts those that are live.
         isPrepared.wait()
     }
 
@@ -180,7 +225,8 @@ private final class Forker: Sendable {
         }
         inside.wait()
         let tell = { self.phase.store(Phase.forked, ordering: .releasing) }
-        let refusals = dice % 4
+        // The last outlasts all that asks for a thread before the child waits for one.
+        let refusals = [0, 1, 2, 5][dice % 4]
         let finding =
             dice / 4 % 8 == 0
             ? ForkedChild.runExit(isInCallback: false, forked: tell)
@@ -197,4 +243,21 @@ private final class Forker: Sendable {
     }
 
     func settle() { while phase.load(ordering: .acquiring) != Phase.free { usleep(500) } }
+}
+
+/// A flag of each thread's.
+private struct ThreadMark: Sendable {
+    private let key: pthread_key_t
+
+    init() {
+        var key = pthread_key_t()
+        guard unsafe pthread_key_create(&key, nil) == 0 else { harnessFailure("no thread-specific key is left") }
+        self.key = key
+    }
+
+    var isSet: Bool {
+        get { unsafe pthread_getspecific(key) != nil }
+        // Safe: compared with nil, never followed.
+        nonmutating set { unsafe pthread_setspecific(key, newValue ? UnsafeRawPointer(bitPattern: 1) : nil) }
+    }
 }

@@ -20,6 +20,7 @@ enum ForkedChild {
         static let doesNotEnd: Int32 = 11
         static let countsBelowZero: Int32 = 12
         static let isDeferred: Int32 = 13
+        static let reported: Int32 = 14
     }
 
     /// Invariant, and what happened.
@@ -29,19 +30,49 @@ enum ForkedChild {
     ///
     /// - Parameters:
     ///   - refusals: So many threads the library asks for in vain in the child.
-    ///   - caught: What another thread may be changing at the fork, if anything: the child observes it.
+    ///   - caught: What another thread may be changing at the fork, if anything: the child observes it. Asked in the child.
     ///   - forked: Called in the parent when the child is there.
     /// - Returns: What does not hold in the child, if anything.
     static func run(
         refusing refusals: Int,
-        _ caught: Observed<UInt64>? = nil,
+        _ caught: @autoclosure () -> Observed<UInt64>? = nil,
         forked: () -> Void = {}
     ) -> Finding? {
         fork(forked) {
             disturbNoMore(refusing: refusals)
-            return live(caught)
+            let caught = caught()
+            // Before the library's threads take records over; but where they are refused, what waits for them comes first.
+            if refusals == 0, let caught { observeFromEveryRecord(caught) }
+            let status = live()
+            if status == Status.fine, refusals > 0, let caught { observeFromEveryRecord(caught) }
+            return status
         }
     }
+
+    /// Forks, and waits for the child, which does `body`, uses new objects and drains: for the explorer's programs.
+    ///
+    /// - Parameter body: Reports what does not hold by `fail(_:_:)`.
+    static func explore(_ body: () -> Void) -> Finding? {
+        fork({}) {
+            unsafe CurrentRun.violations = nil
+            body()
+            guard usesNewObjects() else { return Status.deaf }
+            // Nothing is slow here: a drain that does not end is a hang.
+            guard ConcurrentObserveDiagnostics.drain() == .finished else { return Status.doesNotEnd }
+            return countsBelowZero() ? Status.countsBelowZero : Status.fine
+        }
+    }
+
+    /// In a child: something does not hold. Ends it.
+    static func fail(_ invariant: String, _ message: String) -> Never {
+        let text = Array("\(invariant)\t\(message)".utf8.prefix(4_000))
+        // Safe: the array lives meanwhile. A pipe takes so much at once.
+        _ = unsafe text.withUnsafeBytes { unsafe write(unsafe report, $0.baseAddress, $0.count) }
+        _exit(Status.reported)
+    }
+
+    /// Where a child reports what does not hold. One thread forks at a time.
+    nonisolated(unsafe) private static var report: Int32 = -1
 
     /// Forks, and waits for the child, in which the calling thread exits inside a callback. That it traps, with the rule, is right. (P17)
     ///
@@ -63,8 +94,12 @@ enum ForkedChild {
     private static func fork(_ forked: () -> Void, mayTrap: Bool = false, _ child: () -> Int32) -> Finding? {
         // The importer marks the function unavailable. Safe: that is its type.
         let fork = unsafe unsafeBitCast(dlsym(nil, "fork"), to: (@convention(c) () -> pid_t).self)
+        var ends: [Int32] = [-1, -1]
+        guard unsafe pipe(&ends) == 0 else { harnessFailure("the system gives no pipe (error \(errno))") }
+        defer { for end in ends { close(end) } }
         let number = fork()
         if number == 0 {
+            unsafe report = ends[1]
             // A child that hangs is ended by a signal.
             alarm(UInt32(10 * min(Sanitizer.slowdown, 6)))
             for number in [SIGALRM, SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGABRT, SIGFPE] { signal(number, SIG_DFL) }
@@ -80,6 +115,11 @@ enum ForkedChild {
         case (SIGILL, _) where mayTrap, (SIGTRAP, _) where mayTrap: return nil
         case (0, Status.deaf): return ("P18.child-hears", "a child's observers did not hear what they must")
         case (0, Status.countsBelowZero): return ("P18.child-counts", "a child's backlog is below zero")
+        case (0, Status.reported):
+            var bytes = [UInt8](repeating: 0, count: 4_000)
+            let count = unsafe read(ends[0], &bytes, bytes.count)
+            let parts = String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self).split(separator: "\t")
+            return ("\(parts.first ?? "P18.child-goes-on")", "in a child: \(parts.last ?? "nothing more is known")")
         case (0, Status.isDeferred):
             return (
                 "P17.new-thread", "a thread has the record of one that exited in a callback, and counts as inside it"
@@ -106,7 +146,7 @@ enum ForkedChild {
     /// The child's program.
     ///
     /// - Returns: The status with which it ends.
-    private static func live(_ caught: Observed<UInt64>?) -> Int32 {
+    private static func live() -> Int32 {
         // The second end of an observation waits for the library's threads.
         let registry = ObserverRegistry<UInt64>()
         let token = registry.observe { _ in }
@@ -114,18 +154,24 @@ enum ForkedChild {
         guard token.cancelAndWaitBlocking() == .finished else { return Status.doesNotEnd }
         guard usesNewObjects() else { return Status.deaf }
         guard sharesAnActor() else { return Status.deaf }
-        if let caught { observeFromEveryRecord(caught) }
+        return drains()
+    }
+
+    private static func drains() -> Int32 {
         let drained = ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(2))
         // The parent's deinitialisers may take longer here than that; then nothing is known.
-        if drained == .finished, ConcurrentObserveDiagnostics.current().backlog < 0 { return Status.countsBelowZero }
+        if drained == .finished, countsBelowZero() { return Status.countsBelowZero }
         return Status.fine
     }
+
+    private static func countsBelowZero() -> Bool { ConcurrentObserveDiagnostics.current().backlog < 0 }
 
     private static func disturbNoMore(refusing refusals: Int) {
         unsafe CurrentRun.violations = nil
         #if INSTRUMENTED
         unsafe Instrumentation.perturbation = nil
         unsafe Instrumentation.exploration = nil
+        unsafe Instrumentation.barrierFault = nil
         let left = Count(refusals)
         unsafe Instrumentation.refusesThread = { left.decrement() >= 0 }
         #endif
@@ -174,10 +220,11 @@ enum ForkedChild {
         let (ready, go) = (Semaphore(), Semaphore())
         let threads = (0..<ConcurrentObserveDiagnostics.current().threadRecords).map { _ in
             Thread {
-                caught.observe { _ in }.cancel()
+                // Takes a record. None of the library's threads, which the first observation starts, is to take one before.
+                ObserverRegistry<UInt64>().notify(0)
                 ready.signal()
-                // Keeps its record until the others have theirs.
                 go.wait()
+                caught.observe { _ in }.cancel()
             }
         }
         for _ in threads { ready.wait() }

@@ -34,6 +34,8 @@ struct PerturbationKinds: OptionSet, Sendable {
     static let slowDeinit = PerturbationKinds(rawValue: 2048)
     /// Blocks every deinitialiser that the library runs for as long as an epoch's load takes.
     static let stuckDeinit = PerturbationKinds(rawValue: 4096)
+    /// Has membarrier fail: for a moment, or until the process registers for it again.
+    static let failBarrier = PerturbationKinds(rawValue: 8192)
 
     /// Delays, each by itself.
     static let delays: [(name: String, kind: PerturbationKinds)] = [
@@ -42,8 +44,8 @@ struct PerturbationKinds: OptionSet, Sendable {
     ]
     /// What the system or a user's deinitialiser does at its worst, each by itself.
     static let singleFaults: [(name: String, kind: PerturbationKinds)] = [
-        ("fork", .fork), ("no-thread", .noThread), ("late-barrier", .lateBarrier), ("slow-deinit", .slowDeinit),
-        ("stuck-deinit", .stuckDeinit),
+        ("fork", .fork), ("no-thread", .noThread), ("late-barrier", .lateBarrier), ("fail-barrier", .failBarrier),
+        ("slow-deinit", .slowDeinit), ("stuck-deinit", .stuckDeinit),
     ]
     static let names = delays + singleFaults
 
@@ -87,7 +89,10 @@ final class Perturbation: Sendable {
         self.fixedPoint = fixedPoint
         faults = kinds.isDisjoint(with: .faults) ? nil : Faults()
         #if INSTRUMENTED
-        if let faults { unsafe Instrumentation.refusesThread = { faults.refusesThread() } }
+        if let faults {
+            unsafe Instrumentation.refusesThread = { faults.refusesThread() }
+            unsafe Instrumentation.barrierFault = { faults.barrierError(isRegistration: $0) }
+        }
         guard faults != nil || !kinds.isDisjoint(with: [.yield, .stall]) else { return }
         unsafe Instrumentation.perturbation = { [self] point in Realtime.unwatched { reached(point) } }
         #endif
@@ -98,6 +103,7 @@ final class Perturbation: Sendable {
         seed: UInt64,
         sparing spared: PerturbationKinds = [],
         threads: Int,
+        round: Int = 0,
         length: Duration = .zero,
         _ violations: Violations? = nil
     ) {
@@ -112,7 +118,7 @@ final class Perturbation: Sendable {
         longStallsLeft.store(generator.oneIn(8) ? 1 : 0, ordering: .relaxed)
         active.store(kinds.subtracting(spared).rawValue, ordering: .relaxed)
         isResting.store(false, ordering: .relaxed)
-        faults?.prepare(kinds.subtracting(spared), seed: seed, length, violations)
+        faults?.prepare(kinds.subtracting(spared), seed: seed, round: round, length, violations)
     }
 
     /// The epoch's threads have ended. The library's threads finish the work that is left with few delays: on a busy

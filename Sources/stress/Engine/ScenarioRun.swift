@@ -29,7 +29,14 @@ final class ScenarioRun {
         let seed = Generator.epochSeed(plan.seed, scenario.name, round)
         let crowd = plan.perturbations.subtracting(scenario.spared).contains(.crowd) ? 3 : 1
         let threads = max(plan.threads * crowd, scenario.leastThreads)
-        perturbation.prepare(seed: seed, sparing: scenario.spared, threads: threads, length: length, violations)
+        perturbation.prepare(
+            seed: seed,
+            sparing: scenario.spared,
+            threads: threads,
+            round: round,
+            length: length,
+            violations
+        )
         let epoch = Epoch(
             scenario: scenario,
             seed: seed,

@@ -25,6 +25,10 @@ final class Baton: @unchecked Sendable {
 
     private var strategy: (any Strategy)?
     private var run = BatonRun()
+    /// How much may still go wrong in this schedule.
+    private var faultsLeft = Int.max
+    /// What the thread that forks does; nil if none does, or no more.
+    private var fork: (() -> Void)?
     /// Time passes when nothing else can happen.
     private(set) var now: Duration = .seconds(1)
     private var idleWaits = 0
@@ -35,6 +39,8 @@ final class Baton: @unchecked Sendable {
     var onFailure: ((BatonRun) -> Void)?
     /// Called at every step with its number and the preemptions so far.
     var onStep: ((_ step: Int, _ thread: BatonThread, _ preemptions: Int) -> Void)?
+    /// Takes failures in a forked child, where no schedule goes on.
+    var onChildFailure: ((_ invariant: String, _ message: String) -> Never)?
 
     /// - Parameters:
     ///   - core: Where all threads run: handing the baton over is five times faster on one core.
@@ -50,10 +56,19 @@ final class Baton: @unchecked Sendable {
 
     /// Runs each body that there is on a thread of its own until all have ended and nothing else can happen.
     ///
-    /// - Parameter strategy: Decides who goes on; without one every thread runs until it cannot.
-    func run(_ bodies: [(name: String, body: () -> Void)?], _ strategy: (any Strategy)? = nil) -> BatonRun {
-        precondition(bodies.count <= Self.programThreads && !isBroken)
+    /// - Parameters:
+    ///   - strategy: Decides who goes on; without one every thread runs until it cannot.
+    ///   - mostFaults: So much may go wrong.
+    ///   - fork: What a thread does that begins at any step, if the strategy says so: that counts as a fault.
+    func run(
+        _ bodies: [(name: String, body: () -> Void)?],
+        _ strategy: (any Strategy)? = nil,
+        mostFaults: Int = .max,
+        fork: (() -> Void)? = nil
+    ) -> BatonRun {
+        precondition(bodies.count <= Self.programThreads - (fork == nil ? 0 : 1) && !isBroken)
         self.strategy = strategy
+        (faultsLeft, self.fork) = (mostFaults, fork)
         run = BatonRun()
         idleWaits = 0
         for (thread, work) in zip(threads, bodies) {
@@ -126,11 +141,14 @@ final class Baton: @unchecked Sendable {
     /// Whether it goes wrong here, as the strategy chooses: a step of its own either way.
     func goesWrong(_ thread: BatonThread, _ fault: ExploredFault) -> Bool {
         let length = run.schedule.steps.count
-        guard let strategy, run.failure == nil, isProgramRunning, length < mostSteps else { return false }
+        guard let strategy, run.failure == nil, isProgramRunning, length < mostSteps, faultsLeft > 0 else {
+            return false
+        }
         let decision = Decision(
             holder: thread.index,
             ready: ThreadSet([thread.index]),
-            dozing: ThreadSet([fault.rawValue]),
+            dozing: ThreadSet(),
+            faults: ThreadSet([fault.rawValue]),
             step: length
         )
         let chosen = strategy.choose(decision)
@@ -140,6 +158,7 @@ final class Baton: @unchecked Sendable {
             _ = take(thread)
             return false
         }
+        faultsLeft -= 1
         _ = take(faults.first { $0.index == chosen }!)
         return true
     }
@@ -171,18 +190,34 @@ final class Baton: @unchecked Sendable {
             }
         }
         guard !ready.isEmpty else { return passTime() }
-        let decision = Decision(
+        var decision = Decision(
             holder: holder.flatMap { ready.contains($0.index) ? $0.index : nil },
             ready: ready,
             dozing: dozing,
             step: length
         )
-        var chosen = decision.usual
-        if let strategy, run.failure == nil, decision.options.count > 1, isProgramRunning {
+        let usual = decision.usual
+        // When the program has ended, its threads are not chosen any more; but a fork may find the library's at work.
+        if !isProgramRunning {
+            decision = Decision(holder: usual, ready: ThreadSet([usual]), dozing: ThreadSet(), step: length)
+        }
+        if fork != nil, faultsLeft > 0 { decision.faults.insert(Self.forkingThread) }
+        var chosen = usual
+        if let strategy, run.failure == nil, decision.options.count > 1 {
             chosen = strategy.choose(decision)
             run.preemptions += decision.cost(of: chosen)
         }
+        if decision.faults.contains(chosen) { beginFork() }
         return take(threads[chosen])
+    }
+
+    /// The last of the program's threads, which no program with faults has.
+    private static var forkingThread: Int { programThreads - 1 }
+
+    private func beginFork() {
+        faultsLeft -= 1
+        let thread = threads[Self.forkingThread]
+        (thread.name, thread.work, thread.state, thread.label) = ("fork", fork, .ready, "begin")
     }
 
     /// Nobody can go on: the wait that ends first runs out.
@@ -194,7 +229,10 @@ final class Baton: @unchecked Sendable {
             now = max(now, first.deadline!)
             return take(first)
         }
-        let isStuck = threads.contains { $0.state != .idle && $0.state != .parked }
+        // Only the library's threads may rest.
+        let isStuck = threads.contains {
+            $0.state != .idle && ($0.state != .parked || $0.index < Self.programThreads)
+        }
         return isStuck ? stop("progress.deadlock", waits) : nil
     }
 
@@ -223,6 +261,7 @@ final class Baton: @unchecked Sendable {
 
     /// Notes that an invariant does not hold. The first counts.
     func fail(_ invariant: String, _ message: String) {
+        if let onChildFailure { onChildFailure(invariant, message) }
         guard run.failure == nil else { return }
         run.failure = BatonRun.Failure(invariant: invariant, message: message, length: run.schedule.steps.count)
         onFailure?(run)

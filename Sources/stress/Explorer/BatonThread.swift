@@ -71,6 +71,9 @@ final class BatonThread: @unchecked Sendable {
         return unsafe Unmanaged<BatonThread>.fromOpaque(thread)._withUnsafeGuaranteedRef { $0 }
     }
 
+    /// In a forked child: the calling thread is on its own.
+    static func forget() { pthread_setspecific(key, nil) }
+
     /// Starts the thread behind this object, which then waits for its first turn.
     func start(onCore core: Int?, _ prepare: @escaping @Sendable () -> Void) {
         let isPrepared = Semaphore()

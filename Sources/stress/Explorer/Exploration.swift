@@ -8,6 +8,14 @@ final class Exploration {
 
     /// Called between runs, while no thread runs.
     var betweenRuns: () -> Void = {}
+    /// Called when a program is set up, before its threads run.
+    var beforeThreads: () -> Void = {}
+    /// Runs when the program's threads have ended and nothing else can happen, before anything is checked.
+    var afterThreads: (() -> Void)?
+    /// How much may go wrong in a schedule.
+    var mostFaults = Int.max
+    /// Forks, and has the child run a body; returns what does not hold there. Without it nothing forks.
+    var fork: ((_ child: () -> Void) -> (invariant: String, message: String)?)?
     /// Called at every step of the program's threads, with its number and the preemptions so far.
     var onStep: ((_ step: Int, _ thread: BatonThread, _ preemptions: Int) -> Void)?
 
@@ -51,33 +59,81 @@ final class Exploration {
 
         let prepared = baton.run([("set up", instance.setUp)])
         if prepared.failure != nil { return (prepared, finding(prepared)) }
-        let threads = instance.threads.enumerated().map { thread, operations -> (name: String, body: () -> Void)? in
-            let chosen = operations.enumerated().filter { index, _ in
-                !omissions.operations.contains(Omissions.Operation(thread: thread, index: index))
-            }
-            if chosen.isEmpty { return nil }
+        beforeThreads()
+        let progress = Progress(instance, omissions)
+        let threads = progress.left.enumerated().map { thread, operations -> (name: String, body: () -> Void)? in
+            if operations.isEmpty { return nil }
             return (
                 name: "thread \(Schedule.letter(of: thread))",
                 body: { [program] in
-                    for (index, operation) in chosen {
+                    for (index, operation) in operations {
                         if let current = BatonThread.current {
                             current.baton.step(current, program.threads[thread][index])
                         }
+                        progress.inOperation += 1
+                        progress.left[thread].removeFirst()
                         operation()
+                        progress.inOperation -= 1
                     }
                 }
             )
         }
         baton.onStep = onStep
-        let run = baton.run(threads, strategy)
+        let run = baton.run(
+            threads,
+            strategy,
+            mostFaults: mostFaults,
+            fork: fork.map { fork in { [baton] in Self.fork(fork, instance, progress, baton) } }
+        )
         baton.onStep = nil
         if run.failure != nil { return (run, finding(run)) }
         main = run
+        if let afterThreads {
+            let settled = baton.run([("settle", afterThreads)])
+            if settled.failure != nil { return (run, finding(settled)) }
+        }
         for rest in instance.rest {
             let rest = baton.run([("rest", rest)])
             if rest.failure != nil { return (run, finding(rest)) }
         }
         return (run, nil)
+    }
+
+    /// How far a program has got.
+    private final class Progress {
+        /// The operations that have not begun, thread by thread, with their numbers.
+        var left: [[(index: Int, operation: () -> Void)]]
+        /// Threads that are in the midst of one.
+        var inOperation = 0
+
+        init(_ instance: Program.Instance, _ omissions: Omissions) {
+            left = instance.threads.enumerated().map { thread, operations in
+                operations.enumerated().filter { index, _ in
+                    !omissions.operations.contains(Omissions.Operation(thread: thread, index: index))
+                }.map { (index: $0, operation: $1) }
+            }
+        }
+    }
+
+    /// Forks. If no thread was in the midst of an operation, no object was being changed: then the child does what is left of the
+    /// program, and checks that. Else it uses what may be used.
+    private static func fork(
+        _ fork: (() -> Void) -> (invariant: String, message: String)?,
+        _ instance: Program.Instance,
+        _ progress: Progress,
+        _ baton: Baton
+    ) {
+        let finding = fork {
+            // First: from here on the library's own threads run.
+            BatonThread.forget()
+            // Only now: the fork has waited, and others have gone on meanwhile.
+            guard progress.inOperation == 0 else { return instance.inChild() }
+            for operations in progress.left {
+                for (_, operation) in operations { operation() }
+            }
+            instance.rest.first?()
+        }
+        if let (invariant, message) = finding { baton.fail(invariant, message) }
     }
 
     /// Runs the program under all of the strategy's schedules, at most `limit`, until one fails.
@@ -109,7 +165,11 @@ final class Exploration {
         let (second, _) = run(repetition)
         betweenRuns()
         guard !repetition.doesNotFit, second.fingerprint == first.fingerprint, second.schedule == first.schedule else {
-            throw Divergence(message: "schedule \(number) did something else when it was run again")
+            throw Divergence(
+                message: """
+                    schedule \(number), \(first.schedule.text), did something else when it was run again: \(second.schedule.text)
+                    """
+            )
         }
     }
 }

@@ -29,6 +29,7 @@ struct ExplorationReport {
             let smallest = Self.shrink(found, invariant, program, search)
             let string = ExplorationString(
                 program: program.name,
+                faults: search.addedFaults,
                 mutant: search.mutant,
                 omissions: smallest.omissions,
                 schedule: smallest.schedule
@@ -51,7 +52,13 @@ struct ExplorationReport {
         _ search: SearchOptions
     ) -> Shrinker.Candidate {
         let shrinker = Shrinker(operations: program.threads.map(\.count)) { omissions, bound in
-            let narrower = SearchOptions.depthFirst(bound, search.mutant, omissions, runs: 20_000)
+            let narrower = SearchOptions.depthFirst(
+                bound,
+                search.mutant,
+                omissions,
+                faults: search.addedFaults,
+                runs: 20_000
+            )
             guard
                 case .found(invariant, let message, let schedule, let preemptions) =
                     ExplorationProcess.explore(program, narrower)

@@ -2,14 +2,17 @@
 
 /// All that it takes to run one schedule of one program again: what `stress replay` takes.
 ///
-/// `program:mutant:omissions:schedule`, with `none` for what there is not.
+/// `program:mutant:omissions:schedule`, with `none` for what there is not. The faults that the search adds to the program follow its
+/// name: `program+fork`.
 struct ExplorationString: Equatable, Sendable {
     var program: String
+    var faults: ExploredFaults = []
     var mutant: String?
     var omissions = Omissions()
     var schedule: Schedule
 
-    var text: String { "\(program):\(mutant.map(Self.word) ?? "none"):\(omissions.text):\(schedule.text)" }
+    private var subject: String { faults.isEmpty ? program : "\(program)+\(faults.text)" }
+    var text: String { "\(subject):\(mutant.map(Self.word) ?? "none"):\(omissions.text):\(schedule.text)" }
 
     /// - Parameter mutants: The names that there are.
     init?(text: String, mutants: [String]) {
@@ -21,13 +24,25 @@ struct ExplorationString: Equatable, Sendable {
             mutant = mutants.first { Self.word($0) == parts[1] }
             if mutant == nil { return nil }
         }
-        program = String(parts[0])
+        let subject = parts[0].split(separator: "+", maxSplits: 1, omittingEmptySubsequences: false)
+        program = String(subject[0])
+        if subject.count > 1 {
+            guard let faults = ExploredFaults(text: subject[1]) else { return nil }
+            self.faults = faults
+        }
         self.omissions = omissions
         self.schedule = schedule
     }
 
-    init(program: String, mutant: String?, omissions: Omissions, schedule: Schedule) {
-        (self.program, self.mutant, self.omissions, self.schedule) = (program, mutant, omissions, schedule)
+    init(
+        program: String,
+        faults: ExploredFaults = [],
+        mutant: String?,
+        omissions: Omissions,
+        schedule: Schedule
+    ) {
+        (self.program, self.faults, self.mutant) = (program, faults, mutant)
+        (self.omissions, self.schedule) = (omissions, schedule)
     }
 
     /// A mutant's name as one word that no shell touches.

@@ -8,6 +8,7 @@ enum ExplorationWorker {
     static func explore(_ program: LibraryProgram, _ search: SearchOptions) -> Never {
         let explorer = Explorer(
             program,
+            search.addedFaults,
             omitting: Omissions(text: search.omit)!,
             mutant: search.mutant.flatMap(Mutant.named)
         )
@@ -34,6 +35,7 @@ enum ExplorationWorker {
     static func replay(_ string: ExplorationString, of program: LibraryProgram) -> Never {
         let explorer = Explorer(
             program,
+            string.faults,
             omitting: string.omissions,
             mutant: string.mutant.flatMap(Mutant.named)
         )

@@ -10,7 +10,7 @@ final class Explorer {
     let exploration: Exploration
 
     /// - Parameter mutant: Switched on when the library's own threads are there.
-    init(_ program: LibraryProgram, omitting omissions: Omissions, mutant: Mutant?) {
+    init(_ program: LibraryProgram, _ faults: ExploredFaults, omitting omissions: Omissions, mutant: Mutant?) {
         // Safe: no thread under test runs yet.
         unsafe Instrumentation.quarantineLength = .max
         // Different explorers get different cores, most often.
@@ -19,15 +19,36 @@ final class Explorer {
         backend = LibraryBackend(baton)
         unsafe Instrumentation.exploration = backend
         exploration = Exploration(program.program(backend), omitting: omissions, on: baton)
-        exploration.betweenRuns = { [backend] in backend.reset() }
         warmUp()
-        if program.allowsFaults {
+        if program.allowsFaults || !faults.isEmpty {
             ForkedChild.prepare()
             // Reclaims what that has retired, so that the first schedule does not.
             warmUp()
         }
         backend.allowsFaults = program.allowsFaults
+        // Two threads that fork meet at a mutex of C's, which the baton does not know.
+        allow(program.allowsFaults ? faults.subtracting(.fork) : faults)
         if let mutant { unsafe Instrumentation.mutant = mutant.name }
+    }
+
+    /// Adds faults to the program, one a schedule.
+    private func allow(_ faults: ExploredFaults) {
+        backend.faults = faults
+        exploration.betweenRuns = { [backend] in
+            if faults.contains(.noThread) { backend.endReclaimer() }
+            backend.reset()
+        }
+        exploration.betweenRuns()
+        exploration.beforeThreads = { [backend] in backend.begin() }
+        if !faults.isEmpty { exploration.mostFaults = 1 }
+        if faults.contains(.noThread) { exploration.afterThreads = { [backend] in backend.drain() } }
+        guard faults.contains(.fork) else { return }
+        exploration.fork = { [backend] body in
+            ForkedChild.explore {
+                backend.beginChild()
+                body()
+            }
+        }
     }
 
     /// Makes what the library makes on its first use, so that the first schedule begins like all others.

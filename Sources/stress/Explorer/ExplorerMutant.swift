@@ -7,9 +7,11 @@ struct ExplorerMutant: Sendable {
     let program: String
     /// What must not hold.
     let invariants: [String]
+    /// The faults that the search adds to the program.
+    let faults: ExploredFaults
 
-    private init(_ name: String, _ program: String, _ invariants: String...) {
-        (self.name, self.program, self.invariants) = (name, program, invariants)
+    private init(_ name: String, _ program: String, faults: ExploredFaults = [], _ invariants: String...) {
+        (self.name, self.program, self.faults, self.invariants) = (name, program, faults, invariants)
     }
 
     static let all: [ExplorerMutant] = [
@@ -78,7 +80,17 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant("a binding echoes", "bind-both-ways", "P3.pair-converges"),
         // Faults
         ExplorerMutant("a fork trusts foreign counts", "fork-cancel", "P18.child-counts"),
+        ExplorerMutant("a fork reuses every record", "fork-modify", "P18.child-goes-on"),
         ExplorerMutant("a thread that exits inside a callback is not noticed", "exit-notify", "P17.new-thread"),
+        // Faults in programs that have none of their own
+        ExplorerMutant("a fork trusts foreign counts", "register-notify-cancel", faults: .fork, "P18.child-counts"),
+        ExplorerMutant("a waiter asks once for a thread", "refused-cancel", faults: .noThread, "progress.deadlock"),
+        ExplorerMutant(
+            "a thread that exits inside a callback is not noticed",
+            "modify-observe",
+            faults: .exit,
+            "P17.new-thread"
+        ),
         // Paths, weak properties
         ExplorerMutant("a stale tail is heard", "path-rewire-set", "P2.path-versions", "P3.converges"),
         ExplorerMutant("a rewiring is lost", "path-rewire-set", "P3.converges"),

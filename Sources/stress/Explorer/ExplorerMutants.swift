@@ -22,7 +22,10 @@ enum ExplorerMutants {
         for mutant in chosen {
             let start = nanoseconds()
             let program = LibraryProgram.named(mutant.program)!
-            let verdict = ExplorationProcess.explore(program, .depthFirst(2, mutant.name))
+            let verdict = ExplorationProcess.explore(
+                program,
+                .depthFirst(mutant.faults.contains(.fork) ? 1 : 2, mutant.name, faults: mutant.faults)
+            )
             let seconds = Double(nanoseconds() - start) / 1e9
             let time = Format.seconds(seconds)
             guard case .found(let invariant, _, let schedule, let preemptions) = verdict,
@@ -37,6 +40,7 @@ enum ExplorerMutants {
             }
             let string = ExplorationString(
                 program: program.name,
+                faults: mutant.faults,
                 mutant: mutant.name,
                 omissions: Omissions(),
                 schedule: schedule

@@ -17,8 +17,16 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
     /// Values that were destroyed, with their boxes, which are kept.
     private var values: [UInt: AnyObject] = [:]
 
-    /// Whether the program allows faults.
+    /// Whether the program itself has faults.
     var allowsFaults = false
+    /// The faults that the search adds.
+    var faults: ExploredFaults = []
+    /// How often the library is still refused a thread.
+    private var refusalsLeft = Int.max
+    /// Whether the reclamation thread ends now.
+    private var endsReclaimerNow = false
+    /// Set in a forked child, where the library's own threads run, and closures are destroyed on several: how often each.
+    private var inChild: Guarded<[UInt: Int]>?
 
     init(_ baton: Baton) { self.baton = baton }
 
@@ -27,11 +35,54 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
         calls = [:]
         destroyed = [:]
         values = [:]
+        // Until a program's threads run, there is no thread to be had.
+        refusalsLeft = faults.contains(.noThread) ? .max : 0
         Instrumentation.emptyQuarantine()
     }
 
+    /// A program's threads begin.
+    func begin() { refusalsLeft = 0 }
+
+    /// Waits until the library has done all that it had to do, for which it may have been refused threads. (P9)
+    func drain() {
+        let outcome = ConcurrentObserveDiagnostics.drain()
+        if outcome != .finished { baton.fail("P16.backlog-drains", "drain ended with \(outcome)") }
+    }
+
+    /// Ends the reclamation thread, so that the next program finds none. While no thread runs.
+    func endReclaimer() {
+        refusalsLeft = 0
+        var isDone = false
+        for ends in [false, true] {
+            endsReclaimerNow = ends
+            isDone = false
+            let run = baton.run([
+                (
+                    "end",
+                    {
+                        self.drain()
+                        isDone = true
+                    }
+                )
+            ])
+            guard isDone, run.failure == nil else {
+                harnessFailure("the library does not come to rest between programs")
+            }
+        }
+        endsReclaimerNow = false
+    }
+
+    /// In a forked child: forgets the schedule.
+    func beginChild() {
+        inChild = Guarded([:])
+        baton.onChildFailure = { ForkedChild.fail($0, $1) }
+    }
+
     /// Times that the closure of the observation was destroyed.
-    func destructions(of token: ObservationToken) -> Int { destroyed[Instrumentation.address(of: token)] ?? 0 }
+    func destructions(of token: ObservationToken) -> Int {
+        let address = Instrumentation.address(of: token)
+        return (destroyed[address] ?? 0) + (inChild?.withLock { $0[address] ?? 0 } ?? 0)
+    }
 
     // MARK: Steps and waits
 
@@ -41,16 +92,43 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
         return true
     }
 
+    /// A step of user code that the library has called: the thread may exit there. It does so in a child, since that is a mistake,
+    /// which may trap. (P17)
+    func userStep(_ name: StaticString) {
+        guard let thread = BatonThread.current else { return }
+        baton.step(thread, name)
+        if faults.contains(.exit) { mayExit(thread) }
+    }
+
+    func mayExit(_ thread: BatonThread) {
+        guard baton.goesWrong(thread, .exit), let (invariant, message) = ForkedChild.runExit(isInCallback: true) else {
+            return
+        }
+        baton.fail(invariant, message)
+    }
+
     func faultPoint(_ name: StaticString) -> Bool {
         guard let thread = BatonThread.current else { return false }
-        if allowsFaults { baton.step(thread, name) }
+        if allowsFaults || faults.contains(.fork) { baton.step(thread, name) }
         return true
     }
 
     func refusesThread() -> Bool {
-        guard allowsFaults, let thread = BatonThread.current else { return false }
-        return baton.goesWrong(thread, .refusal)
+        guard let thread = BatonThread.current else { return false }
+        guard faults.contains(.noThread) else { return allowsFaults && baton.goesWrong(thread, .refusal) }
+        if refusalsLeft > 0 {
+            refusalsLeft -= 1
+            return true
+        }
+        guard baton.goesWrong(thread, .refusal) else { return false }
+        refusalsLeft = Self.furtherRefusals
+        return true
     }
+
+    /// The system has no thread several times in a row.
+    private static var furtherRefusals: Int { 2 }
+
+    func endsReclaimer() -> Bool { BatonThread.current != nil && endsReclaimerNow }
 
     func wait(_ name: StaticString, atMost limit: Duration?, until condition: () -> Bool) -> Bool {
         guard let thread = BatonThread.current else { return false }
@@ -102,13 +180,17 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
     // MARK: What nobody may use any more
 
     func willCall(observer: UInt) {
+        if inChild != nil { return }
         calls[observer, default: 0] += 1
         if destroyed[observer] != nil { baton.fail("P14.not-while-called", "a closure is called that is destroyed") }
     }
 
-    func didCall(observer: UInt) { calls[observer, default: 0] -= 1 }
+    func didCall(observer: UInt) {
+        if inChild == nil { calls[observer, default: 0] -= 1 }
+    }
 
     func willDestroy(observer: UInt) {
+        if let inChild { return inChild.withLock { $0[observer, default: 0] += 1 } }
         guard BatonThread.current != nil else { return }
         if Instrumentation.forbiddenDepth != 0 {
             baton.fail("P5.no-lock-around-user-code", "a closure is destroyed under a lock or in a read section")
@@ -131,7 +213,9 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
     }
 
     func didRead(value: UInt) {
-        if values[value] != nil { baton.fail("P14.not-while-read", "a value is read that is destroyed") }
+        if inChild == nil, values[value] != nil {
+            baton.fail("P14.not-while-read", "a value is read that is destroyed")
+        }
     }
 
     func didWalkFreedTable() { baton.fail("memory.table-in-use", "a walk ends on a table that was freed meanwhile") }

@@ -20,7 +20,7 @@ private final class Hearing<Value: Sendable & Equatable>: @unchecked Sendable {
     func hear(_ change: Change<Value>, isSerial: Bool = false) {
         if isSerial { check(!isRunning, "P2.one-at-a-time", "two callbacks of a serial observer run at once") }
         isRunning = true
-        _ = backend.step("in the callback")
+        backend.userStep("in the callback")
         isRunning = false
         heard.append(change)
     }

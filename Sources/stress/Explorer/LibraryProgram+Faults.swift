@@ -7,7 +7,7 @@ extension LibraryProgram {
     /// The child counts what the parent's threads were retiring, and starts the library's threads anew. (P18)
     static let forkCancel = LibraryProgram(
         name: "fork-cancel",
-        summary: "a fork, after which two threads may be refused in the child, against a cancellation",
+        summary: "a fork, after which five threads may be refused in the child, against a cancellation",
         threads: [["cancel X"], ["fork"]],
         allowsFaults: true,
         mostPreemptions: 1
@@ -21,7 +21,8 @@ extension LibraryProgram {
                 [{ world.cancel(observation.content) }],
                 [{ backend.fork() }],
             ],
-            rest: world.rest
+            rest: world.rest,
+            inChild: world.inChild
         )
     }
 
@@ -41,7 +42,7 @@ extension LibraryProgram {
                 [
                     {
                         property.modify { value in
-                            _ = backend.step("in the body")
+                            backend.userStep("in the body")
                             value += 1
                             isPublishing.withLock { $0 = true }
                         }
@@ -70,7 +71,8 @@ extension LibraryProgram {
                 [{ world.cancel(observation.content) }],
                 [{ world.cancelAndWait(observation.content) }],
             ],
-            rest: world.rest
+            rest: world.rest,
+            inChild: world.inChild
         )
     }
 
@@ -86,30 +88,23 @@ extension LibraryProgram {
         let source = world.makeSource()
         let observation = Deferred<World.Observation>()
         return Program.Instance(
-            setUp: { observation.fill(world.observe(source, "X") { _ in backend.mayExit() }) },
+            setUp: { observation.fill(world.observe(source, "X") { _ in BatonThread.current.map(backend.mayExit) }) },
             threads: [
                 [{ world.notify(source) }],
                 [{ world.cancelAndWait(observation.content) }],
             ],
-            rest: world.rest
+            rest: world.rest,
+            inChild: world.inChild
         )
     }
 }
 
 extension LibraryBackend {
     /// Forks where the calling thread stands, and fails as the child does.
-    fileprivate func fork(_ caught: Observed<UInt64>? = nil) {
-        let refusals = refusesThread() ? 2 : 0
-        guard let (invariant, message) = ForkedChild.run(refusing: refusals, caught) else { return }
+    fileprivate func fork(_ caught: @autoclosure () -> Observed<UInt64>? = nil) {
+        let refusals = refusesThread() ? 5 : 0
+        guard let (invariant, message) = ForkedChild.run(refusing: refusals, caught()) else { return }
         baton.fail(invariant, "\(message); \(refusals) threads were refused")
-    }
-
-    /// In a callback: the thread may exit here. It does so in a child, since that is a mistake, which may trap.
-    fileprivate func mayExit() {
-        guard let thread = BatonThread.current, baton.goesWrong(thread, .exit),
-            let (invariant, message) = ForkedChild.runExit(isInCallback: true)
-        else { return }
-        baton.fail(invariant, message)
     }
 }
 #endif

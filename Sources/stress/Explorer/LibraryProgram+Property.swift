@@ -16,7 +16,8 @@ extension LibraryProgram {
                 [{ world.set(2) }],
                 [{ world.observe("X", [.initial, .old, .new]) }],
             ],
-            rest: world.rest
+            rest: world.rest,
+            inChild: world.inChild
         )
     }
 
@@ -31,15 +32,18 @@ extension LibraryProgram {
             threads: [
                 [
                     {
-                        world.property?.modify { value in
-                            world.step("in the body")
-                            value += 1
+                        world.change { property in
+                            property.modify { value in
+                                world.step("in the body")
+                                value += 1
+                            }
                         }
                     }
                 ],
                 [{ world.observe("X", [.initial, .old, .new]) }],
             ],
-            rest: world.rest
+            rest: world.rest,
+            inChild: world.inChild
         )
     }
 
@@ -59,8 +63,10 @@ extension LibraryProgram {
             threads: (1...2).map { desired in
                 [
                     {
-                        let result = world.property!.compareExchange(expected: 0, desired: desired)
-                        if result.exchanged { exchanges.fill(exchanges.content + 1) }
+                        world.change { property in
+                            let result = property.compareExchange(expected: 0, desired: desired)
+                            if result.exchanged { exchanges.fill(exchanges.content + 1) }
+                        }
                     }
                 ]
             },
@@ -72,7 +78,8 @@ extension LibraryProgram {
                         "\(exchanges.content!) found the value that one has replaced"
                     )
                 }
-            ] + world.rest
+            ] + world.rest,
+            inChild: world.inChild
         )
     }
 
@@ -88,7 +95,8 @@ extension LibraryProgram {
                 [{ withExtendedLifetime(world.property!.value) {} }],
                 [{ world.set(Boxed(1)) }],
             ],
-            rest: world.rest
+            rest: world.rest,
+            inChild: world.inChild
         )
     }
 
@@ -104,7 +112,8 @@ extension LibraryProgram {
                 [{ world.property!.withValue { _ in world.step("in the body") } }],
                 [{ world.set(Boxed(1)) }],
             ],
-            rest: world.rest
+            rest: world.rest,
+            inChild: world.inChild
         )
     }
 
@@ -130,7 +139,8 @@ extension LibraryProgram {
                 ],
                 [{ world.set(Twins(1)) }, { world.set(Twins(2)) }],
             ],
-            rest: world.rest
+            rest: world.rest,
+            inChild: world.inChild
         )
     }
 
@@ -151,7 +161,8 @@ extension LibraryProgram {
                 [{ world.drop() }],
                 [{ world.cancel(observation.content) }],
             ],
-            rest: world.rest
+            rest: world.rest,
+            inChild: world.inChild
         )
     }
 }

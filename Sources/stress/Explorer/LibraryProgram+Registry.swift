@@ -18,7 +18,8 @@ extension LibraryProgram {
                 [{ world.cancelAndWait(observation.content) }],
                 [{ world.cancelAndWait(observation.content) }],
             ],
-            rest: world.rest
+            rest: world.rest,
+            inChild: world.inChild
         )
     }
 
@@ -37,7 +38,8 @@ extension LibraryProgram {
                 [{ world.notify(source) }],
                 [{ world.cancel(observation.content) }],
             ],
-            rest: world.rest
+            rest: world.rest,
+            inChild: world.inChild
         )
     }
 
@@ -59,7 +61,8 @@ extension LibraryProgram {
                 [{ world.notify(outer) }],
                 [{ world.cancelAndWait(observation.content) }],
             ],
-            rest: world.rest
+            rest: world.rest,
+            inChild: world.inChild
         )
     }
 
@@ -86,7 +89,8 @@ extension LibraryProgram {
                 [{ world.notify(left) }],
                 [{ world.notify(right) }],
             ],
-            rest: world.rest
+            rest: world.rest,
+            inChild: world.inChild
         )
     }
 
@@ -125,7 +129,8 @@ extension LibraryProgram {
                     [{ world.cancel(last.content) }],
                     [{ world.notify(source) }],
                 ],
-                rest: world.rest
+                rest: world.rest,
+                inChild: world.inChild
             )
         }
     }
@@ -144,7 +149,8 @@ extension LibraryProgram {
                 [{ world.cancel(observation.content) }],
                 [{ world.listen(observation.content) }],
             ],
-            rest: world.rest
+            rest: world.rest,
+            inChild: world.inChild
         )
     }
 
@@ -166,7 +172,8 @@ extension LibraryProgram {
                 [{ world.cancel(observation.content) }],
                 [{ world.notify(source) }],
             ],
-            rest: world.rest
+            rest: world.rest,
+            inChild: world.inChild
         )
     }
 

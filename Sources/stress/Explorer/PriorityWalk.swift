@@ -13,6 +13,7 @@ final class PriorityWalk: Strategy {
     private var priorities: [Int: Int] = [:]
     private var changes: [Int: Int] = [:]
     private var step = 0
+    private var fault = FaultPlace()
     /// The longest schedule so far: where to place the changes.
     private var length = 1
 
@@ -24,6 +25,7 @@ final class PriorityWalk: Strategy {
 
     func choose(_ decision: Decision) -> Int {
         step += 1
+        if let fault = fault.choose(decision, &generator) { return fault }
         for thread in decision.options.members where priorities[thread] == nil {
             priorities[thread] = depth + generator.below(1 << 20)
         }
@@ -39,6 +41,7 @@ final class PriorityWalk: Strategy {
     func advance() -> Bool {
         length = max(length, step)
         step = 0
+        fault.place(&generator)
         priorities = [:]
         changes = [:]
         for change in 1..<max(depth, 1) { changes[1 + generator.below(length)] = change }

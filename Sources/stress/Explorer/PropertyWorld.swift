@@ -8,6 +8,8 @@ final class PropertyWorld<Value: Sendable & Equatable>: @unchecked Sendable {
     private let backend: LibraryBackend
     private(set) var property: Observed<Value>?
     private var observations: [Observation] = []
+    /// Threads that are changing the property.
+    private var changing = 0
     /// Closures, several references to each: a bug may release one too many.
     private var closures: [[Any]] = []
 
@@ -23,6 +25,7 @@ final class PropertyWorld<Value: Sendable & Equatable>: @unchecked Sendable {
         fileprivate var ends: [ObservationEnd] = []
         /// Whether somebody cancels it while it could hear something.
         fileprivate var isCancelled = false
+        fileprivate var hasRegistered = false
 
         fileprivate init(_ name: String, _ options: ObservationOptions) { (self.name, self.options) = (name, options) }
     }
@@ -37,7 +40,7 @@ final class PropertyWorld<Value: Sendable & Equatable>: @unchecked Sendable {
     }
 
     /// A step of user code.
-    func step(_ name: StaticString) { _ = backend.step(name) }
+    func step(_ name: StaticString) { backend.userStep(name) }
 
     // MARK: Operations
 
@@ -61,10 +64,19 @@ final class PropertyWorld<Value: Sendable & Equatable>: @unchecked Sendable {
         token.onEnd { observation.ends.append($0) }
         observation.token = token
         observation.after = property.version
+        observation.hasRegistered = true
         return observation
     }
 
-    func set(_ value: Value) { property?.value = value }
+    func set(_ value: Value) { change { $0.value = value } }
+
+    /// Changes the property.
+    func change(_ body: (Observed<Value>) -> Void) {
+        guard let property else { return }
+        changing += 1
+        body(property)
+        changing -= 1
+    }
 
     func cancel(_ observation: Observation) {
         observation.isCancelled = true
@@ -73,6 +85,28 @@ final class PropertyWorld<Value: Sendable & Equatable>: @unchecked Sendable {
 
     /// Lets go of the property.
     func drop() { property = nil }
+
+    // MARK: In a forked child
+
+    /// Reads never wait. If no thread was changing the property, the child changes and observes it. (P18)
+    func inChild() {
+        guard let property else { return }
+        let (_, version) = property.snapshot()
+        check(property.version == version, "P2.version-fits", "the version has changed, and nothing changes it")
+        guard changing == 0 else { return }
+        let late = observe("the child's observer", [.old, .new])
+        property.value = property.value
+        check(property.version == version + 1, "P2.versions", "one change has made \(property.version) of \(version)")
+        for observation in observations where observation.hasRegistered && !observation.isCancelled {
+            let heard = observation.heard.count { $0.version == version + 1 && $0.reason == .valueChanged }
+            check(heard == 1, "P1.every-change-once", "\(observation.name) heard the child's change \(heard) times")
+        }
+        check(
+            late.token?.cancelAndWaitBlocking() == .finished,
+            "P9.outcome",
+            "cancelAndWait outside callbacks was put off"
+        )
+    }
 
     // MARK: At rest
 

@@ -8,16 +8,20 @@ struct Decision: Equatable, Sendable {
     let ready: ThreadSet
     /// The threads that can go on if a wait of theirs runs out first.
     let dozing: ThreadSet
+    /// What may go wrong instead: the numbers of faults, and of a thread that forks.
+    var faults = ThreadSet()
     /// Steps that were taken before.
     let step: Int
 
-    var options: ThreadSet { ready.union(dozing) }
+    var options: ThreadSet { ready.union(dozing).union(faults) }
 
     /// What happens unless somebody interferes: the holder goes on, else the first that can.
     var usual: Int { holder ?? ready.first ?? dozing.first! }
 
-    /// How many preemptions it takes to let `thread` go on: one, if the holder could, or if its time has not come.
+    /// How many preemptions it takes to let `thread` go on: one, if the holder could, or if its time has not come. A fault costs as
+    /// much.
     func cost(of thread: Int) -> Int {
+        if faults.contains(thread) { return 1 }
         if let holder { return thread == holder ? 0 : 1 }
         return ready.contains(thread) ? 0 : 1
     }
@@ -54,6 +58,7 @@ final class RoundRobin: Strategy {
 final class RandomWalk: Strategy {
     private var generator: Generator
     private var left: Int
+    private var fault = FaultPlace()
 
     init(seed: UInt64, runs: Int) {
         generator = Generator(seed: seed, stream: 0)
@@ -61,13 +66,34 @@ final class RandomWalk: Strategy {
     }
 
     func choose(_ decision: Decision) -> Int {
+        if let fault = fault.choose(decision, &generator) { return fault }
         // A wait runs out early now and then.
-        let options = generator.oneIn(16) ? decision.options.members : decision.ready.members
+        let options = generator.oneIn(16) ? decision.ready.union(decision.dozing).members : decision.ready.members
         return options[generator.below(options.count)]
     }
 
     func advance() -> Bool {
+        fault.place(&generator)
         left -= 1
         return left > 0
     }
+}
+
+/// Where a random strategy has something go wrong: each step is as likely as any other. The first schedule shows how many there are.
+struct FaultPlace {
+    /// The longest schedule so far.
+    private var length = 0
+    private var place = Int.max
+
+    /// A fault, if its place has come: one a schedule.
+    mutating func choose(_ decision: Decision, _ generator: inout Generator) -> Int? {
+        length = max(length, decision.step + 1)
+        guard decision.step >= place, !decision.faults.isEmpty else { return nil }
+        place = .max
+        let faults = decision.faults.members
+        return faults[generator.below(faults.count)]
+    }
+
+    /// Chooses the place for the next schedule.
+    mutating func place(_ generator: inout Generator) { place = generator.below(max(length, 1)) }
 }

@@ -63,7 +63,7 @@ final class World: @unchecked Sendable {
     }
 
     /// A step of user code.
-    func step(_ name: StaticString) { _ = backend.step(name) }
+    func step(_ name: StaticString) { backend.userStep(name) }
 
     func check(_ holds: Bool, _ invariant: String, _ message: @autoclosure () -> String) {
         if !holds { baton.fail(invariant, message()) }
@@ -175,6 +175,31 @@ final class World: @unchecked Sendable {
             "P9.nothing-after-wait",
             "\(observation.name) was running when cancelAndWait returned"
         )
+    }
+
+    // MARK: In a forked child
+
+    /// No registry's lock is held at a fork: whatever threads were doing that do not exist here, each registry notifies, registers
+    /// and ends. (P18)
+    func inChild() {
+        for source in sources where source.registry != nil {
+            let late = observe(source, "the child's observer")
+            let number = notifications.count
+            notify(source)
+            for observation in observations where observation.source === source {
+                checkCalls(observation, number, notifications[number])
+            }
+            check(
+                late.token?.cancelAndWaitBlocking() == .finished,
+                "P9.outcome",
+                "cancelAndWait outside callbacks was put off"
+            )
+            late.endBegan = tick()
+        }
+        // Who was being called is not called any more: the thread does not exist.
+        for observation in observations where observation.endBegan == nil && observation.observeReturned != nil {
+            cancelAndWait(observation)
+        }
     }
 
     // MARK: At rest

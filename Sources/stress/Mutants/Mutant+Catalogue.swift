@@ -505,6 +505,20 @@ extension Mutant {
             faults: .stuckDeinit,
             .seconds(60)
         ),
+        Mutant(
+            "a waiter asks once for a thread",
+            "registration-churn",
+            [.invariant("P18.child-goes-on")],
+            faults: .fork,
+            .seconds(30)
+        ),
+        Mutant("a failing barrier is not repeated", "cancellation-races", [.crash], faults: .failBarrier),
+        Mutant(
+            "a failing barrier is passed over",
+            "cancellation-races",
+            [.invariant("P9.barrier-repeated")],
+            faults: .failBarrier
+        ),
         // Sanitizers
         Mutant("grace period does nothing", "notification-storm", [.report(.address)], at: "walk.head", .seconds(60)),
         Mutant("a source's end forgets its observers", "registry-death", [.report(.address)], .seconds(60)),

@@ -87,6 +87,9 @@ static inline void curcu_compiler_barrier(void) { __asm__ __volatile__("" ::: "m
 /// A full barrier on every running thread of the process. Returns 0, or the error number.
 int curcu_membarrier(void);
 
+/// Registers the process for `curcu_membarrier()` again. Returns 0, or the error number.
+int curcu_register_membarrier(void);
+
 // MARK: The calling thread's record
 
 extern _Thread_local void *_Nullable curcu_thread_record __attribute__((tls_model("initial-exec")));
