@@ -142,7 +142,10 @@ extension Protocol {
         .at(walkFile, "unsafe frame.pointee.current.store(observer, ordering: .releasing)")
     private static let barrier = Instruction.light
         .at(walkFile, "observer = AsymmetricBarrier.light(fenced: fenced, observer)")
-    private static let heavy = Instruction.membarrier.at("Reclamation/Barriers.swift", "let error = curcu_membarrier()")
+    private static let heavy = Instruction.membarrier.at(
+        "Reclamation/Barriers.swift",
+        "fault == 0 ? curcu_membarrier() : fault"
+    )
     private static let loadEntryAgain = Instruction.load("entry", .relaxed, into: "entry")
         .at(contentsFile, "let word = word.load(ordering: .relaxed)", after: "var isActive: Bool {")
     private static let scanCurrent = Instruction.load("current", .acquiring, into: "running")
