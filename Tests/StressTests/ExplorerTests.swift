@@ -7,7 +7,7 @@ import Testing
 /// The explorer on toys, of which everything is known.
 @Suite("Explorer", .serialized)
 struct ExplorerTests {
-    private let baton = Baton()
+    private let scheduler = ControlledScheduler()
 
     @Test(
         "All interleavings are run, each once",
@@ -17,7 +17,7 @@ struct ExplorerTests {
     func interleavings(operations: [Int], count: Int) throws {
         let order = Shared<[Int]>([])
         let seen = Shared<[[Int]]>([])
-        let exploration = Exploration(.steps(operations) { order.value.append($0) }, on: baton)
+        let exploration = Exploration(.steps(operations) { order.value.append($0) }, on: scheduler)
         var schedules: [[Int]] = []
         exploration.betweenRuns = {
             seen.value.append(order.value)
@@ -42,18 +42,18 @@ struct ExplorerTests {
         arguments: [(0, 2), (1, 2 + 2 * 3), (8, 70)]
     )
     func bounds(bound: Int, count: Int) throws {
-        #expect(try Exploration(.steps([3, 3]), on: baton).search(DepthFirst(bound: bound)).runs == count)
+        #expect(try Exploration(.steps([3, 3]), on: scheduler).search(DepthFirst(bound: bound)).runs == count)
     }
 
     @Test("The number of schedules that are run is limited on request")
     func limit() throws {
-        let result = try Exploration(.steps([3, 3]), on: baton).search(DepthFirst(bound: 8), limit: 7)
+        let result = try Exploration(.steps([3, 3]), on: scheduler).search(DepthFirst(bound: 8), limit: 7)
         #expect(result.runs == 7 && !result.isComplete)
     }
 
     @Test("A lost update is found with one preemption, not without, and replayed ten times of ten")
     func lostUpdate() throws {
-        let exploration = Exploration(.lostUpdate(threads: 2), on: baton)
+        let exploration = Exploration(.lostUpdate(threads: 2), on: scheduler)
         #expect(try exploration.search(DepthFirst(bound: 0)).finding == nil)
         let finding = try #require(try exploration.search(DepthFirst(bound: 1)).finding)
         #expect(finding.failure.invariant == "toy.sum" && finding.preemptions == 1)
@@ -67,26 +67,26 @@ struct ExplorerTests {
     @Test("A schedule of another program does not fit")
     func misfit() {
         let repetition = Repetition(Schedule([0, 0, 2, 1]))
-        _ = Exploration(.steps([2, 2]), on: baton).run(repetition)
+        _ = Exploration(.steps([2, 2]), on: scheduler).run(repetition)
         #expect(repetition.doesNotFit)
     }
 
     @Test("Opposed locks: a deadlock with one preemption, none without")
     func deadlock() throws {
-        let exploration = Exploration(.opposedLocks, on: baton)
+        let exploration = Exploration(.opposedLocks, on: scheduler)
         let calm = try exploration.search(DepthFirst(bound: 0))
         #expect(calm.finding == nil && calm.runs == 2)
         let finding = try #require(try exploration.search(DepthFirst(bound: 1)).finding)
         #expect(finding.failure.invariant == "progress.deadlock")
         #expect(finding.failure.message.contains("a (thread a) waits for 'lock'"))
         #expect(finding.failure.message.contains("b (thread b) waits for 'lock'"))
-        #expect(baton.isBroken)
+        #expect(scheduler.isBroken)
     }
 
     @Test("A wait that never ends is a livelock")
     func livelock() throws {
-        let baton = Baton(mostSteps: 500)
-        let finding = try #require(try Exploration(.lostFlag, on: baton).search(DepthFirst(bound: 1)).finding)
+        let scheduler = ControlledScheduler(mostSteps: 500)
+        let finding = try #require(try Exploration(.lostFlag, on: scheduler).search(DepthFirst(bound: 1)).finding)
         #expect(finding.failure.invariant == "progress.livelock")
     }
 
@@ -98,7 +98,7 @@ struct ExplorerTests {
             let isOdd = runs.value % 2 == 1
             return Program.Instance(threads: [[{ if isOdd { takeStep("sometimes") } }], [{}]])
         }
-        let exploration = Exploration(program, on: baton)
+        let exploration = Exploration(program, on: scheduler)
         #expect(throws: Exploration.Divergence.self) { try exploration.search(RandomWalk(seed: 1, runs: 1_000)) }
     }
 
@@ -106,14 +106,14 @@ struct ExplorerTests {
     func omissions() throws {
         let order = Shared<[Int]>([])
         let omissions = try #require(Omissions(text: "a0a1b1"))
-        let exploration = Exploration(.steps([2, 2]) { order.value.append($0) }, omitting: omissions, on: baton)
+        let exploration = Exploration(.steps([2, 2]) { order.value.append($0) }, omitting: omissions, on: scheduler)
         _ = exploration.run(Undisturbed())
         #expect(order.value == [1])
     }
 
     @Test("The next thread at every step")
     func roundRobin() throws {
-        let schedule = Exploration(.steps([2, 2, 2]), on: baton).run(RoundRobin()).run.schedule
+        let schedule = Exploration(.steps([2, 2, 2]), on: scheduler).run(RoundRobin()).run.schedule
         #expect(schedule.steps == [0, 1, 2, 0, 1, 2, 0, 1, 2])
     }
 
@@ -121,7 +121,7 @@ struct ExplorerTests {
     func random() throws {
         func schedules(seed: UInt64) throws -> [[Int]] {
             var schedules: [[Int]] = []
-            let exploration = Exploration(.steps([1, 1]), on: baton)
+            let exploration = Exploration(.steps([1, 1]), on: scheduler)
             exploration.onStep = { step, thread, _ in
                 if step == 0 { schedules.append([]) }
                 schedules[schedules.count - 1].append(thread.index)
@@ -138,7 +138,7 @@ struct ExplorerTests {
     func priorities() throws {
         // Depth 1 changes no priority: every thread runs to its end, in one of 3! orders.
         var orders: Set<[Int]> = []
-        let calm = Exploration(.steps([2, 2, 2]), on: baton)
+        let calm = Exploration(.steps([2, 2, 2]), on: scheduler)
         var order: [Int] = []
         calm.onStep = { step, thread, _ in order = (step == 0 ? [] : order) + [thread.index] }
         calm.betweenRuns = { orders.insert(order) }
@@ -147,7 +147,7 @@ struct ExplorerTests {
         for order in orders { #expect(Schedule(order).text.count == 6, "\(order)") }
 
         // A lost update takes depth 2: two threads, six turns, at least once in 2 * 6.
-        let exploration = Exploration(.lostUpdate(threads: 2), on: baton)
+        let exploration = Exploration(.lostUpdate(threads: 2), on: scheduler)
         #expect(try exploration.search(PriorityWalk(depth: 1, seed: 1, runs: 500)).finding == nil)
         #expect(try exploration.search(PriorityWalk(depth: 2, seed: 1, runs: 500)).finding != nil)
     }
@@ -157,7 +157,7 @@ struct ExplorerTests {
         let program = Program.lostUpdate(threads: 3, additions: 2)
         let bound = 3
         func search(_ omissions: Omissions, _ bound: Int) -> Shrinker.Candidate? {
-            let exploration = Exploration(program, omitting: omissions, on: baton)
+            let exploration = Exploration(program, omitting: omissions, on: scheduler)
             guard let finding = try? exploration.search(DepthFirst(bound: bound)).finding else { return nil }
             return Shrinker.Candidate(
                 omissions: omissions,
@@ -182,12 +182,12 @@ struct ExplorerTests {
         let refused = Shared<[Bool]>([])
         let program = Program(name: "ask", threads: [["ask", "ask"]]) {
             let ask = {
-                let thread = BatonThread.current!
-                refused.value.append(thread.baton.goesWrong(thread, .refusal))
+                let thread = ScheduledThread.current!
+                refused.value.append(thread.scheduler.goesWrong(thread, .refusal))
             }
             return Program.Instance(threads: [[ask, ask]])
         }
-        let exploration = Exploration(program, on: baton)
+        let exploration = Exploration(program, on: scheduler)
         var seen: [[Bool]] = []
         exploration.betweenRuns = {
             seen.append(refused.value)
@@ -217,14 +217,14 @@ struct ExplorerTests {
                 inChild: { log.value.append("used") }
             )
         }
-        let exploration = Exploration(program, on: baton)
+        let exploration = Exploration(program, on: scheduler)
         exploration.mostFaults = 1
         var children: [[String]] = []
         // No process: other tests run beside this one.
         exploration.fork = { child in
             let before = log.value
             log.value = []
-            withoutBaton(child)
+            withoutScheduler(child)
             children.append(log.value)
             log.value = before
             return nil
@@ -243,7 +243,7 @@ struct ExplorerTests {
         let program = Program(name: "one", threads: [["one"]]) {
             Program.Instance(threads: [[{}]], inChild: {})
         }
-        let exploration = Exploration(program, on: baton)
+        let exploration = Exploration(program, on: scheduler)
         exploration.mostFaults = 1
         exploration.fork = { _ in ("toy.child", "so") }
         #expect(try exploration.search(DepthFirst(bound: 0)).finding == nil)
@@ -254,7 +254,7 @@ struct ExplorerTests {
 
     @Test("Random schedules fork at every step in their turn")
     func randomForks() throws {
-        let exploration = Exploration(.steps([4]), on: baton)
+        let exploration = Exploration(.steps([4]), on: scheduler)
         exploration.mostFaults = 1
         var steps: Set<Int> = []
         exploration.fork = { _ in nil }
@@ -271,8 +271,8 @@ struct ExplorerTests {
     }
 }
 
-/// Runs `body` on a thread that no baton runs.
-private func withoutBaton(_ body: () -> Void) {
+/// Runs `body` on a thread that no controlled scheduler runs.
+private func withoutScheduler(_ body: () -> Void) {
     withoutActuallyEscaping(body) { body in
         let body = Shared(body)
         Thread { body.value() }.join()

@@ -31,7 +31,7 @@ extension Program {
                 rest: [
                     {
                         if number.value != done.value {
-                            BatonThread.current!.baton.fail("toy.sum", "\(number.value) of \(done.value)")
+                            ScheduledThread.current!.scheduler.fail("toy.sum", "\(number.value) of \(done.value)")
                         }
                     }
                 ]
@@ -45,8 +45,8 @@ extension Program {
             let locks = [Shared(false), Shared(false)]
             func take(_ lock: Shared<Bool>) {
                 takeStep("lock")
-                let thread = BatonThread.current!
-                thread.baton.wait(thread, "lock") { !lock.value }
+                let thread = ScheduledThread.current!
+                thread.scheduler.wait(thread, "lock") { !lock.value }
                 lock.value = true
             }
             func both(_ first: Shared<Bool>, _ second: Shared<Bool>) {
@@ -68,8 +68,8 @@ extension Program {
                     [
                         {
                             while !flag.value {
-                                let thread = BatonThread.current!
-                                thread.baton.pause(thread)
+                                let thread = ScheduledThread.current!
+                                thread.scheduler.pause(thread)
                             }
                         }
                     ],
@@ -80,7 +80,7 @@ extension Program {
     }
 }
 
-/// What toys share: it belongs to whoever has the baton.
+/// What toys share: it belongs to the running thread.
 final class Shared<Value>: @unchecked Sendable {
     // Unchecked: one thread runs at a time.
     var value: Value
@@ -88,6 +88,6 @@ final class Shared<Value>: @unchecked Sendable {
 }
 
 func takeStep(_ name: StaticString) {
-    guard let thread = BatonThread.current else { return }
-    thread.baton.step(thread, name)
+    guard let thread = ScheduledThread.current else { return }
+    thread.scheduler.step(thread, name)
 }

@@ -4,7 +4,7 @@
 final class Exploration {
     let program: Program
     let omissions: Omissions
-    private let baton: Baton
+    private let scheduler: ControlledScheduler
 
     /// Called between runs, while no thread runs.
     var betweenRuns: () -> Void = {}
@@ -17,11 +17,11 @@ final class Exploration {
     /// Forks, and has the child run a body; returns what does not hold there. Without it nothing forks.
     var fork: ((_ child: () -> Void) -> (invariant: String, message: String)?)?
     /// Called at every step of the program's threads, with its number and the preemptions so far.
-    var onStep: ((_ step: Int, _ thread: BatonThread, _ preemptions: Int) -> Void)?
+    var onStep: ((_ step: Int, _ thread: ScheduledThread, _ preemptions: Int) -> Void)?
 
     /// A failure, and what it takes to see it again.
     struct Finding {
-        let failure: BatonRun.Failure
+        let failure: ScheduledRun.Failure
         let schedule: Schedule
         let preemptions: Int
     }
@@ -39,25 +39,26 @@ final class Exploration {
         let message: String
     }
 
-    init(_ program: Program, omitting omissions: Omissions = Omissions(), on baton: Baton) {
-        (self.program, self.omissions, self.baton) = (program, omissions, baton)
+    init(_ program: Program, omitting omissions: Omissions = Omissions(), on scheduler: ControlledScheduler) {
+        (self.program, self.omissions, self.scheduler) = (program, omissions, scheduler)
     }
 
     /// Runs the program once.
     ///
     /// - Parameter onFailure: Called at the first failure, before anything else happens.
-    func run(_ strategy: any Strategy, onFailure: ((Finding) -> Void)? = nil) -> (run: BatonRun, finding: Finding?) {
+    func run(_ strategy: any Strategy, onFailure: ((Finding) -> Void)? = nil) -> (run: ScheduledRun, finding: Finding?)
+    {
         let instance = program.make()
-        var main: BatonRun?
-        func finding(_ run: BatonRun) -> Finding? {
+        var main: ScheduledRun?
+        func finding(_ run: ScheduledRun) -> Finding? {
             guard let failure = run.failure else { return nil }
             let shown = main ?? run
             return Finding(failure: failure, schedule: shown.failingSchedule, preemptions: shown.preemptions)
         }
-        baton.onFailure = { run in finding(run).map { onFailure?($0) } }
-        defer { baton.onFailure = nil }
+        scheduler.onFailure = { run in finding(run).map { onFailure?($0) } }
+        defer { scheduler.onFailure = nil }
 
-        let prepared = baton.run([("set up", instance.setUp)])
+        let prepared = scheduler.run([("set up", instance.setUp)])
         if prepared.failure != nil { return (prepared, finding(prepared)) }
         beforeThreads()
         let progress = Progress(instance, omissions)
@@ -67,8 +68,8 @@ final class Exploration {
                 name: "thread \(Schedule.letter(of: thread))",
                 body: { [program] in
                     for (index, operation) in operations {
-                        if let current = BatonThread.current {
-                            current.baton.step(current, program.threads[thread][index])
+                        if let current = ScheduledThread.current {
+                            current.scheduler.step(current, program.threads[thread][index])
                         }
                         progress.inOperation += 1
                         progress.left[thread].removeFirst()
@@ -78,22 +79,22 @@ final class Exploration {
                 }
             )
         }
-        baton.onStep = onStep
-        let run = baton.run(
+        scheduler.onStep = onStep
+        let run = scheduler.run(
             threads,
             strategy,
             mostFaults: mostFaults,
-            fork: fork.map { fork in { [baton] in Self.fork(fork, instance, progress, baton) } }
+            fork: fork.map { fork in { [scheduler] in Self.fork(fork, instance, progress, scheduler) } }
         )
-        baton.onStep = nil
+        scheduler.onStep = nil
         if run.failure != nil { return (run, finding(run)) }
         main = run
         if let afterThreads {
-            let settled = baton.run([("settle", afterThreads)])
+            let settled = scheduler.run([("settle", afterThreads)])
             if settled.failure != nil { return (run, finding(settled)) }
         }
         for rest in instance.rest {
-            let rest = baton.run([("rest", rest)])
+            let rest = scheduler.run([("rest", rest)])
             if rest.failure != nil { return (run, finding(rest)) }
         }
         return (run, nil)
@@ -121,11 +122,11 @@ final class Exploration {
         _ fork: (() -> Void) -> (invariant: String, message: String)?,
         _ instance: Program.Instance,
         _ progress: Progress,
-        _ baton: Baton
+        _ scheduler: ControlledScheduler
     ) {
         let finding = fork {
             // First: from here on the library's own threads run.
-            BatonThread.forget()
+            ScheduledThread.forget()
             // Only now: the fork has waited, and others have gone on meanwhile.
             guard progress.inOperation == 0 else { return instance.inChild() }
             for operations in progress.left {
@@ -133,7 +134,7 @@ final class Exploration {
             }
             instance.rest.first?()
         }
-        if let (invariant, message) = finding { baton.fail(invariant, message) }
+        if let (invariant, message) = finding { scheduler.fail(invariant, message) }
     }
 
     /// Runs the program under all of the strategy's schedules, at most `limit`, until one fails.
@@ -160,7 +161,7 @@ final class Exploration {
     }
 
     /// Runs a schedule again, which must do the same.
-    private func repeatRun(_ first: BatonRun, number: Int) throws(Divergence) {
+    private func repeatRun(_ first: ScheduledRun, number: Int) throws(Divergence) {
         let repetition = Repetition(first.schedule)
         let (second, _) = run(repetition)
         betweenRuns()

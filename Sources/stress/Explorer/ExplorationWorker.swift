@@ -79,7 +79,7 @@ private enum CrashedSchedule {
     nonisolated(unsafe) private static var count = 0
     nonisolated(unsafe) private static var preemptions: UInt8 = 0
 
-    static func follow(_ exploration: Exploration, _ tell: @escaping (BatonThread) -> Void = { _ in }) {
+    static func follow(_ exploration: Exploration, _ tell: @escaping (ScheduledThread) -> Void = { _ in }) {
         let names = Schedule.letters.map { $0.asciiValue! }
         exploration.onStep = { step, thread, preemptions in
             tell(thread)

@@ -3,9 +3,9 @@
 #if INSTRUMENTED
 import Glibc
 
-/// The explorer of this process: one baton, one backend, one program.
+/// The explorer of this process: one controlled scheduler, one backend, one program.
 final class Explorer {
-    let baton: Baton
+    let scheduler: ControlledScheduler
     private let backend: LibraryBackend
     let exploration: Exploration
 
@@ -15,10 +15,10 @@ final class Explorer {
         unsafe Instrumentation.quarantineLength = .max
         // Different explorers get different cores, most often.
         let core = Int(getpid()) % max(1, min(64, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
-        baton = Baton(onCore: core) { _ = Instrumentation.forbiddenDepth }
-        backend = LibraryBackend(baton)
+        scheduler = ControlledScheduler(onCore: core) { _ = Instrumentation.forbiddenDepth }
+        backend = LibraryBackend(scheduler)
         unsafe Instrumentation.exploration = backend
-        exploration = Exploration(program.program(backend), omitting: omissions, on: baton)
+        exploration = Exploration(program.program(backend), omitting: omissions, on: scheduler)
         warmUp()
         if program.allowsFaults || !faults.isEmpty {
             ForkedChild.prepare()
@@ -26,7 +26,7 @@ final class Explorer {
             warmUp()
         }
         backend.allowsFaults = program.allowsFaults
-        // Two threads that fork meet at a mutex of C's, which the baton does not know.
+        // Two threads that fork meet at a mutex of C's, which the scheduler does not know.
         allow(program.allowsFaults ? faults.subtracting(.fork) : faults)
         if let mutant { unsafe Instrumentation.mutant = mutant.name }
     }
@@ -53,7 +53,7 @@ final class Explorer {
 
     /// Makes what the library makes on its first use, so that the first schedule begins like all others.
     private func warmUp() {
-        let run = Exploration(LibraryProgram.warmUp.program(backend), on: baton).run(Undisturbed())
+        let run = Exploration(LibraryProgram.warmUp.program(backend), on: scheduler).run(Undisturbed())
         guard run.finding == nil else { harnessFailure("the library fails undisturbed: \(run.finding!.failure)") }
         backend.reset()
     }

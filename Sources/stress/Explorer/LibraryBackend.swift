@@ -3,13 +3,13 @@
 #if INSTRUMENTED
 import Glibc
 
-/// The library's virtual backend: its locks, waits, grace periods and threads are the baton's.
+/// The library's virtual backend: its locks, waits, grace periods and threads are the scheduler's.
 ///
 /// It frees nothing that threads under test can reach while a program runs, and knows what was freed: whoever uses that is a violation
 /// at once, not a crash some time later.
 final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
-    // Unchecked: everything mutable belongs to whoever has the baton.
-    let baton: Baton
+    // Unchecked: everything mutable belongs to the running thread.
+    let scheduler: ControlledScheduler
 
     /// Calls that are running, and times that the closure was destroyed, by the observer's address.
     private var calls: [UInt: Int] = [:]
@@ -28,7 +28,7 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
     /// Set in a forked child, where the library's own threads run, and closures are destroyed on several: how often each.
     private var inChild: Guarded<[UInt: Int]>?
 
-    init(_ baton: Baton) { self.baton = baton }
+    init(_ scheduler: ControlledScheduler) { self.scheduler = scheduler }
 
     /// Forgets, and frees, what the last program left. While no thread runs.
     func reset() {
@@ -46,7 +46,7 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
     /// Waits until the library has done all that it had to do, for which it may have been refused threads. (P9)
     func drain() {
         let outcome = ConcurrentObserveDiagnostics.drain()
-        if outcome != .finished { baton.fail("P16.backlog-drains", "drain ended with \(outcome)") }
+        if outcome != .finished { scheduler.fail("P16.backlog-drains", "drain ended with \(outcome)") }
     }
 
     /// Ends the reclamation thread, so that the next program finds none. While no thread runs.
@@ -56,7 +56,7 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
         for ends in [false, true] {
             endsReclaimerNow = ends
             isDone = false
-            let run = baton.run([
+            let run = scheduler.run([
                 (
                     "end",
                     {
@@ -75,7 +75,7 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
     /// In a forked child: forgets the schedule.
     func beginChild() {
         inChild = Guarded([:])
-        baton.onChildFailure = { ForkedChild.fail($0, $1) }
+        scheduler.onChildFailure = { ForkedChild.fail($0, $1) }
     }
 
     /// Times that the closure of the observation was destroyed.
@@ -87,40 +87,41 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
     // MARK: Steps and waits
 
     func step(_ name: StaticString) -> Bool {
-        guard let thread = BatonThread.current else { return false }
-        baton.step(thread, name)
+        guard let thread = ScheduledThread.current else { return false }
+        scheduler.step(thread, name)
         return true
     }
 
     /// A step of user code that the library has called: the thread may exit there. It does so in a child, since that is a mistake,
     /// which may trap. (P17)
     func userStep(_ name: StaticString) {
-        guard let thread = BatonThread.current else { return }
-        baton.step(thread, name)
+        guard let thread = ScheduledThread.current else { return }
+        scheduler.step(thread, name)
         if faults.contains(.exit) { mayExit(thread) }
     }
 
-    func mayExit(_ thread: BatonThread) {
-        guard baton.goesWrong(thread, .exit), let (invariant, message) = ForkedChild.runExit(isInCallback: true) else {
+    func mayExit(_ thread: ScheduledThread) {
+        guard scheduler.goesWrong(thread, .exit), let (invariant, message) = ForkedChild.runExit(isInCallback: true)
+        else {
             return
         }
-        baton.fail(invariant, message)
+        scheduler.fail(invariant, message)
     }
 
     func faultPoint(_ name: StaticString) -> Bool {
-        guard let thread = BatonThread.current else { return false }
-        if allowsFaults || faults.contains(.fork) { baton.step(thread, name) }
+        guard let thread = ScheduledThread.current else { return false }
+        if allowsFaults || faults.contains(.fork) { scheduler.step(thread, name) }
         return true
     }
 
     func refusesThread() -> Bool {
-        guard let thread = BatonThread.current else { return false }
-        guard faults.contains(.noThread) else { return allowsFaults && baton.goesWrong(thread, .refusal) }
+        guard let thread = ScheduledThread.current else { return false }
+        guard faults.contains(.noThread) else { return allowsFaults && scheduler.goesWrong(thread, .refusal) }
         if refusalsLeft > 0 {
             refusalsLeft -= 1
             return true
         }
-        guard baton.goesWrong(thread, .refusal) else { return false }
+        guard scheduler.goesWrong(thread, .refusal) else { return false }
         refusalsLeft = Self.furtherRefusals
         return true
     }
@@ -128,35 +129,35 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
     /// The system has no thread several times in a row.
     private static var furtherRefusals: Int { 2 }
 
-    func endsReclaimer() -> Bool { BatonThread.current != nil && endsReclaimerNow }
+    func endsReclaimer() -> Bool { ScheduledThread.current != nil && endsReclaimerNow }
 
     func wait(_ name: StaticString, atMost limit: Duration?, until condition: () -> Bool) -> Bool {
-        guard let thread = BatonThread.current else { return false }
-        baton.wait(thread, name, atMost: limit, until: condition)
+        guard let thread = ScheduledThread.current else { return false }
+        scheduler.wait(thread, name, atMost: limit, until: condition)
         return true
     }
 
     func park(_ name: StaticString, until condition: () -> Bool) -> Bool {
-        guard let thread = BatonThread.current else { return false }
-        baton.wait(thread, name, mayRest: true, until: condition)
+        guard let thread = ScheduledThread.current else { return false }
+        scheduler.wait(thread, name, mayRest: true, until: condition)
         return true
     }
 
     func pause() -> Bool {
-        guard let thread = BatonThread.current else { return false }
-        baton.pause(thread)
+        guard let thread = ScheduledThread.current else { return false }
+        scheduler.pause(thread)
         return true
     }
 
     func start(named name: StaticString, _ body: @escaping @Sendable () -> Void) -> Bool {
-        guard BatonThread.current != nil else { return false }
-        guard baton.start(name.description, body) else { harnessFailure("the library starts too many threads") }
+        guard ScheduledThread.current != nil else { return false }
+        guard scheduler.start(name.description, body) else { harnessFailure("the library starts too many threads") }
         return true
     }
 
     var now: ContinuousClock.Instant? {
-        guard BatonThread.current != nil else { return nil }
-        return Self.origin.advanced(by: baton.now)
+        guard ScheduledThread.current != nil else { return nil }
+        return Self.origin.advanced(by: scheduler.now)
     }
 
     private static let origin = ContinuousClock.now
@@ -164,16 +165,16 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
     // MARK: Grace periods
 
     func changeReadDepth(by change: Int) {
-        guard let thread = BatonThread.current else { return }
+        guard let thread = ScheduledThread.current else { return }
         thread.readDepth += change
         if thread.readDepth == 0 { thread.readSections += 1 }
     }
 
     func awaitReaders() -> Bool {
-        guard let thread = BatonThread.current else { return false }
-        baton.step(thread, "grace period begins")
-        let readers = baton.threads.filter { $0.readDepth > 0 }.map { (thread: $0, section: $0.readSections) }
-        baton.wait(thread, "grace period") { readers.allSatisfy { $0.thread.readSections != $0.section } }
+        guard let thread = ScheduledThread.current else { return false }
+        scheduler.step(thread, "grace period begins")
+        let readers = scheduler.threads.filter { $0.readDepth > 0 }.map { (thread: $0, section: $0.readSections) }
+        scheduler.wait(thread, "grace period") { readers.allSatisfy { $0.thread.readSections != $0.section } }
         return true
     }
 
@@ -182,7 +183,9 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
     func willCall(observer: UInt) {
         if inChild != nil { return }
         calls[observer, default: 0] += 1
-        if destroyed[observer] != nil { baton.fail("P14.not-while-called", "a closure is called that is destroyed") }
+        if destroyed[observer] != nil {
+            scheduler.fail("P14.not-while-called", "a closure is called that is destroyed")
+        }
     }
 
     func didCall(observer: UInt) {
@@ -191,33 +194,35 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
 
     func willDestroy(observer: UInt) {
         if let inChild { return inChild.withLock { $0[observer, default: 0] += 1 } }
-        guard BatonThread.current != nil else { return }
+        guard ScheduledThread.current != nil else { return }
         if Instrumentation.forbiddenDepth != 0 {
-            baton.fail("P5.no-lock-around-user-code", "a closure is destroyed under a lock or in a read section")
+            scheduler.fail("P5.no-lock-around-user-code", "a closure is destroyed under a lock or in a read section")
         }
         if calls[observer, default: 0] != 0 {
-            baton.fail("P14.not-while-called", "a closure is destroyed while it is being called")
+            scheduler.fail("P14.not-while-called", "a closure is destroyed while it is being called")
         }
         destroyed[observer, default: 0] += 1
-        if destroyed[observer] != 1 { baton.fail("P14.destroyed-once", "a closure is destroyed twice") }
+        if destroyed[observer] != 1 { scheduler.fail("P14.destroyed-once", "a closure is destroyed twice") }
     }
 
     func willDestroy(value: UInt) -> Bool {
-        guard BatonThread.current != nil else { return false }
+        guard ScheduledThread.current != nil else { return false }
         // Safe: the caller is destroying the value of this very box, and owns it.
         let box = unsafe Unmanaged<AnyObject>.fromOpaque(UnsafeRawPointer(bitPattern: value)!).takeUnretainedValue()
         if values.updateValue(box, forKey: value) != nil {
-            baton.fail("P14.value-destroyed", "a value is destroyed twice")
+            scheduler.fail("P14.value-destroyed", "a value is destroyed twice")
         }
         return true
     }
 
     func didRead(value: UInt) {
         if inChild == nil, values[value] != nil {
-            baton.fail("P14.not-while-read", "a value is read that is destroyed")
+            scheduler.fail("P14.not-while-read", "a value is read that is destroyed")
         }
     }
 
-    func didWalkFreedTable() { baton.fail("memory.table-in-use", "a walk ends on a table that was freed meanwhile") }
+    func didWalkFreedTable() {
+        scheduler.fail("memory.table-in-use", "a walk ends on a table that was freed meanwhile")
+    }
 }
 #endif

@@ -4,7 +4,7 @@
 
 /// What the only observer of a program has heard, in the order in which it was called.
 private final class Hearing<Value: Sendable & Equatable>: @unchecked Sendable {
-    // Unchecked: everything belongs to whoever has the baton.
+    // Unchecked: everything belongs to the running thread.
     private let backend: LibraryBackend
     private var isRunning = false
     private(set) var heard: [Change<Value>] = []
@@ -13,7 +13,7 @@ private final class Hearing<Value: Sendable & Equatable>: @unchecked Sendable {
     init(_ backend: LibraryBackend) { self.backend = backend }
 
     func check(_ holds: Bool, _ invariant: String, _ message: @autoclosure () -> String) {
-        if !holds { backend.baton.fail(invariant, message()) }
+        if !holds { backend.scheduler.fail(invariant, message()) }
     }
 
     /// The observer's callback.

@@ -88,7 +88,9 @@ extension LibraryProgram {
         let source = world.makeSource()
         let observation = Deferred<World.Observation>()
         return Program.Instance(
-            setUp: { observation.fill(world.observe(source, "X") { _ in BatonThread.current.map(backend.mayExit) }) },
+            setUp: {
+                observation.fill(world.observe(source, "X") { _ in ScheduledThread.current.map(backend.mayExit) })
+            },
             threads: [
                 [{ world.notify(source) }],
                 [{ world.cancelAndWait(observation.content) }],
@@ -104,7 +106,7 @@ extension LibraryBackend {
     fileprivate func fork(_ caught: @autoclosure () -> Observed<UInt64>? = nil) {
         let refusals = refusesThread() ? 5 : 0
         guard let (invariant, message) = ForkedChild.run(refusing: refusals, caught()) else { return }
-        baton.fail(invariant, "\(message); \(refusals) threads were refused")
+        scheduler.fail(invariant, "\(message); \(refusals) threads were refused")
     }
 }
 #endif

@@ -53,7 +53,7 @@ struct LibraryProgram: Sendable {
 
 /// What is made in a program's set-up.
 final class Deferred<Content>: @unchecked Sendable {
-    // Unchecked: it belongs to whoever has the baton.
+    // Unchecked: it belongs to the running thread.
     private(set) var content: Content!
     func fill(_ content: Content) { self.content = content }
 }

@@ -4,7 +4,7 @@
 
 /// What one run of a program on a property works on, and what it must keep. (P1 to P4, P12)
 final class PropertyWorld<Value: Sendable & Equatable>: @unchecked Sendable {
-    // Unchecked: everything belongs to whoever has the baton.
+    // Unchecked: everything belongs to the running thread.
     private let backend: LibraryBackend
     private(set) var property: Observed<Value>?
     private var observations: [Observation] = []
@@ -36,7 +36,7 @@ final class PropertyWorld<Value: Sendable & Equatable>: @unchecked Sendable {
     }
 
     func check(_ holds: Bool, _ invariant: String, _ message: @autoclosure () -> String) {
-        if !holds { backend.baton.fail(invariant, message()) }
+        if !holds { backend.scheduler.fail(invariant, message()) }
     }
 
     /// A step of user code.

@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// A semaphore of the system's: what the baton is passed with.
+/// A semaphore of the system's: what threads wait for their turn with.
 @safe final class Semaphore: @unchecked Sendable {
     // Unchecked: the pointer is constant, the semaphore made for sharing.
     private let semaphore: UnsafeMutablePointer<sem_t>

@@ -2,7 +2,7 @@
 
 /// A moment at which more than one thread can go on.
 struct Decision: Equatable, Sendable {
-    /// The thread that has the baton; nil if it cannot go on.
+    /// The thread that runs; nil if it cannot go on.
     let holder: Int?
     /// The threads that can go on, the holder among them.
     let ready: ThreadSet

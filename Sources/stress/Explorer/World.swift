@@ -7,8 +7,8 @@
 /// Operations are stamped at their begin and end. One thread runs at a time, so the stamps are the order in which things happened:
 /// what each observer had to hear, could hear, and must not have heard follows from them. (P1, P8)
 final class World: @unchecked Sendable {
-    // Unchecked: everything belongs to whoever has the baton.
-    let baton: Baton
+    // Unchecked: everything belongs to the running thread.
+    let scheduler: ControlledScheduler
     let backend: LibraryBackend
 
     private var clock = 0
@@ -54,7 +54,7 @@ final class World: @unchecked Sendable {
 
     init(_ backend: LibraryBackend) {
         self.backend = backend
-        baton = backend.baton
+        scheduler = backend.scheduler
     }
 
     private func tick() -> Int {
@@ -66,7 +66,7 @@ final class World: @unchecked Sendable {
     func step(_ name: StaticString) { backend.userStep(name) }
 
     func check(_ holds: Bool, _ invariant: String, _ message: @autoclosure () -> String) {
-        if !holds { baton.fail(invariant, message()) }
+        if !holds { scheduler.fail(invariant, message()) }
     }
 
     // MARK: Operations

@@ -6,17 +6,17 @@ import Glibc
 ///
 /// What is between two steps happens at once, in the order of the turns, and every thread sees it: this is sequential consistency. What
 /// a weaker memory does is for the models. Waiting is known, too, with its condition: when nobody can go on, that is a deadlock.
-final class Baton: @unchecked Sendable {
-    // Unchecked: everything mutable belongs to whoever has the baton; the semaphores order the turns.
+final class ControlledScheduler: @unchecked Sendable {
+    // Unchecked: everything mutable belongs to the running thread; the semaphores order the turns.
 
     /// Threads that programs use, and threads that the library starts.
     static let programThreads = 4
     private static let helperThreads = 6
 
-    private(set) var threads: [BatonThread] = []
+    private(set) var threads: [ScheduledThread] = []
     /// Stand for what goes wrong in the steps of a schedule; they run nothing.
     private lazy var faults = [ExploredFault.refusal, .exit].map { fault in
-        let thread = BatonThread(index: fault.rawValue, baton: self)
+        let thread = ScheduledThread(index: fault.rawValue, scheduler: self)
         (thread.name, thread.label) = ("fault", fault.label)
         return thread
     }
@@ -24,7 +24,7 @@ final class Baton: @unchecked Sendable {
     private let mostSteps: Int
 
     private var strategy: (any Strategy)?
-    private var run = BatonRun()
+    private var run = ScheduledRun()
     /// How much may still go wrong in this schedule.
     private var faultsLeft = Int.max
     /// What the thread that forks does; nil if none does, or no more.
@@ -33,22 +33,22 @@ final class Baton: @unchecked Sendable {
     private(set) var now: Duration = .seconds(1)
     private var idleWaits = 0
 
-    /// Whether threads are stuck for good, so that the baton cannot be used any more.
+    /// Whether threads are stuck for good, so that the scheduler cannot be used any more.
     private(set) var isBroken = false
     /// Called at the first failure, on the thread that finds it.
-    var onFailure: ((BatonRun) -> Void)?
+    var onFailure: ((ScheduledRun) -> Void)?
     /// Called at every step with its number and the preemptions so far.
-    var onStep: ((_ step: Int, _ thread: BatonThread, _ preemptions: Int) -> Void)?
+    var onStep: ((_ step: Int, _ thread: ScheduledThread, _ preemptions: Int) -> Void)?
     /// Takes failures in a forked child, where no schedule goes on.
     var onChildFailure: ((_ invariant: String, _ message: String) -> Never)?
 
     /// - Parameters:
-    ///   - core: Where all threads run: handing the baton over is five times faster on one core.
+    ///   - core: Where all threads run: switching threads is five times faster on one core.
     ///   - mostSteps: A schedule that is longer never ends.
     ///   - prepare: Called once on every thread, outside any schedule.
     init(onCore core: Int? = nil, mostSteps: Int = 20_000, prepare: @escaping @Sendable () -> Void = {}) {
         self.mostSteps = mostSteps
-        threads = (0..<Self.programThreads + Self.helperThreads).map { BatonThread(index: $0, baton: self) }
+        threads = (0..<Self.programThreads + Self.helperThreads).map { ScheduledThread(index: $0, scheduler: self) }
         for thread in threads { thread.start(onCore: core, prepare) }
     }
 
@@ -65,11 +65,11 @@ final class Baton: @unchecked Sendable {
         _ strategy: (any Strategy)? = nil,
         mostFaults: Int = .max,
         fork: (() -> Void)? = nil
-    ) -> BatonRun {
+    ) -> ScheduledRun {
         precondition(bodies.count <= Self.programThreads - (fork == nil ? 0 : 1) && !isBroken)
         self.strategy = strategy
         (faultsLeft, self.fork) = (mostFaults, fork)
-        run = BatonRun()
+        run = ScheduledRun()
         idleWaits = 0
         for (thread, work) in zip(threads, bodies) {
             guard let work else { continue }
@@ -88,14 +88,14 @@ final class Baton: @unchecked Sendable {
     // MARK: A thread's side
 
     /// The calling thread is about to take a step; others may go first.
-    func step(_ thread: BatonThread, _ label: StaticString) {
+    func step(_ thread: ScheduledThread, _ label: StaticString) {
         thread.label = label
         handOver(thread)
     }
 
     /// Returns when `condition` holds, or when the limit has passed.
     func wait(
-        _ thread: BatonThread,
+        _ thread: ScheduledThread,
         _ label: StaticString,
         atMost limit: Duration? = nil,
         mayRest: Bool = false,
@@ -114,7 +114,7 @@ final class Baton: @unchecked Sendable {
     }
 
     /// Returns when another thread has taken a step.
-    func pause(_ thread: BatonThread) {
+    func pause(_ thread: ScheduledThread) {
         thread.label = "pause"
         thread.state = .paused
         thread.pausedAt = run.schedule.steps.count
@@ -132,14 +132,14 @@ final class Baton: @unchecked Sendable {
     }
 
     /// The thread's work is done.
-    func end(_ thread: BatonThread) {
+    func end(_ thread: ScheduledThread) {
         thread.state = .idle
         guard let next = next(after: thread) else { return driver.signal() }
         next.turn.signal()
     }
 
     /// Whether it goes wrong here, as the strategy chooses: a step of its own either way.
-    func goesWrong(_ thread: BatonThread, _ fault: ExploredFault) -> Bool {
+    func goesWrong(_ thread: ScheduledThread, _ fault: ExploredFault) -> Bool {
         let length = run.schedule.steps.count
         guard let strategy, run.failure == nil, isProgramRunning, length < mostSteps, faultsLeft > 0 else {
             return false
@@ -163,7 +163,7 @@ final class Baton: @unchecked Sendable {
         return true
     }
 
-    private func handOver(_ thread: BatonThread) {
+    private func handOver(_ thread: ScheduledThread) {
         guard let next = next(after: thread) else {
             driver.signal()
             return thread.turn.wait()
@@ -175,7 +175,7 @@ final class Baton: @unchecked Sendable {
 
     // MARK: Who is next
 
-    private func next(after holder: BatonThread?) -> BatonThread? {
+    private func next(after holder: ScheduledThread?) -> ScheduledThread? {
         let length = run.schedule.steps.count
         guard length < mostSteps else {
             return stop("progress.livelock", "\(mostSteps) steps, and no end: \(waits)")
@@ -221,7 +221,7 @@ final class Baton: @unchecked Sendable {
     }
 
     /// Nobody can go on: the wait that ends first runs out.
-    private func passTime() -> BatonThread? {
+    private func passTime() -> ScheduledThread? {
         let waiting = threads.filter { $0.state != .idle && $0.deadline != nil }
         idleWaits += 1
         // Who looks again and again, and finds nothing changed, will find nothing changed.
@@ -236,7 +236,7 @@ final class Baton: @unchecked Sendable {
         return isStuck ? stop("progress.deadlock", waits) : nil
     }
 
-    private func take(_ thread: BatonThread) -> BatonThread {
+    private func take(_ thread: ScheduledThread) -> ScheduledThread {
         if let deadline = thread.deadline, thread.mayDoze, !thread.isReady(at: run.schedule.steps.count) {
             now = max(now, deadline)
         }
@@ -253,7 +253,7 @@ final class Baton: @unchecked Sendable {
             .joined(separator: ", ")
     }
 
-    private func stop(_ invariant: String, _ message: String) -> BatonThread? {
+    private func stop(_ invariant: String, _ message: String) -> ScheduledThread? {
         isBroken = true
         fail(invariant, message)
         return nil
@@ -263,13 +263,13 @@ final class Baton: @unchecked Sendable {
     func fail(_ invariant: String, _ message: String) {
         if let onChildFailure { onChildFailure(invariant, message) }
         guard run.failure == nil else { return }
-        run.failure = BatonRun.Failure(invariant: invariant, message: message, length: run.schedule.steps.count)
+        run.failure = ScheduledRun.Failure(invariant: invariant, message: message, length: run.schedule.steps.count)
         onFailure?(run)
     }
 }
 
 /// What one run of a program was like.
-struct BatonRun {
+struct ScheduledRun {
     struct Failure: Equatable {
         let invariant: String
         let message: String
@@ -286,7 +286,7 @@ struct BatonRun {
     /// The schedule as far as the failure.
     var failingSchedule: Schedule { Schedule(Array(schedule.steps.prefix(failure?.length ?? schedule.steps.count))) }
 
-    fileprivate mutating func note(_ thread: BatonThread) {
+    fileprivate mutating func note(_ thread: ScheduledThread) {
         schedule.steps.append(thread.index)
         // Safe: the address of a literal, compared with itself within one process.
         let label = UInt64(UInt(bitPattern: unsafe thread.label.utf8Start))

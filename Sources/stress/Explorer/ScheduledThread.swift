@@ -2,9 +2,9 @@
 
 import Glibc
 
-/// A real thread that runs only while it has the baton.
-final class BatonThread: @unchecked Sendable {
-    // Unchecked: touched by whoever has the baton, and by the driver while nobody has.
+/// A real thread that runs only while the scheduler lets it.
+final class ScheduledThread: @unchecked Sendable {
+    // Unchecked: touched by the running thread, and by the driver while none runs.
 
     enum State {
         /// Without work.
@@ -20,7 +20,7 @@ final class BatonThread: @unchecked Sendable {
     }
 
     let index: Int
-    unowned let baton: Baton
+    unowned let scheduler: ControlledScheduler
     let turn = Semaphore()
 
     var state = State.idle
@@ -30,7 +30,7 @@ final class BatonThread: @unchecked Sendable {
     var name = ""
     var work: (() -> Void)?
     var condition: (() -> Bool)?
-    /// When its wait runs out, on the baton's clock.
+    /// When its wait runs out, on the scheduler's clock.
     var deadline: Duration?
     /// Whether the wait is short enough to run out while others go on.
     var mayDoze = false
@@ -41,9 +41,9 @@ final class BatonThread: @unchecked Sendable {
     var readDepth = 0
     var readSections = 0
 
-    init(index: Int, baton: Baton) {
+    init(index: Int, scheduler: ControlledScheduler) {
         self.index = index
-        self.baton = baton
+        self.scheduler = scheduler
     }
 
     var letter: Character { Schedule.letter(of: index) }
@@ -64,11 +64,11 @@ final class BatonThread: @unchecked Sendable {
         return key
     }()
 
-    /// The calling thread, if a baton runs it.
-    static var current: BatonThread? {
-        // Safe: the baton keeps its threads for as long as the process lives.
+    /// The calling thread, if a controlled scheduler runs it.
+    static var current: ScheduledThread? {
+        // Safe: the scheduler keeps its threads for as long as the process lives.
         guard let thread = unsafe pthread_getspecific(key) else { return nil }
-        return unsafe Unmanaged<BatonThread>.fromOpaque(thread)._withUnsafeGuaranteedRef { $0 }
+        return unsafe Unmanaged<ScheduledThread>.fromOpaque(thread)._withUnsafeGuaranteedRef { $0 }
     }
 
     /// In a forked child: the calling thread is on its own.
@@ -87,7 +87,7 @@ final class BatonThread: @unchecked Sendable {
                 turn.wait()
                 work!()
                 work = nil
-                baton.end(self)
+                scheduler.end(self)
             }
         }
         isPrepared.wait()
