@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
+
 extension Observed {
     /// Has the runtime make what properties of this type need, but for deliveries that are not inline. See `KnownTypes`.
     @usableFromInline
     internal static func makeTypes() {
         typealias Snapshot = (value: Value, version: UInt64)
         KnownTypes.make(for: ObjectIdentifier(Self.self)) {
+            RegistryCore.makeTypes()
+            _ = [.old, .new] as ObservationOptions
             // Safe: types are named; nothing is pointed to.
-            unsafe [
+            return unsafe [
                 ValueBox<Value>.self, ValueCell<Value>.self, ValueCell<Value>.Replaced.self, BoxedValue<Value>.self,
                 (Value, UInt64).self, Snapshot.self, (exchanged: Bool, original: Value).self,
                 (Snapshot, RegistryCore.Aftermath).self,
@@ -15,7 +19,7 @@ extension Observed {
                 Posting<Value>.self, Callback<Posting<Value>>.self,
                 // Of a debug build, which calls the standard library's generic functions.
                 UnsafePointer<BoxedValue<Value>>?.self, UnsafePointer<Callback<Change<Value>>>?.self,
-                (Snapshot, RegistryCore.Aftermath)?.self, Snapshot?.self,
+                (Snapshot, RegistryCore.Aftermath)?.self, Snapshot?.self, UnsafePointer<Atomic<UInt64>>.self,
             ]
         } size: {
             MemoryLayout<ValueCell<Value>>.size &+ MemoryLayout<ValueCell<Value>.Replaced>.size

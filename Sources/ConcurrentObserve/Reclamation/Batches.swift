@@ -99,6 +99,9 @@ internal final class Batches: @unchecked Sendable {
         return true
     }
 
+    /// Forgets what is complete. See `Rehearsal`.
+    func restart() { lock.withLock { (begun, reclaimed) = (0, 0) } }
+
     // MARK: Fork
 
     func lockForFork() { lock.lockForFork() }

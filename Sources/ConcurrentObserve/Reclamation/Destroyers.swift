@@ -270,6 +270,19 @@ internal final class Destroyers: @unchecked Sendable {
         }
     }
 
+    // MARK: Rehearsal
+
+    /// Serves on this thread until nothing waits. See `Rehearsal`.
+    func rehearse() {
+        let worker = Worker()
+        lock.withLock { workers[ObjectIdentifier(worker)] = worker }
+        worker.begin(ThreadRecord.ownAddress)
+        // The second look has one before it.
+        for _ in 0..<2 { _ = relieve() }
+        while let item = take(worker, wasIdle: false) { ThreadRecord.withUserCode { item.reclaim() } }
+        _ = leaveIfIdle(worker)
+    }
+
     // MARK: Fork
 
     func lockForFork() { lock.lockForFork() }

@@ -26,7 +26,8 @@ internal enum Fork {
                 Spares.prepare()
                 KnownTypes.prepare()
                 _ = (Reclaimer.shared, Destroyers.shared, CallbackAges.shared, ThreadRecords.shared)
-                _ = unsafe (Fork.registration, Fork.upper.count)
+                LibraryThread.prepare()
+                Rehearsal.perform()
             }
         }
     }
@@ -55,45 +56,60 @@ internal enum Fork {
             before_fork: {
                 // A thread gets its record behind the gate, which is closed from here to the last handler. Safe: nothing is done with it.
                 _ = unsafe ThreadRecord.current
-                Reclaimer.shared.lockForFork()
-                ForkGate.close()
-                Fork.registration.lockForFork()
-                for (lock, _) in unsafe Fork.upper { lock.lockForFork() }
-                CallbackAges.shared.lockForFork()
-                Destroyers.shared.lockForFork()
-                Reclaimer.shared.batches.lockForFork()
-                ThreadRecords.shared.lockForFork()
+                Fork.lock()
                 curcu_before_fork()
             },
             after_fork_in_parent: {
                 curcu_after_fork_parent()
-                ThreadRecords.shared.unlockAfterFork()
-                Reclaimer.shared.batches.unlockAfterFork()
-                Destroyers.shared.unlockAfterFork()
-                CallbackAges.shared.unlockAfterFork()
-                for (lock, _) in unsafe Fork.upper { lock.unlockAfterFork() }
-                Fork.registration.unlockAfterFork()
-                ForkGate.open()
-                Reclaimer.shared.unlockAfterFork()
+                Fork.unlock()
             },
             after_fork_in_child: {
                 curcu_after_fork_child()
-                ThreadRecords.shared.adoptInChild()
-                Reclaimer.shared.batches.unlockAfterFork()
-                Destroyers.shared.restartInChild()
-                CallbackAges.shared.unlockAfterFork()
-                for (lock, inChild) in unsafe Fork.upper {
-                    lock.unlockAfterFork()
-                    inChild()
-                }
-                Fork.registration.unlockAfterFork()
-                ForkGate.open()
-                Reclaimer.shared.restartInChild()
+                Fork.restartInChild()
             },
             thread_exit: { record in
                 // Safe: only `attach` names a record, and records are never freed.
                 unsafe ThreadRecords.shared.release(record.assumingMemoryBound(to: ThreadRecord.self))
             }
         )
+    }
+
+    // MARK: What the handlers do
+
+    /// - Parameter isRehearsal: See `Rehearsal`: no other thread uses the library.
+    static func lock(isRehearsal: Bool = false) {
+        Reclaimer.shared.lockForFork()
+        ForkGate.close(isRehearsal: isRehearsal)
+        registration.lockForFork()
+        for (lock, _) in unsafe upper { lock.lockForFork() }
+        CallbackAges.shared.lockForFork()
+        Destroyers.shared.lockForFork()
+        Reclaimer.shared.batches.lockForFork()
+        ThreadRecords.shared.lockForFork()
+    }
+
+    static func unlock() {
+        ThreadRecords.shared.unlockAfterFork()
+        Reclaimer.shared.batches.unlockAfterFork()
+        Destroyers.shared.unlockAfterFork()
+        CallbackAges.shared.unlockAfterFork()
+        for (lock, _) in unsafe upper { lock.unlockAfterFork() }
+        registration.unlockAfterFork()
+        ForkGate.open()
+        Reclaimer.shared.unlockAfterFork()
+    }
+
+    static func restartInChild() {
+        ThreadRecords.shared.adoptInChild()
+        Reclaimer.shared.batches.unlockAfterFork()
+        Destroyers.shared.restartInChild()
+        CallbackAges.shared.unlockAfterFork()
+        for (lock, inChild) in unsafe upper {
+            lock.unlockAfterFork()
+            inChild()
+        }
+        registration.unlockAfterFork()
+        ForkGate.open()
+        Reclaimer.shared.restartInChild()
     }
 }

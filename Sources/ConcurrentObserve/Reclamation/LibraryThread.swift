@@ -11,6 +11,12 @@ import Glibc
 /// ends an observation does not make users' deinitialisers real-time, and an idle one does not make
 /// everybody's reclamation idle.
 internal enum LibraryThread {
+    /// Has the runtime make what a start needs of it. See `Rehearsal`.
+    static func prepare() {
+        // Safe: the reference that was made.
+        _ = unsafe Unmanaged.passRetained(Start(name: "") {}).takeRetainedValue()
+    }
+
     /// Starts a thread that runs `body`. False when the system has no thread to give.
     static func start(named name: StaticString, _ body: @escaping @Sendable () -> Void) -> Bool {
         if isThreadRefused() { return false }
@@ -19,7 +25,14 @@ internal enum LibraryThread {
         var all = sigset_t()
         var previous = sigset_t()
         unsafe sigfillset(&all)
-        for fault in [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS] { unsafe sigdelset(&all, fault) }
+        // One by one: the runtime would look up how an array is a sequence, on the first use under a lock. (P18)
+        unsafe sigdelset(&all, SIGILL)
+        unsafe sigdelset(&all, SIGTRAP)
+        unsafe sigdelset(&all, SIGABRT)
+        unsafe sigdelset(&all, SIGBUS)
+        unsafe sigdelset(&all, SIGFPE)
+        unsafe sigdelset(&all, SIGSEGV)
+        unsafe sigdelset(&all, SIGSYS)
         unsafe pthread_sigmask(SIG_SETMASK, &all, &previous)
         defer { unsafe pthread_sigmask(SIG_SETMASK, &previous, nil) }
 

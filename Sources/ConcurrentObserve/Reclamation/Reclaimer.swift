@@ -162,8 +162,10 @@ internal final class Reclaimer: @unchecked Sendable {
     }
 
     /// Reclaims what can be reclaimed.
+    ///
+    /// - Parameter isRehearsal: No other thread uses the library: there is nothing to wait for.
     @discardableResult
-    private func pass() -> PassResult {
+    private func pass(isRehearsal: Bool = false) -> PassResult {
         // Safe: records are never freed.
         let record = unsafe ThreadRecord.current
         unsafe record.pointee.isReclaiming = true
@@ -186,7 +188,7 @@ internal final class Reclaimer: @unchecked Sendable {
                 waitForGracePeriod()
                 gracePeriods.add(1, ordering: .relaxed)  // Relaxed: a statistic.
             }
-            if count > 0, !mutant("no barrier before the scan") { AsymmetricBarrier.heavy() }
+            if count > 0, !isRehearsal, !mutant("no barrier before the scan") { AsymmetricBarrier.heavy() }
             inject("reclaim.barrier")
             var triage = Triage()
             inject("reclaim.scan")
@@ -349,6 +351,30 @@ internal final class Reclaimer: @unchecked Sendable {
             }
             batches.completion.wait(ticket, atMost: limit)
         }
+    }
+
+    // MARK: Rehearsal
+
+    /// Has items held, put aside, handed over and destroyed, all on this thread. See `Rehearsal`.
+    func rehearse() {
+        // Relaxed, as below: no other thread uses the library. No thread is started meanwhile.
+        thread.store(.starting, ordering: .relaxed)
+        // Safe: records are never freed.
+        let record = unsafe ThreadRecord.current
+        let frame = unsafe record.enterFrame()
+        // Relaxed, all: see above. Addresses that are compared, not followed.
+        unsafe frame.pointee.current.store(1, ordering: .relaxed)
+        unsafe frame.pointee.pin.store(1, ordering: .relaxed)
+        for held: UInt? in [nil, 1, 2] { ThreadRecord.retire(RehearsedItem(held: held)) }
+        pass(isRehearsal: true)
+        _ = batches.isComplete(through: 1)
+        unsafe frame.pointee.clear()
+        unsafe record.leaveFrame()
+        pass(isRehearsal: true)
+        Destroyers.shared.rehearse()
+        _ = drain(until: .now)
+        batches.restart()
+        forgetThread()
     }
 
     // MARK: Fork

@@ -344,6 +344,17 @@ extension UnsafeMutablePointer<ThreadRecord> {
         return unsafe abandoned ?? push(ThreadRecord.allocate())
     }
 
+    /// Makes a record, which is the calling thread's while `body` runs, and nobody's afterwards: the child of a fork would free it.
+    func lend(_ body: () -> Void) {
+        let record = unsafe push(ThreadRecord.allocate())
+        unsafe curcu_set_thread_record(record)
+        body()
+        curcu_set_thread_record(nil)
+        // Relaxed, both: no other thread uses the library.
+        unsafe record.pointee.retiredCount.store(0, ordering: .relaxed)
+        unsafe record.pointee.takenCount.store(0, ordering: .relaxed)
+    }
+
     private func push(_ record: UnsafeMutablePointer<ThreadRecord>) -> UnsafeMutablePointer<ThreadRecord> {
         lock.withUntrackedLock {
             total += 1

@@ -378,7 +378,7 @@ extension Observer {
 
 extension Observer {
     /// What few observations have: an owner, listeners for the end.
-    @safe private final class Extras {
+    @safe final class Extras {
         let lentCore: Unmanaged<RegistryCore>
         let owner: WeakReference?
         var onEnd: [OnEnd] = []

@@ -18,7 +18,8 @@ public final class ObserverRegistry<Event>: Sendable {
     /// - Parameter label: Names it in diagnostics: `ConcurrentObserveDiagnostics.callbacks(runningFor:)` tells it of a stuck callback.
     public init(label: String = "") {
         KnownTypes.make(for: ObjectIdentifier(Self.self)) {
-            [Callback<Event>.self]
+            RegistryCore.makeTypes()
+            return [Callback<Event>.self]
         } size: {
             MemoryLayout<Event>.size
         }

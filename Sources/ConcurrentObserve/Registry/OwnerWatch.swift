@@ -12,6 +12,16 @@ internal final class OwnerWatch: @unchecked Sendable {
 
     private init() { Fork.hold(lock) {} }
 
+    /// Has the runtime make what the watch needs of it. Behind the fork gate; see `KnownTypes`.
+    static func makeTypes() {
+        shared.lock.withLock {
+            let name = ObjectIdentifier(shared)
+            shared.cores[name] = WeakCore(core: nil)
+            shared.cores.removeValue(forKey: name)
+        }
+        sweep()
+    }
+
     /// Called under the core's lock: this lock is taken inside it, never the other way round.
     func add(_ core: RegistryCore) { lock.withLock { cores[ObjectIdentifier(core)] = WeakCore(core: core) } }
     func remove(_ core: RegistryCore) { _ = lock.withLock { cores.removeValue(forKey: ObjectIdentifier(core)) } }

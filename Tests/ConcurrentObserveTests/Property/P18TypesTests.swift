@@ -2,6 +2,7 @@
 
 import ConcurrentObserve
 import Glibc
+import Interposition
 import Testing
 
 extension Promises {
@@ -48,11 +49,54 @@ private func steps<Value: Equatable & Sendable>(_ property: Observed<Value>, _ v
             { kept.put([property.observe(options: [.initial, .prior, .old, .new], observer)]) }
         ),
         ("set with such an observer", { property.value = value }),
+        ("withValue", { property.withValue { _ in } }),
         ("cancelAndWait", { _ = waitsForTheEnd(of: kept.value![0]) }),
     ]
 }
 
+private func steps(_ registry: ObserverRegistry<Int>) -> [(String, () -> Void)] {
+    let kept = Slot<[ObservationToken]>([])
+    return [
+        ("registry: observe", { kept.put([registry.observe { _ in }]) }),
+        ("registry: notify", { registry.notify(1) }),
+        ("registry: count", { _ = registry.count }),
+        ("registry: cancel", { kept.value![0].cancel() }),
+        ("registry: observe, for an owner", { kept.put([registry.observe(owner: kept) { _, _ in }]) }),
+        ("registry: notify for an owner", { registry.notify(1) }),
+        ("registry: onEnd", { kept.value![0].onEnd { _ in } }),
+        ("registry: removeAll", { registry.removeAll() }),
+        ("drain", { ConcurrentObserveDiagnostics.drain(deadline: .now + patience) }),
+        ("diagnostics", { _ = ConcurrentObserveDiagnostics.current() }),
+    ]
+}
+
 extension Promises.P18TypesTests {
+    @Test("P18 A child's first use of what its parent has made asks the runtime for nothing that it makes under a lock")
+    func firstUseInChild() async {
+        await #expect(processExitsWith: .success) {
+            Process.limitLife(seconds: 60)
+            // Made, and not used.
+            let property = Observed("a text that does not fit into the property itself")
+            let registry = ObserverRegistry<Int>()
+            let child = Process.fork()
+            if child == 0 {
+                Process.limitLife(seconds: 30)
+                var text = ""
+                for (name, step) in steps(property, "another text that does not fit there") + steps(registry) {
+                    unsafe interposition_count("swiftCore", true)
+                    step()
+                    let count = interposition_counted()
+                    if count > 0 { text += "\(name): \(count) locks; " }
+                }
+                check(text.isEmpty, text)
+                _exit(0)
+            }
+            let status = Process.status(of: child)
+            check(status == 0, "the child: \(status)")
+            withExtendedLifetime((property, registry)) {}
+        }
+    }
+
     @Test("P18 What a property's use needs of the runtime exists when the property is made")
     func property() async {
         await #expect(processExitsWith: .success) {

@@ -227,6 +227,27 @@ extension Promises.P18ForkGateTests {
         }
     }
 
+    @Test(
+        "P18 The fork handlers ask the runtime for nothing that it makes under a lock",
+        arguments: Neighbours.allCases
+    )
+    func handlersMakeNothing(beside neighbours: Neighbours) async {
+        await #expect(processExitsWith: .success) { [neighbours] in
+            Process.limitLife(seconds: 60)
+            let property = Text(String(repeating: "text", count: 9))
+            let others = neighbours.make(property)
+            property.observe { _ in }.cancel()
+            unsafe interposition_count("swiftCore", false)
+            let child = Process.fork()
+            let count = interposition_counted()
+            if child == 0 { _exit(Int32(min(count, 100))) }
+            check(count == 0, "the parent's handlers have taken \(count) locks")
+            let status = Process.status(of: child)
+            check(status == 0, "the child's handlers have taken \(status) locks")
+            for other in others { try other.leave() }
+        }
+    }
+
     @Test("P18 A thread that forks, and one that comes meanwhile, sleep while they wait")
     func waitsAsleep() async {
         await #expect(processExitsWith: .success) {
@@ -255,17 +276,78 @@ extension Promises.P18ForkGateTests {
     }
 }
 
+/// What other threads of the process are doing when one of them forks.
+enum Neighbours: String, CaseIterable, Codable {
+    case none
+    /// Each has used the library, and stays.
+    case idle
+    /// Each stays inside a callback, deeper than a record's own frames.
+    case nested
+    /// The library's own threads destroy what they take over; none is done.
+    case destroying
+    /// Each has used what is made once in a room above, with a lock of its own.
+    case registering
+
+    fileprivate func make(_ property: Text) -> [Parked] {
+        switch self {
+        case .none: []
+        case .idle: (0..<3).map { _ in Parked { property.observe { _ in }.cancel() } }
+        case .nested:
+            (0..<3).map { _ in
+                Parked { stay in
+                    let registry = ObserverRegistry<Int>()
+                    let token = registry.observe { depth in
+                        if depth < 12 { registry.notify(depth + 1) } else { stay() }
+                    }
+                    registry.notify(0)
+                    token.cancel()
+                }
+            }
+        case .destroying:
+            [
+                Parked { stay in
+                    for _ in 0..<3 {
+                        let capture = AtEnd(stay)
+                        ObserverRegistry<Int>().observe { _ in withExtendedLifetime(capture) {} }.cancel()
+                    }
+                    stay()
+                }
+            ]
+        case .registering:
+            [
+                Parked {
+                    let owner = AtEnd {}
+                    let owned = property.observe(owner: owner) { _, _ in }
+                    let labelled = ObserverRegistry<Int>(label: "a registry")
+                    let delivered = labelled.observe(delivery: .serial()) { _ in }
+                    labelled.notify(1)
+                    withExtendedLifetime((owner, owned, delivered)) {}
+                }
+            ]
+        }
+    }
+}
+
 /// A thread that has done something and then stays, with its record.
 private final class Parked: Sendable {
     private let exit = Signal("the release of a thread that stays")
     private let thread: TestThread
 
-    init(_ body: @escaping @Sendable () -> Void) {
+    convenience init(_ body: @escaping @Sendable () -> Void) {
+        self.init { stay in
+            body()
+            stay()
+        }
+    }
+
+    /// - Parameter body: Gets what has the thread that calls it stay.
+    init(_ body: @escaping @Sendable (_ stay: @escaping @Sendable () -> Void) -> Void) {
         let entered = Signal("the start of a thread that stays")
         thread = TestThread { [exit] in
-            body()
-            entered.happen()
-            exit.hold()
+            body {
+                entered.happen()
+                exit.hold()
+            }
         }
         check(entered.happens(within: patience), "a thread does not start")
     }
@@ -274,4 +356,11 @@ private final class Parked: Sendable {
         exit.happen()
         try thread.join()
     }
+}
+
+/// Does something when it is destroyed.
+private final class AtEnd: Sendable {
+    private let body: @Sendable () -> Void
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    deinit { body() }
 }

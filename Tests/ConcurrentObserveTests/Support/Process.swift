@@ -56,9 +56,16 @@ enum Process {
     }
 
     /// The exit status of a child: 0 if all went well, the signal's number plus 256 if it was killed.
+    ///
+    /// A child that has not ended after 40 seconds is killed: it may hang before it can limit its own life, in the handlers of the fork.
     static func status(of child: pid_t) -> Int {
         var status: Int32 = 0
-        while unsafe waitpid(child, &status, 0) == -1, errno == EINTR {}
+        let deadline = ContinuousClock.now + .seconds(40)
+        while true {
+            let ended = unsafe waitpid(child, &status, .now < deadline ? WNOHANG : 0)
+            if ended == child { break }
+            if ended == 0, .now < deadline { briefPause() } else { kill(child, SIGKILL) }
+        }
         return status & 0x7f == 0 ? Int(status >> 8 & 0xff) : 256 + Int(status & 0x7f)
     }
 

@@ -14,6 +14,13 @@ void interposition_stop(int count, const char *_Nonnull module);
 /// From now on the calling thread neither takes nor releases the locks that the code of `module` asks for, until it names "".
 void interposition_pass(const char *_Nonnull module);
 
+/// From now on counts how often the calling thread takes a lock in the code of `module`, or all threads do; a child that is forked goes on
+/// with the count. Each time says where the thread stands, in the file that the environment names by `INTERPOSITION_TRACE`.
+void interposition_count(const char *_Nonnull module, bool of_all_threads);
+
+/// The count. Ends the counting.
+int interposition_counted(void);
+
 /// Whether the thread has stopped.
 bool interposition_has_stopped(void);
 

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+extension RegistryCore {
+    /// Has the runtime make what this room needs of it, whatever is observed. Behind the fork gate; see `KnownTypes`.
+    @usableFromInline
+    static func makeTypes() {
+        OwnerWatch.makeTypes()
+        for observer in [Observer]() where observer.hasLostOwner {}
+        var listeners: [Observer.OnEnd] = []
+        listeners.append { _ in }
+        for listener in listeners { listener(.cancelled) }
+        // Safe: types are named; nothing is pointed to.
+        let types: [any (~Copyable).Type] = unsafe [
+            (Bool, Bool).self, Callback<Void>.self, ObserverTable?.self, Aftermath?.self,
+            Unmanaged<RegistryCore>.self, Unmanaged<Observer.Extras>.self, ObservationEnd?.self,
+            // Of a debug build, which calls the standard library's generic functions.
+            UnsafePointer<TableContents>?.self, UnsafeMutablePointer<TableEntry>.self,
+            UnsafePointer<Atomic<UInt32>>?.self, UnsafePointer<UInt64>?.self,
+        ]
+        withExtendedLifetime(types) {}
+    }
+}
