@@ -7,7 +7,7 @@
 #
 # usage: Scripts/kill-matrix.sh [--publish] [ENGINE…]
 # Engines: plain, explorer, histories, thread, address, realtime, model, litmus, tests, calibration; without names, all. The results of
-# engines that are not named are kept from the last run.
+# engines that are not named are kept from the last run, and from `.ci/run`, which leaves those of all but tests and calibration.
 #   plain         real threads; has the column `faults`, too
 #   tests         the unit tests that take the repair of a known defect back
 #   calibration   known defects, unaided: `stress calibrate`. About half an hour; CALIBRATION has arguments for it, as --budget 30s.

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Builds `stress` with a sanitizer, runs every scenario, then the seeded bugs that only it can see.
-#   Scripts/sanitize.sh thread|address|realtime [--duration 60s] [--threads 8] …   arguments go to `stress run`
+#   Scripts/sanitize.sh thread|address|realtime [--duration 60s] [--threads 8] …   arguments go to `stress run`; what the seeded bugs
+#                                                                                  show is left for Scripts/kill-matrix.sh
 #   Scripts/sanitize.sh thread|address|realtime build                              builds it, and runs nothing
 #   Scripts/sanitize.sh thread|address|realtime mutants [--json FILE] …            the seeded bugs alone; arguments go to `stress mutants`
 # Release builds: a debug build of ThreadSanitizer misses races on loads through raw pointers.
@@ -51,4 +52,5 @@ scenarios=()
 # The others do in their callbacks what a bracket forbids, and are not bracketed.
 [ "$sanitizer" != realtime ] || scenarios=(realtime-path)
 "$scratch/release/stress" run "${scenarios[@]}" "$@"
-"$scratch/release/stress" mutants
+mkdir -p .build/kill-matrix
+"$scratch/release/stress" mutants --json ".build/kill-matrix/$sanitizer.json"

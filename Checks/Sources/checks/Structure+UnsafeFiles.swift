@@ -17,7 +17,7 @@ extension Structure {
             "Registry": """
             Callback Flush ObservationToken Observer+Visit Observer
             ObserverList+Walk ObserverList ObserverTable Quarantine RegistryCore
-            TableContents VersionedObserver
+            RegistryTypes TableContents VersionedObserver
             """,
             "Property": """
             MutationLock PropertyTypes ValueBox ValueCell ValueEncoding
