@@ -134,13 +134,13 @@ internal final class Destroyers: @unchecked Sendable {
         let pace = lookAgain(now)
         guard served < Self.briskPace * workers.count, workers.count < SourceQueues.mostThreads else { return 0 }
         // Where threads compute, more of them would only share the processors, and take them from the program's own: a quarter of
-        // one is a lot for deinitialisers. But no source waits for others' sake.
+        // one is a lot for deinitialisers.
         let isComputing = pace.computed * 4 >= pace.waited
+        // A source that has a thread gets no other then, nor before it is known. But none waits for others' sake.
+        if next.busy > 0, isComputing || pace.waited < Self.judgement { return 0 }
         // All of them blocked, or so slow that delays of a few milliseconds would add up.
-        let limit = served == 0 ? SourceQueues.mostThreads : Self.mostSlowThreads
-        guard !isComputing, workers.count < limit else { return next.busy == 0 ? 1 : 0 }
-        // Whether a thread computes or sleeps is not known yet; its own source can wait for that.
-        if next.busy > 0, pace.waited < Self.judgement { return 0 }
+        let limit = served == 0 && !isComputing ? SourceQueues.mostThreads : Self.mostSlowThreads
+        guard workers.count < limit else { return next.busy == 0 ? 1 : 0 }
         // Twice as many more each time until nothing waits.
         stalls += 1
         return min(1 << min(stalls - 1, 6), limit - workers.count, queues.waiting)

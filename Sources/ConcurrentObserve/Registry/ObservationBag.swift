@@ -33,9 +33,9 @@ public final class ObservationBag: @unchecked Sendable {
     public func cancelAllAndWaitBlocking() -> CancellationOutcome {
         let tokens = take()
         for token in tokens { token.cancel() }
-        return tokens.reduce(.finished) { outcome, token in
-            token.cancelAndWaitBlocking() == .finished ? outcome : .deferred
-        }
+        var outcome = CancellationOutcome.finished
+        for token in tokens where token.cancelAndWaitBlocking() == .deferred { outcome = .deferred }
+        return outcome
     }
 
     /// As the blocking form, but suspends. (P9)

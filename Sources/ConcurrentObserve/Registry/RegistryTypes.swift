@@ -11,6 +11,8 @@ extension RegistryCore {
         var listeners: [Observer.OnEnd] = []
         listeners.append { _ in }
         for listener in listeners { listener(.cancelled) }
+        ObservationBag().cancelAllAndWaitBlocking()
+        for token in [ObservationToken]() { token.cancel() }
         // Safe: types are named; nothing is pointed to.
         let types: [any (~Copyable).Type] = unsafe [
             (Bool, Bool).self, Callback<Void>.self, ObserverTable?.self, Aftermath?.self,

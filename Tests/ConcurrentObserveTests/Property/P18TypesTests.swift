@@ -56,6 +56,7 @@ private func steps<Value: Equatable & Sendable>(_ property: Observed<Value>, _ v
 
 private func steps(_ registry: ObserverRegistry<Int>) -> [(String, () -> Void)] {
     let kept = Slot<[ObservationToken]>([])
+    let bag = ObservationBag()
     return [
         ("registry: observe", { kept.put([registry.observe { _ in }]) }),
         ("registry: notify", { registry.notify(1) }),
@@ -65,6 +66,9 @@ private func steps(_ registry: ObserverRegistry<Int>) -> [(String, () -> Void)] 
         ("registry: notify for an owner", { registry.notify(1) }),
         ("registry: onEnd", { kept.value![0].onEnd { _ in } }),
         ("registry: removeAll", { registry.removeAll() }),
+        ("bag: insert", { bag.insert(registry.observe { _ in }) }),
+        ("bag: cancelAll", { bag.cancelAll() }),
+        ("bag: cancelAllAndWait", { bag.cancelAllAndWaitBlocking() }),
         ("drain", { ConcurrentObserveDiagnostics.drain(deadline: .now + patience) }),
         ("diagnostics", { _ = ConcurrentObserveDiagnostics.current() }),
     ]
