@@ -139,7 +139,7 @@ internal final class Destroyers: @unchecked Sendable {
         // A source that has a thread gets no other then, nor before it is known. But none waits for others' sake.
         if next.busy > 0, isComputing || pace.waited < Self.judgement { return 0 }
         // All of them blocked, or so slow that delays of a few milliseconds would add up.
-        let limit = served == 0 && !isComputing ? SourceQueues.mostThreads : Self.mostSlowThreads
+        let limit = served == 0 ? SourceQueues.mostThreads : Self.mostSlowThreads
         guard workers.count < limit else { return next.busy == 0 ? 1 : 0 }
         // Twice as many more each time until nothing waits.
         stalls += 1
