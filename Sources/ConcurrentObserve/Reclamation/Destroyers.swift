@@ -117,10 +117,9 @@ internal final class Destroyers: @unchecked Sendable {
     /// How many threads to start now. Under the lock.
     private func missingThreads() -> Int {
         let now = Self.now
-        let next = queues.next
-        guard let next, idle == 0, !workers.isEmpty else {
+        guard queues.next != nil, idle == 0, !workers.isEmpty else {
             (stalls, look) = (0, nil)
-            return next != nil && workers.isEmpty ? 1 : 0
+            return queues.next != nil && workers.isEmpty ? 1 : 0
         }
         guard let look else {
             lookAgain(now)
@@ -137,10 +136,10 @@ internal final class Destroyers: @unchecked Sendable {
         // one is a lot for deinitialisers.
         let isComputing = pace.computed * 4 >= pace.waited
         // A source that has a thread gets no other then, nor before it is known. But none waits for others' sake.
-        if next.busy > 0, isComputing || pace.waited < Self.judgement { return 0 }
+        if queues.unserved == 0, isComputing || pace.waited < Self.judgement { return 0 }
         // All of them blocked, or so slow that delays of a few milliseconds would add up.
         let limit = served == 0 ? SourceQueues.mostThreads : Self.mostSlowThreads
-        guard workers.count < limit else { return next.busy == 0 ? 1 : 0 }
+        guard workers.count < limit else { return min(1, queues.unserved) }
         // Twice as many more each time until nothing waits.
         stalls += 1
         return min(1 << min(stalls - 1, 6), limit - workers.count, queues.waiting)
