@@ -43,7 +43,7 @@ extension Observed {
         _ binding: OneWayBinding<Value, Other>
     ) -> ObservationToken {
         let retained = mutant("a binding retains its destination") ? destination : nil
-        return observe(owner: destination, options: [.initial, .new]) { destination, change in
+        return observe(owner: destination, options: .initial) { destination, change in
             binding.pass(change, to: destination)
             withExtendedLifetime(retained) {}
         }

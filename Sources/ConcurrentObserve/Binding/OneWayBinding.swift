@@ -32,9 +32,7 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
     /// Passes a change of the source on to the destination. Any threads at once; waits for nobody but who is changing the destination.
     @inlinable
     func pass(_ change: Change<Source>, to destination: Observed<Destination>) {
-        // None at the end of the source.
-        guard case .some(let value) = change.new else { return }
-        let version = change.version
+        let (value, version) = (change.new, change.version)
         // Relaxed: a short cut; `arrive` decides.
         if arrived.load(ordering: .relaxed) > version, !mutant("a binding applies an older change") { return }
         let arrival = Arrival(at: source, version: version, isInitial: change.reason == .initial)

@@ -37,24 +37,23 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
     /// Starts both directions; the right takes the left's value before this returns.
     @inlinable
     func start(_ left: Observed<Left>, _ right: Observed<Right>) -> ObservationToken {
-        let observer = left.makeObserver(.new)
-        let wayBack = right.observe(options: .new) { [weak self] (change: Change<Right>) in
-            // The token speaks for the left's death; the right's is that of an owner.
-            if change.reason == .sourceDeleted {
-                observer.end(.ownerDeleted)
-            } else if mutant("an ended binding goes on backwards") {
+        let observer = left.makeObserver([], owner: WeakReference(right))
+        let wayBack = right.observe { [weak self] (change: Change<Right>) in
+            if mutant("an ended binding goes on backwards") {
                 self?.passBackward(change)
             } else {
                 Observer.visit(at: observer.address) { _ in self?.passBackward(change) }
             }
         }
+        // The token speaks for the left's death; the right's is that of an owner.
+        wayBack.onEnd { end in if end == .sourceDeleted { observer.end(.ownerDeleted) } }
         observer.setCallback(
             Callback<Change<Left>> { [self] change in
                 passForward(change)
                 withExtendedLifetime(wayBack) {}
             }
         )
-        return left.start(observer, [.initial, .new])
+        return left.start(observer, .initial)
     }
 }
 
@@ -64,9 +63,7 @@ extension TwoWayBinding {
     /// Passes a change of the left on to the right.
     @inlinable
     func passForward(_ change: Change<Left>) {
-        // None at the end of the left.
-        guard case .some(let value) = change.new else { return }
-        let (version, isInitial) = (change.version, change.reason == .initial)
+        let (value, version, isInitial) = (change.new, change.version, change.reason == .initial)
         guard isInitial || agreement.isNews(version, of: side), let right else { return }
         let arrival = Arrival(at: leftSide, version: version, isInitial: isInitial)
         let edge = Edge(self, keepsValue: keepsValue)
@@ -91,8 +88,8 @@ extension TwoWayBinding {
     /// Passes a change of the right on to the left.
     @inlinable
     func passBackward(_ change: Change<Right>) {
-        let (version, side) = (change.version, side.other)
-        guard case .some(let value) = change.new, agreement.isNews(version, of: side), let left else { return }
+        let (value, version, side) = (change.new, change.version, side.other)
+        guard agreement.isNews(version, of: side), let left else { return }
         let arrival = Arrival(at: rightSide, version: version, isInitial: false)
         let edge = Edge(self, keepsValue: keepsValue)
         switch arrival.passage(through: edge, to: leftSide) {

@@ -10,7 +10,7 @@ extension ConcurrentObservable {
     @inlinable
     public func observe<Value: Sendable>(
         _ path: PathTo<Self, Value>,
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         delivery: Delivery,
         _ body: @escaping @Sendable (Change<Value>) -> Void
     ) -> ObservationToken {
@@ -22,7 +22,7 @@ extension ConcurrentObservable {
     @inlinable
     public func observe<Value: Sendable>(
         _ path: PathTo<Self, Value>,
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         delivery: Delivery,
         _ body: @escaping @Sendable (Change<Value>, ObservationHandle) -> Void
     ) -> ObservationToken {
@@ -38,7 +38,7 @@ extension ConcurrentObservable {
     public func observe<Owner: AnyObject & Sendable, Value: Sendable>(
         _ path: PathTo<Self, Value>,
         owner: Owner,
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         delivery: Delivery,
         _ body: @escaping @Sendable (Owner, Change<Value>) -> Void
     ) -> ObservationToken {
@@ -54,7 +54,7 @@ extension ConcurrentObservable {
     public func observe<Target: Actor, Value: Sendable>(
         _ path: PathTo<Self, Value>,
         on target: Target,
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         buffering: Buffering = .unbounded,
         _ body: @escaping @Sendable (isolated Target, Change<Value>) -> Void
     ) -> ObservationToken {
@@ -81,7 +81,7 @@ extension ConcurrentObservable {
     @inlinable
     public func observe<Value: Sendable>(
         _ path: PathTo<Self, Value>,
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         buffering: Buffering,
         isolation: (any Actor)? = #isolation,
         @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Change<Value>) -> Void
@@ -133,9 +133,7 @@ extension ConcurrentObservable {
         owner: WeakReference?
     ) -> ObservationToken {
         var token: ObservationToken?
-        let order = VersionOrder<Value>(options) { change in
-            if change.reason == .sourceDeleted { observation.postEnd(change) } else { observation.post(change) }
-        }
+        let order = VersionOrder<Value>(options) { change in observation.post(change) }
         let posting = PathPosting(
             put: order.put,
             wake: observation.wake,
@@ -160,7 +158,7 @@ extension ConcurrentObservable {
     ) -> ObservationToken {
         observe(along: path, options: options, owner: owner, posting: posting) { poster in
             prepare(poster)
-            // The initial value, what is told ahead, and the end.
+            // The initial value, and what is told ahead.
             return Callback { change in
                 posting.put(change)
                 posting.attend()

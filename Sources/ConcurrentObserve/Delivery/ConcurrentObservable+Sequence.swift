@@ -6,7 +6,7 @@ extension ConcurrentObservable {
     /// See `Observed.changes(options:buffering:)`. This object is not retained.
     public func changes<Value: Sendable>(
         _ path: any PathTo<Self, Value> & Sendable,
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         buffering: Buffering = .unbounded
     ) -> ObservationSequence<Change<Value>> {
         ObservedPath<Self, Self>.root[keyPath: path].kept?.changes(from: self, options, buffering)
@@ -19,7 +19,7 @@ extension ConcurrentObservable {
         includingInitial: Bool = false,
         buffering: Buffering = .unbounded
     ) -> ObservationSequence<Value> {
-        let options: ObservationOptions = includingInitial ? [.initial, .new] : .new
+        let options: ObservationOptions = includingInitial ? .initial : []
         return ObservedPath<Self, Self>.root[keyPath: path].kept?.values(from: self, options, buffering)
             ?? sequence(path, options, buffering) { $0.new }
     }
@@ -28,7 +28,7 @@ extension ConcurrentObservable {
         _ path: any PathTo<Self, Value> & Sendable,
         _ options: ObservationOptions,
         _ buffering: Buffering,
-        _ element: @escaping @Sendable (Change<Value>) -> Element?
+        _ element: @escaping @Sendable (Change<Value>) -> Element
     ) -> ObservationSequence<Element> {
         buffering.check()
         return ObservationSequence { [weak self] in
@@ -52,9 +52,9 @@ extension ConcurrentObservable {
         _ subscription: Subscription<Event>,
         along path: ObservedPath<Self, Value>,
         _ options: ObservationOptions,
-        _ event: @escaping @Sendable (Change<Value>) -> Event?
+        _ event: @escaping @Sendable (Change<Value>) -> Event
     ) {
-        let order = VersionOrder<Value>(options) { change in subscription.put(change, event) }
+        let order = VersionOrder<Value>(options) { change in subscription.post(event(change)) }
         let posting = PathPosting(
             put: order.put,
             wake: subscription.wake,

@@ -67,7 +67,7 @@ extension KeptPath {
         from root: Root,
         _ options: ObservationOptions,
         _ buffering: Buffering,
-        event: @escaping @Sendable (Change<Kept>) -> Event?,
+        event: @escaping @Sendable (Change<Kept>) -> Event,
         element: @escaping @Sendable (Event) -> Element
     ) -> ObservationSequence<Element> {
         buffering.check()

@@ -17,7 +17,7 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     @usableFromInline let capacity: Int?
     @usableFromInline let dropsNewest: Bool
     @usableFromInline let counter: DeliveryCounter
-    /// How many events have come in that were to be delivered, the end included.
+    /// How many events have come in that were to be delivered.
     @usableFromInline var entered: UInt64 = 0
     @usableFromInline var flushes = Flushes()
     /// Whether the mailbox has grown by so much that the diagnostics should know.
@@ -26,8 +26,8 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     @usableFromInline
     enum End {
         case none
-        /// The source is gone; what the observer is told, if anything.
-        case waiting(Event?)
+        /// The source is gone.
+        case waiting
         case taken
     }
 
@@ -35,7 +35,7 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     @usableFromInline
     enum Item {
         case event(Event)
-        case end(Event?)
+        case end
     }
 
     @inlinable
@@ -70,25 +70,23 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
 
     /// The source is gone: nothing comes after this. Only the first call counts.
     @inlinable
-    mutating func postEnd(_ event: Event?) {
+    mutating func postEnd() {
         guard isOpen else { return }
         if mutant("an end is dropped by the policy"), let capacity, waiting.count >= capacity { return }
         if mutant("an end discards what waits") {
             counter.countDropped(waiting.count)
             waiting = RingBuffer()
         }
-        if event != nil { _ = counter.countSent() }
-        end = .waiting(event)
-        if event != nil { entered &+= 1 }
+        end = .waiting
     }
 
     /// The next to deliver, or nil.
     @inlinable
     mutating func next() -> Item? {
         if let event = waiting.popFirst() { return .event(event) }
-        guard case .waiting(let event) = end else { return nil }
+        guard case .waiting = end else { return nil }
         if !mutant("a sequence finishes twice") { end = .taken }
-        return .end(event)
+        return .end
     }
 
     /// Swaps what is waiting against an empty buffer, for whoever then delivers it without a lock.
@@ -105,9 +103,7 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     /// position that flushes wait for.
     @inlinable
     var position: UInt64 {
-        var left = waiting.count
-        if case .waiting(.some) = end { left += 1 }
-        return entered &- UInt64(left)
+        entered &- UInt64(waiting.count)
     }
 
     /// Whether there is nothing that a flush would wait for.
@@ -129,10 +125,6 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
         var rest = Rest(spoilt: takeSpoilt())
         swap(&rest.events, &waiting)
         counter.countDropped(rest.events.count)
-        if case .waiting(let event) = end {
-            rest.end = event
-            if event != nil { counter.countDropped() }
-        }
         end = .taken
         return rest
     }
@@ -141,7 +133,6 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     @usableFromInline
     struct Rest: Sendable {
         @usableFromInline var events = RingBuffer<Event>()
-        @usableFromInline var end: Event?
         @usableFromInline let spoilt: Spoilt?
 
         @inlinable
@@ -149,7 +140,7 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
 
         /// Whether destroying it runs no user code.
         @inlinable
-        var isHarmless: Bool { _isPOD(Event.self) || events.isEmpty && end == nil && spoilt == nil }
+        var isHarmless: Bool { _isPOD(Event.self) || events.isEmpty && spoilt == nil }
     }
 
     // MARK: What was dropped

@@ -25,7 +25,7 @@ public actor ObservationActor {
     /// Calls `body` on this actor with every change of `property` that begins after this call returned. See `Observed.observe(on:options:buffering:_:)`.
     public nonisolated func observe<Value: Sendable>(
         _ property: Observed<Value>,
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         _ body: @escaping @Sendable (Change<Value>) -> Void
     ) -> ObservationToken {
         counting(property.observe(on: self, options: options, buffering: buffering) { _, change in body(change) })
@@ -35,7 +35,7 @@ public actor ObservationActor {
     public nonisolated func observe<Root: ConcurrentObservable, Value: Sendable>(
         _ root: Root,
         _ path: PathTo<Root, Value>,
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         _ body: @escaping @Sendable (Change<Value>) -> Void
     ) -> ObservationToken {
         counting(root.observe(path, on: self, options: options, buffering: buffering) { _, change in body(change) })

@@ -14,7 +14,7 @@ extension Observed {
     /// - Returns: The token that keeps the observation going.
     @inlinable
     public func observe(
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         delivery: Delivery,
         _ body: @escaping @Sendable (Change<Value>) -> Void
     ) -> ObservationToken {
@@ -25,7 +25,7 @@ extension Observed {
     /// The same, with a closure that also receives its observation, to end it from within.
     @inlinable
     public func observe(
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         delivery: Delivery,
         _ body: @escaping @Sendable (Change<Value>, ObservationHandle) -> Void
     ) -> ObservationToken {
@@ -40,7 +40,7 @@ extension Observed {
     @inlinable
     public func observe<Owner: AnyObject & Sendable>(
         owner: Owner,
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         delivery: Delivery,
         _ body: @escaping @Sendable (Owner, Change<Value>) -> Void
     ) -> ObservationToken {
@@ -65,7 +65,7 @@ extension Observed {
     @inlinable
     public func observe<Target: Actor>(
         on target: Target,
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         buffering: Buffering = .unbounded,
         _ body: @escaping @Sendable (isolated Target, Change<Value>) -> Void
     ) -> ObservationToken {
@@ -93,7 +93,7 @@ extension Observed {
     /// - Precondition: The closure names an actor, or the caller is on one.
     @inlinable
     public func observe(
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         buffering: Buffering,
         isolation: (any Actor)? = #isolation,
         @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Change<Value>) -> Void
@@ -128,19 +128,18 @@ extension Observed {
             switch posting {
             case .wake: observation.wake()
             case .attend: observation.attend()
-            case .change(let change) where change.reason == .sourceDeleted: observation.postEnd(change)
             case .change(let change): observation.post(change)
             }
         }
         let token = observation.join(poster)
         publish(poster) { present in
-            if options.contains(.initial) { observation.post(.initial(present, options)) }
+            if options.contains(.initial) { observation.post(.initial(present)) }
         }
         observation.hasJoined()
         return token
     }
 
-    /// An observer that posts changes, as `options` want them, to a mailbox.
+    /// An observer that posts changes to a mailbox.
     @inlinable
     internal func makePoster(
         _ options: ObservationOptions,
@@ -150,39 +149,18 @@ extension Observed {
     ) -> VersionedObserver {
         let poster = observers.makeVersionedObserver(
             owner: owner,
-            hears: (options.marks & ObserverState.hearsPrior) | ObserverState.isOrdered
+            hears: options.marks | ObserverState.isOrdered
                 | (isSerial ? ObserverState.isSerial : 0)
         )
-        if options.isSuperset(of: [.old, .new]) {
-            poster.setCallback(Callback(post))
-        } else {
-            let (dropsOld, dropsNew) = (!options.contains(.old), !options.contains(.new))
-            poster.setCallback(
-                Callback<Posting<Value>> { posting in
-                    if case .change(let change) = posting {
-                        post(.change(change.without(old: dropsOld, new: dropsNew)))
-                    } else {
-                        post(posting)
-                    }
-                }
-            )
-        }
+        poster.setCallback(Callback(post))
         return poster
     }
 }
 
 extension Change {
-    /// The initial delivery, as `options` want it.
+    /// The initial delivery.
     @inlinable
-    internal static func initial(
-        _ present: (value: Value, version: UInt64),
-        _ options: ObservationOptions
-    ) -> Change {
-        Change(
-            reason: .initial,
-            old: nil,
-            new: options.contains(.new) ? present.value : nil,
-            version: present.version
-        )
+    internal static func initial(_ present: (value: Value, version: UInt64)) -> Change {
+        Change(reason: .initial, old: nil, new: present.value, version: present.version)
     }
 }

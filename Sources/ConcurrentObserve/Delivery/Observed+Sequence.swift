@@ -11,7 +11,7 @@ extension Observed {
     ///   - buffering: What becomes of changes while the iterating task is busy.
     @inlinable
     public func changes(
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         buffering: Buffering = .unbounded
     ) -> ObservationSequence<Change<Value>> {
         sequence(options, buffering) { $0 }
@@ -27,14 +27,14 @@ extension Observed {
         includingInitial: Bool = false,
         buffering: Buffering = .unbounded
     ) -> ObservationSequence<Value> {
-        sequence(includingInitial ? [.initial, .new] : .new, buffering) { $0.new }
+        sequence(includingInitial ? .initial : [], buffering) { $0.new }
     }
 
     @inlinable
     internal func sequence<Element>(
         _ options: ObservationOptions,
         _ buffering: Buffering,
-        _ element: @escaping @Sendable (Change<Value>) -> Element?
+        _ element: @escaping @Sendable (Change<Value>) -> Element
     ) -> ObservationSequence<Element> {
         buffering.check()
         return ObservationSequence { [weak self] in
@@ -53,13 +53,13 @@ extension Observed {
     internal func begin<Element>(
         _ subscription: Subscription<Element>,
         _ options: ObservationOptions,
-        _ element: @escaping @Sendable (Change<Value>) -> Element?
+        _ element: @escaping @Sendable (Change<Value>) -> Element
     ) {
         mutation.trapInsideBody(.observe)
         let poster = makePoster(options) { posting in subscription.receive(posting, element) }
         subscription.join(poster)
         publish(poster) { present in
-            if options.contains(.initial) { subscription.put(.initial(present, options), element) }
+            if options.contains(.initial) { subscription.post(element(.initial(present))) }
         }
     }
 }
@@ -67,21 +67,11 @@ extension Observed {
 extension Subscription {
     /// Does what a property's posting says.
     @inlinable
-    internal func receive<Value>(_ posting: Posting<Value>, _ element: (Change<Value>) -> Event?) {
+    internal func receive<Value>(_ posting: Posting<Value>, _ element: (Change<Value>) -> Event) {
         switch posting {
         case .wake: wake()
         case .attend: attend()
-        case .change(let change): put(change, element)
-        }
-    }
-
-    /// Puts in what a change is as an event of this subscription, if it is one.
-    @inlinable
-    internal func put<Value>(_ change: Change<Value>, _ element: (Change<Value>) -> Event?) {
-        if change.reason == .sourceDeleted {
-            postEnd(element(change))
-        } else if let event = element(change) {
-            post(event)
+        case .change(let change): post(element(change))
         }
     }
 }

@@ -27,7 +27,7 @@ internal class OrderedObservation<Event: Sendable>: FlushableMailbox, @unchecked
     @usableFromInline final let isUnbounded: Bool
     @usableFromInline final let counter: DeliveryCounter
 
-    private final var user: Observer?
+    @usableFromInline final var user: Observer?
     @usableFromInline final let userAddress = Atomic<UInt>(0)
     /// Whether an owner may be gone when an event is delivered.
     @usableFromInline final let mayLoseOwner = Atomic<Bool>(false)
@@ -160,7 +160,7 @@ extension OrderedObservation {
             user?.end(end)
             return
         }
-        postEnd(nil)
+        postEnd()
         attend()
     }
 
@@ -183,11 +183,11 @@ extension OrderedObservation {
         }
     }
 
-    /// The source is gone; with what the user is told of it, if anything. Runs no user code.
+    /// The source is gone: the observation ends when everything before is delivered. Runs no user code.
     @inlinable
-    final func postEnd(_ event: Event?) {
+    final func postEnd() {
         withGuarded { guarded in
-            guarded.mailbox.postEnd(event)
+            guarded.mailbox.postEnd()
             noteAttention(guarded)
         }
     }
@@ -396,28 +396,12 @@ extension OrderedObservation {
             }
             if !isHeard, mutant("queued changes are delivered after the end") { call(address, event) }
             if !isHeard { counter.countDropped() }
-        case .end(let event): deliverEnd(event, call)
+        case .end: user?.end(.sourceDeleted)
         }
     }
 
     @usableFromInline
     final func noticeOwner() {
         if let user, user.hasLostOwner { user.end(.ownerDeleted) }
-    }
-
-    @usableFromInline
-    final func deliverEnd(_ event: Event?, _ call: (UInt, Event) -> Void) {
-        var isHeard = false
-        Observer.visit(at: address) { address in
-            let user = Observer.at(address)
-            guard user.core.unlink(user, .sourceDeleted) else { return }
-            isHeard = true
-            if let event {
-                counter.countReceived()
-                call(address, event)
-            }
-            ThreadRecord.retire(user)
-        }
-        if !isHeard, event != nil { counter.countDropped() }
     }
 }

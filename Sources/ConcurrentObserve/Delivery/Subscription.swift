@@ -80,9 +80,9 @@ extension Subscription {
 
     /// Nothing comes after this. Runs no user code.
     @inlinable
-    func postEnd(_ event: Event?) {
+    func postEnd() {
         withGuarded { guarded in
-            guarded.mailbox.postEnd(event)
+            guarded.mailbox.postEnd()
             noteAttention(guarded)
         }
     }
@@ -133,7 +133,7 @@ extension Subscription {
     /// Nothing comes any more; what is there is still delivered.
     @usableFromInline
     func finish() {
-        postEnd(nil)
+        postEnd()
         attend()
     }
 
@@ -217,11 +217,11 @@ extension Subscription {
     @inlinable
     func take(_ guarded: inout Guarded) -> Event?? {
         switch guarded.mailbox.next() {
-        case .event(let event), .end(.some(let event)):
+        case .event(let event):
             counter.countReceived()
             guarded.isInUse = true
             return .some(event)
-        case .end(nil): return .some(nil)
+        case .end: return .some(nil)
         case nil: return guarded.mailbox.isFinished ? .some(nil) : nil
         }
     }

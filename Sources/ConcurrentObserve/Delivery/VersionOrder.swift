@@ -12,21 +12,18 @@ internal final class VersionOrder<Value: Sendable>: @unchecked Sendable {
     private var early: [UInt64: Change<Value>] = [:]
     /// What is told ahead of a change carries the version before, and comes after that.
     private var earlyAhead: [UInt64: [Change<Value>]] = [:]
-    private let options: ObservationOptions
     private let post: @Sendable (Change<Value>) -> Void
 
     /// - Parameters:
-    ///   - options: What of each change is posted; with `.initial`, that, at version 0, comes first. (P4)
+    ///   - options: With `.initial`, that, at version 0, comes first. (P4)
     ///   - post: Takes the changes in order. Called under the lock: runs no user code.
     init(_ options: ObservationOptions, _ post: @escaping @Sendable (Change<Value>) -> Void) {
         next = options.contains(.initial) ? 0 : 1
-        self.options = options
         self.post = post
     }
 
     @Sendable
-    func put(_ full: Change<Value>) {
-        let change = full.without(old: !options.contains(.old), new: !options.contains(.new))
+    func put(_ change: Change<Value>) {
         var posted: [Change<Value>] = []
         lock.withLock { put(change, &posted) }
         // Not before: the mailbox may have left some out, and nobody else keep their values any more. None under the last property's lock, where
@@ -38,9 +35,7 @@ internal final class VersionOrder<Value: Sendable>: @unchecked Sendable {
     ///
     /// - Parameter posted: Receives what came early, and was posted now.
     private func put(_ change: Change<Value>, _ posted: inout [Change<Value>]) {
-        // The end comes after all others have been told.
-        if change.reason == .sourceDeleted { return post(change) }
-        if change.isPrior {
+        if change.reason == .prior {
             guard change.version < next else {
                 earlyAhead[change.version, default: []].append(change)
                 return

@@ -7,7 +7,7 @@ extension WeakObserved {
     ///
     /// - Returns: The token that keeps the observation going.
     public func observe(
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         delivery: Delivery,
         _ body: @escaping @Sendable (Change<Referent?>) -> Void
     ) -> ObservationToken {
@@ -18,7 +18,7 @@ extension WeakObserved {
 
     /// The same, with a closure that also receives its observation, to end it from within.
     public func observe(
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         delivery: Delivery,
         _ body: @escaping @Sendable (Change<Referent?>, ObservationHandle) -> Void
     ) -> ObservationToken {
@@ -30,7 +30,7 @@ extension WeakObserved {
     /// The same for as long as `owner` lives, too; `body` receives it. (P13)
     public func observe<Owner: AnyObject & Sendable>(
         owner: Owner,
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         delivery: Delivery,
         _ body: @escaping @Sendable (Owner, Change<Referent?>) -> Void
     ) -> ObservationToken {
@@ -42,7 +42,7 @@ extension WeakObserved {
     /// Calls `body` on `target`, isolated to it, with every change, one at a time and in order. See `Observed`.
     public func observe<Target: Actor>(
         on target: Target,
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         buffering: Buffering = .unbounded,
         _ body: @escaping @Sendable (isolated Target, Change<Referent?>) -> Void
     ) -> ObservationToken {
@@ -53,7 +53,7 @@ extension WeakObserved {
 
     /// The changes as an asynchronous sequence, in the order of the versions. See `Observed.changes(options:buffering:)`.
     public func changes(
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         buffering: Buffering = .unbounded
     ) -> some AsyncSequence<Change<Referent?>, Never> & Sendable {
         storage.changes(options: options, buffering: buffering).map { $0.map(\.referent) }

@@ -19,7 +19,7 @@ extension ConcurrentObservable {
     @inlinable
     public func observe<Value: Sendable>(
         _ path: PathTo<Self, Value>,
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         _ body: @escaping @Sendable (Change<Value>) -> Void
     ) -> ObservationToken {
         observe(path, options: options, owner: nil) { _ in Callback(body) }
@@ -29,7 +29,7 @@ extension ConcurrentObservable {
     @inlinable
     public func observe<Value: Sendable>(
         _ path: PathTo<Self, Value>,
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         _ body: @escaping @Sendable (Change<Value>, ObservationHandle) -> Void
     ) -> ObservationToken {
         observe(path, options: options, owner: nil) { observer in
@@ -43,7 +43,7 @@ extension ConcurrentObservable {
     public func observe<Owner: AnyObject & Sendable, Value: Sendable>(
         _ path: PathTo<Self, Value>,
         owner: Owner,
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         _ body: @escaping @Sendable (Owner, Change<Value>) -> Void
     ) -> ObservationToken {
         let reference = WeakReference(owner)

@@ -131,15 +131,13 @@ private struct SeveralPaths<Root: ConcurrentObservable> {
 
     mutating func add<Value>(_ path: PathTo<Root, Value>, of root: Root) {
         let (number, changes, observation, direct) = (tokens.count, changes, observation, direct)
-        let token = root.observe(path, options: []) { (change: Change<Value>) in
-            if change.reason == .sourceDeleted {
-                observation.postEnd(nil)
-                observation.attend()
-            } else if let direct {
-                direct(number)
-            } else {
-                changes.notify(number)
-            }
+        let token = root.observe(path) { (_: Change<Value>) in
+            if let direct { direct(number) } else { changes.notify(number) }
+        }
+        token.onEnd { end in
+            guard end == .sourceDeleted else { return }
+            observation.postEnd()
+            observation.attend()
         }
         // Who removes the observer from its source ends the whole.
         token.observer.begin(path: changes.observers.core())

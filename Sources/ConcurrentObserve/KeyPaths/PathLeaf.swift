@@ -68,17 +68,17 @@ extension PathLeaf {
     /// inlined where the copy is made.
     @inlinable @inline(__always)
     func pass<Member: PathMember>(_ change: Change<Member.Stored>, of member: Member.Type) where Member.Value == Value {
-        if case .valueChanged = change.reason, !change.isPrior {
+        if case .valueChanged = change.reason {
             pass(old: change.old, new: change.new, version: change.version, of: member)
         } else {
-            passRarely(old: change.old, isPrior: change.isPrior, version: change.version, of: member)
+            passAhead(Member.value(of: change.new), change.version)
         }
     }
 
     @inlinable @inline(never)
     func pass<Member: PathMember>(
         old: Member.Stored?,
-        new: Member.Stored?,
+        new: Member.Stored,
         version: UInt64,
         of member: Member.Type
     ) where Member.Value == Value {
@@ -88,7 +88,7 @@ extension PathLeaf {
         Change(
             reason: .valueChanged,
             old: old.map(Member.value),
-            new: new.map(Member.value),
+            new: Member.value(of: new),
             version: number(of: version)
         )
         .tell(userAddress)
@@ -103,17 +103,15 @@ extension PathLeaf {
         into posting: PathPosting<Value>
     )
     where Member.Value == Value {
-        // These are told under no lock.
-        guard case .valueChanged = change.reason, !change.isPrior else {
-            return passRarely(old: change.old, isPrior: change.isPrior, version: change.version, of: member)
-        }
+        // What is told ahead is told under no lock.
+        guard case .valueChanged = change.reason else { return passAhead(Member.value(of: change.new), change.version) }
         // Relaxed: as in pass(old:new:version:of:).
         guard change.version <= limit.load(ordering: .relaxed) || mutant("a stale tail is heard") else { return }
         posting.put(
             Change(
                 reason: .valueChanged,
                 old: change.old.map(Member.value),
-                new: change.new.map(Member.value),
+                new: Member.value(of: change.new),
                 version: number(of: change.version)
             )
         )
@@ -121,32 +119,17 @@ extension PathLeaf {
         outstanding.wrappingSubtract(1, ordering: .releasing)
     }
 
-    /// The same for what is told ahead, and for the end.
-    @inlinable @inline(never)
-    func passRarely<Member: PathMember>(
-        old: Member.Stored?,
-        isPrior: Bool,
-        version: UInt64,
-        of member: Member.Type
-    ) where Member.Value == Value {
-        let (old, version) = (old.map(Member.value), number(of: version))
-        if isPrior { passAhead(old, version) } else { passEnd(old, version) }
-    }
-
+    /// Passes on what is told before a change is made, and waits for the end of the call.
+    ///
+    /// - Parameter version: The property's.
     @usableFromInline
-    func passAhead(_ old: Value?, _ version: UInt64) {
+    func passAhead(_ value: Value, _ version: UInt64) {
         // Relaxed: as above.
         guard limit.load(ordering: .relaxed) == .max else { return }
-        let ahead = Change(reason: .valueChanged, old: old, new: nil, isPrior: true, version: version)
+        let ahead = Change(reason: .prior, old: nil, new: value, version: number(of: version))
         guard !mutant("a prior delivery is not waited for") else { return ahead.tell(userAddress) }
         guard path.beginOne() else { return }
         ahead.tell(userAddress)
         path.finishOne()
-    }
-
-    @usableFromInline
-    func passEnd(_ old: Value?, _ version: UInt64) {
-        // The root's own property: others are retained while the path leads there.
-        if path.hasOneStep { path.rootIsGone(last: old, version: version) }
     }
 }

@@ -39,8 +39,6 @@ internal final class PathObservation<Value: Sendable>: @unchecked Sendable {
     private let isDropped = Atomic<Bool>(false)
     /// Deliveries that the end must wait for: that of each wiring, each leaf until it is done, and one until the root is gone.
     private let pending = Atomic<Int>(1)
-    /// What the end tells: the last value and its version. Written by whoever has the turn, before the last of `pending` is done.
-    private var lastWord: (value: Value?, version: UInt64) = (nil, 0)
 
     /// The last property, and the path's end there.
     private struct Leaf {
@@ -108,7 +106,7 @@ extension PathObservation {
             let step = links[depth].step
             let property = step.property(in: object)
             let observer = makeObserver(step.core(of: property), hears: ObserverState.isLink, isRoot: isRoot)
-            observer.setCallback(Callback<ChangeReason> { [self] reason in hear(reason) })
+            observer.setCallback(Callback<Void> { [self] in if !mutant("a rewiring is lost") { settle() } })
             if isRoot { rootProperty = property } else { links[depth].property = property }
             links[depth].observer = observer
             let present = step.publish(observer, of: property)
@@ -128,7 +126,7 @@ extension PathObservation {
         let property = last.property(in: object)
         let observer = makeObserver(
             last.core(of: property),
-            hears: hears | ObserverState.hearsOld | ObserverState.hearsNew | (posting?.marks ?? 0),
+            hears: hears | (posting?.marks ?? 0),
             isRoot: isRoot
         )
         let cut = PathLeaf(of: self, user: user!, observer: observer, base: version)
@@ -143,17 +141,11 @@ extension PathObservation {
     /// An observer of a property of the path, without its closure.
     private func makeObserver(_ core: RegistryCore, hears: UInt32, isRoot: Bool) -> VersionedObserver {
         let observer = VersionedObserver(core: core, owner: isRoot ? owner : nil, hears: hears | ObserverState.isWiring)
-        if isRoot { observer.begin(path: observers.core()) }
+        guard isRoot else { return observer }
+        observer.begin(path: observers.core())
+        // The others are retained until their observers have ended.
+        _ = observer.whenFinished { [self] end in if end == .sourceDeleted { rootIsGone() } }
         return observer
-    }
-
-    /// A link's property has changed, or the root's is gone: the others are retained until their observers have ended.
-    private func hear(_ reason: ChangeReason) {
-        if reason == .sourceDeleted {
-            rootIsGone()
-        } else if !mutant("a rewiring is lost") {
-            settle()
-        }
     }
 
     /// Ends what is registered below a link. Returns the path's last value there, and its version. With the turn.
@@ -304,9 +296,7 @@ extension PathObservation {
         // Acquire and release: what was delivered before happens before the end is told.
         let left = pending.subtract(1, ordering: .acquiringAndReleasing).newValue
         guard left == 0 || (mutant("a path's end does not wait") && hasEnded) else { return }
-        observers.tellEnd(
-            Change(reason: .sourceDeleted, old: lastWord.value, new: nil, version: lastWord.version)
-        )
+        user?.end(.sourceDeleted)
     }
 }
 
@@ -320,11 +310,8 @@ extension PathObservation {
         settle()
     }
 
-    /// The property of the path's root is being deinitialised.
-    ///
-    /// - Parameters: What the root's property says, where it is the last of the path, too.
-    func rootIsGone(last value: Value? = nil, version: UInt64? = nil) {
-        if let version { lastWord = (value, version) }
+    /// The property of the path's root is gone.
+    private func rootIsGone() {
         // Relaxed: the turn orders it.
         isRootGone.store(true, ordering: .relaxed)
         settle()
@@ -343,13 +330,7 @@ extension PathObservation {
             return leaf.cut.drop()
         }
         round.endings += 1
-        if leaf == nil {
-            lastWord = (absent, version)
-        } else if let last = cutLeaf(&round) {
-            lastWord = last
-        } else {
-            // A leaf that is the root's own is gone with it, and has said so: nothing more can come from it.
-            round.endings += 1
-        }
+        // A leaf that is the root's own is gone with it: nothing more can come from it.
+        if leaf != nil, cutLeaf(&round) == nil { round.endings += 1 }
     }
 }

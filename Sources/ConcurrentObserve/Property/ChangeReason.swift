@@ -4,11 +4,11 @@
 public enum ChangeReason: Sendable, Equatable {
     /// The observation begins: the value at that moment. (P4)
     case initial
+    /// A change is about to be made, and `.prior` was asked for: the value before it.
+    case prior
     /// The property was given a value, an equal one included.
     case valueChanged
     /// An earlier step of the path was replaced, so that it leads to another property, or to none. `depth` is the step's: 0 for
     /// the property of the path's root.
     case pathChanged(depth: Int)
-    /// The property, or the root of the path, was deinitialised: the last that an observer hears. (P12)
-    case sourceDeleted
 }

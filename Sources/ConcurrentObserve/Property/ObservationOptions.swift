@@ -10,23 +10,16 @@ public struct ObservationOptions: OptionSet, Sendable {
 
     /// A delivery of the present value before `observe` returns. (P4)
     public static let initial = ObservationOptions(rawValue: 1)
-    /// The value after the change, in `Change.new`.
-    public static let new = ObservationOptions(rawValue: 2)
-    /// The value before the change, in `Change.old`.
-    public static let old = ObservationOptions(rawValue: 4)
-    /// A delivery before each change as well, with `Change.isPrior` set, the old value if asked for, and no new one.
+
+    /// A delivery before each change as well, with the reason ``ChangeReason/prior`` and the present value.
     ///
     /// It carries the value and the version when it was sampled, which is exact with one writer. `modify` and
     /// `compareExchange` send none.
-    public static let prior = ObservationOptions(rawValue: 8)
+    public static let prior = ObservationOptions(rawValue: 2)
 }
 
 extension ObservationOptions {
     /// The options as bits of an observer's mark.
     @usableFromInline
-    internal var marks: UInt32 {
-        (contains(.prior) ? ObserverState.hearsPrior : 0)
-            | (contains(.old) ? ObserverState.hearsOld : 0)
-            | (contains(.new) ? ObserverState.hearsNew : 0)
-    }
+    internal var marks: UInt32 { contains(.prior) ? ObserverState.hearsPrior : 0 }
 }

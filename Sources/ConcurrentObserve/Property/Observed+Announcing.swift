@@ -45,12 +45,6 @@ extension Observed {
     @inlinable @inline(never)
     internal func deliverAhead() {
         let (value, version) = cell.load()
-        observers.tellAhead(Change(reason: .valueChanged, old: value, new: nil, isPrior: true, version: version))
-    }
-
-    /// Tells every live observer that the property is gone.
-    internal func announceEnd() {
-        let (value, version) = cell.load()
-        observers.tellEnd(Change(reason: .sourceDeleted, old: value, new: nil, version: version))
+        observers.tellAhead(Change(reason: .prior, old: nil, new: value, version: version))
     }
 }

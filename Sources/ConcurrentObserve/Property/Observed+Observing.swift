@@ -15,7 +15,7 @@ extension Observed {
     /// - Complexity: O(1) amortised.
     @inlinable
     public func observe(
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         _ body: @escaping @Sendable (Change<Value>) -> Void
     ) -> ObservationToken {
         let observer = makeObserver(options)
@@ -26,7 +26,7 @@ extension Observed {
     /// The same, with a closure that also receives its observation, to end it from within, the initial delivery included.
     @inlinable
     public func observe(
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         _ body: @escaping @Sendable (Change<Value>, ObservationHandle) -> Void
     ) -> ObservationToken {
         let observer = makeObserver(options)
@@ -42,7 +42,7 @@ extension Observed {
     @inlinable
     public func observe<Owner: AnyObject & Sendable>(
         owner: Owner,
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         _ body: @escaping @Sendable (Owner, Change<Value>) -> Void
     ) -> ObservationToken {
         let reference = WeakReference(owner)
@@ -61,9 +61,7 @@ extension Observed {
         includingInitial: Bool = false,
         _ body: @escaping @Sendable (Value) -> Void
     ) -> ObservationToken {
-        observe(options: includingInitial ? [.initial, .new] : .new) { (change: Change<Value>) in
-            if case .some(let value) = change.new { body(value) }
-        }
+        observe(options: includingInitial ? .initial : []) { (change: Change<Value>) in body(change.new) }
     }
 
     /// An observer of this property, without its closure.
@@ -137,17 +135,17 @@ extension Observed where Value: Equatable {
     /// As `observe(options:_:)`, but with `removingDuplicates` not called for a change to an equal value.
     ///
     /// The values of each change are compared with their own `==`, on the thread that made it, under no lock. The initial
-    /// delivery, prior ones and the end are delivered in any case.
+    /// delivery and prior ones are delivered in any case.
     @inlinable
     public func observe(
         removingDuplicates: Bool,
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         _ body: @escaping @Sendable (Change<Value>) -> Void
     ) -> ObservationToken {
         guard removingDuplicates else { return observe(options: options, body) }
-        return observe(options: options.union([.old, .new])) { (change: Change<Value>) in
-            if let old = change.old, let new = change.new, old == new { return }
-            body(change.without(old: !options.contains(.old), new: !options.contains(.new)))
+        return observe(options: options) { (change: Change<Value>) in
+            if case .some(let old) = change.old, old == change.new { return }
+            body(change)
         }
     }
 }

@@ -11,7 +11,7 @@
 ///     let mileage = Observed(0)
 /// }
 /// let car = Car()
-/// let token = car.name.observe { change in print(change.old, change.new, change.version) }
+/// let token = car.name.observe { change in print(change.old ?? "", change.new, change.version) }
 /// car.name.value = "Golf"
 /// car.mileage.modify { $0 += 1 }
 /// ```
@@ -49,12 +49,8 @@ public final class Observed<Value: Sendable>: Sendable {
     /// The name given to the property, or an empty string.
     public var label: String { observers.existingCore?.label ?? "" }
 
-    /// Tells every live observer `.sourceDeleted`, the last that it hears, and ends its observation. (P12)
-    deinit {
-        guard observers.isPossiblyObserved else { return observers.endAll(.sourceDeleted, isSourceGone: true) }
-        announceEnd()
-        observers.endAll(.sourceDeleted, isSourceGone: true)
-    }
+    /// Ends every observation; `onEnd` hears `.sourceDeleted`. (P12)
+    deinit { observers.endAll(.sourceDeleted, isSourceGone: true) }
 }
 
 // MARK: - Reading

@@ -7,7 +7,7 @@
 /// and destroy what was dropped. (P2, P5)
 @usableFromInline
 internal enum Posting<Value: Sendable> {
-    /// Under the property's lock, but for what is told ahead, and the end. Runs no user code.
+    /// Under the property's lock, but for what is told ahead. Runs no user code.
     case change(Change<Value>)
     /// Under no lock. Runs no user code but an executor's.
     case wake

@@ -9,13 +9,13 @@ extension Observed {
         typealias Snapshot = (value: Value, version: UInt64)
         KnownTypes.make(for: ObjectIdentifier(Self.self)) {
             RegistryCore.makeTypes()
-            _ = [.old, .new] as ObservationOptions
+            _ = [.initial, .prior] as ObservationOptions
             // Safe: types are named; nothing is pointed to.
             return unsafe [
                 ValueBox<Value>.self, ValueCell<Value>.self, ValueCell<Value>.Replaced.self, BoxedValue<Value>.self,
                 (Value, UInt64).self, Snapshot.self, (exchanged: Bool, original: Value).self,
                 (Snapshot, RegistryCore.Aftermath).self,
-                Change<Value>.self, ChangeForms<Value>.self, Callback<Change<Value>>.self, Callback<Value>.self,
+                Change<Value>.self, LentChange<Value>.self, Callback<Change<Value>>.self, Callback<Value>.self,
                 Posting<Value>.self, Callback<Posting<Value>>.self,
                 // Of a debug build, which calls the standard library's generic functions.
                 UnsafePointer<BoxedValue<Value>>?.self, UnsafePointer<Callback<Change<Value>>>?.self,
@@ -26,7 +26,7 @@ extension Observed {
                 &+ MemoryLayout<BoxedValue<Value>>.size &+ MemoryLayout<(Value, UInt64)>.size
                 &+ MemoryLayout<Snapshot>.size &+ MemoryLayout<(exchanged: Bool, original: Value)>.size
                 &+ MemoryLayout<(Snapshot, RegistryCore.Aftermath)>.size &+ MemoryLayout<Change<Value>?>.size
-                &+ MemoryLayout<ChangeForms<Value>>.size &+ MemoryLayout<Posting<Value>>.size
+                &+ MemoryLayout<LentChange<Value>>.size &+ MemoryLayout<Posting<Value>>.size
         }
     }
 }

@@ -40,7 +40,7 @@ internal final class Rewirings {
 extension ObserverList {
     /// Has all paths that lead through this property wired anew, then tells their observers.
     ///
-    /// A link is told why it is called, and nothing more: it looks for itself, and the value's type is not its concern.
+    /// A link is told nothing more: it looks for itself, and the value's type is not its concern.
     ///
     /// - Returns: What is left to tell after the property's observers.
     @usableFromInline @inline(never)
@@ -51,7 +51,7 @@ extension ObserverList {
                 guard Observer.state(at: observer) & ObserverState.isLink != 0,
                     VersionedObserver.since(at: observer) < version
                 else { return }
-                Observer.call(at: observer, with: ChangeReason.valueChanged)
+                Observer.call(at: observer, with: ())
             }
         }
         rewirings.tell()

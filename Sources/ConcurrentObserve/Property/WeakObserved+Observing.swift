@@ -14,7 +14,7 @@ extension WeakObserved {
     /// - Returns: The token that keeps the observation going. It retains neither the property nor its referent. (P11)
     /// - Complexity: O(1) amortised.
     public func observe(
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         _ body: @escaping @Sendable (Change<Referent?>) -> Void
     ) -> ObservationToken {
         storage.observe(options: options) { (change: Change<WeakBox<Referent>>) in body(change.map(\.referent)) }
@@ -22,7 +22,7 @@ extension WeakObserved {
 
     /// The same, with a closure that also receives its observation, to end it from within, the initial delivery included.
     public func observe(
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         _ body: @escaping @Sendable (Change<Referent?>, ObservationHandle) -> Void
     ) -> ObservationToken {
         storage.observe(options: options) { change, observation in body(change.map(\.referent), observation) }
@@ -35,7 +35,7 @@ extension WeakObserved {
     /// of an observation is not told of its own death.
     public func observe<Owner: AnyObject & Sendable>(
         owner: Owner,
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         _ body: @escaping @Sendable (Owner, Change<Referent?>) -> Void
     ) -> ObservationToken {
         storage.observe(owner: owner, options: options) { owner, change in body(owner, change.map(\.referent)) }

@@ -36,9 +36,11 @@ public final class ObservationToken: Sendable {
     /// of their registration.
     ///
     /// - Parameter body: Called under no lock; it counts as inside a callback.
-    public func onEnd(_ body: @escaping @Sendable (ObservationEnd) -> Void) {
-        guard let end = observer.whenFinished(body) else { return }
-        ThreadRecord.withUserCode { body(end) }
+    /// - Returns: The token, so that it can be kept in the same expression.
+    @discardableResult
+    public func onEnd(_ body: @escaping @Sendable (ObservationEnd) -> Void) -> ObservationToken {
+        if let end = observer.whenFinished(body) { ThreadRecord.withUserCode { body(end) } }
+        return self
     }
 
     /// Adds the token to a set that keeps it.

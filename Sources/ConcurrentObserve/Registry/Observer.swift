@@ -164,10 +164,6 @@ internal enum ObserverState {
     @usableFromInline static var ownerBound: UInt32 { 4 }
     /// The observer is told of a change before it is made, too.
     @usableFromInline static var hearsPrior: UInt32 { 8 }
-    /// The observer is told the old value.
-    @usableFromInline static var hearsOld: UInt32 { 16 }
-    /// The observer is told the new value.
-    @usableFromInline static var hearsNew: UInt32 { 32 }
     /// The observer is the library's own: it wires a path.
     @usableFromInline static var isWiring: UInt32 { 64 }
     /// It wires a path that goes on: what it leads to changes with its property.
