@@ -158,22 +158,22 @@ extension Promises.MigrationTests {
         token.cancel()
         compare([]) { car.name.value = "Beetle" }
         compare(["Beetle", "Golf"]) {
-            token = car.name.observe(options: [.initial, .new]) { change in show(change.new) }
+            token = car.name.observe(options: .initial) { change in show(change.new) }
             car.name.value = "Golf"
         }
-        token = car.name.observe(options: [.prior, .old, .new]) { change in show(change.isPrior) }
+        token = car.name.observe(options: .prior) { change in show(change.isPrior) }
         compare(["true", "false"]) { car.name.value = "Polo" }
         token = car.observe(\.engine.rpm) { change in show(change.new) }
         compare(["1", "0"]) {
             car.engine.value.rpm.value = 1
             car.engine.value = Engine()
         }
-        token = car.observe(\.spare.rpm, owner: owner, options: .new) { owner, change in owner.show(change.new) }
+        token = car.observe(\.spare.rpm, owner: owner) { owner, change in owner.show(change.new) }
         compare(["0", "nil"]) {
             car.spare.value = Engine()
             car.spare.value = nil
         }
-        token = car.name.observe(owner: owner, options: .new) { owner, change in owner.show(change.new) }
+        token = car.name.observe(owner: owner) { owner, change in owner.show(change.new) }
         // Automatic there, too, between the two calls: once.
         compare(["Golf"]) { car.name.value = "Golf" }
         car.name.removeAllObservers(ownedBy: owner)
@@ -197,7 +197,7 @@ extension Promises.MigrationTests {
             golf()
         }
         compare(["Beetle", "Golf", "Beetle"]) {
-            tokens = [car.name.observe(removingDuplicates: true, options: [.initial, .new]) { change in show(change.new) }]
+            tokens = [car.name.observe(removingDuplicates: true, options: .initial) { change in show(change.new) }]
             golf()
         }
         compare(["Beetle 0", "Golf 0", "Golf 0", "Beetle 0", "Beetle 5"]) {
@@ -211,7 +211,7 @@ extension Promises.MigrationTests {
             golf()
         }
         tokens = []
-        let token = car.name.observe(owner: owner, options: [.initial, .new]) { owner, change in owner.title.value = change.new ?? "" }
+        let token = car.name.observe(owner: owner, options: .initial) { owner, change in owner.title.value = change.new ?? "" }
         #expect(owner.title.value == "Beetle")
         car.name.value = "Golf"
         #expect(owner.title.value == "Golf")
@@ -309,7 +309,7 @@ extension Promises.MigrationTests {
     @Test("KeyValueObserver")
     func keyValueObserver() {
         let car = Car()
-        var token: ObservationToken? = car.observe(\.engine.rpm, options: .new) { change in show(change.reason, change.new) }
+        var token: ObservationToken? = car.observe(\.engine.rpm) { change in show(change.reason, change.new) }
         compare(["valueChanged 1", "pathChanged(depth: 0) 0"]) {
             car.engine.value.rpm.value = 1
             car.engine.value = Engine()
@@ -360,7 +360,7 @@ extension Promises.MigrationTests {
     func closureKVO() {
         let car = Car()
         let bag = ObservationBag()
-        let first = car.name.observe(options: .new) { change, observation in observation.cancel() }
+        let first = car.name.observe() { change, observation in observation.cancel() }
         let token = car.name.observe { change in show(change.new) }
         compare(["Golf"]) { car.name.value = "Golf" }
         #expect(!first.isActive)

@@ -112,7 +112,7 @@ final class Conditional {
     #endif
 }
 
-func use(_ model: Conditional) -> ObservationToken { model.observe(\.name) { change in print(change.new! + 1) } }
+func use(_ model: Conditional) -> ObservationToken { model.observe(\.name) { change in print(change.new + 1) } }
 
 @ConcurrentObservable
 final class Empty {}

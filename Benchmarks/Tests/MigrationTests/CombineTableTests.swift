@@ -151,12 +151,12 @@ extension CombineTableTests {
         )
         #expect(
             there { car in car.$name.removeDuplicates().sink { name in show(name) } }
-                == here { car in car.name.observe(removingDuplicates: true, options: [.initial, .new]) { change in show(change.new) } }
+                == here { car in car.name.observe(removingDuplicates: true, options: .initial) { change in show(change.new) } }
         )
         let (old, new) = (TitleThere(), TitleHere())
         #expect(
             there { car in let owner = old; return car.$name.assign(to: \.title, on: owner) }
-                == here { car in let owner = new; return car.name.observe(owner: owner, options: [.initial, .new]) { owner, change in owner.title.value = change.new ?? "" } }
+                == here { car in let owner = new; return car.name.observe(owner: owner, options: .initial) { owner, change in owner.title.value = change.new ?? "" } }
         )
     }
 

@@ -14,7 +14,7 @@ extension LibraryProgram {
             threads: [
                 [{ world.set(1) }],
                 [{ world.set(2) }],
-                [{ world.observe("X", [.initial, .old, .new]) }],
+                [{ world.observe("X", .initial) }],
             ],
             rest: world.rest,
             inChild: world.inChild
@@ -40,7 +40,7 @@ extension LibraryProgram {
                         }
                     }
                 ],
-                [{ world.observe("X", [.initial, .old, .new]) }],
+                [{ world.observe("X", .initial) }],
             ],
             rest: world.rest,
             inChild: world.inChild

@@ -41,7 +41,7 @@ struct LibraryProgram: Sendable {
                         let observation = world.observe(source, "X")
                         world.notify(source)
                         world.cancel(observation)
-                        property.observe("Y", [.initial, .old, .new])
+                        property.observe("Y", .initial)
                         property.set(Boxed(1))
                     }
                 ]

@@ -170,7 +170,7 @@ private final class Cast: Sendable {
         self.actors = Guarded(actors)
         watched = actors.map(WeakActor.init)
 
-        let options: ObservationOptions = [.initial, .old, .new]
+        let options: ObservationOptions = .initial
         func witness(_ name: String) -> OrderedWitness { OrderedWitness(name, epoch, beginsWithInitial: true) }
         var members: [Member] = []
         func add(_ name: String, onMortalActor: Bool = false, _ observe: (OrderedWitness) -> ObservationToken) {

@@ -80,7 +80,7 @@ private struct FloodListener: Sendable {
             mayLeaveOut: buffering != .unbounded,
             beginsWithInitial: hasInitial
         )
-        let options: ObservationOptions = hasInitial ? [.initial, .old, .new] : [.old, .new]
+        let options: ObservationOptions = hasInitial ? .initial : [.old, .new]
         let hear: @Sendable (Change<TrackedValue>) -> Void = { change in
             witness.check(change.old)
             witness.check(change.new)

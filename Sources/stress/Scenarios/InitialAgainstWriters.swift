@@ -70,7 +70,7 @@ private final class Hearing: Sendable {
     var wasOvertaken: Bool { overtaken.load(ordering: .relaxed) }
 
     func start(on property: Observed<UInt64>, _ lane: Lane) {
-        let observed = property.observe(options: withInitial ? [.initial, .new] : .new) { [weak self] change in
+        let observed = property.observe(options: withInitial ? .initial : .new) { [weak self] change in
             checkUserCode("callback")
             self?.note(change, on: lane)
         }

@@ -79,7 +79,7 @@ private final class Storm<Value: Numbered>: Sendable {
             lane.begin("observe")
             let number = lane.uniqueSerial()
             log.ownCalls = 0
-            let subject = lane.observe(property, options: .new) { [logs] lane, change in
+            let subject = lane.observe(property) { [logs] lane, change in
                 if change.new?.number == number { lane.map { logs[$0.index].ownCalls += 1 } }
             }
             log.announced += 1
@@ -118,7 +118,7 @@ private func standingObservers<Value: Numbered>(
     _ logs: [Log],
     _ make: @escaping @Sendable (UInt64) -> Value
 ) -> [ObservationToken] {
-    let choices: [ObservationOptions] = [[.old, .new, .prior], .new, .old, []]
+    let choices: [ObservationOptions] = [.prior, .new, .old, []]
     return choices.enumerated().map { index, options in
         property.observe(options: options) { [weak property] change in
             checkUserCode("callback")

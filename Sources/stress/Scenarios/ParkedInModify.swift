@@ -139,7 +139,7 @@ extension Lane {
         begin("observe")
         let before = parking.occupant
         let initial = Guarded<Change<UInt64>?>(nil)
-        let subject = observe(property, options: [.initial, .new]) { _, change in
+        let subject = observe(property, options: .initial) { _, change in
             if change.reason == .initial { initial.withLock { $0 = change } }
         }
         let after = parking.occupant

@@ -73,7 +73,7 @@ private final class PathSource: Sendable {
     var paths: [(record: PathRecord, token: ObservationToken)] { kept.withLock { $0 } }
 
     func observe(times: Int) -> [(record: PathRecord, token: ObservationToken)] {
-        let options: [ObservationOptions] = [[], [.old, .new], [.prior, .old, .new]]
+        let options: [ObservationOptions] = [[], [.old, .new], .prior]
         let made = (0..<times).map { number in
             let record = PathRecord()
             let token = root.observe(\.middle.end.number, options: options[number % 3]) { change in

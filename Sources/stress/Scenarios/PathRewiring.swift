@@ -23,7 +23,7 @@ extension Scenario {
     ) { epoch in
         let ends = (1...4).map { PathEnd(UInt64($0)) }
         let root = PathRoot(ends[0])
-        let path = PathWitness(root, lanes: epoch.threads, options: [.initial, .old, .new])
+        let path = PathWitness(root, lanes: epoch.threads, options: .initial)
         let bare = PathWitness(root, lanes: epoch.threads, options: [])
 
         epoch.load { lane in

@@ -73,7 +73,7 @@ extension Scenario {
 // MARK: - Rounds
 
 extension Lane {
-    fileprivate func options() -> ObservationOptions { generator.oneIn(2) ? [.initial, .old, .new] : [.old, .new] }
+    fileprivate func options() -> ObservationOptions { generator.oneIn(2) ? .initial : [.old, .new] }
 
     /// Starts tasks that iterate over what others change, too, and cancels them.
     fileprivate func cancelTasks<Value: Numbered>(

@@ -141,7 +141,7 @@ extension Lane {
     ) {
         let probe = ProbeReference.make(serial: uniqueSerial())
         let capture = Capture(probe)
-        let token = property.observe(options: [.initial, .old, .new]) { change in
+        let token = property.observe(options: .initial) { change in
             guarded(probe) { lane in
                 lane?.checkAlive(change.old.flatMap(\.self), "as the old one")
                 lane?.checkAlive(change.new.flatMap(\.self), "as the new one")

@@ -99,7 +99,7 @@ extension Promises.BindingCycleTests {
         let (a, b, c) = (Observed(0), Observed(0), Observed(0))
         let tokens = [
             a.bind(to: b), b.bind(to: c), c.bind(to: a),
-            c.observe { change in if change.new! < 5 { a.value = change.new! + 1 } },
+            c.observe { change in if change.new < 5 { a.value = change.new + 1 } },
         ]
         a.value = 1
         #expect([a.value, b.value, c.value] == [5, 5, 5])

@@ -69,9 +69,9 @@ extension Promises.TwoWayBindingTests {
             let (left, right) = (Observed(0), Observed(0))
             var tokens: [ObservationToken] = []
             if order == 0 { left.bindBidirectionally(with: right).store(in: &tokens) }
-            left.observe { change in if change.new! % 7 == 1 { right.value = change.new! + 1 } }.store(in: &tokens)
-            right.observe { change in if change.new! % 7 == 3 { right.value = change.new! + 1 } }.store(in: &tokens)
-            right.observe { change in if change.new! % 7 == 5 { left.value = change.new! + 1 } }.store(in: &tokens)
+            left.observe { change in if change.new % 7 == 1 { right.value = change.new + 1 } }.store(in: &tokens)
+            right.observe { change in if change.new % 7 == 3 { right.value = change.new + 1 } }.store(in: &tokens)
+            right.observe { change in if change.new % 7 == 5 { left.value = change.new + 1 } }.store(in: &tokens)
             if order == 1 { left.bindBidirectionally(with: right).store(in: &tokens) }
             for value in 1..<50 {
                 if value.isMultiple(of: 2) { left.value = value } else { right.value = value }

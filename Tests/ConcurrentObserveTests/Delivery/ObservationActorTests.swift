@@ -50,7 +50,7 @@ extension Promises.ObservationActorTests {
         let properties = (0..<2).map { _ in Observed(0) }
         let audiences = properties.map { _ in Audience() }
         let tokens = zip(properties, audiences).map { property, audience in
-            actor.observe(property, options: [.initial, .new]) { audience.hear(Heard($0)) }
+            actor.observe(property, options: .initial) { audience.hear(Heard($0)) }
         }
         for audience in audiences { try audience.wait(for: 1) }
         let blocked = TestThread { properties[0].value = Audience.blockingNumber }

@@ -20,7 +20,7 @@ extension Promises.P04DeliveryInitialTests {
         try writers.waitUntilWarm()
         for _ in 0..<60 {
             let audience = Audience()
-            let token = stage.observe(in: room, options: [.initial, .old, .new]) { audience.hear($0) }
+            let token = stage.observe(in: room, options: .initial) { audience.hear($0) }
             try audience.wait(for: 5)
             #expect(waitsForTheEnd(of: token))
             #expect(audience.heard[0].kind == .initial)
@@ -38,7 +38,7 @@ extension Promises.P04DeliveryInitialTests {
         try writers.waitUntilWarm()
         for _ in 0..<3_000 {
             let audience = Audience()
-            let token = stage.observe(in: room, options: [.initial, .prior, .old, .new]) { audience.hear($0) }
+            let token = stage.observe(in: room, options: [.initial, .prior]) { audience.hear($0) }
             try audience.wait(for: 1)
             token.cancel()
             #expect(audience.heard[0].kind == .initial)
@@ -51,7 +51,7 @@ extension Promises.P04DeliveryInitialTests {
     func enqueued(route: Route, origin: Origin) throws {
         let (stage, room, audience) = (Stage(origin), Room(route), Audience())
         stage.send(7)
-        let token = stage.observe(in: room, options: [.initial, .new]) { audience.hear($0) }
+        let token = stage.observe(in: room, options: .initial) { audience.hear($0) }
         #expect(token.counts.sent == 1)
         stage.send(8)
         try audience.waitUntilIdle(token)
@@ -74,7 +74,7 @@ extension Promises.P04DeliveryInitialTests {
         }
         try entered.wait()
         let tokens = [Delivery.serial(), .queue(.global())].map {
-            property.observe(options: [.initial, .old, .new], delivery: $0) { (change: Change<Int>) in
+            property.observe(options: .initial, delivery: $0) { (change: Change<Int>) in
                 told.append(change)
             }
         }

@@ -93,20 +93,20 @@ extension Promises.P05DeliveryLocksTests {
             let (entered, exit) = (Signal("the callback"), Signal("the callback's release"))
             let numbers = Log<Int>()
             let body: @Sendable (Change<Thing>) -> Void = { change in
-                numbers.append(change.new!.number)
-                if change.new!.number == -1 {
+                numbers.append(change.new.number)
+                if change.new.number == -1 {
                     entered.happen()
                     exit.hold()
                 }
             }
             let token =
                 switch route {
-                case .actor: property.observe(on: room.listener, options: .new, buffering: buffering) { body($1) }
+                case .actor: property.observe(on: room.listener, buffering: buffering) { body($1) }
                 case .isolated, .written:
                     room.observing(body) {
-                        property.observe(options: .new, buffering: buffering, isolation: $0, $1)
+                        property.observe(buffering: buffering, isolation: $0, $1)
                     }
-                default: property.observe(options: .new, delivery: room.delivery(buffering), body)
+                default: property.observe(delivery: room.delivery(buffering), body)
                 }
             let blocked = TestThread { property.value = Thing(-1) }
             try entered.wait()
@@ -140,10 +140,10 @@ extension Promises.P05DeliveryLocksTests {
         let lock = Guarded()
         let token =
             origin == .property
-            ? shelf.box.value.thing.observe(options: .new, delivery: .queue(queue, .droppingOldest(2))) {
+            ? shelf.box.value.thing.observe(delivery: .queue(queue, .droppingOldest(2))) {
                 (_: Change<Thing>) in
             }
-            : shelf.observe(\.box.thing, options: .new, delivery: .queue(queue, .droppingOldest(2))) {
+            : shelf.observe(\.box.thing, delivery: .queue(queue, .droppingOldest(2))) {
                 (_: Change<Thing>) in
             }
         queue.suspend()
@@ -170,7 +170,7 @@ extension Promises.P05DeliveryLocksTests {
             exit.hold()
         }
         let lives = Lives()
-        let token = shelf.observe(\.box.thing, options: .new, delivery: .queue(queue, .droppingNewest(1))) {
+        let token = shelf.observe(\.box.thing, delivery: .queue(queue, .droppingNewest(1))) {
             (_: Change<Thing>) in
         }
         queue.suspend()

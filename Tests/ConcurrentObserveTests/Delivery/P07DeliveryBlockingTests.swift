@@ -176,7 +176,7 @@ extension Promises.P07DeliveryBlockingTests {
         let here = Log<Int>()
         let token = property.observe(delivery: .serial()) { (change: Change<Int>) in
             told.increment()
-            if change.new! < 0 { here.append(threadNumber()) }
+            if change.new < 0 { here.append(threadNumber()) }
             // Slower than two threads make changes.
             for _ in 0..<200 { _ = told.value }
         }

@@ -273,7 +273,7 @@ extension Promises.P08DeliveryCancelTests {
         try writers.waitUntilWarm()
         for _ in 0..<300 {
             let life = lives.make()
-            let token = stage.observe(in: room, options: [.initial, .new], buffering: .latest) { _ in life.touch() }
+            let token = stage.observe(in: room, options: .initial, buffering: .latest) { _ in life.touch() }
             token.cancel()
         }
         try writers.stop()

@@ -72,7 +72,7 @@ extension Promises.ReviewedRacesTests {
         let (first, second) = (Signal("the first gate"), Signal("the second gate"))
         let property = Observed<Life?>(nil)
         try queue.block(until: first).wait()
-        let token = property.observe(options: .new, delivery: .queue(queue.queue)) { (_: Change<Life?>) in
+        let token = property.observe(delivery: .queue(queue.queue)) { (_: Change<Life?>) in
             heard.increment()
         }
         for _ in 0..<1000 { property.value = lives.make() }
@@ -146,9 +146,9 @@ extension Promises.ReviewedRacesTests {
         let queueGate = Signal("the queue's gate")
         try queue.block(until: queueGate).wait()
         let tokens = [
-            property.observe(options: .new, delivery: .queue(queue.queue, .droppingOldest(2))) { (_: Change<Life?>) in
+            property.observe(delivery: .queue(queue.queue, .droppingOldest(2))) { (_: Change<Life?>) in
             },
-            property.observe(options: .new, delivery: .queue(DispatchQueue(label: "idle"))) { (_: Change<Life?>) in
+            property.observe(delivery: .queue(DispatchQueue(label: "idle"))) { (_: Change<Life?>) in
                 heard.increment()
             },
         ]

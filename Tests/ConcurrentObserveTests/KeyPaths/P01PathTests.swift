@@ -16,7 +16,7 @@ extension Promises.P01PathTests {
         let car = Car(1)
         car.name.value = "Golf"
         let told = Told<String>()
-        let token = car.observe(\.name, told, options: [.initial, .old, .new])
+        let token = car.observe(\.name, told, options: .initial)
         car.name.value = "Polo"
         car.mileage.value = 7
         #expect(told.lines == ["initial - → Golf @1", "valueChanged Golf → Polo @2"])

@@ -53,7 +53,7 @@ extension Promises.P06PathReentrancyTests {
         let told = Told<Int>()
         let token = car.observe(\.axle.wheel.pressure) { (change: Change<Int>) in
             told.append(change)
-            if case .pathChanged = change.reason { car.setPressure(change.new! + 1) }
+            if case .pathChanged = change.reason { car.setPressure(change.new + 1) }
         }
         car.axle.value = Axle(10)
         car.axle.value.wheel.value = Wheel(20)

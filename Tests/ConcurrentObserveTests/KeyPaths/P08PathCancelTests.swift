@@ -69,7 +69,7 @@ extension Promises.P08PathCancelTests {
     func endsItself(delivery: Int) {
         let car = Slot(Car(0))
         let told = Told<Int>()
-        let token = car.value!.observe(\.axle.wheel.pressure, options: [.initial, .prior, .old, .new]) {
+        let token = car.value!.observe(\.axle.wheel.pressure, options: [.initial, .prior]) {
             change,
             observation in
             told.append(change)

@@ -16,7 +16,7 @@ extension Promises.P11PathLifetimeTests {
         let told = Told<Int>()
         let handle = Slot<ObservationHandle>()
         let tokens = [
-            car.value!.observe(\.axle.wheel.pressure, told, options: [.initial, .prior, .old, .new]),
+            car.value!.observe(\.axle.wheel.pressure, told, options: [.initial, .prior]),
             car.value!.observe(\.axle.wheel.pressure) { _, observation in handle.put(observation) },
             car.value!.observe(all: \.name, \.axle.wheel.pressure) { _, _, _ in },
         ]
@@ -92,7 +92,7 @@ extension Promises.P11PathLifetimeTests {
         let told = Told<Int>()
         let ends = Log<ObservationEnd>()
         let owner = Slot(lives.make())
-        let token = car.observe(\.axle.wheel.pressure, owner: owner.value!, options: [.initial, .old, .new]) {
+        let token = car.observe(\.axle.wheel.pressure, owner: owner.value!, options: .initial) {
             owner,
             change in
             owner.touch()

@@ -14,7 +14,7 @@ extension Promises.P12PathDeathTests {
         let fleet = Slot(Fleet(Car(1), best: Car(2)))
         let car = fleet.value!.car.value
         let (told, optional) = ((0..<4).map { _ in Told<Int>() }, Told<Int?>())
-        let options: [ObservationOptions] = [[], .new, .old, [.initial, .prior, .old, .new]]
+        let options: [ObservationOptions] = [[], .new, .old, [.initial, .prior]]
         var tokens = options.indices.map {
             fleet.value!.observe(\.car.axle.wheel.pressure, told[$0], options: options[$0])
         }
@@ -84,7 +84,7 @@ extension Promises.P12PathDeathTests {
         let (entered, exit) = (Signal("the callback"), Signal("the callback's release"))
         let told = Told<Int>()
         let ends = Log<ObservationEnd>()
-        let options: ObservationOptions = delivery == .prior ? [.prior, .old, .new] : [.old, .new]
+        let options: ObservationOptions = delivery == .prior ? .prior : [.old, .new]
         let token = car.value!.observe(\.axle.wheel.pressure, options: options) { (change: Change<Int>) in
             if change.reason != .sourceDeleted {
                 entered.happen()
@@ -120,7 +120,7 @@ extension Promises.P12PathDeathTests {
             let axle = car.value!.axle.value
             let told = (0..<2).map { _ in Told<Int>() }
             let ends = Counter()
-            let options: [ObservationOptions] = [[.old, .new], [.prior, .old, .new]]
+            let options: [ObservationOptions] = [[.old, .new], .prior]
             let tokens = told.indices.map {
                 car.value!.observe(\.axle.wheel.pressure, told[$0], options: options[$0])
             }

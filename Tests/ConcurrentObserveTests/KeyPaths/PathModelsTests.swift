@@ -69,7 +69,7 @@ extension Promises.PathModelsTests {
         let sheets = (0..<3).map { Sheet($0) }
         for index in 0..<2 { sheets[index].observedProperties.next.value = sheets[index + 1] }
         let told = Told<Int?>()
-        let token = sheets[0].observe(\.next.next.next.number, told, options: [.initial, .old, .new])
+        let token = sheets[0].observe(\.next.next.next.number, told, options: .initial)
         sheets[2].observedProperties.next.value = sheets[0]
         sheets[0].observedProperties.number.value = 10
         // One property, two steps of the path.
@@ -87,7 +87,7 @@ extension Promises.PathModelsTests {
         _ path: PathTo<Model, Value>
     ) -> (told: Told<Value>, token: ObservationToken) {
         let told = Told<Value>()
-        return (told, model.observe(path, told, options: [.initial, .old, .new]))
+        return (told, model.observe(path, told, options: .initial))
     }
 }
 

@@ -32,7 +32,7 @@ extension Promises.PathOptionalStepsTests {
     func beginsAtNil() {
         let car = Car(1)
         let told = Told<Int?>()
-        let token = car.observe(\.second.wheel.pressure, told, options: [.initial, .old, .new])
+        let token = car.observe(\.second.wheel.pressure, told, options: .initial)
         car.second.value = nil
         car.second.value = Axle(3)
         #expect(

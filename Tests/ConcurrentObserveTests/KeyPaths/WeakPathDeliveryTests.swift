@@ -126,12 +126,12 @@ extension Promises.WeakPathDeliveryTests {
         queue.suspend()
         listener.suspend()
         let tokens = [
-            ground.observe(options: [.initial, .old, .new], .queue(queue)) { told.append($0) },
+            ground.observe(options: .initial, .queue(queue)) { told.append($0) },
             ground.observe(.queue(queue, .latest)) { last.append($0) },
             ground.observe(on: listener) { heard.append($0) },
         ]
         // Idle iterators.
-        let changes = ground.changes([.initial, .old, .new], .latest).makeAsyncIterator()
+        let changes = ground.changes(.initial, .latest).makeAsyncIterator()
         let values = ground.values().makeAsyncIterator()
         for number in 0..<200 { ground.lead.value = Referent("\(number)", life: lives.make()) }
         #expect(lives.alive == 0)
@@ -155,7 +155,7 @@ extension Promises.WeakPathDeliveryTests {
         let told = WeaklyTold()
         var firm: Firm? = Firm()
         firm!.team.value.lead.value = ada
-        var changes = firm!.changes(\.team.lead, options: [.initial, .old, .new]).makeAsyncIterator()
+        var changes = firm!.changes(\.team.lead, options: .initial).makeAsyncIterator()
         var values = firm!.values(\.team.lead, includingInitial: true).makeAsyncIterator()
         firm!.team.value.lead.value = nil
         firm!.team.value = Team()
@@ -178,7 +178,7 @@ extension Promises.WeakPathDeliveryTests {
         let ground = Ground(path)
         let (ada, grace) = (Referent("Ada"), Referent("Grace"))
         let told = WeaklyTold()
-        let token = ground.observe(options: [.initial, .prior, .old, .new], .serial()) { told.append($0) }
+        let token = ground.observe(options: [.initial, .prior], .serial()) { told.append($0) }
         ground.lead.value = ada
         var expected = ["initial - → nil @0", "prior nil → - @0", "valueChanged nil → Ada @1"]
         if ground.leave() {

@@ -45,7 +45,7 @@ extension Promises.WeakPathTests {
         let team = Team()
         var person: Person? = Person()
         let lines = Lines()
-        let token = team.observe(\.lead.name, options: [.initial, .old, .new]) { lines.note($0) }
+        let token = team.observe(\.lead.name, options: .initial) { lines.note($0) }
         team.lead.value = person
         person!.name.value = "Grace"
         person = nil
@@ -89,7 +89,7 @@ extension Promises.WeakPathTests {
         let team = Team()
         let person = Person()
         let lines = Lines()
-        let token = team.observe(\.branch.lead.name, options: .new) { lines.note($0) }
+        let token = team.observe(\.branch.lead.name) { lines.note($0) }
         let branch = Team()
         branch.lead.value = person
         team.branch.value = branch

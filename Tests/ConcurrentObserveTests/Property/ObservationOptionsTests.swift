@@ -32,7 +32,7 @@ extension Promises.ObservationOptionsTests {
     func initialSides() {
         let property = Observed(7)
         let told = (0..<4).map { _ in Told<Int>() }
-        let options: [ObservationOptions] = [.initial, [.initial, .new], [.initial, .old], [.initial, .old, .new]]
+        let options: [ObservationOptions] = [.initial, .initial, [.initial, .old], .initial]
         let tokens = zip(told, options).map { property.observe($0, options: $1) }
         #expect(
             told.flatMap(\.lines) == ["initial - → - @0", "initial - → 7 @0", "initial - → - @0", "initial - → 7 @0"]
@@ -53,7 +53,7 @@ extension Promises.ObservationOptionsTests {
         let (told, one) = (Told<String?>(), Told<String?>())
         let heard = Log<String?>()
         let tokens = [
-            property.observe(told, options: [.initial, .old, .new]), property.observe(one, options: .old),
+            property.observe(told, options: .initial), property.observe(one),
             property.observeValues(includingInitial: true) { heard.append($0) },
         ]
         for value in ["a", nil, nil] as [String?] { property.value = value }
@@ -92,7 +92,7 @@ extension Promises.ObservationOptionsTests {
         let property = Observed(0)
         let seen = Log<String>()
         let told = Told<Int>()
-        let token = property.observe(options: [.prior, .old, .new]) { (change: Change<Int>) in
+        let token = property.observe(options: .prior) { (change: Change<Int>) in
             told.append(change)
             seen.append("\(change.isPrior) \(property.value)")
         }

@@ -65,7 +65,7 @@ extension Promises.ObservedCompareExchangeTests {
         }
         #expect(property.value.number == threads * rounds)
         #expect(property.version == UInt64(threads * rounds))
-        #expect(told.changes.allSatisfy { $0.new!.number == Int($0.version) && $0.old!.number + 1 == $0.new!.number })
+        #expect(told.changes.allSatisfy { $0.new.number == Int($0.version) && $0.old!.number + 1 == $0.new.number })
         withExtendedLifetime(token) {}
         try Process.settle()
     }

@@ -161,7 +161,7 @@ extension Promises.P01PropertyTests {
         #expect(property.version == total)
         for told in told {
             #expect(told.versions == Array(1...total))
-            #expect(told.changes.map { $0.new!.number }.sorted() == Array(0..<threads * rounds))
+            #expect(told.changes.map { $0.new.number }.sorted() == Array(0..<threads * rounds))
         }
         withExtendedLifetime(tokens) {}
         try Process.settle()

@@ -50,7 +50,7 @@ extension Promises.P02VersionsTests {
         for number in 1...100 { property.value = String(number: number) }
         #expect(told.changes.map(\.version) == Array(1...100))
         #expect(told.changes.map { $0.old! } == (0..<100).map(String.init(number:)))
-        #expect(told.changes.map { $0.new! } == (1...100).map(String.init(number:)))
+        #expect(told.changes.map { $0.new } == (1...100).map(String.init(number:)))
         withExtendedLifetime(token) {}
     }
 }
@@ -111,7 +111,7 @@ extension Promises.P02VersionsTests {
         let mistakes = Log<String>()
         let working = Counter()
         let token = property.observe { change in
-            if change.new!.number != Int(change.version) { mistakes.append("change \(change.version)") }
+            if change.new.number != Int(change.version) { mistakes.append("change \(change.version)") }
         }
         try onThreads(4) { thread in
             if thread < 2 {

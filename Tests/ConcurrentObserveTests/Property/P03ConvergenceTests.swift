@@ -48,7 +48,7 @@ extension Promises.P03ConvergenceTests {
                     default:
                         // Some come while the others write, and know the value from the start.
                         let follower = Follower<Value>()
-                        lateTokens.append(follower.follow(property, [.initial, .new]))
+                        lateTokens.append(follower.follow(property, .initial))
                         late.append(follower)
                     }
                 }

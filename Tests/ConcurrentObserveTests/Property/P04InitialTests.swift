@@ -22,7 +22,7 @@ extension Promises.P04InitialTests {
         try onNewThread {
             observing.append(threadNumber())
             token.put(
-                property.observe(options: [.initial, .old, .new]) { (change: Change<String>) in
+                property.observe(options: .initial) { (change: Change<String>) in
                     threads.append(threadNumber())
                     told.append(change)
                 }
@@ -40,7 +40,7 @@ extension Promises.P04InitialTests {
     func versionZero() {
         let told = Told<Int?>()
         let property = Observed<Int?>(nil)
-        let token = property.observe(told, options: [.initial, .new])
+        let token = property.observe(told, options: .initial)
         #expect(told.lines == ["initial - → nil @0"])
         withExtendedLifetime(token) {}
     }
@@ -50,7 +50,7 @@ extension Promises.P04InitialTests {
         let property = Observed(0)
         let (first, second) = (Told<Int>(), Told<Int>())
         let tokens = [
-            property.observe(first, options: [.initial, .new]), property.observe(second, options: [.initial, .new]),
+            property.observe(first, options: .initial), property.observe(second, options: .initial),
         ]
         #expect(first.lines == ["initial - → 0 @0"])
         #expect(second.lines == ["initial - → 0 @0"])
@@ -67,7 +67,7 @@ extension Promises.P04InitialTests {
         let token: ObservationToken
         do {
             let life = lives.make()
-            token = property.observe(options: [.initial, .new]) { _, observation in
+            token = property.observe(options: .initial) { _, observation in
                 life.touch()
                 calls.increment()
                 observation.cancel()
@@ -86,7 +86,7 @@ extension Promises.P04InitialTests {
     func setsInside() {
         let property = Observed(0)
         let told = Told<Int>()
-        let token = property.observe(options: [.initial, .old, .new]) { change, _ in
+        let token = property.observe(options: .initial) { change, _ in
             told.append(change)
             if change.reason == .initial { property.value = 1 }
         }
@@ -103,7 +103,7 @@ extension Promises.P04InitialTests {
         let property = Observed(0)
         let arrived = Signal("the change")
         let told = Told<Int>()
-        let token = property.observe(options: [.initial, .new]) { (change: Change<Int>) in
+        let token = property.observe(options: .initial) { (change: Change<Int>) in
             if change.reason == .initial {
                 let writer = TestThread { property.value = 1 }
                 arrived.hold()
@@ -133,7 +133,7 @@ extension Promises.P04InitialTests {
         let returned = Signal("the return of observe")
         let token = Slot<ObservationToken>()
         let observing = TestThread {
-            token.put(property.observe(told, options: [.initial, .new]))
+            token.put(property.observe(told, options: .initial))
             returned.happen()
         }
         try returned.wait()
@@ -159,7 +159,7 @@ extension Promises.P04InitialTests {
         try writers.waitUntilWarm()
         for _ in 0..<200 {
             let told = Told<Value>()
-            tokens.append(property.observe(told, options: [.initial, .old, .new]))
+            tokens.append(property.observe(told, options: .initial))
             #expect(told.changes.contains { $0.reason == .initial })
             all.append(told)
         }
@@ -168,10 +168,10 @@ extension Promises.P04InitialTests {
         for told in all.entries {
             let initial = told.changes.filter { $0.reason == .initial }
             #expect(initial.count == 1)
-            #expect(initial[0].new!.number == Int(initial[0].version))
+            #expect(initial[0].new.number == Int(initial[0].version))
             #expect(initial[0].version <= last)
             #expect(told.versions.elementsEqual((initial[0].version..<last).map { $0 + 1 }))
-            #expect(told.changes.allSatisfy { $0.new!.number == Int($0.version) && $0.new!.isWhole })
+            #expect(told.changes.allSatisfy { $0.new.number == Int($0.version) && $0.new.isWhole })
         }
         for token in tokens.entries { token.cancel() }
         try Process.settle()
@@ -185,7 +185,7 @@ extension Promises.P04InitialTests {
             let bystander = property.observe { (_: Change<Int>) in }
             let told = Told<Int>()
             let token = Slot<ObservationToken>()
-            try onTwoThreads({ property.value = 1 }, { token.put(property.observe(told, options: [.initial, .new])) })
+            try onTwoThreads({ property.value = 1 }, { token.put(property.observe(told, options: .initial)) })
             let initial = told.changes.first { $0.reason == .initial }
             #expect(told.versions == (initial?.version == 0 ? [1] : []))
             withExtendedLifetime((bystander, token)) {}

@@ -21,7 +21,7 @@ enum Misuse: String, CaseIterable, Codable, Sendable {
         case .compareExchangeInVain: property.compareExchange(expected: 7, desired: 1)
         case .modify: property.modify { $0 += 1 }
         case .observe: _ = property.observe { (_: Change<Int>) in }
-        case .observeInitial: _ = property.observe(options: [.initial, .new]) { (_: Change<Int>) in }
+        case .observeInitial: _ = property.observe(options: .initial) { (_: Change<Int>) in }
         case .observeValues: _ = property.observeValues { _ in }
         case .observeWithHandle: _ = property.observe { _, _ in }
         case .observeForOwner: _ = property.observe(owner: property) { _, _ in }

@@ -72,7 +72,7 @@ extension Promises.P05ModifyTests {
         let order = Log<String>()
         tokens.append(property.observeValues { order.append("property \($0) \(other.value)") })
         property.modify { value in
-            tokens.append(other.observe(told, options: [.initial, .old, .new]))
+            tokens.append(other.observe(told, options: .initial))
             tokens.append(other.observeValues { order.append("other \($0) \(property.value)") })
             other.value = "b"
             other.exchange("c")
@@ -132,7 +132,7 @@ extension Promises.P05ModifyTests {
     private func throwInside<Value: Numbered>(_ type: Value.Type) {
         let property = Observed(Value(number: 1))
         let told = Told<Value>()
-        let token = property.observe(told, options: [.old, .new, .prior])
+        let token = property.observe(told, options: .prior)
         #expect(throws: Refused(number: 2)) {
             try property.modify { (value: inout Value) throws(Refused) in
                 value = Value(number: 2)
@@ -204,7 +204,7 @@ extension Promises.P05ModifyTests {
         // Registrations do not wait either; other changes do.
         let told = Told<[Int]>()
         let token = Slot<ObservationToken>()
-        #expect(anotherThreadFinishes { token.put(property.observe(told, options: [.initial, .new])) })
+        #expect(anotherThreadFinishes { token.put(property.observe(told, options: .initial)) })
         let isSet = Signal("a set")
         let waiting = TestThread {
             property.modify { $0.append(2) }

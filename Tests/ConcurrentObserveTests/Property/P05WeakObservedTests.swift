@@ -44,7 +44,7 @@ extension Promises.P05WeakObservedTests {
                     anotherThreadFinishes {
                         _ = property.value
                         property.value = nil
-                        property.observe(WeaklyTold(), options: [.initial, .new]).cancel()
+                        property.observe(WeaklyTold(), options: .initial).cancel()
                     }
                 )
             }

@@ -17,7 +17,7 @@ extension Promises.P06PropertyReentrancyTests {
         let (before, after) = (Told<String>(), Told<String>())
         let tokens = [
             property.observe(before),
-            property.observe { change in if change.version < 4 { property.value = change.new! + "x" } },
+            property.observe { change in if change.version < 4 { property.value = change.new + "x" } },
             property.observe(after),
         ]
         property.value = "a"
@@ -37,11 +37,11 @@ extension Promises.P06PropertyReentrancyTests {
         let (a, b) = (Observed(0), Observed("0"))
         let tokens = [
             a.observe { change in
-                let next = change.new! + 1
+                let next = change.new + 1
                 if next < depth { b.modify { $0 = "\(next)" } }
             },
             b.observe { change in
-                let next = Int(change.new!)! + 1
+                let next = Int(change.new)! + 1
                 if next < depth { a.exchange(next) }
             },
         ]
@@ -56,7 +56,7 @@ extension Promises.P06PropertyReentrancyTests {
     func setsInPrior() {
         let property = Observed(0)
         let told = Told<Int>()
-        let token = property.observe(options: [.prior, .old, .new]) { (change: Change<Int>) in
+        let token = property.observe(options: .prior) { (change: Change<Int>) in
             told.append(change)
             if change.isPrior, change.version == 0 { property.modify { $0 = 10 } }
         }
@@ -91,7 +91,7 @@ extension Promises.P06PropertyReentrancyTests {
         let tokens = Log<ObservationToken>()
         let told = Told<Int>()
         let token = property.observe { change in
-            if change.version == 1 { tokens.append(property.observe(told, options: [.initial, .new])) }
+            if change.version == 1 { tokens.append(property.observe(told, options: .initial)) }
         }
         property.value = 1
         property.value = 2

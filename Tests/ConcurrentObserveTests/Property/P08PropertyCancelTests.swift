@@ -104,9 +104,9 @@ extension Promises.P08PropertyCancelTests {
         try onThreads(4) { thread in
             for round in 0..<25_000 {
                 let isOver = Flag()
-                let token = property.observe(options: .new) { (change: Change<Pair>) in
+                let token = property.observe() { (change: Change<Pair>) in
                     // What this very thread changes below comes after the cancellation.
-                    if isOver.isSet, change.new!.number == thread { mistakes.increment() }
+                    if isOver.isSet, change.new.number == thread { mistakes.increment() }
                 }
                 token.cancel()
                 guard round.isMultiple(of: 100) else { continue }

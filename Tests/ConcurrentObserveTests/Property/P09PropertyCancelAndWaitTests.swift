@@ -58,7 +58,7 @@ extension Promises.P09PropertyCancelAndWaitTests {
         let late = Counter()
         for _ in 0..<200 {
             let (isOver, calls) = (Flag(), Counter())
-            let token = property.observe(options: [.initial, .prior, .old, .new]) { (change: Change<Row>) in
+            let token = property.observe(options: [.initial, .prior]) { (change: Change<Row>) in
                 calls.increment()
                 if isOver.isSet || !(change.new?.isWhole ?? true) { late.increment() }
             }

@@ -16,7 +16,7 @@ extension Promises.P10PropertyTokenTests {
         let told = Told<Int>()
         do {
             let life = lives.make()
-            _ = property.observe(options: [.initial, .new]) { (change: Change<Int>) in
+            _ = property.observe(options: .initial) { (change: Change<Int>) in
                 life.touch()
                 told.append(change)
             }

@@ -15,7 +15,7 @@ extension Promises.P11PropertyRetainsNothingTests {
         let weak = Weak(property.value!)
         let handle = Slot<ObservationHandle>()
         let told = Told<String>()
-        var tokens = (0..<20).map { _ in property.value!.observe(told, options: [.initial, .prior, .old, .new]) }
+        var tokens = (0..<20).map { _ in property.value!.observe(told, options: [.initial, .prior]) }
         tokens.append(property.value!.observe { _, observation in handle.put(observation) })
         tokens[0].onEnd { _ in }
         property.value!.value = "b"

@@ -16,7 +16,7 @@ extension Promises.P12WeakObservedDeathTests {
         let referent = Slot(Referent("a"))
         let property = WeakObserved<Referent>()
         property.value = referent.value
-        let options: [ObservationOptions] = [[], .new, .old, [.old, .new], .prior, [.initial, .new]]
+        let options: [ObservationOptions] = [[], .new, .old, [.old, .new], .prior, .initial]
         let told = options.map { _ in WeaklyTold() }
         let tokens = zip(told, options).map { property.observe($0, options: $1) }
         referent.clear()
@@ -105,7 +105,7 @@ extension Promises.P12WeakObservedDeathTests {
         token.cancel()
         referent.clear()
         #expect(told.count == 0)
-        let second = property.observe(later, options: [.initial, .new])
+        let second = property.observe(later, options: .initial)
         #expect(later.lines == ["initial - → nil @1"])
         withExtendedLifetime(second) {}
     }

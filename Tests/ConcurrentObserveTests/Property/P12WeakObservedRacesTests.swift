@@ -63,7 +63,7 @@ extension Promises.P12WeakObservedRacesTests {
             let token = Slot<ObservationToken>()
             try onThreads(2) { thread in
                 if thread == 0 { return referent.clear() }
-                token.put(property.observe(told, options: [.initial, .new]))
+                token.put(property.observe(told, options: .initial))
             }
             #expect(told.lines.count { $0.hasPrefix("initial") } == 1)
             let knew = told.lines.contains("initial - → nil @1")

@@ -18,7 +18,7 @@ extension Promises.P13PropertyOwnerTests {
         let told = Told<Int>()
         let owner = Slot(lives.make())
         let identity = ObjectIdentifier(owner.value!)
-        let token = property.value!.observe(owner: owner.value!, options: [.initial, .prior, .old, .new]) {
+        let token = property.value!.observe(owner: owner.value!, options: [.initial, .prior]) {
             owner,
             change in
             if ObjectIdentifier(owner) == identity { told.append(change) }

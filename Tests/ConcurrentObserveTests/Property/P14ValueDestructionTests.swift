@@ -24,7 +24,7 @@ extension Promises.P14ValueDestructionTests {
                 $0.compareExchange(expected: Compared(1), desired: Compared(2))
             },
             Replacement(testDescription: "set, observed") { property in
-                let token = property.observe(options: [.prior, .old, .new]) { (_: Change<Compared>) in }
+                let token = property.observe(options: .prior) { (_: Change<Compared>) in }
                 property.value = Compared(2)
                 token.cancel()
             },

@@ -46,7 +46,7 @@ private func steps<Value: Equatable & Sendable>(_ property: Observed<Value>, _ v
         ("set with an observer", { property.value = value }),
         (
             "observe, with all options",
-            { kept.put([property.observe(options: [.initial, .prior, .old, .new], observer)]) }
+            { kept.put([property.observe(options: [.initial, .prior], observer)]) }
         ),
         ("set with such an observer", { property.value = value }),
         ("withValue", { property.withValue { _ in } }),

@@ -54,7 +54,7 @@ extension Promises.WeakObservedTests {
         let referent = Slot(Referent("a", life: lives.make()))
         let made = WeakObserved(referent.value)
         let set = WeakObserved<Referent>()
-        let tokens = [made, set].map { $0.observe(WeaklyTold(), options: [.initial, .prior, .old, .new]) }
+        let tokens = [made, set].map { $0.observe(WeaklyTold(), options: [.initial, .prior]) }
         set.value = referent.value
         set.value = referent.value
         let reader = Slot(set.value!)
@@ -90,7 +90,7 @@ extension Promises.WeakObservedTests {
     func options() {
         let (a, b) = (Referent("a"), Referent("b"))
         let property = WeakObserved(a)
-        let options: [ObservationOptions] = [[], .new, .old, [.initial, .new], [.prior, .old, .new]]
+        let options: [ObservationOptions] = [[], .new, .old, .initial, .prior]
         let told = options.map { _ in WeaklyTold() }
         let tokens = zip(told, options).map { property.observe($0, options: $1) }
         property.value = b
@@ -107,7 +107,7 @@ extension Promises.WeakObservedTests {
         let a = Referent("a")
         let property = WeakObserved(a)
         let told = WeaklyTold()
-        let token = property.observe(options: [.initial, .new]) { change, observation in
+        let token = property.observe(options: .initial) { change, observation in
             told.append(change)
             observation.cancel()
         }

@@ -13,17 +13,17 @@ func observe(_ car: Car, keeping tokens: inout Set<ObservationToken>) {
     }.store(in: &tokens)
 
     // Typed, over two steps; goes on when the engine is replaced.
-    car.observe(\.engine.rpm, options: [.initial, .new]) { change in
+    car.observe(\.engine.rpm, options: .initial) { change in
         switch change.reason {
-        case .initial: print("rpm: \(change.new!) at first")
-        case .valueChanged: print("rpm: \(change.new!)")
-        case .pathChanged(let depth): print("rpm: \(change.new!), of another engine (step \(depth))")
+        case .initial: print("rpm: \(change.new) at first")
+        case .valueChanged: print("rpm: \(change.new)")
+        case .pathChanged(let depth): print("rpm: \(change.new), of another engine (step \(depth))")
         case .sourceDeleted: print("rpm: the car is gone")
         }
     }.store(in: &tokens)
 
     // Through an optional: the value is an `Int?`, nil while there is no spare engine.
-    car.observe(\.spare.rpm, options: .new) { change in
+    car.observe(\.spare.rpm) { change in
         guard let rpm = change.new else { return }
         print("spare: \(rpm.map { "\($0) rpm" } ?? "none")")
     }.store(in: &tokens)

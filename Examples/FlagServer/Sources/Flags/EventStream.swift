@@ -49,7 +49,7 @@ struct EventStream: Sendable {
     }
 
     private func changes(of name: Flag.Name) -> ObservationSequence<Change<Flag>> {
-        flags.changes(name.path, options: [.initial, .new], buffering: .latest)
+        flags.changes(name.path, options: .initial, buffering: .latest)
     }
 
     /// Hands over the changes of a flag, each when the one before has been taken.

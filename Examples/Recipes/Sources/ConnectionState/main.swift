@@ -10,7 +10,7 @@ var connection: Connection? = Connection()
 let log = connection!.observe(\.state, delivery: .serial()) { change in
     switch change.reason {
     case .sourceDeleted: print("the connection is gone")
-    default: print("\(change.version): \(change.old!) → \(change.new!)")
+    default: print("\(change.version): \(change.old!) → \(change.new)")
     }
 }
 

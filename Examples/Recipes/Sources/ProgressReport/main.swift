@@ -41,7 +41,7 @@ let job = Job(total: 2_000)
 let display = Display()
 
 // Hears the last, and of those before what it has time for.
-let reported = job.progress.observe(on: display, options: [.initial, .new], buffering: .latest) { display, change in
+let reported = job.progress.observe(on: display, options: .initial, buffering: .latest) { display, change in
     if let progress = change.new { display.show(progress) }
 }
 
@@ -50,7 +50,7 @@ let quarters = Mutex<[Int]>([])
 var tokens = Set<ObservationToken>()
 for quarter in 1...4 {
     let mark = job.total * quarter / 4
-    job.progress.observe(options: .new) { change, observation in
+    job.progress.observe() { change, observation in
         guard let finished = change.new?.finished, finished == mark else { return }
         observation.cancel()
         quarters.withLock { $0.append(quarter * 25) }

@@ -54,7 +54,7 @@ do {
     let listening = Observed(0)
     await withTaskGroup(of: (tyre: Int, sum: Int, changes: UInt64).self) { group in
         for (index, tyre) in tyres.enumerated() {
-            let changes = tyre.changes(\.pressure, options: [.initial, .new])
+            let changes = tyre.changes(\.pressure, options: .initial)
             group.addTask {
                 var result = (tyre: index, sum: 0, changes: UInt64(0))
                 for await change in changes {
