@@ -119,7 +119,7 @@ extension PathLeaf {
         outstanding.wrappingSubtract(1, ordering: .releasing)
     }
 
-    /// Passes on what is told before a change is made, and waits for the end of the call.
+    /// Passes on what is told before a change is made.
     ///
     /// - Parameter version: The property's.
     @usableFromInline
@@ -127,9 +127,6 @@ extension PathLeaf {
         // Relaxed: as above.
         guard limit.load(ordering: .relaxed) == .max else { return }
         let ahead = Change(reason: .prior, old: nil, new: value, version: number(of: version))
-        guard !mutant("a prior delivery is not waited for") else { return ahead.tell(userAddress) }
-        guard path.beginOne() else { return }
         ahead.tell(userAddress)
-        path.finishOne()
     }
 }

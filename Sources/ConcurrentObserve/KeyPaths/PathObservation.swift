@@ -274,23 +274,6 @@ extension PathObservation {
     /// Calls the user's observer with a change. Without a walk: the path holds the only one there is.
     func tell(_ change: Change<Value>) { change.tell(user!.address) }
 
-    /// Counts one thing more that the end has to wait for; false if the end was told.
-    func beginOne() -> Bool {
-        // Relaxed: the exchange decides.
-        var seen = pending.load(ordering: .relaxed)
-        while seen > 0 {
-            // Relaxed: the end is told after finishOne(), which orders it.
-            let (exchanged, original) = pending.weakCompareExchange(
-                expected: seen,
-                desired: seen + 1,
-                ordering: .relaxed
-            )
-            if exchanged { return true }
-            seen = original
-        }
-        return false
-    }
-
     /// Counts one thing less that the end has to wait for.
     func finishOne() {
         // Acquire and release: what was delivered before happens before the end is told.

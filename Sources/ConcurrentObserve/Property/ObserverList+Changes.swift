@@ -28,7 +28,7 @@ extension ObserverList {
         let lent = LentChange(change)
         walk { observer in
             let state = Observer.state(at: observer)
-            guard state & ObserverState.hearsPrior != 0,
+            guard state & ObserverState.hearsPrior != 0 || mutant("all are told ahead"),
                 VersionedObserver.since(at: observer) <= lent.change.version,
                 !mutant("a change is not told ahead")
             else { return }

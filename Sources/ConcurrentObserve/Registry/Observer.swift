@@ -304,6 +304,7 @@ extension Observer {
         guard isMarkedActive else { return false }
         // Decide under the lock …
         guard withCore({ $0.unlink(self, reason) }) else { return false }
+        if mutant("an end is told before the last call") { tellEnd() }
         if mutant("a closure is destroyed by its canceller"), finishUnlessRunning() { return true }
         // … act outside it: the closure is destroyed elsewhere, the caller may hold a lock that a capture's deinit takes. (P5)
         ThreadRecord.retire(self)
@@ -346,7 +347,13 @@ extension Observer {
         // would make it a hot one.
         let before = state.bitwiseOr(ObserverState.finished, ordering: .releasing).oldValue
         guard (early ?? before) & ObserverState.hasListeners != 0 else { return }
-        let end = ObservationEnd(rawValue: before >> ObserverState.endShift)!
+        tellEnd()
+    }
+
+    /// Calls the listeners for the end, which has come.
+    func tellEnd() {
+        // Relaxed: the caller has ended the observation, or comes after whoever did.
+        let end = ObservationEnd(rawValue: state.load(ordering: .relaxed) >> ObserverState.endShift)!
         let listeners = core.lock.withLock { () -> [OnEnd] in
             let listeners = extras?.onEnd ?? []
             extras?.onEnd = []

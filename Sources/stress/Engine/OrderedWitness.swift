@@ -29,13 +29,13 @@ final class OrderedWitness: @unchecked Sendable {
         let reason: ChangeReason
         let version: UInt64
         let old: UInt64?
-        let new: UInt64?
+        let new: UInt64
 
         init<Value>(_ change: Change<Value>, _ number: (Value) -> UInt64) {
             reason = change.reason
             version = change.version
             old = change.old.map(number)
-            new = change.new.map(number)
+            new = number(change.new)
         }
     }
 
@@ -56,6 +56,11 @@ final class OrderedWitness: @unchecked Sendable {
     /// Whether it has heard the end of its source.
     var hasHeardEnd: Bool { isOver.load(ordering: .acquiring) }
 
+    /// Has `token` tell of the end of its source. (P12)
+    func listen(to token: ObservationToken) {
+        token.onEnd { [self] end in if end == .sourceDeleted { isOver.store(true, ordering: .releasing) } }
+    }
+
     /// Called by the callback with what it is called with.
     ///
     /// - Parameter body: What else the callback does.
@@ -72,7 +77,6 @@ final class OrderedWitness: @unchecked Sendable {
 
     private func checkPlace(of change: Heard) {
         check(!isOver.load(ordering: .relaxed), "P12.end-last", "version \(change.version) after the end")
-        if change.reason == .sourceDeleted { return isOver.store(true, ordering: .releasing) }
         guard let last else {
             check(
                 (change.reason == .initial) == beginsWithInitial || mayLeaveOut,
@@ -93,7 +97,7 @@ final class OrderedWitness: @unchecked Sendable {
             check(
                 change.old == last.new,
                 "P2.ordered-chain",
-                "version \(change.version) replaced \(text(change.old)), but \(text(last.new)) was there"
+                "version \(change.version) replaced \(text(change.old)), but \(last.new) was there"
             )
         } else {
             gaps &+= 1

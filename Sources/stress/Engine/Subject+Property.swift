@@ -4,7 +4,7 @@ extension Lane {
     /// Registers an observer of a property that checks, at its begin and its end, that it may run.
     func observe<Value>(
         _ property: Observed<Value>,
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         _ body: @escaping @Sendable (Lane?, Change<Value>) -> Void = { _, _ in }
     ) -> Subject {
         let probe = ProbeReference.make(serial: uniqueSerial())

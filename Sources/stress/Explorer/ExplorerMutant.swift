@@ -64,9 +64,8 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant("grace period does nothing", "read-set", "P14.not-while-read"),
         ExplorerMutant("a lent value is not pinned", "lend-set", "P14.not-while-read"),
         ExplorerMutant("a value is destroyed by its writer", "lend-set", "P14.not-while-read"),
-        ExplorerMutant("a property's death leaks the closures", "property-death-cancel", "P14.destroyed-once"),
-        ExplorerMutant("a property's end is told twice", "property-death-cancel", "P12.heard-once"),
-        ExplorerMutant("a property's end is not the last", "property-death-cancel", "P12.heard-last"),
+        ExplorerMutant("source death leaks the closures", "property-death-cancel", "P14.destroyed-once"),
+        ExplorerMutant("end is told twice", "property-death-cancel", "P12.end-once"),
         // One at a time
         ExplorerMutant("two deliver at once", "serial-set-set", "P2.one-at-a-time"),
         ExplorerMutant("a change is posted outside the lock", "serial-set-set", "P2.ordered"),
@@ -94,8 +93,7 @@ struct ExplorerMutant: Sendable {
         // Paths, weak properties
         ExplorerMutant("a stale tail is heard", "path-rewire-set", "P2.path-versions", "P3.converges"),
         ExplorerMutant("a rewiring is lost", "path-rewire-set", "P3.converges"),
-        ExplorerMutant("a path's end does not wait", "path-death-set", "P12.path-end-last"),
-        ExplorerMutant("a prior delivery is not waited for", "path-death-ahead", "P12.path-end-last"),
+        ExplorerMutant("a path's end does not wait", "path-death-set", "P1.heard-before-the-end"),
         ExplorerMutant("a path's changes arrive as they come", "serial-path-rewire-set", "P2.ordered"),
         ExplorerMutant("a dead referent clears its successor", "weak-death-set", "P12.successor-stays"),
     ]

@@ -58,7 +58,7 @@ extension LibraryProgram {
         return Program.Instance(
             setUp: {
                 exchanges.fill(0)
-                world.observe("X", [.old, .new])
+                world.observe("X")
             },
             threads: (1...2).map { desired in
                 [
@@ -154,8 +154,8 @@ extension LibraryProgram {
         let observation = Deferred<PropertyWorld<Int>.Observation>()
         return Program.Instance(
             setUp: {
-                observation.fill(world.observe("X", [.old, .new]))
-                world.observe("Y", [.old, .new])
+                observation.fill(world.observe("X"))
+                world.observe("Y")
             },
             threads: [
                 [{ world.drop() }],

@@ -89,7 +89,7 @@ private struct Ending {
         way = Way.allCases[lane.generator.below(Way.allCases.count)]
         let policies: [Buffering] = [.unbounded, .latest, .droppingOldest(4), .droppingNewest(1), .droppingNewest(4)]
         let buffering = policies[lane.generator.below(policies.count)]
-        let options: ObservationOptions = lane.generator.oneIn(2) ? .initial : [.old, .new]
+        let options: ObservationOptions = lane.generator.oneIn(2) ? .initial : []
         let probe = ProbeReference.make(serial: lane.uniqueSerial())
         let kind = way == .fromWithin ? 5 + lane.generator.below(2) : lane.generator.below(8)
         state = EndState(isOnProperty: [0, 1, 2, 5, 6].contains(kind))

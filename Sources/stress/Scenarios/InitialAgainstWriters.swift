@@ -70,7 +70,7 @@ private final class Hearing: Sendable {
     var wasOvertaken: Bool { overtaken.load(ordering: .relaxed) }
 
     func start(on property: Observed<UInt64>, _ lane: Lane) {
-        let observed = property.observe(options: withInitial ? .initial : .new) { [weak self] change in
+        let observed = property.observe(options: withInitial ? .initial : []) { [weak self] change in
             checkUserCode("callback")
             self?.note(change, on: lane)
         }
@@ -83,7 +83,7 @@ private final class Hearing: Sendable {
     }
 
     private func note(_ change: Change<UInt64>, on registering: Lane) {
-        guard change.reason != .sourceDeleted, let lane = Lane.current else { return }
+        guard let lane = Lane.current else { return }
         lane.check(change.new == change.version, "P4.initial-value", "\(change)")
         if change.reason == .initial {
             lane.check(lane === registering, "P4.initial-once", "the initial value came on another thread")

@@ -80,7 +80,7 @@ private final class Storm<Value: Numbered>: Sendable {
             let number = lane.uniqueSerial()
             log.ownCalls = 0
             let subject = lane.observe(property) { [logs] lane, change in
-                if change.new?.number == number { lane.map { logs[$0.index].ownCalls += 1 } }
+                if change.new.number == number { lane.map { logs[$0.index].ownCalls += 1 } }
             }
             log.announced += 1
             property.value = make(number)
@@ -112,30 +112,34 @@ private final class Log: @unchecked Sendable {
     var lastHeard: UInt64 = 0
 }
 
-/// Observers that stay throughout, one for each choice of old and new; the first now and then sets the property itself.
+/// Observers that stay throughout, one of which is told ahead; the first now and then sets the property itself.
 private func standingObservers<Value: Numbered>(
     of property: Observed<Value>,
     _ logs: [Log],
     _ make: @escaping @Sendable (UInt64) -> Value
 ) -> [ObservationToken] {
-    let choices: [ObservationOptions] = [.prior, .new, .old, []]
+    let choices: [ObservationOptions] = [.prior, [], [], []]
     return choices.enumerated().map { index, options in
         property.observe(options: options) { [weak property] change in
             checkUserCode("callback")
-            guard let lane = Lane.current, change.reason == .valueChanged else { return }
+            guard let lane = Lane.current else { return }
             let log = logs[lane.index]
             lane.check(
-                (change.old != nil) == options.contains(.old)
-                    && (change.new != nil) == (options.contains(.new) && !change.isPrior),
+                change.reason == .valueChanged || change.reason == .prior && options.contains(.prior),
                 "P2.as-asked",
-                "asked for \(options.rawValue), old \(change.old != nil), new \(change.new != nil)"
+                "told \(change.reason), asked for \(options.rawValue)"
             )
-            if change.isPrior { return log.priors += 1 }
+            lane.check(
+                (change.old != nil) == (change.reason == .valueChanged),
+                "P2.as-asked",
+                "told \(change.reason), with an old value: \(change.old != nil)"
+            )
+            guard let old = change.old else { return log.priors += 1 }
             log.heard[index].calls += 1
             log.heard[index].versions &+= change.version
             log.lastHeard = change.version
-            guard index == 0, let old = change.old, let new = change.new else { return }
-            log.chain.append((change.version, old.number, new.number))
+            guard index == 0 else { return }
+            log.chain.append((change.version, old.number, change.new.number))
             guard lane.depth == 0, lane.generator.oneIn(64) else { return }
             lane.depth += 1
             log.nested += 1

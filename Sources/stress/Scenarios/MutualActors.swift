@@ -61,7 +61,7 @@ private final class Game: Sendable {
                     return depth > 1
                 }
                 witness.check(!isNested, "P6.not-nested", "a callback began before the last one had returned")
-                witness.hear(.init(change) { $0 }) { if let new = change.new { body(new) } }
+                witness.hear(.init(change) { $0 }) { body(change.new) }
                 depth.withLock { $0 -= 1 }
             }
         }

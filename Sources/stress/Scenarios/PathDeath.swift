@@ -8,7 +8,7 @@ extension Scenario {
         name: "path-death",
         summary: "the last reference to a path's root goes while its steps are replaced and its end changes",
         invariants: [
-            "P12.path-end-once", "P12.path-end-last", "P12.end-once", "P12.reason", "P9.silent-path",
+            "P1.heard-before-the-end", "P12.path-end-last", "P12.end-once", "P12.reason", "P9.silent-path",
             "P5.no-lock-around-user-code",
             "P14.nothing-left", "P16.backlog-drains",
         ],
@@ -73,12 +73,12 @@ private final class PathSource: Sendable {
     var paths: [(record: PathRecord, token: ObservationToken)] { kept.withLock { $0 } }
 
     func observe(times: Int) -> [(record: PathRecord, token: ObservationToken)] {
-        let options: [ObservationOptions] = [[], [.old, .new], .prior]
+        let options: [ObservationOptions] = [[], [], .prior]
         let made = (0..<times).map { number in
             let record = PathRecord()
             let token = root.observe(\.middle.end.number, options: options[number % 3]) { change in
                 checkUserCode("callback")
-                record.note(change.reason)
+                record.note(change)
             }
             token.onEnd { end in record.note(end) }
             return (record, token)
@@ -90,7 +90,8 @@ private final class PathSource: Sendable {
 
 /// What one observer has heard of the end.
 private final class PathRecord: Sendable {
-    private let last = Atomic<Int>(0)
+    private let heard = Atomic<UInt64>(0)
+    private let highest = Atomic<UInt64>(0)
     private let after = Atomic<Int>(0)
     private let isSilent = Atomic<Bool>(false)
     private let late = Atomic<Int>(0)
@@ -100,13 +101,12 @@ private final class PathRecord: Sendable {
     /// No callback is running, and none will begin.
     func silence() { isSilent.store(true, ordering: .releasing) }
 
-    func note(_ reason: ChangeReason) {
+    func note<Value>(_ change: Change<Value>) {
         if isSilent.load(ordering: .acquiring) { late.add(1, ordering: .relaxed) }
-        if reason == .sourceDeleted {
-            last.add(1, ordering: .relaxed)
-        } else if last.load(ordering: .relaxed) > 0 {
-            after.add(1, ordering: .relaxed)
-        }
+        if ends.load(ordering: .acquiring) > 0 { after.add(1, ordering: .relaxed) }
+        guard change.reason != .prior else { return }
+        heard.add(1, ordering: .relaxed)
+        highest.max(change.version, ordering: .relaxed)
     }
 
     func note(_ end: ObservationEnd) {
@@ -115,18 +115,18 @@ private final class PathRecord: Sendable {
         ends.add(1, ordering: .releasing)
     }
 
-    /// At rest: ended once; heard of the root's end once and last if it ended by that, and not at all otherwise.
+    /// At rest: ended once, and if by the root's end, after it had heard every version up to the last that it has heard.
     func check(_ epoch: Epoch) {
         guard epoch.violations.isEmpty else { return }
         let ends = ends.load(ordering: .acquiring)
         epoch.check(ends == 1, "P12.end-once", "onEnd was called \(ends) times")
         let reason = ObservationEnd(rawValue: reason.load(ordering: .relaxed))
         epoch.check(reason == .sourceDeleted || reason == .cancelled, "P12.reason", "\(String(describing: reason))")
-        let heard = last.load(ordering: .relaxed)
+        let (heard, highest) = (heard.load(ordering: .relaxed), highest.load(ordering: .relaxed))
         epoch.check(
-            heard == (reason == .sourceDeleted ? 1 : 0),
-            "P12.path-end-once",
-            "ended with \(String(describing: reason)), heard of the root's end \(heard) times"
+            reason != .sourceDeleted || heard == highest,
+            "P1.heard-before-the-end",
+            "heard \(heard) changes, one of them with version \(highest), before the root's end"
         )
         let late = late.load(ordering: .relaxed)
         epoch.check(late == 0, "P9.silent-path", "called \(late) times after cancelAndWait had returned")

@@ -75,7 +75,7 @@ private func checkChangesInCallbacks(_ epoch: Epoch) {
     let heard = (0..<2).map { _ in Guarded<[UInt64]>([]) }
     let tokens = heard.map { heard in
         root.observe(\.middle.end.number) { change in
-            guard let new = change.new ?? nil else { return }
+            guard let new = change.new else { return }
             let isFirst = heard.withLock { heard in
                 heard.append(new)
                 return heard.count == 1
@@ -126,7 +126,7 @@ private func checkReplacementsInWiring(_ epoch: Epoch) -> Bool {
     let (last, others) = (Guarded<UInt64>(0), Guarded(0))
     let token = root.observe(\.end.number) { change in
         // Versions grow, on whatever thread.
-        last.withLock { last in if let new = change.new { last = max(last, new) } }
+        last.withLock { last in last = max(last, change.new) }
         if pthread_equal(pthread_self(), caller) == 0 { others.withLock { $0 += 1 } }
     }
     root.replace(times: 100)
@@ -181,10 +181,9 @@ private final class PathWitness: Sendable {
             checkUserCode("callback")
             let log = logs[Lane.current?.index ?? lanes]
             // Nil is nowhere, and stands as 0.
-            let (old, new) = ((change.old ?? nil) ?? 0, (change.new ?? nil) ?? 0)
+            let (old, new) = ((change.old ?? nil) ?? 0, change.new ?? 0)
             switch change.reason {
             case .initial: log.withLock { $0.initials.append(new) }
-            case .sourceDeleted: break
             default: log.withLock { $0.chain.append((change.version, old, new)) }
             }
         }

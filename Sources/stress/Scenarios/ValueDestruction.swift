@@ -23,7 +23,7 @@ extension Scenario {
             checkUserCode("callback")
             guard let lane = Lane.current else { return }
             if let old = change.old { lane.check(old, "when it is told as the old one") }
-            if let new = change.new { lane.check(new, "when it is told as the new one") }
+            lane.check(change.new, "when it is told as the new one")
         }
         let reentered = Atomic<Int>(0)
         let blocked = Atomic<Int>(0)

@@ -144,7 +144,7 @@ extension Lane {
         let token = property.observe(options: .initial) { change in
             guarded(probe) { lane in
                 lane?.checkAlive(change.old.flatMap(\.self), "as the old one")
-                lane?.checkAlive(change.new.flatMap(\.self), "as the new one")
+                lane?.checkAlive(change.new, "as the new one")
                 guard let lane, lane.depth < 3 else { return }
                 if lane.generator.oneIn(4) { _ = owner.exchange(nil) }
                 if lane.generator.oneIn(8) { lane.set(property, index, to: owner.content, diaries) }
@@ -183,7 +183,7 @@ extension Lane {
         let told = Guarded<[UInt64]>([])
         let token = property.observe { change in
             checkUserCode("callback")
-            if case .some(.none) = change.new { told.withLock { $0.append(change.version) } }
+            if change.new == nil { told.withLock { $0.append(change.version) } }
         }
         let serial = uniqueSerial()
         do {

@@ -26,7 +26,7 @@ final class Diary {
     private(set) var mistake: String?
 
     func note(_ change: Change<Mortal?>, property: Int) {
-        let (old, new) = (change.old.flatMap(\.self)?.serial, change.new.flatMap(\.self)?.serial)
+        let (old, new) = (change.old.flatMap(\.self)?.serial, change.new?.serial)
         if let set = settings[property], set != new {
             mistake = "\(String(describing: new)) was told when \(String(describing: set)) was set"
         }
