@@ -61,6 +61,13 @@ extension Promises.P14NeighboursTests {
     @Test("P14 Deinitialisers that compute occupy few threads, also beside others that compute", arguments: [0, 6])
     func computing(others: Int) async {
         await #expect(processExitsWith: .success) { [others] in
+            // Beside other processes a thread that computes may get no processor for as long as the library looks: nothing can be said.
+            func isAlone() -> Bool {
+                let start = (wall: ContinuousClock.now, own: Process.ownTime)
+                while Process.ownTime - start.own < .milliseconds(20) {}
+                return ContinuousClock.now - start.wall < .milliseconds(22)
+            }
+            guard isAlone() else { return }
             let hammer = Hammer(threads: others) { _ = Process.ownTime }
             let threads = Log<Int>()
             let lives = Lives()
@@ -74,10 +81,11 @@ extension Promises.P14NeighboursTests {
                 registry.observe { _ in life.touch() }.cancel()
             }
             try lives.waitUntilNoneIsLeft()
+            try hammer.stop()
+            guard isAlone() else { return }
             let count = Set(threads.entries).count
             // Those that wait would be 32.
             check(count < 12, "\(count) threads")
-            try hammer.stop()
         }
     }
 
