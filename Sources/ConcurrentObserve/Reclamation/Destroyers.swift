@@ -44,7 +44,8 @@ internal final class Destroyers: @unchecked Sendable {
 
     /// How long a look at the pace waits for the next.
     private static var patience: Duration { .milliseconds(4) }
-    /// After so long a thread that computes is known from one that is blocked, on a busy machine too.
+    /// After so long a thread that computes is known from one that is blocked, unless the machine has
+    /// many more threads to run than processors: then one may get nothing for longer than that.
     private static var judgement: Duration { .milliseconds(24) }
     /// A thread that begins fewer items than this between two looks is blocked or slow.
     private static var briskPace: Int { 8 }
