@@ -91,14 +91,14 @@ extension Observed {
     /// - Parameter prepare: Called under the lock. No user code. (P5)
     @usableFromInline
     internal func publish(_ observer: VersionedObserver, _ prepare: ((value: Value, version: UInt64)) -> Void) {
-        let aftermath = mutation.withLockAtGate {
+        let deferred = mutation.withLockAtGate {
             let present = cell.load()
             observer.since = present.version
             inject("register.since")
             prepare(present)
             return observer.withCore { $0.publish(observer) }
         }
-        observer.withCore { $0.settle(aftermath) }
+        observer.withCore { $0.settle(deferred) }
     }
 
     /// The same; returns the value at that moment, and its version.
@@ -106,13 +106,13 @@ extension Observed {
     internal func publishWithValue(_ observer: VersionedObserver) -> (value: Value, version: UInt64) {
         let early = mutant("a change between initial and registration is missed") ? cell.load() : nil
         inject("initial.sampled")
-        let (present, aftermath) = mutation.withLockAtGate {
+        let (present, deferred) = mutation.withLockAtGate {
             observer.since = cell.version
             inject("register.since")
             return (cell.load(), observer.withCore { $0.publish(observer) })
         }
         inject("initial.published")
-        observer.withCore { $0.settle(aftermath) }
+        observer.withCore { $0.settle(deferred) }
         return early ?? present
     }
 

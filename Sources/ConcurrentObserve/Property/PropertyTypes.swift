@@ -14,18 +14,18 @@ extension Observed {
             return unsafe [
                 ValueBox<Value>.self, ValueCell<Value>.self, ValueCell<Value>.Replaced.self, BoxedValue<Value>.self,
                 (Value, UInt64).self, Snapshot.self, (exchanged: Bool, original: Value).self,
-                (Snapshot, RegistryCore.Aftermath).self,
+                (Snapshot, RegistryCore.DeferredActions).self,
                 Change<Value>.self, LentChange<Value>.self, Callback<Change<Value>>.self, Callback<Value>.self,
                 Posting<Value>.self, Callback<Posting<Value>>.self,
                 // Of a debug build, which calls the standard library's generic functions.
                 UnsafePointer<BoxedValue<Value>>?.self, UnsafePointer<Callback<Change<Value>>>?.self,
-                (Snapshot, RegistryCore.Aftermath)?.self, Snapshot?.self, UnsafePointer<Atomic<UInt64>>.self,
+                (Snapshot, RegistryCore.DeferredActions)?.self, Snapshot?.self, UnsafePointer<Atomic<UInt64>>.self,
             ]
         } size: {
             MemoryLayout<ValueCell<Value>>.size &+ MemoryLayout<ValueCell<Value>.Replaced>.size
                 &+ MemoryLayout<BoxedValue<Value>>.size &+ MemoryLayout<(Value, UInt64)>.size
                 &+ MemoryLayout<Snapshot>.size &+ MemoryLayout<(exchanged: Bool, original: Value)>.size
-                &+ MemoryLayout<(Snapshot, RegistryCore.Aftermath)>.size &+ MemoryLayout<Change<Value>?>.size
+                &+ MemoryLayout<(Snapshot, RegistryCore.DeferredActions)>.size &+ MemoryLayout<Change<Value>?>.size
                 &+ MemoryLayout<LentChange<Value>>.size &+ MemoryLayout<Posting<Value>>.size
         }
     }

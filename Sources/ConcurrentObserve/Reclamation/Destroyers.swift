@@ -31,9 +31,6 @@ internal final class Destroyers: @unchecked Sendable {
     private struct Look {
         let begun: Int
         let at: ContinuousClock.Instant
-        /// How long items have waited, and the processor time that the threads have used meanwhile: of late, the more so the later.
-        var waited = Duration.zero
-        var computed = Duration.zero
     }
 
     /// As many threads can be busy at once.
@@ -44,8 +41,6 @@ internal final class Destroyers: @unchecked Sendable {
 
     /// How long a look at the pace waits for the next.
     private static var patience: Duration { .milliseconds(4) }
-    /// After so long a thread that computes is known from one that is blocked, on a busy machine too.
-    private static var judgement: Duration { .milliseconds(24) }
     /// A thread that begins fewer items than this between two looks is blocked or slow.
     private static var briskPace: Int { 8 }
     /// More threads than this do not help with deinitialisers that are slow, not blocked.
@@ -117,9 +112,10 @@ internal final class Destroyers: @unchecked Sendable {
     /// How many threads to start now. Under the lock.
     private func missingThreads() -> Int {
         let now = Self.now
-        guard queues.next != nil, idle == 0, !workers.isEmpty else {
+        let next = queues.next
+        guard let next, idle == 0, !workers.isEmpty else {
             (stalls, look) = (0, nil)
-            return queues.next != nil && workers.isEmpty ? 1 : 0
+            return next != nil && workers.isEmpty ? 1 : 0
         }
         guard let look else {
             lookAgain(now)
@@ -130,39 +126,29 @@ internal final class Destroyers: @unchecked Sendable {
         let elapsed = look.at.duration(to: now)
         guard elapsed >= Self.patience else { return 0 }
         let served = begun &- look.begun
-        let pace = lookAgain(now)
+        let computed = lookAgain(now)
         guard served < Self.briskPace * workers.count, workers.count < SourceQueues.mostThreads else { return 0 }
-        // Where threads compute, more of them would only share the processors, and take them from the program's own: a quarter of
-        // one is a lot for deinitialisers.
-        let isComputing = pace.computed * 4 >= pace.waited
-        // A source that has a thread gets no other then, nor before it is known. But none waits for others' sake.
-        if queues.unserved == 0, isComputing || pace.waited < Self.judgement { return 0 }
+        // Where threads compute, more of them would only share the processors. But no source waits
+        // for others' sake.
+        let isComputing = computed * 2 >= elapsed * min(workers.count, processors)
         // All of them blocked, or so slow that delays of a few milliseconds would add up.
         let limit = served == 0 ? SourceQueues.mostThreads : Self.mostSlowThreads
-        guard workers.count < limit else { return min(1, queues.unserved) }
+        guard !isComputing, workers.count < limit else { return next.busy == 0 ? 1 : 0 }
         // Twice as many more each time until nothing waits.
         stalls += 1
         return min(1 << min(stalls - 1, 6), limit - workers.count, queues.waiting)
     }
 
     /// Notes what is to be seen now. Under the lock.
+    ///
+    /// - Returns: The processor time that the threads have used since the last look.
     @discardableResult
-    private func lookAgain(_ now: ContinuousClock.Instant) -> Look {
-        var next = Look(begun: begun, at: now)
-        if let look {
-            (next.waited, next.computed) = (look.waited + look.at.duration(to: now), look.computed)
-            // What was long ago counts half.
-            if look.waited > Self.judgement { (next.waited, next.computed) = (next.waited / 2, next.computed / 2) }
-        }
-        if exploredNow() == nil {
-            for worker in workers.values {
-                let time = worker.newProcessorTime()
-                // Before the first look nothing has waited.
-                if look != nil { next.computed += time }
-            }
-        }
-        look = next
-        return next
+    private func lookAgain(_ now: ContinuousClock.Instant) -> Duration {
+        look = Look(begun: begun, at: now)
+        var computed = Duration.zero
+        if exploredNow() != nil { return computed }
+        for worker in workers.values { computed += worker.newProcessorTime() }
+        return computed
     }
 
     /// False when there is no thread to be had.
@@ -291,8 +277,8 @@ internal final class Destroyers: @unchecked Sendable {
         let worker = Worker()
         lock.withLock { workers[ObjectIdentifier(worker)] = worker }
         worker.begin(ThreadRecord.ownAddress)
-        // The second look has one before it.
-        for _ in 0..<2 { _ = relieve() }
+        // The second look has one before it. No thread is started, however long the two took.
+        for _ in 0..<2 { _ = lock.withLock { missingThreads() } }
         while let item = take(worker, wasIdle: false) { ThreadRecord.withUserCode { item.reclaim() } }
         _ = leaveIfIdle(worker)
     }

@@ -19,7 +19,7 @@ internal enum Rehearsal {
     }
 }
 
-/// An item that is nobody's.
+/// An item of no source.
 internal final class RehearsedItem: Retirable, @unchecked Sendable {
     // Unchecked: see `Retirable`; what is stored is constant.
     private let held: UInt?

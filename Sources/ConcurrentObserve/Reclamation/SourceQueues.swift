@@ -30,8 +30,6 @@ internal final class SourceQueues: @unchecked Sendable {
     /// Those in which something waits, linked, in the order of their turns.
     private var (first, last) = (SourceQueue?.none, SourceQueue?.none)
     private var listed = 0
-    /// How many of these no thread is busy with.
-    private(set) var unserved = 0
 
     /// Items in all queues together.
     private(set) var waiting = 0
@@ -111,7 +109,6 @@ internal final class SourceQueues: @unchecked Sendable {
     func leave(_ queue: SourceQueue) {
         busy -= 1
         queue.busy -= 1
-        if queue.busy == 0, queue.isListed { unserved += 1 }
         if queue.busy == 0, queue.count == 0 { drop(queue) }
     }
 
@@ -123,7 +120,6 @@ internal final class SourceQueues: @unchecked Sendable {
     private func list(_ queue: SourceQueue) {
         queue.isListed = true
         listed += 1
-        if queue.busy == 0 { unserved += 1 }
         if let last { last.next = queue } else { first = queue }
         last = queue
     }
@@ -135,7 +131,6 @@ internal final class SourceQueues: @unchecked Sendable {
         queue.next = nil
         queue.isListed = false
         listed -= 1
-        if queue.busy == 0 { unserved -= 1 }
         return queue
     }
 

@@ -344,7 +344,8 @@ extension UnsafeMutablePointer<ThreadRecord> {
         return unsafe abandoned ?? push(ThreadRecord.allocate())
     }
 
-    /// Makes a record, which is the calling thread's while `body` runs, and nobody's afterwards: the child of a fork would free it.
+    /// Makes a record, which is the calling thread's while `body` runs, and belongs to no thread
+    /// afterwards: the child of a fork frees such a record.
     func lend(_ body: () -> Void) {
         let record = unsafe push(ThreadRecord.allocate())
         unsafe curcu_set_thread_record(record)

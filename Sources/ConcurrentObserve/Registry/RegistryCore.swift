@@ -57,14 +57,14 @@ import Synchronization
 
     /// What a registration leaves to do when no lock is held.
     @usableFromInline
-    struct Aftermath {
+    struct DeferredActions {
         fileprivate let replaced: ObserverTable?
         fileprivate let shouldSweep: Bool
     }
 
     /// The part of `append` that may be done under a lock of the source's: decides under this lock …
     @usableFromInline
-    func publish(_ observer: Observer) -> Aftermath {
+    func publish(_ observer: Observer) -> DeferredActions {
         return lock.withLock {
             // The caller has the source.
             generation = Fork.generation
@@ -80,7 +80,7 @@ import Synchronization
                 ownerBound += 1
                 if ownerBound == 1 { OwnerWatch.shared.add(self) }
             }
-            return Aftermath(
+            return DeferredActions(
                 replaced: replaced,
                 shouldSweep: ownerBound > 0 && registrationsSinceSweep >= sweepInterval
             )
@@ -89,9 +89,9 @@ import Synchronization
 
     /// … and the part that may not: acts outside it.
     @usableFromInline
-    func settle(_ aftermath: consuming Aftermath) {
-        if let replaced = aftermath.replaced { ThreadRecord.retire(replaced) }
-        if aftermath.shouldSweep { sweepOwners() }
+    func settle(_ deferred: consuming DeferredActions) {
+        if let replaced = deferred.replaced { ThreadRecord.retire(replaced) }
+        if deferred.shouldSweep { sweepOwners() }
     }
 
     /// Makes sure that the table has room. Returns the table that was replaced. Under the lock.
