@@ -60,7 +60,7 @@ internal final class Agreement: @unchecked Sendable {
     /// Whether the other side may not know this version of a side yet.
     @usableFromInline
     func isNews(_ version: UInt64, of side: Side) -> Bool {
-        lock.withLock { agreed(side) <= version || (side == .second && mutant("a binding echoes")) }
+        lock.withLock { agreed(side) <= version || (side == .second && mutant(.aBindingEchoes)) }
     }
 
     /// Decides on a change of a side; the other one is at `present`. Under the other side's lock,
@@ -75,10 +75,10 @@ internal final class Agreement: @unchecked Sendable {
             let agreed = agreed(side)
             guard
                 agreed <= version || (isInitial && agreed == version + 1 && self.agreed(side.other) <= present)
-                    || (side == .second && mutant("a binding echoes"))
+                    || (side == .second && mutant(.aBindingEchoes))
             else { return false }
             agree(version + 1, on: side)
-            if side == .second || !mutant("a pair agrees on one side alone") { agree(present + 2, on: side.other) }
+            if side == .second || !mutant(.aPairAgreesOnOneSideAlone) { agree(present + 2, on: side.other) }
             return true
         }
     }

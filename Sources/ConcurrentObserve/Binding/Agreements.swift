@@ -37,7 +37,7 @@ internal final class Agreements: @unchecked Sendable {
     static func join<Left, Right>(_ left: Observed<Left>, _ right: Observed<Right>) -> (Agreement, Agreement.Side) {
         let core = left.observers.core()
         let fresh = Agreement(between: core, and: right.observers.core())
-        if mutant("each binding of a pair agrees for itself") { return (fresh, .first) }
+        if mutant(.eachBindingOfAPairAgreesForItself) { return (fresh, .first) }
         var agreement = fresh
         withEntries { entries in
             if let present = entries[fresh.pair]?.agreement {

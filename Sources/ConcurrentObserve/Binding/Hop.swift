@@ -98,7 +98,7 @@ extension Arrival {
             arrival = hop.origin
         }
         guard let since else { return .onward }
-        return passes < (mutant("a change passes a binding twice") ? 2 : 1)
+        return passes < (mutant(.aChangePassesABindingTwice) ? 2 : 1)
             ? .around(since: since) : .over(knownAs: since)
     }
 }

@@ -42,7 +42,7 @@ extension Observed {
         to destination: Observed<Other>,
         _ binding: OneWayBinding<Value, Other>
     ) -> ObservationToken {
-        let retained = mutant("a binding retains its destination") ? destination : nil
+        let retained = mutant(.aBindingRetainsItsDestination) ? destination : nil
         return observe(owner: destination, options: .initial) { destination, change in
             binding.pass(change, to: destination)
             withExtendedLifetime(retained) {}

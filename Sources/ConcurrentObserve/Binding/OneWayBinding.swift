@@ -34,14 +34,14 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
     func pass(_ change: Change<Source>, to destination: Observed<Destination>) {
         let (value, version) = (change.new, change.version)
         // Relaxed: a short cut; `arrive` decides.
-        if arrived.load(ordering: .relaxed) > version, !mutant("a binding applies an older change") { return }
+        if arrived.load(ordering: .relaxed) > version, !mutant(.aBindingAppliesAnOlderChange) { return }
         let arrival = Arrival(at: source, version: version, isInitial: change.reason == .initial)
         let edge = Edge(self, keepsValue: keepsValue)
         switch arrival.passage(through: edge, to: ObjectIdentifier(destination)) {
         case .over:
             arrive(version)
         case .onward:
-            let early = mutant("a binding decides outside the lock") ? arrive(version) : nil
+            let early = mutant(.aBindingDecidesOutsideTheLock) ? arrive(version) : nil
             destination.receive(transform(value), through: edge, from: arrival) { _ in early ?? arrive(version) }
         case .around(let since):
             destination.receive(transform(value), through: edge, from: arrival) { arrive(version) && $0 == since }
@@ -52,6 +52,6 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
     @inlinable @discardableResult
     func arrive(_ version: UInt64) -> Bool {
         // Relaxed: the destination's lock orders those that set it.
-        arrived.max(version + 1, ordering: .relaxed).oldValue <= version || mutant("a binding applies an older change")
+        arrived.max(version + 1, ordering: .relaxed).oldValue <= version || mutant(.aBindingAppliesAnOlderChange)
     }
 }

@@ -39,7 +39,7 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
     func start(_ left: Observed<Left>, _ right: Observed<Right>) -> ObservationToken {
         let observer = left.makeObserver([], owner: WeakReference(right))
         let wayBack = right.observe { [weak self] (change: Change<Right>) in
-            if mutant("an ended binding goes on backwards") {
+            if mutant(.anEndedBindingGoesOnBackwards) {
                 self?.passBackward(change)
             } else {
                 Observer.visit(at: observer.address) { _ in self?.passBackward(change) }
@@ -93,7 +93,7 @@ extension TwoWayBinding {
         let arrival = Arrival(at: rightSide, version: version, isInitial: false)
         let edge = Edge(self, keepsValue: keepsValue)
         switch arrival.passage(through: edge, to: leftSide) {
-        case .over(let known) where !mutant("a binding echoes"):
+        case .over(let known) where !mutant(.aBindingEchoes):
             agreement.note(version, of: side, as: known)
         case .around(let since):
             left.receive(backward(value), through: edge, from: arrival) { [agreement] present in

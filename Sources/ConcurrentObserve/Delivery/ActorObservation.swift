@@ -16,7 +16,7 @@ internal final class ActorObservation<Target: Actor, Event: Sendable>: OrderedOb
                 IsolatedCallback<Target, Event>.call(at: observer, on: target, with: event)
             }
         }
-        if mutant("an actor is retained") {
+        if mutant(.anActorIsRetained) {
             Task.detached {
                 try? await Task.sleep(for: .seconds(3600))
                 withExtendedLifetime(target) {}
@@ -40,10 +40,10 @@ internal final class ActorObservation<Target: Actor, Event: Sendable>: OrderedOb
 
     private func hop() async -> Bool {
         guard let target else {
-            if !mutant("an actor's death goes unnoticed") { ownerIsGone() }
+            if !mutant(.anActorsDeathGoesUnnoticed) { ownerIsGone() }
             return true
         }
-        if mutant("a hop does not reach its actor") { return withoutIsolation(deliver)(self, target) }
+        if mutant(.aHopDoesNotReachItsActor) { return withoutIsolation(deliver)(self, target) }
         return await run(on: target)
     }
 
@@ -85,7 +85,7 @@ internal final class IsolationObservation<Event: Sendable>: OrderedObservation<E
             ownerIsGone()
             return true
         }
-        if isolation == nil, mutant("a method reference leaves its actor") { return deliver(self, eventsPerHop) }
+        if isolation == nil, mutant(.aMethodReferenceLeavesItsActor) { return deliver(self, eventsPerHop) }
         return await run(on: actor)
     }
 

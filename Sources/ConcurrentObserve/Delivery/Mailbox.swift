@@ -55,14 +55,14 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     /// Puts an event in.
     @inlinable
     mutating func post(_ event: Event) {
-        guard isOpen || mutant("an event is yielded after the end") else { return }
+        guard isOpen || mutant(.anEventIsYieldedAfterTheEnd) else { return }
         if counter.countSent() { hasGrown = true }
-        if let capacity = mutant("an unbounded mailbox drops") ? capacity ?? 8 : capacity, waiting.count >= capacity {
+        if let capacity = mutant(.anUnboundedMailboxDrops) ? capacity ?? 8 : capacity, waiting.count >= capacity {
             counter.countDropped()
             // The event itself is the caller's, who destroys it.
-            if dropsNewest || mutant("the latest value is lost") { return }
+            if dropsNewest || mutant(.theLatestValueIsLost) { return }
             let oldest = waiting.popFirst()!
-            if !mutant("a dropped event is destroyed under the lock") { putAside(oldest) }
+            if !mutant(.aDroppedEventIsDestroyedUnderTheLock) { putAside(oldest) }
         }
         waiting.append(event)
         entered &+= 1
@@ -72,8 +72,8 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     @inlinable
     mutating func postEnd() {
         guard isOpen else { return }
-        if mutant("an end is dropped by the policy"), let capacity, waiting.count >= capacity { return }
-        if mutant("an end discards what waits") {
+        if mutant(.anEndIsDroppedByThePolicy), let capacity, waiting.count >= capacity { return }
+        if mutant(.anEndDiscardsWhatWaits) {
             counter.countDropped(waiting.count)
             waiting = RingBuffer()
         }
@@ -85,7 +85,7 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     mutating func next() -> Item? {
         if let event = waiting.popFirst() { return .event(event) }
         guard case .waiting = end else { return nil }
-        if !mutant("a sequence finishes twice") { end = .taken }
+        if !mutant(.aSequenceFinishesTwice) { end = .taken }
         return .end
     }
 

@@ -88,7 +88,7 @@ public struct ObservationSequence<Element: Sendable>: AsyncSequence, Sendable {
             init(relay: Relay<Element>) { (subscription, self.relay) = (nil, relay) }
 
             deinit {
-                if mutant("an iterator leaves its observer") { return }
+                if mutant(.anIteratorLeavesItsObserver) { return }
                 subscription?.cancel()
                 relay?.cancel()
             }

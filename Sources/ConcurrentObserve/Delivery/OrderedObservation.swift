@@ -212,13 +212,13 @@ extension OrderedObservation {
             return guarded.takesTurn()
         }
         inject("mailbox.attended")
-        if begins, !mutant("a mailbox's wake-up is lost") { begin() }
+        if begins, !mutant(.aMailboxsWakeUpIsLost) { begin() }
     }
 
     /// After each post, under no lock: has what was dropped destroyed, and the mailbox emptied unless somebody is at it.
     @inlinable @Sendable
     final func attend() {
-        while mutant("a setter waits for a busy observer"), withGuarded({ $0.isBusy }) {}
+        while mutant(.aSetterWaitsForABusyObserver), withGuarded({ $0.isBusy }) {}
         // Relaxed: as above.
         guard needsAttention.load(ordering: .relaxed) else { return }
         var spoilt: Mailbox<Event>.Spoilt?
@@ -233,7 +233,7 @@ extension OrderedObservation {
         if hasGrown { noteGrowth() }
         // Elsewhere: the caller may hold a lock that a value's deinit takes. (P5)
         Discarded.discard(&spoilt, of: self)
-        if begins, !mutant("a mailbox's wake-up is lost") { begin() }
+        if begins, !mutant(.aMailboxsWakeUpIsLost) { begin() }
     }
 }
 
@@ -251,7 +251,7 @@ extension OrderedObservation.Guarded {
     @inlinable
     mutating func takesTurn() -> Bool {
         guard !isBusy, !mailbox.isEmpty else { return false }
-        isBusy = !mutant("two deliver at once")
+        isBusy = !mutant(.twoDeliverAtOnce)
         return true
     }
 
@@ -280,14 +280,14 @@ extension OrderedObservation {
             var settled: [Flush] = []
             for _ in 0..<limit {
                 guard let item = next(&batch, &settled) else {
-                    if mutant("isBusy is cleared outside the lock") {
+                    if mutant(.isBusyIsClearedOutsideTheLock) {
                         inject("mailbox.attended")
                         withGuarded { $0.isBusy = false }
                     }
                     if !settled.isEmpty { Flush.resume(settled) }
                     return true
                 }
-                if mutant("a flush does not wait for the callback") { settleFlushes(batch.count) }
+                if mutant(.aFlushDoesNotWaitForTheCallback) { settleFlushes(batch.count) }
                 deliver(item, call)
                 // Relaxed: who comes later is found under the lock, when nothing is left at the latest.
                 if hasFlushes.load(ordering: .relaxed) { settleFlushes(batch.count) }
@@ -344,7 +344,7 @@ extension OrderedObservation {
             if let item = guarded.mailbox.next() { return item }
             // Its memory is used again.
             swap(&batch, &guarded.batch)
-            guarded.isBusy = mutant("isBusy is cleared outside the lock")
+            guarded.isBusy = mutant(.isBusyIsClearedOutsideTheLock)
             guarded.isDelivering = false
             if !guarded.mailbox.flushes.isEmpty {
                 settled = guarded.mailbox.flushes.take(through: .max)
@@ -394,7 +394,7 @@ extension OrderedObservation {
                 counter.countReceived()
                 call(address, event)
             }
-            if !isHeard, mutant("queued changes are delivered after the end") { call(address, event) }
+            if !isHeard, mutant(.queuedChangesAreDeliveredAfterTheEnd) { call(address, event) }
             if !isHeard { counter.countDropped() }
         case .end: user?.end(.sourceDeleted)
         }

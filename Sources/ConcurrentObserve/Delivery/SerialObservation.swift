@@ -22,7 +22,7 @@ internal final class SerialObservation<Event: Sendable>: OrderedObservation<Even
     @usableFromInline
     override func begin() {
         guard !deliver(self, Self.share) else { return }
-        if !mutant("a hand-over is lost") { handOver() }
+        if !mutant(.aHandOverIsLost) { handOver() }
     }
 
     /// Leaves the delivery to a thread of the library, which now and then looks after others.

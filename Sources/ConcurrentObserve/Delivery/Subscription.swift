@@ -104,7 +104,7 @@ extension Subscription {
         let resumption = withGuarded { guarded -> Resumption? in
             needsAttention.store(guarded.mailbox.hasSpoilt || guarded.mailbox.hasGrown, ordering: .relaxed)
             var resumption = takeResumption(&guarded)
-            if mutant("a task is resumed under the lock"), let early = resumption.take() {
+            if mutant(.aTaskIsResumedUnderTheLock), let early = resumption.take() {
                 early.waiter.resume(returning: early.event)
             }
             return resumption
@@ -161,7 +161,7 @@ extension Subscription {
     func next(isolation: isolated (any Actor)? = #isolation) async -> Event? {
         // Where there are many, most often without suspending.
         if Task.isCancelled || isRemoved { cancel() }
-        if mutant("an iterator leaves its actor") { await Task.yield() }
+        if mutant(.anIteratorLeavesItsActor) { await Task.yield() }
         if let event = takeAtOnce() { return event }
         return await withTaskCancellationHandler {
             // Named: a closure that does not mention the isolation of its function leaves the actor.
@@ -179,7 +179,7 @@ extension Subscription {
     var isRemoved: Bool {
         // Relaxed: written before. 0: the source was gone.
         let address = posterAddress.load(ordering: .relaxed)
-        return address != 0 && Observer.isRemoved(at: address) && !mutant("an iterator returns what was removed")
+        return address != 0 && Observer.isRemoved(at: address) && !mutant(.anIteratorReturnsWhatWasRemoved)
     }
 
     // Out of line, both, so that an asynchronous function never keeps a thread's address across a suspension.
@@ -202,7 +202,7 @@ extension Subscription {
     func takeOrWait(_ newcomer: Waiter<Event>) -> Event?? {
         inject("sequence.wait")
         return withGuarded { guarded in
-            if !mutant("a sequence's wake-up is lost"), let event = take(&guarded) { return event }
+            if !mutant(.aSequencesWakeUpIsLost), let event = take(&guarded) { return event }
             guard guarded.waiter == nil else {
                 fatalError(
                     "ConcurrentObserve: two tasks wait for the same iterator. Give each task an iterator of its own."
@@ -239,7 +239,7 @@ extension Subscription {
         }
         Flush.resume(settled)
         // Elsewhere: who cancels a task may hold a lock that a value's deinit takes; the runtime does. (P5)
-        if rest?.isHarmless == false, !mutant("a canceller destroys what an iterator left") {
+        if rest?.isHarmless == false, !mutant(.aCancellerDestroysWhatAnIteratorLeft) {
             Discarded.discard(&rest, of: self)
         }
         if let resumption { resumption.waiter.resume(returning: resumption.event) }

@@ -42,7 +42,7 @@ internal final class VersionOrder<Value: Sendable>: @unchecked Sendable {
             }
             return post(change)
         }
-        guard change.version == next || mutant("a path's changes arrive as they come") else {
+        guard change.version == next || mutant(.aPathsChangesArriveAsTheyCome) else {
             early[change.version] = change
             return
         }

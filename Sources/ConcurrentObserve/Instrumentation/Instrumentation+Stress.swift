@@ -31,7 +31,7 @@ public enum Instrumentation {
     ]
 
     /// The seeded bug that is on, if any. Written once, before any other thread runs.
-    nonisolated(unsafe) public static var mutant: StaticString?
+    nonisolated(unsafe) public static var mutant: SeededBug?
 
     /// Called at every injection point, if any. Written once, before any other thread runs.
     nonisolated(unsafe) public static var perturbation: Perturbation?
@@ -84,8 +84,5 @@ internal func barrierFault(isRegistration: Bool) -> Int32 {
 }
 
 @inline(never) @usableFromInline
-internal func mutant(_ name: StaticString) -> Bool {
-    guard let active = unsafe Instrumentation.mutant else { return false }
-    return active.isSame(as: name)
-}
+internal func mutant(_ bug: SeededBug) -> Bool { unsafe Instrumentation.mutant == bug }
 #endif

@@ -21,9 +21,9 @@ internal func isThreadRefused() -> Bool { false }
 @_alwaysEmitIntoClient @inline(__always)
 internal func barrierFault(isRegistration: Bool) -> Int32 { 0 }
 
-/// Whether the seeded bug `name` is switched on. Never, in the library that users build.
+/// Whether a seeded bug is switched on. Never, in the library that users build.
 @_alwaysEmitIntoClient @inline(__always)
-internal func mutant(_ name: StaticString) -> Bool { false }
+internal func mutant(_ bug: SeededBug) -> Bool { false }
 
 // Where the explorer's scheduler takes over, in the instrumented build: see Exploration.swift. Nothing, and never, here.
 

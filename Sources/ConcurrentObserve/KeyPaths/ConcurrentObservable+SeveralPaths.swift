@@ -121,12 +121,12 @@ private struct SeveralPaths<Root: ConcurrentObservable> {
         let tell: @Sendable (Int?) -> Void = { [weak root] path in
             if let root { body(root, CombinedChange(path: path, version: path == nil ? 0 : version.next())) }
         }
-        direct = mutant("several paths are told at once") ? tell : nil
+        direct = mutant(.severalPathsAreToldAtOnce) ? tell : nil
         observation.makeUser(owner: nil).setCallback(Callback(tell))
         token = changes.start(observation)
         // Until all paths are observed: an earlier delivery would miss changes of the others.
         observation.hold()
-        if includesInitial, !mutant("the initial values of several paths come when they come") { observation.post(nil) }
+        if includesInitial, !mutant(.theInitialValuesOfSeveralPathsComeWhenTheyCome) { observation.post(nil) }
     }
 
     mutating func add<Value>(_ path: PathTo<Root, Value>, of root: Root) {
@@ -148,7 +148,7 @@ private struct SeveralPaths<Root: ConcurrentObservable> {
     /// The observation goes on as long as the token that is returned; with it end those of the paths.
     func start() -> ObservationToken {
         token.onEnd { [tokens, changes] _ in withExtendedLifetime((tokens, changes)) {} }
-        if includesInitial, mutant("the initial values of several paths come when they come") { observation.post(nil) }
+        if includesInitial, mutant(.theInitialValuesOfSeveralPathsComeWhenTheyCome) { observation.post(nil) }
         observation.begin()
         return token
     }

@@ -84,7 +84,7 @@ extension PathLeaf {
     ) where Member.Value == Value {
         // Relaxed: the cut is ordered before every later change; see Observed.cut(at:). This is the
         // thread that made the change.
-        guard version <= limit.load(ordering: .relaxed) || mutant("a stale tail is heard") else { return }
+        guard version <= limit.load(ordering: .relaxed) || mutant(.aStaleTailIsHeard) else { return }
         Change(
             reason: .valueChanged,
             old: old.map(Member.value),
@@ -106,7 +106,7 @@ extension PathLeaf {
         // What is told ahead is told under no lock.
         guard case .valueChanged = change.reason else { return passAhead(Member.value(of: change.new), change.version) }
         // Relaxed: as in pass(old:new:version:of:).
-        guard change.version <= limit.load(ordering: .relaxed) || mutant("a stale tail is heard") else { return }
+        guard change.version <= limit.load(ordering: .relaxed) || mutant(.aStaleTailIsHeard) else { return }
         posting.put(
             Change(
                 reason: .valueChanged,

@@ -99,7 +99,7 @@ internal enum WeakMember<Referent: WeaklyObservable>: PathMember {
         after links: [PathLink],
         from root: Root.Type
     ) -> (any KeptPath<Root, Referent?>)? {
-        if mutant("a mailbox keeps referents") { return nil }
+        if mutant(.aMailboxKeepsReferents) { return nil }
         return WeakPath(path, of: model, after: links)
     }
 }

@@ -106,7 +106,7 @@ extension PathObservation {
             let step = links[depth].step
             let property = step.property(in: object)
             let observer = makeObserver(step.core(of: property), hears: ObserverState.isLink, isRoot: isRoot)
-            observer.setCallback(Callback<Void> { [self] in if !mutant("a rewiring is lost") { settle() } })
+            observer.setCallback(Callback<Void> { [self] in if !mutant(.aRewiringIsLost) { settle() } })
             if isRoot { rootProperty = property } else { links[depth].property = property }
             links[depth].observer = observer
             let present = step.publish(observer, of: property)
@@ -192,7 +192,7 @@ extension PathObservation {
             rounds += 1
             // Whoever keeps coming is not served by this thread for ever: it has something to tell.
             if rounds == Self.mostRounds {
-                if !mutant("racing replacements are not handed on") {
+                if !mutant(.racingReplacementsAreNotHandedOn) {
                     ThreadRecord.retire(Errand(for: self) { [self] in settle() })
                 }
                 break
@@ -278,7 +278,7 @@ extension PathObservation {
     func finishOne() {
         // Acquire and release: what was delivered before happens before the end is told.
         let left = pending.subtract(1, ordering: .acquiringAndReleasing).newValue
-        guard left == 0 || (mutant("a path's end does not wait") && hasEnded) else { return }
+        guard left == 0 || (mutant(.aPathsEndDoesNotWait) && hasEnded) else { return }
         user?.end(.sourceDeleted)
     }
 }

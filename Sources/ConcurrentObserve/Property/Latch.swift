@@ -79,7 +79,7 @@ internal struct Latch: ~Copyable, Sendable {
             // Acquire: pairs with the fence in publish(_:). If a word above was of a later change, the version below is later, too.
             atomicMemoryFence(ordering: .acquiring)
             // Relaxed: ordered by the fence.
-            if _fastPath(version.load(ordering: .relaxed) == before) || mutant("a read is torn") {
+            if _fastPath(version.load(ordering: .relaxed) == before) || mutant(.aReadIsTorn) {
                 return (words, before)
             }
         }

@@ -58,7 +58,7 @@ extension MutationLock {
         // Release: pairs with the acquires in withLockAtGate(_:), whose caller then sees all
         // earlier changes.
         modifier.store(UInt(bitPattern: record), ordering: .releasing)
-        if mutant("a body runs outside the lock") { lock.unlock() }
+        if mutant(.aBodyRunsOutsideTheLock) { lock.unlock() }
     }
 
     /// The body has returned; the lock is still held.
@@ -66,10 +66,10 @@ extension MutationLock {
     borrowing func leaveBody() {
         // Safe: records are never freed.
         unsafe ThreadRecord.current.pointee.userCode -= 1
-        if mutant("a body runs outside the lock") { lock.lock() }
+        if mutant(.aBodyRunsOutsideTheLock) { lock.lock() }
         // Relaxed: `bodyLock` orders it for a registration that finds it here; the caller, who
         // still has the lock, publishes nothing before it.
-        if mutant("a body does not wait for registrations") {
+        if mutant(.aBodyDoesNotWaitForRegistrations) {
             modifier.store(0, ordering: .relaxed)
         } else {
             bodyLock.withLock { modifier.store(0, ordering: .relaxed) }

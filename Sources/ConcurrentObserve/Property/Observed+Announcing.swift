@@ -12,12 +12,12 @@ extension Observed {
     /// And so that a caller that is asynchronous never keeps a thread's address across a suspension.
     @inlinable @inline(never)
     internal func deliver(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
-        if mutant("a change is posted outside the lock") { post(replaced, new) }
+        if mutant(.aChangeIsPostedOutsideTheLock) { post(replaced, new) }
         if observers.mayHaveOrderedObservers { observers.wake(Value.self) }
         if observers.mayHaveLinks { return deliverAlongPaths(replaced, new) }
         let old = replaced.value
         observers.tell(
-            mutant("old and new are swapped")
+            mutant(.oldAndNewAreSwapped)
                 ? Change(reason: .valueChanged, old: new, new: old, version: replaced.version)
                 : Change(reason: .valueChanged, old: old, new: new, version: replaced.version)
         )

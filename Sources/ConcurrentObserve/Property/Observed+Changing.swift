@@ -10,7 +10,7 @@ extension Observed {
         let replaced = change(to: newValue)
         let old = replaced.value
         replaced.retire()
-        return mutant("an exchange returns what it has put") ? newValue : old
+        return mutant(.anExchangeReturnsWhatItHasPut) ? newValue : old
     }
 
     /// Changes the value in place: reading, changing and writing are one step for everybody else, and one change for the observers.
@@ -36,7 +36,7 @@ extension Observed {
             result = try body(&draft)
         } catch {
             mutation.leaveBody()
-            if mutant("a body's error publishes its value") { cell.publish(ValueEncoding.encode(draft)).retire() }
+            if mutant(.aBodysErrorPublishesItsValue) { cell.publish(ValueEncoding.encode(draft)).retire() }
             mutation.release()
             // Not earlier: what the body has left there may run user code when it is destroyed. (P5)
             withExtendedLifetime(draft) {}
@@ -55,14 +55,14 @@ extension Observed {
     @inlinable
     internal func change(to newValue: Value) -> ValueCell<Value>.Replaced {
         if observers.isPossiblyObserved { announceAhead() }
-        let isOverlooked = mutant("a set brings back what was there") && cell.version & 1 == 1
+        let isOverlooked = mutant(.aSetBringsBackWhatWasThere) && cell.version & 1 == 1
         let newValue = isOverlooked ? cell.load().value : newValue
         let words = ValueEncoding.encode(newValue)
         mutation.acquire()
         inject("set.locked")
-        if mutant("a version is handed out outside the lock") { mutation.release() }
+        if mutant(.aVersionIsHandedOutOutsideTheLock) { mutation.release() }
         let replaced = commit(words, newValue)
-        if !mutant("a version is handed out outside the lock") { mutation.release() }
+        if !mutant(.aVersionIsHandedOutOutsideTheLock) { mutation.release() }
         inject("set.published")
         announce(replaced, newValue)
         return replaced
@@ -115,7 +115,7 @@ extension Observed where Value: Equatable {
             let words = prepared ?? ValueEncoding.encode(desired)
             prepared = words
             mutation.acquire()
-            guard cell.version == found.version || mutant("a comparison is not repeated") else {
+            guard cell.version == found.version || mutant(.aComparisonIsNotRepeated) else {
                 mutation.release()
                 continue
             }

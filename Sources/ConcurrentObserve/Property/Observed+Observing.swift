@@ -104,7 +104,7 @@ extension Observed {
     /// The same; returns the value at that moment, and its version.
     @usableFromInline
     internal func publishWithValue(_ observer: VersionedObserver) -> (value: Value, version: UInt64) {
-        let early = mutant("a change between initial and registration is missed") ? cell.load() : nil
+        let early = mutant(.aChangeBetweenInitialAndRegistrationIsMissed) ? cell.load() : nil
         inject("initial.sampled")
         let (present, deferred) = mutation.withLockAtGate {
             observer.since = cell.version
@@ -124,10 +124,10 @@ extension Observed {
 
     @inlinable @inline(never)
     internal func deliverInitial(_ present: (value: Value, version: UInt64), to observer: Observer) {
-        let version = present.version &+ (mutant("the initial version is another") ? 1 : 0)
+        let version = present.version &+ (mutant(.theInitialVersionIsAnother) ? 1 : 0)
         let change = Change(reason: .initial, old: nil, new: present.value, version: version)
         change.tell(observer.address)
-        if mutant("the initial value is told twice") { change.tell(observer.address) }
+        if mutant(.theInitialValueIsToldTwice) { change.tell(observer.address) }
     }
 }
 

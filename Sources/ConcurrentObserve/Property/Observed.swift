@@ -71,7 +71,7 @@ extension Observed {
     /// The number of changes so far. A read that follows sees this version or a later one. (P2)
     @inlinable
     public var version: UInt64 {
-        cell.version &+ (mutant("a version is told before its change") && mutation.isHeld ? 1 : 0)
+        cell.version &+ (mutant(.aVersionIsToldBeforeItsChange) && mutation.isHeld ? 1 : 0)
     }
 
     /// The present value and its version, which belong together. Never waits.

@@ -10,7 +10,7 @@ extension ObserverList {
         walk { observer in
             guard
                 VersionedObserver.since(at: observer) < lent.change.version
-                    || mutant("an earlier change is delivered")
+                    || mutant(.anEarlierChangeIsDelivered)
             else { return }
             let state = Observer.state(at: observer)
             // Links have been called before: see Rewirings. Mailboxes have the change: see Posting.
@@ -28,9 +28,9 @@ extension ObserverList {
         let lent = LentChange(change)
         walk { observer in
             let state = Observer.state(at: observer)
-            guard state & ObserverState.hearsPrior != 0 || mutant("all are told ahead"),
+            guard state & ObserverState.hearsPrior != 0 || mutant(.allAreToldAhead),
                 VersionedObserver.since(at: observer) <= lent.change.version,
-                !mutant("a change is not told ahead")
+                !mutant(.aChangeIsNotToldAhead)
             else { return }
             if state & ObserverState.isOrdered != 0 {
                 Observer.call(at: observer, with: Posting.change(lent.change))

@@ -42,7 +42,7 @@ extension Observed {
     @inlinable @inline(__always)
     internal func commit(_ words: Latch.Words, _ new: Value) -> ValueCell<Value>.Replaced {
         let replaced = cell.publish(words)
-        if observers.isPossiblyObserved, !mutant("a change is posted outside the lock") { post(replaced, new) }
+        if observers.isPossiblyObserved, !mutant(.aChangeIsPostedOutsideTheLock) { post(replaced, new) }
         return replaced
     }
 

@@ -27,7 +27,7 @@ public struct ReferentLifetime: ~Copyable, Sendable {
     /// Begins with the object that stores it.
     public init() {}
 
-    deinit { if !mutant("a referent's death goes unnoticed") { deaths.notify(()) } }
+    deinit { if !mutant(.aReferentsDeathGoesUnnoticed) { deaths.notify(()) } }
 }
 
 extension ReferentLifetime {

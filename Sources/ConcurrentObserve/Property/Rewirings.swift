@@ -17,9 +17,9 @@ internal final class Rewirings {
     ///
     /// - Parameter isLate: It is done after the property's own observers have been told.
     static func tell(isLate: Bool, _ telling: @escaping () -> Void) {
-        guard let rewirings = ThreadRecord.deferral as? Rewirings, !mutant("paths are told while others are wired")
+        guard let rewirings = ThreadRecord.deferral as? Rewirings, !mutant(.pathsAreToldWhileOthersAreWired)
         else { return telling() }
-        if isLate, !mutant("a path is told where it leads before it is told why") {
+        if isLate, !mutant(.aPathIsToldWhereItLeadsBeforeItIsToldWhy) {
             rewirings.lateTellings.append(telling)
         } else {
             rewirings.tellings.append(telling)

@@ -26,8 +26,8 @@
     final override var runsUserCode: Bool { ValueEncoding<Value>.hasDeinitialisers }
 
     final override func reclaim() {
-        if mutant("a value is destroyed under a lock") { return Lock().withLock { slot = nil } }
-        if mutant("a value is destroyed twice") {
+        if mutant(.aValueIsDestroyedUnderALock) { return Lock().withLock { slot = nil } }
+        if mutant(.aValueIsDestroyedTwice) {
             _ = unsafe withUnsafeMutablePointer(to: &slot) { unsafe $0.deinitialize(count: 1) }
         }
         if exploredDestruction(ofValue: Self.address(of: self)) { return }
@@ -82,7 +82,7 @@ extension ValueBox {
         if ValueEncoding<Value>.hasDeinitialisers {
             unsafe unsafeDowncast(box, to: SourcedValueBox<Value>.self).note(source)
         }
-        if mutant("a value is destroyed by its writer") {
+        if mutant(.aValueIsDestroyedByItsWriter) {
             waitForGracePeriod()
             return box.reclaim()
         }

@@ -15,7 +15,7 @@ internal struct ValueCell<Value: Sendable>: ~Copyable, Sendable {
     @inlinable
     init(_ value: Value) { latch = Latch(Encoding.encode(value)) }
 
-    deinit { if !mutant("a property's death leaks its value") { Encoding.discard(latch.load().words) } }
+    deinit { if !mutant(.aPropertysDeathLeaksItsValue) { Encoding.discard(latch.load().words) } }
 }
 
 // MARK: - Reading
@@ -33,7 +33,7 @@ extension ValueCell {
     borrowing func copy() -> Value {
         if !Encoding.isAlwaysBoxed {
             let words =
-                mutant("a read takes the other slot")
+                mutant(.aReadTakesTheOtherSlot)
                 ? latch.words(of: version &+ 1, firstOnly: Encoding.needsOneWord)
                 : latch.load(firstOnly: Encoding.needsOneWord).words
             // Nil takes the longer way: one test is faster than two.
@@ -67,11 +67,11 @@ extension ValueCell {
     borrowing func inReadSection<Result>(_ body: (Latch.Words, _ version: UInt64) -> Result) -> Result {
         ReadSection.enter()
         let (words, version) = latch.load(firstOnly: Encoding.needsOneWord)
-        if mutant("a value is read after the read section") { ReadSection.leave() }
+        if mutant(.aValueIsReadAfterTheReadSection) { ReadSection.leave() }
         inject("read.box")
         let result = body(words, version)
         exploredRead(words.first)
-        if !mutant("a value is read after the read section") { ReadSection.leave() }
+        if !mutant(.aValueIsReadAfterTheReadSection) { ReadSection.leave() }
         return result
     }
 
@@ -94,7 +94,7 @@ extension ValueCell {
         }
         inject("lend.loaded")
         // Relaxed: whoever frees the box waits for this section, which makes the pin visible.
-        if !mutant("a lent value is not pinned") { unsafe frame.pointee.pin.store(words.first, ordering: .relaxed) }
+        if !mutant(.aLentValueIsNotPinned) { unsafe frame.pointee.pin.store(words.first, ordering: .relaxed) }
         ReadSection.leave()
         // And with it the references that `body` has made of what it was lent.
         defer { unsafe frame.pointee.clear() }

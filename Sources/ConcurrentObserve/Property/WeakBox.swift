@@ -29,9 +29,9 @@ extension WeakBox {
             )
         }
         #if INSTRUMENTED
-        if mutant("a dying referent is read") { observer.note = UInt(bitPattern: ObjectIdentifier(referent)) }
+        if mutant(.aDyingReferentIsRead) { observer.note = UInt(bitPattern: ObjectIdentifier(referent)) }
         #endif
-        if mutant("a weak property keeps its referent") {
+        if mutant(.aWeakPropertyKeepsItsReferent) {
             observer.setCallback(Callback<Void> { withExtendedLifetime(referent) { body(observer) } })
         } else {
             observer.setCallback(Callback<Void> { body(observer) })
@@ -42,7 +42,7 @@ extension WeakBox {
     /// The referent while it lives. Where user code may run.
     func read() -> Referent? {
         #if INSTRUMENTED
-        if mutant("a dying referent is read") { return watch.map { WeakReference.unguarded(at: $0.observer.note) } }
+        if mutant(.aDyingReferentIsRead) { return watch.map { WeakReference.unguarded(at: $0.observer.note) } }
         #endif
         return referent
     }

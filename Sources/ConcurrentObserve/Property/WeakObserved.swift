@@ -86,7 +86,7 @@ extension WeakObserved {
 
     /// Makes the change and calls the observers; returns what was replaced, which is not watched any more.
     private func replace(by referent: Referent?) -> WeakBox<Referent> {
-        if mutant("a repeated setting is swallowed") {
+        if mutant(.aRepeatedSettingIsSwallowed) {
             let present = storage.snapshot().value
             if present.referent === referent { return present }
         }
@@ -110,7 +110,7 @@ extension WeakObserved {
     private func referentDied(_ watch: Observer) {
         inject("weak.died")
         let present = storage.snapshot().value
-        guard present.isWatched(by: watch) || mutant("a dead referent clears its successor") else { return }
+        guard present.isWatched(by: watch) || mutant(.aDeadReferentClearsItsSuccessor) else { return }
         inject("weak.found")
         storage.compareExchange(expected: present, desired: WeakBox(nil))
     }

@@ -54,8 +54,8 @@ internal enum AsymmetricBarrier {
         var error = first
         var wait = Backoff()
         for _ in 0..<mostAttempts {
-            if mutant("a failing barrier is not repeated") { break }
-            if mutant("a failing barrier is passed over") { return }
+            if mutant(.aFailingBarrierIsNotRepeated) { break }
+            if mutant(.aFailingBarrierIsPassedOver) { return }
             // Who is refused the registration too is refused for good.
             if error == EPERM, registerForMembarrier() != 0 { break }
             guard [EPERM, ENOMEM, EAGAIN].contains(error) else { break }

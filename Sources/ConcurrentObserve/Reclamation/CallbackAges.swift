@@ -38,7 +38,7 @@ internal final class CallbackAges: @unchecked Sendable {
                 unsafe record.forEachFrame { frame in
                     // Relaxed: a statistic; the addresses are compared, not followed.
                     let current = unsafe frame.pointee.current.load(ordering: .relaxed)
-                    guard current != 0, !mutant("a running callback is not seen") else { return }
+                    guard current != 0, !mutant(.aRunningCallbackIsNotSeen) else { return }
                     let passes = unsafe frame.pointee.passes.load(ordering: .relaxed)
                     let frame = UInt(bitPattern: frame)
                     let sighting = Sighting(frame: frame, passes: passes, current: current)

@@ -67,7 +67,7 @@ internal final class Destroyers: @unchecked Sendable {
     /// Waits until the source has room again, ten milliseconds at most: what its threads are
     /// blocked in may take for ever. (P8, P16)
     func waitForRoom(_ source: UInt) {
-        if !queues.mayBeCrowded(source) || mutant("a blocked source's threads do not pause") { return }
+        if !queues.mayBeCrowded(source) || mutant(.aBlockedSourcesThreadsDoNotPause) { return }
         let end = Self.now + Self.longestPause
         while true {
             let ticket = relief.ticket()
@@ -298,7 +298,7 @@ internal final class Destroyers: @unchecked Sendable {
         let ownRecord = ThreadRecord.ownAddress
         var own: Worker?
         for worker in workers.values {
-            if worker.record == ownRecord, ownRecord != 0, !mutant("a fork forsakes its own thread's item") {
+            if worker.record == ownRecord, ownRecord != 0, !mutant(.aForkForsakesItsOwnThreadsItem) {
                 own = worker
                 continue
             }

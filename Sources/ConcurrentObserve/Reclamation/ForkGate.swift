@@ -53,7 +53,7 @@ internal enum ForkGate {
         unsafe record.pointee.isInsideGate.store(false, ordering: .releasing)
         AsymmetricBarrier.light(fenced: !AsymmetricBarrier.usesMembarrier)
         // Relaxed: if the load comes before the barrier in close(), the store is seen there, and the forker does not sleep.
-        if isClosed.load(ordering: .relaxed), !mutant("a fork is not woken") { departure.signal() }
+        if isClosed.load(ordering: .relaxed), !mutant(.aForkIsNotWoken) { departure.signal() }
     }
 
     /// Closes the gate and waits until no thread is inside. No user code is, so the wait is short. One thread at a time.

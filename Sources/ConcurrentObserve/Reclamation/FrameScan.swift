@@ -30,10 +30,10 @@ internal struct FrameScan {
     func holds(_ item: RetiredItem) -> Bool {
         switch item.hold {
         case .nothing: false
-        case .pin(let address): !mutant("pins are not scanned") && pins.containsSorted(address)
+        case .pin(let address): !mutant(.pinsAreNotScanned) && pins.containsSorted(address)
         case .current(let address):
-            !mutant("current observers are not scanned") && currents.containsSorted(address)
-                || mutant("a running callback holds all closures") && !currents.isEmpty
+            !mutant(.currentObserversAreNotScanned) && currents.containsSorted(address)
+                || mutant(.aRunningCallbackHoldsAllClosures) && !currents.isEmpty
         }
     }
 

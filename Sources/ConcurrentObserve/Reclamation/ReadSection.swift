@@ -44,7 +44,7 @@ extension ReadSection {
 ///
 /// Afterwards every pin that was stored inside those sections is visible to a scan.
 internal func waitForGracePeriod() {
-    if mutant("grace period does nothing") { return }
+    if mutant(.gracePeriodDoesNothing) { return }
     if exploredGracePeriod() { return }
     // First this library's own, which repeats a call of membarrier that fails, or says why it cannot: liburcu aborts.
     AsymmetricBarrier.heavy()

@@ -53,7 +53,7 @@ internal final class Reclaimer: @unchecked Sendable {
         exploredStep("retired")
         // Sequentially consistent, as is the push before it: pairs with the store in park(); one of the two sees the other.
         guard urgently || isParked.load(ordering: .sequentiallyConsistent) else { return true }
-        if mutant("reclaimer's wake-up is lost") { return true }
+        if mutant(.reclaimersWakeUpIsLost) { return true }
         startIfNeeded()
         wakeUp.signal()
         return isRunning
@@ -78,7 +78,7 @@ internal final class Reclaimer: @unchecked Sendable {
         var backoff = Backoff()
         while !isDone() {
             // Once it runs, it asks for the destroyers' threads again and again.
-            if wake(urgently: true) || mutant("a waiter asks once for a thread") {
+            if wake(urgently: true) || mutant(.aWaiterAsksOnceForAThread) {
                 return Backoff.wait(for: name) { !isDone() }
             }
             backoff.pause()
@@ -188,7 +188,7 @@ internal final class Reclaimer: @unchecked Sendable {
                 waitForGracePeriod()
                 gracePeriods.add(1, ordering: .relaxed)  // Relaxed: a statistic.
             }
-            if count > 0, !isRehearsal, !mutant("no barrier before the scan") { AsymmetricBarrier.heavy() }
+            if count > 0, !isRehearsal, !mutant(.noBarrierBeforeTheScan) { AsymmetricBarrier.heavy() }
             inject("reclaim.barrier")
             var triage = Triage()
             inject("reclaim.scan")
@@ -312,7 +312,7 @@ internal final class Reclaimer: @unchecked Sendable {
 
         /// Whether the reclaimer itself reclaims the item, now.
         mutating func isReclaimedHere(_ work: RetiredWork) -> Bool {
-            if scan.holds(work.item), !mutant("reclaim at once") {
+            if scan.holds(work.item), !mutant(.reclaimAtOnce) {
                 held.append(work)
                 return false
             }
@@ -343,7 +343,7 @@ internal final class Reclaimer: @unchecked Sendable {
                 limit = remaining
             }
             // What is taken waits for destroyers and callbacks: further passes would only keep these from their processors.
-            let asks = !batches.hasBegun(target) || !isRunning && !mutant("a waiter asks once for a thread")
+            let asks = !batches.hasBegun(target) || !isRunning && !mutant(.aWaiterAsksOnceForAThread)
             if asks, !wake(urgently: true) {
                 // No thread to be had: this one does the reclaimer's part, and asks again.
                 pass()
@@ -399,7 +399,7 @@ internal final class Reclaimer: @unchecked Sendable {
 
 extension RetiredItem {
     /// The source of an item that runs user code.
-    fileprivate var namedSource: UInt { mutant("one queue serves all sources") ? 1 : source }
+    fileprivate var namedSource: UInt { mutant(.oneQueueServesAllSources) ? 1 : source }
 }
 
 /// How a `drain` ended.

@@ -114,7 +114,7 @@ internal final class SourceQueues: @unchecked Sendable {
 
     /// Whether the source may have another thread: as many as are left, and one in any case.
     private func mayHaveThread(_ queue: SourceQueue) -> Bool {
-        queue.busy < max(1, Self.mostThreads - busy) || mutant("one source has all threads")
+        queue.busy < max(1, Self.mostThreads - busy) || mutant(.oneSourceHasAllThreads)
     }
 
     private func list(_ queue: SourceQueue) {

@@ -24,7 +24,7 @@ extension ThreadRecord {
         // A pass retires tables itself, many perhaps, and takes them at once: it must not wait for itself.
         if unsafe record.pointee.isReclaiming { return }
         Reclaimer.shared.wake(urgently: backlog == backlogLimit / 2)
-        if mutant("backlog is unbounded") { return }
+        if mutant(.backlogIsUnbounded) { return }
         if let source {
             Destroyers.shared.waitForRoom(source)
         } else if backlog > backlogLimit {

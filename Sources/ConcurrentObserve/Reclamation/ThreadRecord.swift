@@ -231,8 +231,8 @@ extension UnsafeMutablePointer<ThreadRecord> {
         // reclaiming.
         let depth = unsafe pointee.depth.load(ordering: .acquiring)
         unsafe forEachFrame(
-            below: mutant("frames that were left are scanned")
-                ? .max : mutant("the innermost frame is not scanned") ? max(1, depth) - 1 : depth,
+            below: mutant(.framesThatWereLeftAreScanned)
+                ? .max : mutant(.theInnermostFrameIsNotScanned) ? max(1, depth) - 1 : depth,
             body
         )
     }
@@ -241,7 +241,7 @@ extension UnsafeMutablePointer<ThreadRecord> {
     private func forEachFrame(below depth: Int, _ body: (UnsafeMutablePointer<Frame>) -> Void) {
         // Safe: records and their blocks of frames are never freed.
         for index in 0..<min(depth, ThreadRecord.inlineFrames) {
-            if index == 0, mutant("outer frames are skipped"),
+            if index == 0, mutant(.outerFramesAreSkipped),
                 unsafe (inlineFrames + 1).pointee.pin.load(ordering: .relaxed) != 0
             {
                 continue
@@ -308,7 +308,7 @@ extension UnsafeMutablePointer<ThreadRecord> {
     /// Traps if the thread that gives its record back was inside a callback: the next thread would
     /// take over its frames.
     fileprivate func trapIfInsideCallback() {
-        guard unsafe isInsideCallback, !mutant("a thread that exits inside a callback is not noticed") else { return }
+        guard unsafe isInsideCallback, !mutant(.aThreadThatExitsInsideACallbackIsNotNoticed) else { return }
         fatalError(
             """
             ConcurrentObserve: a thread has ended inside a callback: by pthread_exit or pthread_cancel in it, or after a longjmp out \
@@ -376,7 +376,7 @@ extension UnsafeMutablePointer<ThreadRecord> {
         unsafe record.giveUpSpares()
         unsafe ReadSection.detach(record)
         curcu_set_thread_record(nil)
-        if mutant("exiting thread's record leaks") { return }
+        if mutant(.exitingThreadsRecordLeaks) { return }
         lock.withUntrackedLock {
             unsafe record.pointee.nextFree = free
             unsafe free = record
@@ -418,15 +418,15 @@ extension UnsafeMutablePointer<ThreadRecord> {
         unsafe forEach { record in
             guard unsafe UnsafeMutableRawPointer(record) != own else { return }
             let isForsaken = unsafe record.pointee.isForsaken || record.pointee.userCode > 0
-            if !mutant("a fork keeps foreign frames") { unsafe record.clear() }
+            if !mutant(.aForkKeepsForeignFrames) { unsafe record.clear() }
             unsafe record.pointee.isReclaiming = false
             unsafe record.pointee.isDestroying = false
             // Relaxed: the child has one thread. The thread may have been at the gate, which was closed.
             unsafe record.pointee.isInsideGate.store(false, ordering: .relaxed)
             // liburcu has given up the readers of all other threads.
             unsafe record.pointee.reader = nil
-            if !mutant("a fork trusts foreign counts") { unsafe record.countRetired() }
-            if isForsaken, !mutant("a fork reuses every record") {
+            if !mutant(.aForkTrustsForeignCounts) { unsafe record.countRetired() }
+            if isForsaken, !mutant(.aForkReusesEveryRecord) {
                 unsafe record.pointee.isForsaken = true
                 return
             }

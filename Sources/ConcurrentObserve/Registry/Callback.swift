@@ -23,7 +23,7 @@ extension Callback {
         let handle = ObservationHandle(observer)
         return Callback { event in
             #if INSTRUMENTED
-            if mutant("an owner is called when it is dead") { return reference.withUnguarded { body($0, event) } }
+            if mutant(.anOwnerIsCalledWhenItIsDead) { return reference.withUnguarded { body($0, event) } }
             #endif
             guard let owner = reference.object else { return handle.endWithOwner() }
             // Safe: the reference was made from an `Owner`.

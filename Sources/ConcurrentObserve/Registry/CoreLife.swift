@@ -41,7 +41,7 @@ internal struct CoreLife: ~Copyable, Sendable {
     /// - Returns: True if the reference that all share is to be released: no observer is left.
     borrowing func end() -> Bool {
         // Relaxed: a thread that makes an observer at this moment comes before or after; the exchange says which.
-        if mutant("a source's end forgets its observers") { return true }
+        if mutant(.aSourcesEndForgetsItsObservers) { return true }
         let count = lent.bitwiseOr(Self.hasEnded, ordering: .relaxed).oldValue
         // Acquire and release: see giveBack().
         return balance.add(Int(count), ordering: .acquiringAndReleasing).newValue == 0

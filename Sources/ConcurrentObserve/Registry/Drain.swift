@@ -12,7 +12,7 @@ extension ConcurrentObserveDiagnostics {
     @discardableResult
     public static func drain(deadline: ContinuousClock.Instant? = nil) -> DrainOutcome {
         if ThreadRecord.isInsideCallback {
-            return mutant("drain in a callback is not put off") ? .timedOut : .deferred
+            return mutant(.drainInACallbackIsNotPutOff) ? .timedOut : .deferred
         }
         OwnerWatch.sweep()
         return Reclaimer.shared.drain(until: deadline)

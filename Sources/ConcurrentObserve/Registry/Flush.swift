@@ -44,7 +44,7 @@ internal struct Flushes {
     /// Takes out those whose events have left the mailbox.
     @usableFromInline
     mutating func take(through position: UInt64) -> [Flush] {
-        guard let first = waiting.first, first.target <= position, !mutant("a flush is not resumed") else { return [] }
+        guard let first = waiting.first, first.target <= position, !mutant(.aFlushIsNotResumed) else { return [] }
         let count = waiting.firstIndex { $0.target > position } ?? waiting.count
         defer { waiting.removeFirst(count) }
         return Array(waiting.prefix(count))

@@ -51,7 +51,7 @@ internal final class LargeMailboxes: @unchecked Sendable {
     /// Lists a mailbox, which is not retained. Any thread, under no lock.
     @usableFromInline @inline(never)
     static func note(_ counter: DeliveryCounter, label: String?) {
-        if mutant("a mailbox that grows is invisible") { return }
+        if mutant(.aMailboxThatGrowsIsInvisible) { return }
         PendingEvents.look()
         let label = label?.isEmpty == true ? nil : label
         withEntries { entries in

@@ -22,8 +22,8 @@ extension ObservationToken {
     @available(*, noasync, message: "write await token.cancelAndWait()")
     @discardableResult
     public func cancelAndWaitBlocking() -> CancellationOutcome {
-        if ThreadRecord.isInsideCallback && !mutant("cancelAndWait in a callback waits")
-            || mutant("cancelAndWait is put off everywhere")
+        if ThreadRecord.isInsideCallback && !mutant(.cancelAndWaitInACallbackWaits)
+            || mutant(.cancelAndWaitIsPutOffEverywhere)
         {
             observer.end(.cancelled)
             return .deferred
@@ -46,11 +46,11 @@ extension ObservationToken {
     /// - Returns: `.finished`.
     @discardableResult
     public func cancelAndWait() async -> CancellationOutcome {
-        if mutant("a task's wait is put off") { return .deferred }
-        if beginWaiting() || mutant("a task does not wait") { return .finished }
+        if mutant(.aTasksWaitIsPutOff) { return .deferred }
+        if beginWaiting() || mutant(.aTaskDoesNotWait) { return .finished }
         // The system may have no thread for the library at the moment, and nothing else may ask for
         // one.
-        while !observer.isFinished, !Reclaimer.shared.wake(urgently: true), !mutant("a waiter asks once for a thread") {
+        while !observer.isFinished, !Reclaimer.shared.wake(urgently: true), !mutant(.aWaiterAsksOnceForAThread) {
             // A task of its own: the cancellation of the one that waits must not turn this into a
             // busy loop.
             await Task { try? await Task.sleep(for: .milliseconds(2)) }.value
@@ -75,11 +75,11 @@ extension Observer {
     fileprivate func finishAfterCallbacks() {
         inject("wait.barrier")
         // The mark was cleared before: a walker whose `current` the loop does not see will see the mark.
-        if !mutant("no barrier before the scan") { AsymmetricBarrier.heavy() }
+        if !mutant(.noBarrierBeforeTheScan) { AsymmetricBarrier.heavy() }
         inject("wait.scan")
-        if !mutant("cancelAndWait does not wait") {
+        if !mutant(.cancelAndWaitDoesNotWait) {
             Backoff.wait(for: "end of the callbacks") { FrameScan.hasCurrent(address) }
-            if mutant("cancelAndWait waits for others") {
+            if mutant(.cancelAndWaitWaitsForOthers) {
                 let end = ContinuousClock.now + .milliseconds(5)
                 while CallbackAges.shared.observe() != nil, ContinuousClock.now < end {}
             }

@@ -11,7 +11,7 @@ public final class ObservationToken: Sendable {
     internal init(_ observer: consuming Observer) { self.observer = observer }
 
     deinit {
-        if mutant("a dropped token ends nothing") { return }
+        if mutant(.aDroppedTokenEndsNothing) { return }
         // Safe: this object's own reference. Counted once more, as the compiler would, it costs as much as all else here.
         unsafe Unmanaged.passUnretained(observer)._withUnsafeGuaranteedRef { _ = $0.end(.cancelled) }
     }
@@ -27,7 +27,7 @@ public final class ObservationToken: Sendable {
     ///
     /// - Complexity: O(1). Needs no memory. When its thread has cancelled thousands within a moment, it pauses some
     ///   milliseconds for the reclamation to catch up (P16).
-    public func cancel() { if !mutant("a cancellation comes to nothing") { observer.end(.cancelled) } }
+    public func cancel() { if !mutant(.aCancellationComesToNothing) { observer.end(.cancelled) } }
 
     /// Calls `body` with the reason once the observation has ended: after its last callback, once. (P12)
     ///

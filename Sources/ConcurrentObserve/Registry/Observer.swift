@@ -95,7 +95,7 @@ internal class Observer: Retirable, @unchecked Sendable {
         var home = home.load(ordering: .acquiring)
         // Safe, both: the observer owns a reference to its extras; untagged, the word is the core's address.
         if home & 1 != 0 { return unsafe Extras.at(home).lentCore }
-        if mutant("a core is looked for in two steps") {
+        if mutant(.aCoreIsLookedForInTwoSteps) {
             inject("observer.home")
             // Relaxed: the bug is that these are two steps.
             home = self.home.load(ordering: .relaxed)
@@ -132,7 +132,7 @@ internal class Observer: Retirable, @unchecked Sendable {
     final override class func giveUp(_ reference: Unmanaged<Retirable>) {
         // Safe: the caller's reference, which is given up here; every instance of this class is an observer.
         var observer = unsafe unsafeDowncast(reference.takeRetainedValue(), to: Observer.self)
-        guard isKnownUniquelyReferenced(&observer) || mutant("an observer is used again too early"),
+        guard isKnownUniquelyReferenced(&observer) || mutant(.anObserverIsUsedAgainTooEarly),
             observer.isFinished, !observer.isVersioned
         else { return }
         // Acquire: pairs with the releases in which the others have given up their references.
@@ -279,7 +279,7 @@ extension Observer {
     var isActive: Bool {
         // Acquire: pairs with the release in markEnded(_:).
         let state = state.load(ordering: .acquiring)
-        guard state & ObserverState.active != 0 else { return mutant("an ended token says it is active") }
+        guard state & ObserverState.active != 0 else { return mutant(.anEndedTokenSaysItIsActive) }
         guard state & ObserverState.ownerBound != 0, hasLostOwner else { return true }
         end(.ownerDeleted)
         return false
@@ -304,8 +304,8 @@ extension Observer {
         guard isMarkedActive else { return false }
         // Decide under the lock …
         guard withCore({ $0.unlink(self, reason) }) else { return false }
-        if mutant("an end is told before the last call") { tellEnd() }
-        if mutant("a closure is destroyed by its canceller"), finishUnlessRunning() { return true }
+        if mutant(.anEndIsToldBeforeTheLastCall) { tellEnd() }
+        if mutant(.aClosureIsDestroyedByItsCanceller), finishUnlessRunning() { return true }
         // … act outside it: the closure is destroyed elsewhere, the caller may hold a lock that a capture's deinit takes. (P5)
         ThreadRecord.retire(self)
         return true
@@ -325,19 +325,19 @@ extension Observer {
     /// Destroys the closure, then tells whoever waits for the end. Once, when no frame has the observer as current, and
     /// marked as inside a callback, since both run user code.
     func finish() {
-        if mutant("closure is destroyed under the lock") {
+        if mutant(.closureIsDestroyedUnderTheLock) {
             core.lock.withLock { destroyCallback() }
         } else {
             destroyCallback()
         }
-        if mutant("closure is destroyed twice") { destroyCallback() }
+        if mutant(.closureIsDestroyedTwice) { destroyCallback() }
         // Nobody frees it.
-        if mutant("an end leaves memory behind") {
+        if mutant(.anEndLeavesMemoryBehind) {
             unsafe UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: MemoryLayout<UInt>.alignment)
                 .initializeMemory(as: UInt.self, repeating: UInt(address), count: 512)
         }
         var early: UInt32?
-        if mutant("a late listener is overlooked") {
+        if mutant(.aLateListenerIsOverlooked) {
             // Relaxed: the bug is that these are two steps.
             early = state.load(ordering: .relaxed)
             inject("finish.mark")
@@ -359,8 +359,8 @@ extension Observer {
             extras?.onEnd = []
             return listeners
         }
-        for listener in listeners { listener(mutant("an end has another reason") ? .ownerDeleted : end) }
-        if mutant("end is told twice") { for listener in listeners { listener(end) } }
+        for listener in listeners { listener(mutant(.anEndHasAnotherReason) ? .ownerDeleted : end) }
+        if mutant(.endIsToldTwice) { for listener in listeners { listener(end) } }
     }
 
     typealias OnEnd = @Sendable (ObservationEnd) -> Void
@@ -457,13 +457,13 @@ extension Observer {
     /// have its address. The caller holds `owner`, so that loading the reference drops the last reference to nothing.
     func endIfBound(to owner: AnyObject) -> ObservationEnd? {
         guard let reference = extras?.owner, reference.identity == ObjectIdentifier(owner) else { return nil }
-        if mutant("an owner is known by its address") { return .cancelled }
+        if mutant(.anOwnerIsKnownByItsAddress) { return .cancelled }
         return reference.object === owner ? .cancelled : .ownerDeleted
     }
 
     /// Whether the owner, if there is one, is gone. Under no lock: looking may drop the owner's last reference.
     var hasLostOwner: Bool {
-        if mutant("an actor's death goes unnoticed") { return false }
+        if mutant(.anActorsDeathGoesUnnoticed) { return false }
         let owner = core.lock.withLock { extras?.owner }
         return owner.map { $0.isDead } ?? false
     }

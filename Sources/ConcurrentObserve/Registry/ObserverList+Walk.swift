@@ -54,15 +54,15 @@ extension ObserverList {
         // Acquire: pairs with the release that published the table.
         let table = head.load(ordering: .acquiring)
         guard table != 0 else { return ReadSection.leave() }
-        if mutant("pin is stored after the read section") { ReadSection.leave() }
+        if mutant(.pinIsStoredAfterTheReadSection) { ReadSection.leave() }
         inject("walk.head")
         // Relaxed: whoever frees the table waits for this section, which makes the pin visible.
         unsafe frame.pointee.pin.store(table, ordering: .relaxed)
-        if !mutant("pin is stored after the read section") { ReadSection.leave() }
+        if !mutant(.pinIsStoredAfterTheReadSection) { ReadSection.leave() }
         inject("walk.pinned")
 
-        if mutant("a notification allocates") { misbehave(allocates: true) }
-        if mutant("a notification takes a lock") { misbehave(allocates: false) }
+        if mutant(.aNotificationAllocates) { misbehave(allocates: true) }
+        if mutant(.aNotificationTakesALock) { misbehave(allocates: false) }
 
         // Relaxed: a statistic with one writer.
         unsafe frame.pointee.passes.store(frame.pointee.passes.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
@@ -71,7 +71,7 @@ extension ObserverList {
         unsafe body(contents, frame)
         unsafe checkWalkedTable(contents)
         unsafe frame.pointee.clear()
-        if mutant("inner pass clears the outer pin") {
+        if mutant(.innerPassClearsTheOuterPin) {
             unsafe record.inlineFrames.pointee.pin.store(0, ordering: .releasing)
         }
         inject("walk.cleared")
@@ -91,7 +91,7 @@ extension TableContents {
         // Acquire: pairs with the release in append(_:); entries below the count are complete.
         let count = count.load(ordering: .acquiring)
         inject("walk.count")
-        if mutant("pin is cleared before the walk ends") { unsafe frame.pointee.pin.store(0, ordering: .releasing) }
+        if mutant(.pinIsClearedBeforeTheWalkEnds) { unsafe frame.pointee.pin.store(0, ordering: .releasing) }
 
         // By address, not by index: fewer registers, so that the frame's address stays in one across the calls.
         // Safe: the entries up to the count lie in the pinned table; the end is compared, not followed.
@@ -108,34 +108,34 @@ extension TableContents {
                 observer &= ~TableEntry.Mark.all
             }
             inject("walk.entry")
-            if mutant("mark is tested before current is stored"), unsafe !entry.pointee.isActive { continue }
+            if mutant(.markIsTestedBeforeCurrentIsStored), unsafe !entry.pointee.isActive { continue }
             inject("walk.marked")
             // Release: ends the previous callback for whoever waits for it; pairs with the acquire in the scans.
             unsafe frame.pointee.current.store(observer, ordering: .releasing)
             // Between the store of current and the load of the mark: pairs with AsymmetricBarrier.heavy().
             observer = AsymmetricBarrier.light(fenced: fenced, observer)
             inject("walk.current")
-            if unsafe !entry.pointee.isActive, !mutant("mark is tested before current is stored"),
-                !mutant("mark is not tested")
+            if unsafe !entry.pointee.isActive, !mutant(.markIsTestedBeforeCurrentIsStored),
+                !mutant(.markIsNotTested)
             {
                 continue
             }
-            if mutant("a delivery is dropped"), unsafe (entry - first) & 1023 == 3 { continue }
-            if mutant("a long walk ends early"), unsafe entry - first == 64 { break }
+            if mutant(.aDeliveryIsDropped), unsafe (entry - first) & 1023 == 3 { continue }
+            if mutant(.aLongWalkEndsEarly), unsafe entry - first == 64 { break }
             #if INSTRUMENTED
             // The first few are heard by all.
-            if mutant("an observer hears its own thread alone"), unsafe entry - first >= 8,
+            if mutant(.anObserverHearsItsOwnThreadAlone), unsafe entry - first >= 8,
                 unsafe Observer.at(observer).note != UInt(bitPattern: ThreadRecord.current)
             {
                 continue
             }
             #endif
-            if mutant("current is cleared before the callback") {
+            if mutant(.currentIsClearedBeforeTheCallback) {
                 unsafe frame.pointee.current.store(0, ordering: .releasing)
             }
             let callback = unsafe TableEntry.callback(of: entry)
             unsafe call(observer, callback)
-            if mutant("a delivery is repeated"), unsafe (entry - first) & 1023 == 3 { unsafe call(observer, callback) }
+            if mutant(.aDeliveryIsRepeated), unsafe (entry - first) & 1023 == 3 { unsafe call(observer, callback) }
             inject("walk.called")
         }
     }

@@ -120,12 +120,12 @@ internal struct ObserverList: ~Copyable, Sendable {
     /// Ends every observation. With `isSourceGone`, as the last thing in the source's life.
     borrowing func endAll(_ reason: ObservationEnd, isSourceGone: Bool) {
         guard let core = existingCore else { return }
-        if mutant("a removal takes two steps"), !isSourceGone {
+        if mutant(.aRemovalTakesTwoSteps), !isSourceGone {
             core.removeAll(reason) { $0.index.isMultiple(of: 2) }
             inject("end.unlinked")
         }
         for observer in core.unlinkAll(reason, isSourceGone: isSourceGone) {
-            if mutant("source death leaks the closures") { continue }
+            if mutant(.sourceDeathLeaksTheClosures) { continue }
             if !isSourceGone { observer.path?.removeAll(reason) { _ in true } }
             ThreadRecord.retire(observer, isOneOfMany: true)
         }

@@ -103,8 +103,8 @@ extension ObserverRegistry {
     @usableFromInline
     internal func start(_ observer: consuming Observer) -> ObservationToken {
         #if INSTRUMENTED
-        if mutant("observe returns before publishing") { return startLate(observer) }
-        if mutant("an observer hears its own thread alone") { observer.noteThread() }
+        if mutant(.observeReturnsBeforePublishing) { return startLate(observer) }
+        if mutant(.anObserverHearsItsOwnThreadAlone) { observer.noteThread() }
         #endif
         observer.register()
         return ObservationToken(observer)

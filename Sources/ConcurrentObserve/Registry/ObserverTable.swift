@@ -25,7 +25,7 @@ import Synchronization
         survivors?.forEachEntry { entry in
             guard let observer = entry.liveObserver else { return }
             place(observer)
-            if mutant("compaction loses an entry"), count == 3 { bury(observer) }
+            if mutant(.compactionLosesAnEntry), count == 3 { bury(observer) }
         }
         // Relaxed: the release that publishes the table publishes its count.
         unsafe contents.pointee.count.store(count, ordering: .relaxed)
@@ -38,14 +38,14 @@ import Synchronization
 
     /// Adds an observer at the end. Under the core's lock, to a table that is not full.
     func append(_ observer: Observer) {
-        if mutant("append publishes the count first") {
+        if mutant(.appendPublishesTheCountFirst) {
             unsafe contents.pointee.count.store(count + 1, ordering: .releasing)
         }
         inject("append.entry")
         place(observer)
         inject("append.publish")
         // Release: pairs with the walker's acquire of the count; the entry and the observer are complete before it.
-        if mutant("relaxed publish") { return unsafe contents.pointee.count.store(count, ordering: .relaxed) }
+        if mutant(.relaxedPublish) { return unsafe contents.pointee.count.store(count, ordering: .relaxed) }
         unsafe contents.pointee.count.store(count, ordering: .releasing)
     }
 
@@ -70,7 +70,7 @@ import Synchronization
     /// Sends the walkers that still have the table to the observers' own marks: observations that end from now on are not marked here.
     /// Under the core's lock, which whoever ends one takes.
     func markReplaced() {
-        if mutant("a replaced table keeps its word") { return }
+        if mutant(.aReplacedTableKeepsItsWord) { return }
         forEachEntry { $0.markReplaced() }
     }
 

@@ -111,7 +111,7 @@ import Synchronization
             table?.markReplaced()
             table = successor
         }
-        if mutant("a table is taken away before the next is there") {
+        if mutant(.aTableIsTakenAwayBeforeTheNextIsThere) {
             unsafe head?.pointee.store(0, ordering: .releasing)
         }
         inject("grow.copied")
@@ -165,7 +165,7 @@ import Synchronization
 
     /// Keeps the counts. True if so many entries are dead now that the reclaimer should tidy up. Under the lock.
     private func forget(_ observer: Observer) -> Bool {
-        if !mutant("an end is not counted") { live -= 1 }
+        if !mutant(.anEndIsNotCounted) { live -= 1 }
         count(observer, -1)
         if observer.isOwnerBound {
             ownerBound -= 1
@@ -203,7 +203,7 @@ import Synchronization
     /// out. In the child of a fork that thread does not exist, the source has no end, and its memory becomes the stack of a new
     /// thread. So the child touches the source of its parent only when a thread of the child has registered with it.
     private var isSourceHere: Bool {
-        generation == Fork.generation || mutant("a child tidies what is on stacks that it does not have")
+        generation == Fork.generation || mutant(.aChildTidiesWhatIsOnStacksThatItDoesNotHave)
     }
 
     // MARK: The end of all
@@ -217,7 +217,7 @@ import Synchronization
             let replaced = replaceTable(by: nil)
             replaced?.forEachEntry { entry in
                 guard let observer = entry.liveObserver else { return }
-                if mutant("token stays active after source death"), isSourceGone { return }
+                if mutant(.tokenStaysActiveAfterSourceDeath), isSourceGone { return }
                 observer.markEnded(reason)
                 ended.append(observer)
             }
@@ -256,7 +256,7 @@ import Synchronization
             var isUntidy = false
             table?.forEachEntry { entry in
                 guard let observer = entry.liveObserver else { return }
-                guard let reason = end(observer) ?? (mutant("a removal takes others too") ? .cancelled : nil)
+                guard let reason = end(observer) ?? (mutant(.aRemovalTakesOthersToo) ? .cancelled : nil)
                 else { return }
                 observer.markEnded(reason)
                 ended.append((observer, reason))
@@ -269,7 +269,7 @@ import Synchronization
         }
         if isUntidy { ThreadRecord.retire(self) }
         for (observer, reason) in ended {
-            if !mutant("a removal forgets the paths") { observer.path?.removeAll(reason) { _ in true } }
+            if !mutant(.aRemovalForgetsThePaths) { observer.path?.removeAll(reason) { _ in true } }
             ThreadRecord.retire(observer, isOneOfMany: true)
         }
         if !ended.isEmpty { ThreadRecord.pause(for: source) }
@@ -323,7 +323,7 @@ import Synchronization
             }
             return bound
         }
-        if mutant("owner's death goes unnoticed") { return }
+        if mutant(.ownersDeathGoesUnnoticed) { return }
         guard !bound.isEmpty else { return }
         for observer in bound where observer.hasLostOwner {
             observer.end(.ownerDeleted)
