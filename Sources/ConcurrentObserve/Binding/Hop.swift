@@ -38,8 +38,9 @@ internal struct Edge {
 /// What depends on the values' types is compiled where they are known; this is not, and is called.
 @usableFromInline
 internal struct Arrival {
-    /// The property that was changed. It stays where it is for as long as it is being announced.
-    private let property: ObjectIdentifier
+    /// The property that was changed. It stays where it is for as long as it is being announced. Nil for a source that numbers its changes
+    /// itself: a path of several steps, or a group.
+    private let property: ObjectIdentifier?
     private let version: UInt64
     /// What has made the change; nil where a way begins.
     private let hop: Hop?
@@ -48,13 +49,15 @@ internal struct Arrival {
     ///
     /// - Parameter isInitial: It is told to one observer alone, whoever has made the change.
     @usableFromInline
-    init(at property: ObjectIdentifier, version: UInt64, isInitial: Bool) {
+    init(at property: ObjectIdentifier?, version: UInt64, isInitial: Bool) {
         (self.property, self.version) = (property, version)
-        if !isInitial, let hop = ThreadRecord.passage as? Hop, hop.property == property, hop.version == version {
-            self.hop = hop
-        } else {
+        guard !isInitial, let hop = ThreadRecord.passage as? Hop else {
             hop = nil
+            return
         }
+        // Without a property the versions do not tell whether the hop has made the change: it is taken for granted.
+        let isOfHop = property == nil || hop.property == property && hop.version == version
+        self.hop = isOfHop ? hop : nil
     }
 
     /// Runs `announcement` of the change that `edge` has made of this one.
@@ -84,6 +87,7 @@ extension Arrival {
     /// - Complexity: O(*n*) in the length of its way.
     @usableFromInline
     func passage(through edge: Edge, to destination: ObjectIdentifier) -> Passage {
+        guard property != nil else { return passageFromAfar(through: edge) }
         var (isSame, passes) = (edge.keepsValue, 0)
         var since: UInt64?
         var arrival = self
@@ -100,6 +104,20 @@ extension Arrival {
         guard let since else { return .onward }
         return passes < (mutant(.aChangePassesABindingTwice) ? 2 : 1)
             ? .around(since: since) : .over(knownAs: since)
+    }
+}
+
+extension Arrival {
+    /// Whether the change may pass `edge`, where its source numbers changes itself. One that a callback has made cannot be told from one that
+    /// comes round a cycle: so it passes twice, and a cycle ends all the same.
+    private func passageFromAfar(through edge: Edge) -> Passage {
+        var passes = 0
+        var arrival = self
+        while let hop = arrival.hop {
+            if hop.edge.binding == edge.binding { passes += 1 }
+            arrival = hop.origin
+        }
+        return passes < 2 ? .onward : .over(knownAs: version)
     }
 }
 

@@ -9,8 +9,9 @@ public import Synchronization
 /// other there as the source's versions do. So the last to be applied is the source's last. (P3)
 @usableFromInline
 internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sendable {
-    /// The source, which the observation outlives by nothing. Compared, not followed.
-    @usableFromInline let source: ObjectIdentifier
+    /// The property whose versions the changes have, which the observation outlives by nothing; nil for one that numbers its changes
+    /// itself. Compared, not followed.
+    @usableFromInline let source: ObjectIdentifier?
     @usableFromInline let transform: @Sendable (Source) -> Destination
     @usableFromInline let keepsValue: Bool
 
@@ -19,11 +20,11 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
 
     @inlinable
     init(
-        from source: Observed<Source>,
+        from source: some ObservableProperty<Source>,
         keepsValue: Bool,
         _ transform: @escaping @Sendable (Source) -> Destination
     ) {
-        self.source = ObjectIdentifier(source)
+        self.source = bindingIdentity(of: source)
         self.keepsValue = keepsValue
         self.transform = transform
         arrived = Atomic(0)
@@ -53,5 +54,40 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
     func arrive(_ version: UInt64) -> Bool {
         // Relaxed: the destination's lock orders those that set it.
         arrived.max(version + 1, ordering: .relaxed).oldValue <= version || mutant(.aBindingAppliesAnOlderChange)
+    }
+}
+
+/// A property, or another way to see one: its changes have the property's versions.
+@usableFromInline
+internal protocol IdentifiedProperty {
+    /// The property; nil if the changes that observers receive are numbered otherwise.
+    var identity: ObjectIdentifier? { get }
+}
+
+/// The property whose versions the changes of `source` have; nil for one that numbers its changes itself.
+@usableFromInline
+internal func bindingIdentity(of source: some ObservableProperty) -> ObjectIdentifier? {
+    (source as? any IdentifiedProperty)?.identity
+}
+
+extension Observed: IdentifiedProperty {
+    @usableFromInline internal var identity: ObjectIdentifier? { ObjectIdentifier(self) }
+}
+
+extension WeakObserved: IdentifiedProperty {
+    @usableFromInline internal var identity: ObjectIdentifier? { ObjectIdentifier(storage) }
+}
+
+extension ReadOnly: IdentifiedProperty {
+    @usableFromInline internal var identity: ObjectIdentifier? { ObjectIdentifier(property) }
+}
+
+extension RemovingDuplicates: IdentifiedProperty {
+    @usableFromInline internal var identity: ObjectIdentifier? { bindingIdentity(of: base) }
+}
+
+extension Path: IdentifiedProperty {
+    @usableFromInline internal var identity: ObjectIdentifier? {
+        steps.directProperty(of: root).map { ObjectIdentifier($0) }
     }
 }

@@ -38,13 +38,14 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
     @inlinable
     func start(_ left: Observed<Left>, _ right: Observed<Right>) -> ObservationToken {
         let observer = left.makeObserver([], owner: WeakReference(right))
-        let wayBack = right.observe { [weak self] (change: Change<Right>) in
+        let form = CallbackForm<Change<Right>>.plain { [weak self] change in
             if mutant(.anEndedBindingGoesOnBackwards) {
                 self?.passBackward(change)
             } else {
                 Observer.visit(at: observer.address) { _ in self?.passBackward(change) }
             }
         }
+        let wayBack = right.attach(PropertyObserver([], .inline(form)))
         // The token speaks for the left's death; the right's is that of an owner.
         wayBack.onEnd { end in if end == .sourceDeleted { observer.end(.ownerDeleted) } }
         observer.setCallback(

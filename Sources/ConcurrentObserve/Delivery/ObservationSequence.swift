@@ -12,25 +12,18 @@
 public struct ObservationSequence<Element: Sendable>: AsyncSequence, Sendable {
     public typealias Failure = Never
 
-    @usableFromInline let subscribe: @Sendable () -> Iterator.Lifetime
+    @usableFromInline let subscribe: @Sendable () -> IteratorSource<Element>
     @usableFromInline let subscriptions = Subscriptions()
 
-    /// - Parameter subscribe: Lets a source post to a new subscription, which is finished if the source is gone.
+    /// - Parameter subscribe: Makes the source of a new iterator, which is finished if the property is gone.
     @inlinable
-    internal init(_ subscribe: @escaping @Sendable () -> Subscription<Element>) {
-        self.subscribe = { Iterator.Lifetime(subscribe()) }
-    }
-
-    /// - Parameter subscribe: The same for a source whose events a mailbox keeps in another form.
-    internal init(relaying subscribe: @escaping @Sendable () -> Relay<Element>) {
-        self.subscribe = { Iterator.Lifetime(relay: subscribe()) }
-    }
+    internal init(_ subscribe: @escaping @Sendable () -> IteratorSource<Element>) { self.subscribe = subscribe }
 
     /// Begins to observe. What happens from now on, the iterator returns.
     public func makeAsyncIterator() -> Iterator {
-        let lifetime = subscribe()
-        subscriptions.add(lifetime.mailbox)
-        return Iterator(lifetime)
+        let source = subscribe()
+        subscriptions.add(source.mailbox)
+        return Iterator(source)
     }
 
     /// Suspends until each iterator of this sequence, and of its copies, has done with every change whose
@@ -50,49 +43,27 @@ public struct ObservationSequence<Element: Sendable>: AsyncSequence, Sendable {
 
     /// Returns one event after the other. For one task at a time.
     public struct Iterator: AsyncIteratorProtocol {
-        @usableFromInline let lifetime: Lifetime
+        @usableFromInline let source: IteratorSource<Element>
 
         @inlinable
-        init(_ lifetime: Lifetime) { self.lifetime = lifetime }
+        init(_ source: IteratorSource<Element>) { self.source = source }
 
         /// The next event, as soon as there is one; nil at the end, and once the task is cancelled.
         @inlinable
         public mutating func next() async -> Element? {
-            if let subscription = lifetime.subscription { return await subscription.next() }
-            return await lifetime.relay!.next(isolation: nil)
+            if let subscription = source.subscription { return await subscription.next() }
+            return await source.transformed!.next(isolation: nil)
         }
 
-        /// The same, without leaving the actor on which it is called.
+        /// The next event, without leaving the actor on which this is called; nil at the end, and once the task is cancelled.
         @inlinable
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-            if let subscription = lifetime.subscription { return await subscription.next(isolation: actor) }
-            return await lifetime.relay!.next(isolation: actor)
+            if let subscription = source.subscription { return await subscription.next(isolation: actor) }
+            return await source.transformed!.next(isolation: actor)
         }
 
         /// What has become of the events so far. (P1)
-        public var deliveryCounts: DeliveryCounts { lifetime.subscription?.counts ?? lifetime.relay!.counts }
-
-        /// Ends the subscription with the last copy of the iterator.
-        @usableFromInline
-        final class Lifetime {
-            /// Either this or `relay` is there.
-            @usableFromInline let subscription: Subscription<Element>?
-            @usableFromInline let relay: Relay<Element>?
-
-            var mailbox: any FlushableMailbox { subscription ?? relay!.mailbox }
-
-            @inlinable
-            init(_ subscription: Subscription<Element>) { (self.subscription, relay) = (subscription, nil) }
-
-            @usableFromInline
-            init(relay: Relay<Element>) { (subscription, self.relay) = (nil, relay) }
-
-            deinit {
-                if mutant(.anIteratorLeavesItsObserver) { return }
-                subscription?.cancel()
-                relay?.cancel()
-            }
-        }
+        public var deliveryCounts: DeliveryCounts { source.counts }
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-extension ObserverRegistry where Event: Sendable {
+extension ObserverRegistry {
     /// The events as an asynchronous sequence, in the order of arrival: those whose notification begins after an iterator was made. (P1)
     ///
     /// - Parameter buffering: What becomes of events while the iterating task is busy.
@@ -8,11 +8,10 @@ extension ObserverRegistry where Event: Sendable {
     public func events(buffering: Buffering = .unbounded) -> ObservationSequence<Event> {
         buffering.check()
         return ObservationSequence { [weak self] in
+            let source = IteratorSource<Event>(buffering)
+            guard let self else { return source.take(keeping: nil) }
             let subscription = Subscription<Event>(buffering)
-            guard let self else {
-                subscription.finish()
-                return subscription
-            }
+            source.fill(subscription)
             let poster = observers.makeObserver()
             poster.setCallback(
                 Callback<Event> { event in
@@ -22,7 +21,7 @@ extension ObserverRegistry where Event: Sendable {
             )
             subscription.join(poster)
             poster.register()
-            return subscription
+            return source.take(keeping: ObservationToken(poster))
         }
     }
 }

@@ -68,10 +68,6 @@ internal class OrderedObservation<Event: Sendable>: FlushableMailbox, @unchecked
     @usableFromInline
     func begin() { fatalError("begin() is a subclass's") }
 
-    /// Whether whoever delivers holds the owner meanwhile.
-    @usableFromInline
-    var holdsOwner: Bool { false }
-
     /// Whether events are delivered on the thread that posts them.
     @usableFromInline
     var isSerial: Bool { false }
@@ -97,15 +93,17 @@ extension OrderedObservation {
 
 extension OrderedObservation {
     /// An observer for the user's closure, which the caller sets.
+    ///
+    /// - Parameter isHeldMeanwhile: Whether the delivery holds the owner while it calls the closure.
     @usableFromInline
-    final func makeUser(owner: WeakReference?) -> Observer {
+    final func makeUser(owner: WeakReference?, isHeldMeanwhile: Bool = false) -> Observer {
         let user = observers.makeObserver(owner: owner)
         user.deliveryCounter = counter
         user.mailbox = self
         self.user = user
         // Relaxed, both: nobody else has the observation yet.
         userAddress.store(user.address, ordering: .relaxed)
-        mayLoseOwner.store(owner != nil && !holdsOwner, ordering: .relaxed)
+        mayLoseOwner.store(owner != nil && !isHeldMeanwhile, ordering: .relaxed)
         return user
     }
 

@@ -34,3 +34,14 @@ public protocol OptionalConcurrentObservable {
 extension Optional: OptionalConcurrentObservable where Wrapped: ConcurrentObservable {
     public var wrapped: Wrapped? { self }
 }
+
+extension ConcurrentObservable {
+    /// Not there unless the class says what can be observed: see `ObservationSource`.
+    @available(
+        *,
+        unavailable,
+        message:
+            "the class has to say what can be observed: adopt 'ObservationSource' and write 'func cancelAllObservations() { ObservationToken.cancelAll(of: name, engine) }' with its properties, or use '@ConcurrentObservable'"
+    )
+    public func cancelAllObservations() { fatalError("cancelAllObservations() is unavailable") }
+}

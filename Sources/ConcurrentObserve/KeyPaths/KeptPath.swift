@@ -17,7 +17,7 @@ internal protocol KeptPath<Root, Value>: Sendable {
     var path: ObservedPath<Root, Kept> { get }
 
     /// What is delivered for what was kept. Where user code may run.
-    func value(of kept: Kept) -> Value
+    var value: @Sendable (Kept) -> Value { get }
 }
 
 extension ObservedPath {
@@ -42,5 +42,14 @@ internal struct WeakPath<Root: ConcurrentObservable, Referent: WeaklyObservable>
         )
     }
 
-    func value(of kept: WeakBox<Referent>) -> Referent? { kept.referent }
+    var value: @Sendable (WeakBox<Referent>) -> Referent? { { kept in kept.referent } }
+}
+
+extension KeptPath {
+    /// Begins an observation whose mailbox keeps the changes in that form.
+    @usableFromInline
+    internal func attach(_ observer: PropertyObserver<Value>, from root: Root) -> ObservationToken {
+        let value = self.value
+        return Path(root, path).attach(observer.pulledBack { $0.map(value) })
+    }
 }

@@ -79,7 +79,7 @@ extension ObservedPath where Value: OptionalConcurrentObservable {
         )
     }
 
-    /// The same for a property that is optional itself: preferred, so that the path is optional once.
+    /// The path to an optional property of the object that this one leads to, or to nil: preferred, so that the path is optional once.
     @inlinable
     public subscript<Next: Sendable>(
         dynamicMember member: any KeyPath<Value.Wrapped.Properties, Observed<Next?>> & Sendable
@@ -108,12 +108,51 @@ extension ObservedPath where Value: ConcurrentObservable {
 }
 
 extension ObservedPath where Value: OptionalConcurrentObservable {
-    /// The same behind a step that may be nil.
+    /// The path to the referent of a weak property of the object that this one leads to, or to nil.
     public subscript<Next: WeaklyObservable>(
         dynamicMember member: any KeyPath<Value.Wrapped.Properties, WeakObserved<Next>> & Sendable
     ) -> ObservedPath<Root, Next?> {
         followed(
             by: MemberStep<Value.Wrapped, WeakMember<Next>>(member),
+            through: ThroughOptional<Value>.self,
+            absent: .some(nil)
+        )
+    }
+}
+
+// MARK: - Read-only members
+
+extension ObservedPath where Value: ConcurrentObservable {
+    /// The path to a property that the object shows read-only.
+    @inlinable
+    public subscript<Next: Sendable>(
+        dynamicMember member: any KeyPath<Value.Properties, ReadOnly<Next>> & Sendable
+    ) -> ObservedPath<Root, Next> {
+        followed(by: MemberStep<Value, ReadOnlyMember<Next>>(member), through: ThroughObject<Value>.self)
+    }
+}
+
+extension ObservedPath where Value: OptionalConcurrentObservable {
+    /// The path to a property that the object, if there is one, shows read-only.
+    @_disfavoredOverload
+    @inlinable
+    public subscript<Next: Sendable>(
+        dynamicMember member: any KeyPath<Value.Wrapped.Properties, ReadOnly<Next>> & Sendable
+    ) -> ObservedPath<Root, Next?> {
+        followed(
+            by: MemberStep<Value.Wrapped, OptionalReadOnlyMember<Next>>(member),
+            through: ThroughOptional<Value>.self,
+            absent: .some(nil)
+        )
+    }
+
+    /// The path to an optional property that the object, if there is one, shows read-only: optional once.
+    @inlinable
+    public subscript<Next: Sendable>(
+        dynamicMember member: any KeyPath<Value.Wrapped.Properties, ReadOnly<Next?>> & Sendable
+    ) -> ObservedPath<Root, Next?> {
+        followed(
+            by: MemberStep<Value.Wrapped, ReadOnlyMember<Next?>>(member),
             through: ThroughOptional<Value>.self,
             absent: .some(nil)
         )

@@ -100,14 +100,14 @@ extension PathLeaf {
     func put<Member: PathMember>(
         _ change: Change<Member.Stored>,
         of member: Member.Type,
-        into posting: PathPosting<Value>
+        into posting: ChangeReceiver<Value>
     )
     where Member.Value == Value {
         // What is told ahead is told under no lock.
         guard case .valueChanged = change.reason else { return passAhead(Member.value(of: change.new), change.version) }
         // Relaxed: as in pass(old:new:version:of:).
         guard change.version <= limit.load(ordering: .relaxed) || mutant(.aStaleTailIsHeard) else { return }
-        posting.put(
+        posting.post(
             Change(
                 reason: .valueChanged,
                 old: change.old.map(Member.value),

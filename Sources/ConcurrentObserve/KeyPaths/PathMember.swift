@@ -116,3 +116,27 @@ internal enum BoxMember<Referent: WeaklyObservable>: PathMember {
 
     static func value(of stored: WeakBox<Referent>) -> WeakBox<Referent> { stored }
 }
+
+/// A read-only view, seen as the property that it shows.
+@usableFromInline
+internal enum ReadOnlyMember<Value: Sendable>: PathMember {
+    @usableFromInline static var isWeak: Bool { false }
+
+    @usableFromInline
+    static func property(of named: ReadOnly<Value>) -> Observed<Value> { named.property }
+
+    @inlinable
+    static func value(of stored: Value) -> Value { stored }
+}
+
+/// A read-only view, seen as a property that may be nil: the path to it may lead nowhere.
+@usableFromInline
+internal enum OptionalReadOnlyMember<Stored: Sendable>: PathMember {
+    @usableFromInline static var isWeak: Bool { false }
+
+    @usableFromInline
+    static func property(of named: ReadOnly<Stored>) -> Observed<Stored> { named.property }
+
+    @inlinable
+    static func value(of stored: Stored) -> Stored? { .some(stored) }
+}

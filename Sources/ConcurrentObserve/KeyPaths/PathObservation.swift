@@ -27,7 +27,7 @@ internal final class PathObservation<Value: Sendable>: @unchecked Sendable {
     /// The owner of the user's observation. The root's property looks after it as after those of its own. (P13)
     private let owner: WeakReference?
     /// Where the changes go, if they are not delivered inline.
-    private let posting: PathPosting<Value>?
+    private let posting: ChangeReceiver<Value>?
     /// The root's property, which the path does not retain. (P11)
     private weak var rootProperty: PathObject?
     private var leaf: Leaf?
@@ -61,14 +61,13 @@ internal final class PathObservation<Value: Sendable>: @unchecked Sendable {
     }
 
     @usableFromInline
-    init?<Root>(
+    init<Root>(
         _ path: ObservedPath<Root, Value>,
         options: ObservationOptions,
         owner: WeakReference?,
-        posting: PathPosting<Value>?
+        posting: ChangeReceiver<Value>?
     ) {
-        guard let last = path.last else { return nil }
-        self.last = last
+        last = path.last!
         self.owner = owner
         self.posting = posting
         links = path.links.map { Link(step: $0) }
@@ -259,7 +258,7 @@ extension PathObservation {
             pending.add(1, ordering: .relaxed)  // Relaxed: as in attach(to:isRoot:).
             let change = Change(reason: .pathChanged(depth: index), old: old.value, new: new, version: version)
             // Now: later versions wait for it. Before the count is given back: the end comes after it.
-            posting?.put(change)
+            posting?.post(change)
             round.changes.append(change)
             index += 1
         }

@@ -27,7 +27,7 @@ internal class PathStep<Value: Sendable>: @unchecked Sendable {
     func connect(_ observer: Observer, to leaf: PathLeaf<Value>) { preconditionFailure("a step knows its property") }
 
     /// Gives an observer a closure that puts changes into a mailbox. Not if `kept` has another form for that.
-    func connect(_ observer: Observer, to leaf: PathLeaf<Value>, _ posting: PathPosting<Value>) {
+    func connect(_ observer: Observer, to leaf: PathLeaf<Value>, _ posting: ChangeReceiver<Value>) {
         preconditionFailure("a step knows its property")
     }
 
@@ -36,8 +36,10 @@ internal class PathStep<Value: Sendable>: @unchecked Sendable {
         preconditionFailure("a step knows its property")
     }
 
-    /// The property's present value.
-    func value(of property: PathObject) -> Value { preconditionFailure("a step knows its property") }
+    /// The property's present value and version.
+    func snapshot(of property: PathObject) -> (value: Value, version: UInt64) {
+        preconditionFailure("a step knows its property")
+    }
 
     /// Ends a leaf at the present version. See `Observed.cut(at:)`.
     func cut(_ leaf: PathLeaf<Value>, of property: PathObject) -> (value: Value, version: UInt64) {
@@ -98,7 +100,7 @@ internal final class MemberStep<Model: ConcurrentObservable, Member: PathMember>
     override func connect(
         _ observer: Observer,
         to leaf: PathLeaf<Member.Value>,
-        _ posting: PathPosting<Member.Value>
+        _ posting: ChangeReceiver<Member.Value>
     ) {
         observer.setCallback(
             Callback<Posting<Member.Stored>> { message in
@@ -118,8 +120,8 @@ internal final class MemberStep<Model: ConcurrentObservable, Member: PathMember>
         Member.seen(Member.known(property).publishWithValue(observer))
     }
 
-    override func value(of property: PathObject) -> Member.Value {
-        Member.seen(Member.known(property).snapshot()).value
+    override func snapshot(of property: PathObject) -> (value: Member.Value, version: UInt64) {
+        Member.seen(Member.known(property).snapshot())
     }
 
     override func cut(

@@ -1,67 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 
-extension Observed {
-    /// Calls `body` with every change that begins after this call returned. (P1, P4)
+extension Observed: ObservableProperty {
+    /// Begins an observation. Any thread, also inside a callback; traps in the body of this property's `modify`. (P1, P4, P5)
     ///
-    /// Every version after the one at the registration is delivered, once, on the thread that makes the change, after the change. With
-    /// `.initial`, `body` is called on this thread, too, before the call returns; a change that races with it may arrive first,
-    /// on its own thread, with its higher version. Traps in the body of this property's `modify`. (P5)
-    ///
-    /// - Parameters:
-    ///   - options: What to hear.
-    ///   - body: Called under no lock, possibly on several threads at once. It may do anything, block included: it then delays
-    ///     its own thread only.
-    /// - Returns: The token that keeps the observation going.
     /// - Complexity: O(1) amortised.
     @inlinable
-    public func observe(
-        options: ObservationOptions = [],
-        _ body: @escaping @Sendable (Change<Value>) -> Void
-    ) -> ObservationToken {
-        let observer = makeObserver(options)
-        observer.setCallback(Callback(body))
-        return start(observer, options)
+    public func attach(_ observer: PropertyObserver<Value>) -> ObservationToken {
+        switch observer.form {
+        case .inline(let callback):
+            let inner = makeObserver(observer.options, owner: observer.owner)
+            inner.setCallback(callback)
+            return start(inner, observer.options)
+        case .mailbox(let factory):
+            return attach(factory.make(), observer.options, owner: observer.owner)
+        }
     }
 
-    /// The same, with a closure that also receives its observation, to end it from within, the initial delivery included.
+    /// Begins observations for as long as the property lives. (P11)
     @inlinable
-    public func observe(
-        options: ObservationOptions = [],
-        _ body: @escaping @Sendable (Change<Value>, ObservationHandle) -> Void
+    public var weakAttachment: WeakAttachment<Value> { { [weak self] observer in self?.attach(observer) } }
+
+    /// Lets the property post its changes to a mailbox, from a version on; the initial value goes ahead of them. (P4)
+    @inlinable
+    internal func attach(
+        _ receiver: ChangeReceiver<Value>,
+        _ options: ObservationOptions,
+        owner: WeakReference?
     ) -> ObservationToken {
-        let observer = makeObserver(options)
-        let handle = ObservationHandle(observer)
-        observer.setCallback(Callback<Change<Value>> { change in body(change, handle) })
-        return start(observer, options)
+        mutation.trapInsideBody(.observe)
+        let poster = makePoster(to: receiver, options, owner: owner)
+        let token = receiver.join(poster)
+        publish(poster) { present in
+            if options.contains(.initial) { receiver.post(.initial(present)) }
+        }
+        receiver.hasJoined()
+        return token ?? ObservationToken(poster)
     }
 
-    /// The same for as long as `owner` lives; `body` receives it. (P13)
-    ///
-    /// The owner is not retained. Once its `deinit` has begun, `body` is not called any more, and the observation ends with
-    /// `.ownerDeleted` at the next change, `isActive` or `drain`, or when enough others were registered.
+    /// An observer that posts changes to a mailbox.
     @inlinable
-    public func observe<Owner: AnyObject & Sendable>(
-        owner: Owner,
-        options: ObservationOptions = [],
-        _ body: @escaping @Sendable (Owner, Change<Value>) -> Void
-    ) -> ObservationToken {
-        let reference = WeakReference(owner)
-        let observer = makeObserver(options, owner: reference)
-        observer.setCallback(.bound(to: reference, of: observer, body))
-        return start(observer, options)
-    }
-
-    /// Calls `body` with every new value: those of the changes that begin after this call returned.
-    ///
-    /// - Parameters:
-    ///   - includingInitial: Whether to begin with the present value, before the call returns. (P4)
-    ///   - body: As in `observe(options:_:)`. It is not called when the property is gone: see `ObservationToken.onEnd(_:)`.
-    @inlinable
-    public func observeValues(
-        includingInitial: Bool = false,
-        _ body: @escaping @Sendable (Value) -> Void
-    ) -> ObservationToken {
-        observe(options: includingInitial ? .initial : []) { (change: Change<Value>) in body(change.new) }
+    internal func makePoster(
+        to receiver: ChangeReceiver<Value>,
+        _ options: ObservationOptions,
+        owner: WeakReference?
+    ) -> VersionedObserver {
+        let poster = observers.makeVersionedObserver(owner: owner, hears: options.marks | receiver.marks)
+        poster.setCallback(
+            Callback<Posting<Value>> { posting in
+                switch posting {
+                case .change(let change): receiver.post(change)
+                case .wake: receiver.wake()
+                case .attend: receiver.attend()
+                }
+            }
+        )
+        return poster
     }
 
     /// An observer of this property, without its closure.
@@ -125,27 +118,16 @@ extension Observed {
     @inlinable @inline(never)
     internal func deliverInitial(_ present: (value: Value, version: UInt64), to observer: Observer) {
         let version = present.version &+ (mutant(.theInitialVersionIsAnother) ? 1 : 0)
-        let change = Change(reason: .initial, old: nil, new: present.value, version: version)
+        let change = Change.initial((present.value, version))
         change.tell(observer.address)
         if mutant(.theInitialValueIsToldTwice) { change.tell(observer.address) }
     }
 }
 
-extension Observed where Value: Equatable {
-    /// As `observe(options:_:)`, but with `removingDuplicates` not called for a change to an equal value.
-    ///
-    /// The values of each change are compared with their own `==`, on the thread that made it, under no lock. The initial
-    /// delivery and prior ones are delivered in any case.
+extension Change {
+    /// The initial delivery.
     @inlinable
-    public func observe(
-        removingDuplicates: Bool,
-        options: ObservationOptions = [],
-        _ body: @escaping @Sendable (Change<Value>) -> Void
-    ) -> ObservationToken {
-        guard removingDuplicates else { return observe(options: options, body) }
-        return observe(options: options) { (change: Change<Value>) in
-            if case .some(let old) = change.old, old == change.new { return }
-            body(change)
-        }
+    internal static func initial(_ present: (value: Value, version: UInt64)) -> Change {
+        Change(reason: .initial, old: nil, new: present.value, version: present.version)
     }
 }

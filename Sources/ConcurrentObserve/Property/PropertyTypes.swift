@@ -16,6 +16,7 @@ extension Observed {
                 (Value, UInt64).self, Snapshot.self, (exchanged: Bool, original: Value).self,
                 (Snapshot, RegistryCore.DeferredActions).self,
                 Change<Value>.self, LentChange<Value>.self, Callback<Change<Value>>.self, Callback<Value>.self,
+                PropertyObserver<Value>.self, PropertyObserver<Value>.Form.self, CallbackForm<Change<Value>>.self,
                 Posting<Value>.self, Callback<Posting<Value>>.self,
                 // Of a debug build, which calls the standard library's generic functions.
                 UnsafePointer<BoxedValue<Value>>?.self, UnsafePointer<Callback<Change<Value>>>?.self,

@@ -1,13 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Something that observers are registered with: a property, a registry, or a collection of them.
+/// Something whose observations can be ended all at once: a property, a registry, a collection of them, or a model.
 ///
-/// `Observed`, `WeakObserved` and `ObserverRegistry` adopt it, and so do arrays, dictionaries and optionals of sources. It
-/// serves to name sources of different types side by side:
+/// `Observed`, `WeakObserved` and `ObserverRegistry` adopt it, and so do arrays, dictionaries and optionals of sources. A model
+/// adopts it by naming what can be observed; `@ConcurrentObservable` writes that. A class that is written by hand:
 ///
 /// ```swift
-/// ObservationToken.cancelAll(of: name, mileage, wheels, horn)
+/// final class Car: ConcurrentObservable, ObservationSource {
+///     let name = Observed("Beetle")
+///     let wheels = [Observed(2.1), Observed(2.1)]
+///     let horn = ObserverRegistry<Void>()
+///
+///     func cancelAllObservations() {
+///         ObservationToken.cancelAll(of: name, wheels, horn)
+///     }
+/// }
 /// ```
+///
+/// What the method does not name is not ended. The library does not look for it: reflection would miss what is nested, read
+/// variables that belong to an actor or a lock, and see nothing where the class mirrors itself otherwise.
 public protocol ObservationSource {
     /// Ends every observation of the source, as if each was cancelled: those of whatever delivery, and those of paths
     /// that begin with it. Any thread, also inside a callback; never waits. (P8)
@@ -16,11 +27,6 @@ public protocol ObservationSource {
     ///
     /// - Complexity: O(*n*) in the observers.
     func cancelAllObservations()
-}
-
-extension ObserverRegistry: ObservationSource {
-    /// Ends every observation, as `removeAll()` does. (P8)
-    public func cancelAllObservations() { removeAll() }
 }
 
 // MARK: - Several
@@ -48,4 +54,12 @@ extension ObservationToken {
     public static func cancelAll(of sources: any ObservationSource...) {
         for source in sources { source.cancelAllObservations() }
     }
+
+    /// Ends every observation that was registered with `owner`, whatever it observes, as if each was cancelled. Any thread, also inside
+    /// a callback. (P8)
+    ///
+    /// An observation of a dead owner that had the same address ends as `.ownerDeleted`. (P13)
+    ///
+    /// - Complexity: O(observers of the sources that have owner-bound ones).
+    public static func cancelAll(ownedBy owner: AnyObject) { OwnerWatch.removeAll(boundTo: owner) }
 }

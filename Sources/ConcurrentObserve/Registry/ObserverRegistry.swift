@@ -10,7 +10,7 @@
 /// let token = logins.observe { name in print("hello", name) }
 /// logins.notify("Ada")
 /// ```
-public final class ObserverRegistry<Event>: Sendable {
+public final class ObserverRegistry<Event: Sendable>: Sendable {
     @usableFromInline internal let observers = ObserverList()
 
     /// Makes a registry without observers.
@@ -58,48 +58,9 @@ extension ObserverRegistry {
     }
 }
 
-// MARK: - Observing
+// MARK: - Registering
 
 extension ObserverRegistry {
-    /// Calls `body` with every event whose notification begins after this call returned. (P1)
-    ///
-    /// Any thread, also inside a callback. Registering the same closure twice calls it twice.
-    ///
-    /// - Parameter body: Called on the notifying threads, possibly on several at once, under no lock. It may do anything,
-    ///   block included: it then delays its own thread only.
-    /// - Returns: The token that keeps the observation going.
-    /// - Complexity: O(1) amortised.
-    @inlinable
-    public func observe(_ body: consuming @escaping @Sendable (Event) -> Void) -> ObservationToken {
-        let observer = observers.makeObserver()
-        observer.setCallback(Callback(body))
-        return start(observer)
-    }
-
-    /// The same, with a closure that also receives its observation, to end it from within.
-    @inlinable
-    public func observe(_ body: @escaping @Sendable (Event, ObservationHandle) -> Void) -> ObservationToken {
-        let observer = observers.makeObserver()
-        let handle = ObservationHandle(observer)
-        observer.setCallback(Callback<Event> { event in body(event, handle) })
-        return start(observer)
-    }
-
-    /// The same for as long as `owner` lives; `body` receives it. (P13)
-    ///
-    /// The owner is not retained. Once its `deinit` has begun, `body` is not called any more, and the observation ends with
-    /// `.ownerDeleted` at the next event, `count`, `isActive` or `drain`, or when enough others were registered.
-    @inlinable
-    public func observe<Owner: AnyObject & Sendable>(
-        owner: Owner,
-        _ body: @escaping @Sendable (Owner, Event) -> Void
-    ) -> ObservationToken {
-        let reference = WeakReference(owner)
-        let observer = observers.makeObserver(owner: reference)
-        observer.setCallback(.bound(to: reference, of: observer, body))
-        return start(observer)
-    }
-
     @usableFromInline
     internal func start(_ observer: consuming Observer) -> ObservationToken {
         #if INSTRUMENTED
@@ -118,26 +79,21 @@ extension ObserverRegistry {
     #endif
 }
 
-// MARK: - All observers
+// MARK: - All observations
 
-extension ObserverRegistry {
+extension ObserverRegistry: ObservationSource {
     /// How many observations are going on. Notices owners that have died. (P13)
     ///
     /// - Complexity: O(1); O(*n*) with owner-bound observers.
-    public var count: Int { observers.existingCore?.count ?? 0 }
-
-    /// Whether nobody observes. As `count == 0`.
-    public var isEmpty: Bool { count == 0 }
+    public var observationCount: Int { observers.existingCore?.count ?? 0 }
 
     /// Ends every observation, as if each was cancelled. (P8)
     ///
     /// - Complexity: O(*n*).
-    public func removeAll() { observers.endAll(.cancelled, isSourceGone: false) }
+    public func cancelAllObservations() { observers.endAll(.cancelled, isSourceGone: false) }
 
     /// Ends every observation of this registry that was registered with `owner`, as if each was cancelled. (P8)
     ///
     /// - Complexity: O(*n*).
-    public func removeAll(ownedBy owner: AnyObject) {
-        observers.existingCore?.removeAll(boundTo: owner)
-    }
+    public func cancelAllObservations(ownedBy owner: AnyObject) { observers.existingCore?.removeAll(boundTo: owner) }
 }

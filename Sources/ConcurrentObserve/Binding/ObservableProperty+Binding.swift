@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-extension Observed {
+extension ObservableProperty {
     /// Makes `destination` follow this property: it takes the value at once, before the call returns, and every later one.
     ///
     /// When those who set this property have returned, the destination has its last value, whatever overtook what on the way (P3);
@@ -13,15 +13,18 @@ extension Observed {
     /// Neither side is retained (P11). The binding ends with this property (`.sourceDeleted`), or with the destination
     /// (`.ownerDeleted`, noticed as an owner's death is, P13), or with its token. Bindings may form a cycle: a change passes each of them at most once, and
     /// does not undo what others have set meanwhile; but with several writers the properties of a cycle may end up with
-    /// different values. To bind a property to itself does nothing.
+    /// different values; where a cycle leads through a path of several steps, or a group, a change passes a binding twice at most. To bind a
+    /// property to itself does nothing.
     ///
+    /// - Parameter destination: What is set.
     /// - Returns: The token that keeps the binding going.
     @inlinable
     public func bind(to destination: Observed<Value>) -> ObservationToken {
         bind(to: destination, OneWayBinding(from: self, keepsValue: true) { $0 })
     }
 
-    /// The same, with values made by `transform`.
+    /// Makes `destination` follow this property, with values made by `transform`: it takes the one made of the present value at once, before
+    /// the call returns, and one for every later change. Everything else is as for ``bind(to:)``.
     ///
     /// A property that is bound to itself corrects its values: each change is followed by one to what `transform` makes of it.
     ///
@@ -43,10 +46,12 @@ extension Observed {
         _ binding: OneWayBinding<Value, Other>
     ) -> ObservationToken {
         let retained = mutant(.aBindingRetainsItsDestination) ? destination : nil
-        return observe(owner: destination, options: .initial) { destination, change in
+        let owner = WeakReference(destination)
+        let form = CallbackForm<Change<Value>>.bound(to: owner) { (destination: Observed<Other>, change) in
             binding.pass(change, to: destination)
             withExtendedLifetime(retained) {}
         }
+        return attach(PropertyObserver(.initial, owner: owner, .inline(form)))
     }
 }
 
@@ -77,7 +82,9 @@ extension Observed {
         TwoWayBinding(self, other, keepsValue: true, forward: { $0 }, backward: { $0 }).start(self, other)
     }
 
-    /// The same between values that are made of each other.
+    /// Keeps this property and `other` alike, where their values are made of each other: the other one takes what `forward` makes of this one's
+    /// value at once, before the call returns; from then on each follows the other. Everything else is as for
+    /// ``bindBidirectionally(with:)``.
     ///
     /// - Parameters:
     ///   - other: The other side.

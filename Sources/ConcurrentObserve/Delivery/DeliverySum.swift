@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The counts of all observations of an actor, those that have ended included.
+@usableFromInline
+internal final class DeliverySum: @unchecked Sendable {
+    // Unchecked: everything mutable is guarded by `lock`.
+
+    /// Held by no thread while the process forks. (P18)
+    private let lock = SourceLock()
+    private var live: [ObjectIdentifier: DeliveryCounter] = [:]
+    /// Those of observations that have ended, while some of what they were sent may still be pending.
+    private var ending: [DeliveryCounter] = []
+    /// The sum of those to which nothing comes any more.
+    private var past = DeliveryCounts(sent: 0, received: 0, dropped: 0)
+
+    var sum: DeliveryCounts { lock.withLock { (ending + live.values).reduce(past) { $0 + $1.counts } } }
+
+    /// Adds an observation, for good: when it has ended, its counts stay.
+    @usableFromInline
+    func add(_ user: Observer, _ counter: DeliveryCounter) {
+        lock.withLock { live[ObjectIdentifier(counter)] = counter }
+        _ = user.whenFinished { [weak self] _ in self?.settle(counter) }
+    }
+
+    private func settle(_ counter: DeliveryCounter) {
+        lock.withLock {
+            guard live.removeValue(forKey: ObjectIdentifier(counter)) != nil else { return }
+            ending.append(counter)
+            ending.removeAll { counter in
+                let counts = counter.counts
+                guard counts.pending == 0 else { return false }
+                past = past + counts
+                return true
+            }
+        }
+    }
+}
+
+extension DeliveryCounts {
+    fileprivate static func + (left: DeliveryCounts, right: DeliveryCounts) -> DeliveryCounts {
+        DeliveryCounts(
+            sent: left.sent &+ right.sent,
+            received: left.received &+ right.received,
+            dropped: left.dropped &+ right.dropped
+        )
+    }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Events are delivered on an actor, one at a time: many to a hop.
+@usableFromInline
+internal final class IsolatedObservation<Event: Sendable>: OrderedObservation<Event>, @unchecked Sendable {
+    // Unchecked: no state of its own but constants.
+    @usableFromInline let isolation: DeliveryIsolation
+    @usableFromInline let deliver: Delivering
+
+    @inlinable
+    init(_ isolation: DeliveryIsolation, _ buffering: Buffering) {
+        self.isolation = isolation
+        deliver = Self.delivering
+        super.init(buffering)
+        if mutant(.anActorIsRetained) { isolation.retainActor() }
+    }
+
+    @usableFromInline
+    override func begin() {
+        // Detached: the changing task's priority and local values are not the observer's.
+        Task.detached { [self] in
+            inject("mailbox.hop")
+            // Between two hops the actor is free, and not retained: one that never gets on top of its mailbox may die, too. (P11)
+            if await !hop() { begin() }
+        }
+    }
+
+    private func hop() async -> Bool {
+        guard let actor = isolation.actor else {
+            if !mutant(.anActorsDeathGoesUnnoticed) { ownerIsGone() }
+            return true
+        }
+        if mutant(.aHopDoesNotReachItsActor) { return deliver(self, eventsPerHop) }
+        if isolation.own == nil, mutant(.aMethodReferenceLeavesItsActor) { return deliver(self, eventsPerHop) }
+        return await run(on: actor)
+    }
+
+    private func run(on isolation: isolated any Actor) -> Bool { deliver(self, eventsPerHop) }
+}
+
+extension DeliveryIsolation {
+    /// For a seeded bug.
+    @usableFromInline
+    func retainActor() {
+        let named = named
+        Task.detached {
+            try? await Task.sleep(for: .seconds(3600))
+            withExtendedLifetime(named) {}
+        }
+    }
+}
+
+// MARK: - Closures that belong to an actor
+
+extension CallbackForm where Event: Sendable {
+    /// A closure that is isolated to the actor which it receives: called on that actor alone.
+    @inlinable
+    static func isolated<Target: Actor>(
+        to target: Target,
+        _ body: @escaping @Sendable (isolated Target, Event) -> Void
+    ) -> CallbackForm {
+        // Safe: a closure that is isolated to a parameter differs from another in what the compiler demands of callers.
+        let body = unsafe unsafeBitCast(body, to: (@Sendable (Target, Event) -> Void).self)
+        let reference = UnretainedActor(target)
+        return .plain { event in body(reference.target, event) }
+    }
+}
+
+/// An actor that its observation's hop retains while this is used.
+@safe @usableFromInline
+internal struct UnretainedActor<Target: Actor>: Sendable {
+    @usableFromInline unowned(unsafe) let actor: Target
+
+    @inlinable
+    init(_ actor: Target) { unsafe self.actor = actor }
+
+    @inlinable
+    var target: Target {
+        // Safe: `IsolatedObservation.hop()` holds the actor while it delivers, and nothing else calls the closure.
+        unsafe actor
+    }
+}
+
+extension DeliveryIsolation {
+    /// Where a closure is to be called: on the actor that it names, or else on the one whose code has passed it.
+    ///
+    /// A closure that does not mention its actor, and a method reference, arrive without isolation. The
+    /// compiler accepts a method reference only in the code of its actor: that is `context`.
+    @usableFromInline
+    static func of(_ own: (any Actor)?, context: (any Actor)?) -> DeliveryIsolation {
+        if let own { return DeliveryIsolation(of: own) }
+        guard let context else {
+            fatalError(
+                """
+                ConcurrentObserve: observeIsolated was given a closure that is isolated to no actor. Write it where the \
+                actor's own code is, name the actor, as in { @MainActor change in … }, or use observe(on:), or \
+                observe(delivery:) with .serial() or .queue(_:).
+                """
+            )
+        }
+        context.preconditionIsolated(
+            "ConcurrentObserve: observeIsolated was given another actor than the caller's."
+        )
+        return DeliveryIsolation(to: context)
+    }
+}
+
+/// A closure without its isolation: its caller is there already.
+@inlinable
+internal func withoutIsolation<Event>(
+    _ body: @escaping @isolated(any) @Sendable (Event) -> Void
+) -> @Sendable (Event) -> Void {
+    // Safe: a closure that carries its isolation differs from another in what the compiler demands of callers, as in the standard
+    // library's `MainActor.assumeIsolated`; `IsolatedObservation` calls it on its own actor only.
+    unsafe unsafeBitCast(body, to: (@Sendable (Event) -> Void).self)
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension PropertyObserver {
+    /// A closure, called as `delivery` says.
+    @inlinable
+    internal init(
+        _ options: ObservationOptions,
+        _ delivery: Delivery,
+        owner: WeakReference? = nil,
+        _ form: CallbackForm<Change<Value>>
+    ) {
+        if delivery.isInline {
+            self.init(options, owner: owner, .inline(form))
+        } else {
+            let owner = owner ?? delivery.owner
+            self.init(options, owner: owner, .mailbox(OrderedFactory(delivery, owner: owner, form)))
+        }
+    }
+}
+
+extension ObservableProperty {
+    /// Calls `body` with every change that begins after this call returned. (P1, P2, P4)
+    ///
+    /// Every version after the one at the registration is delivered, once. By default that is inline: on the thread that makes the change,
+    /// after the change, possibly on several threads at once. `delivery` names another place, where the calls come one at a time and
+    /// in the order of the versions; `ObservationToken.deliveryCounts` then reports what was dropped.
+    ///
+    /// With `.initial`, inline, `body` is called on this thread, too, before the call returns; a change that races with it may arrive
+    /// first, on its own thread, with its higher version. Elsewhere the present value is the first that `body` receives.
+    ///
+    /// When the property's source is gone, the observation ends, and ``ObservationToken/onEnd(_:)`` receives `.sourceDeleted`. (P12) The
+    /// property is not retained. (P11) Traps in the body of its own `modify`. (P5)
+    ///
+    /// - Parameters:
+    ///   - options: What to receive beside the changes.
+    ///   - delivery: Where `body` is called, and how many calls run at a time.
+    ///   - body: Called under no lock. It may do anything, block included: it then delays its own thread only.
+    /// - Returns: The token that keeps the observation going.
+    /// - Complexity: O(1) amortised; of a path O(steps).
+    @inlinable
+    public func observe(
+        options: ObservationOptions = [],
+        delivery: Delivery = .inline,
+        _ body: @escaping @Sendable (Change<Value>) -> Void
+    ) -> ObservationToken {
+        attach(PropertyObserver(options, delivery, .plain(body)))
+    }
+
+    /// Calls `body` with every change that begins after this call returned, and with the observation itself: the closure can end it, in
+    /// the initial delivery, too. (P1, P2, P4)
+    ///
+    /// Everything else is as ``observe(options:delivery:_:)`` says for closures of one parameter.
+    ///
+    /// - Parameters:
+    ///   - options: What to receive beside the changes.
+    ///   - delivery: Where `body` is called, and how many calls run at a time.
+    ///   - body: Called under no lock, with the change and the observation.
+    /// - Returns: The token that keeps the observation going.
+    @inlinable
+    public func observe(
+        options: ObservationOptions = [],
+        delivery: Delivery = .inline,
+        _ body: @escaping @Sendable (Change<Value>, ObservationHandle) -> Void
+    ) -> ObservationToken {
+        attach(PropertyObserver(options, delivery, .withHandle(body)))
+    }
+
+    /// Calls `body` with `owner` and every change that begins after this call returned, for as long as the owner lives. (P1, P2, P4, P13)
+    ///
+    /// The owner is not retained. Once its `deinit` has begun, `body` is not called any more, and the observation ends with
+    /// `.ownerDeleted` at the next change, `isActive` or `drain`, or when enough others were registered.
+    ///
+    /// - Parameters:
+    ///   - owner: With whom the observation ends; `body` receives it.
+    ///   - options: What to receive beside the changes.
+    ///   - delivery: Where `body` is called, and how many calls run at a time.
+    ///   - body: Called under no lock, with the owner and the change.
+    /// - Returns: The token that keeps the observation going.
+    @inlinable
+    public func observe<Owner: AnyObject & Sendable>(
+        owner: Owner,
+        options: ObservationOptions = [],
+        delivery: Delivery = .inline,
+        _ body: @escaping @Sendable (Owner, Change<Value>) -> Void
+    ) -> ObservationToken {
+        let reference = WeakReference(owner)
+        return attach(PropertyObserver(options, delivery, owner: reference, .bound(to: reference, body)))
+    }
+
+    /// Calls `body` on `target`, isolated to it, with every change that begins after this call returned: one at a time, in the order of the
+    /// versions. (P1, P2, P4)
+    ///
+    /// A thread that makes a change puts it into the observer's mailbox and goes on. The actor is not retained; when it is gone, the
+    /// observation ends with `.ownerDeleted`, at the next change. (P11) With `.initial`, the present value is the first that `body`
+    /// receives. `token.cancel()` on the actor silences the observation at once. (P8)
+    ///
+    /// - Parameters:
+    ///   - target: Any actor. For state of the main actor, use `observeIsolated` with a `@MainActor` closure.
+    ///   - options: What to receive beside the changes.
+    ///   - buffering: What becomes of changes while the actor is busy.
+    ///   - body: Called under no lock. It may do anything but wait for its own actor.
+    /// - Returns: The token that keeps the observation going.
+    @inlinable
+    public func observe<Target: Actor>(
+        on target: Target,
+        options: ObservationOptions = [],
+        buffering: Buffering = .unbounded,
+        _ body: @escaping @Sendable (isolated Target, Change<Value>) -> Void
+    ) -> ObservationToken {
+        let delivery = Delivery(.isolated(DeliveryIsolation(to: target), buffering))
+        return attach(PropertyObserver(options, delivery, .isolated(to: target, body)))
+    }
+
+    /// Calls `body` on the actor to which it belongs with every change that begins after this call returned: one at a time, in the order of
+    /// the versions. (P1, P2, P4)
+    ///
+    /// That is the actor which the closure names, as in `{ @MainActor change in … }`, or else the one in whose code this call is written:
+    /// closures and method references of an actor, or of a `@MainActor` type, run there. A thread that makes a change puts it into the
+    /// observer's mailbox and goes on. The observation does not retain the actor; a closure that mentions the actor does. When the actor is
+    /// gone, the observation ends with `.ownerDeleted`. (P11)
+    ///
+    /// - Parameters:
+    ///   - options: What to receive beside the changes.
+    ///   - buffering: What becomes of changes while the actor is busy.
+    ///   - isolation: The caller's actor. Leave it out.
+    ///   - body: Called under no lock. It may do anything but wait for its own actor.
+    /// - Returns: The token that keeps the observation going.
+    /// - Precondition: The closure names an actor, or the caller is on one.
+    @inlinable
+    public func observeIsolated(
+        options: ObservationOptions = [],
+        buffering: Buffering = .unbounded,
+        isolation: (any Actor)? = #isolation,
+        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Change<Value>) -> Void
+    ) -> ObservationToken {
+        let delivery = Delivery(.isolated(.of(body.isolation, context: isolation), buffering))
+        return attach(PropertyObserver(options, delivery, .plain(withoutIsolation(body))))
+    }
+
+    /// Calls `body` with every new value: those of the changes that begin after this call returned. (P1, P2, P4)
+    ///
+    /// - Parameters:
+    ///   - includingInitial: Whether to begin with the present value, as `.initial` does.
+    ///   - delivery: Where `body` is called, and how many calls run at a time.
+    ///   - body: Called under no lock. It is not called when the property is gone: see ``ObservationToken/onEnd(_:)``.
+    /// - Returns: The token that keeps the observation going.
+    @inlinable
+    public func observeValues(
+        includingInitial: Bool = false,
+        delivery: Delivery = .inline,
+        _ body: @escaping @Sendable (Value) -> Void
+    ) -> ObservationToken {
+        observe(options: includingInitial ? .initial : [], delivery: delivery) { change in body(change.new) }
+    }
+}

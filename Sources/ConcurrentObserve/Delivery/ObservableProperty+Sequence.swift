@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension ObservableProperty {
+    /// The changes of the property as an asynchronous sequence, in the order of the versions. (P1, P2, P4)
+    ///
+    /// With `.initial`, each iterator begins with the present value; every later version follows, but for those that `buffering` drops.
+    /// When the property's source is gone, each iterator returns what it has left, and finishes. (P12) The source is not retained. (P11)
+    ///
+    /// - Parameters:
+    ///   - options: What to receive beside the changes.
+    ///   - buffering: What becomes of changes while the iterating task is busy.
+    @inlinable
+    public func changes(
+        options: ObservationOptions = [],
+        buffering: Buffering = .unbounded
+    ) -> ObservationSequence<Change<Value>> {
+        sequence(options, buffering) { $0 }
+    }
+
+    /// The values of the property as an asynchronous sequence: those of the changes that begin after an iterator was made. (P1, P2, P4)
+    ///
+    /// When the property's source is gone, each iterator returns what it has left, and finishes. (P12) The source is not retained. (P11)
+    ///
+    /// - Parameters:
+    ///   - includingInitial: Whether each iterator begins with the present value.
+    ///   - buffering: What becomes of values while the iterating task is busy.
+    @inlinable
+    public func values(
+        includingInitial: Bool = false,
+        buffering: Buffering = .unbounded
+    ) -> ObservationSequence<Value> {
+        sequence(includingInitial ? .initial : [], buffering) { $0.new }
+    }
+
+    @inlinable
+    internal func sequence<Element>(
+        _ options: ObservationOptions,
+        _ buffering: Buffering,
+        _ element: @escaping @Sendable (Change<Value>) -> Element
+    ) -> ObservationSequence<Element> {
+        buffering.check()
+        let attach = weakAttachment
+        return ObservationSequence {
+            let factory = IteratorFactory<Value, Element>(buffering, element)
+            let token = attach(PropertyObserver(options, .mailbox(factory)))
+            return factory.source.take(keeping: token)
+        }
+    }
+}
+
+/// Makes the mailbox of one iterator.
+@usableFromInline
+internal final class IteratorFactory<Value: Sendable, Element: Sendable>: ChangeReceiverFactory<Value>,
+    @unchecked Sendable
+{
+    // Unchecked: constants only.
+    private let buffering: Buffering
+    private let element: @Sendable (Change<Value>) -> Element
+    @usableFromInline let source: IteratorSource<Element>
+
+    @inlinable
+    convenience init(_ buffering: Buffering, _ element: @escaping @Sendable (Change<Value>) -> Element) {
+        let source = IteratorSource<Element>(buffering)
+        self.init(buffering, element, source) {
+            let subscription = Subscription<Element>(buffering)
+            source.fill(subscription)
+            return subscription.receiver(element)
+        }
+    }
+
+    @usableFromInline
+    init(
+        _ buffering: Buffering,
+        _ element: @escaping @Sendable (Change<Value>) -> Element,
+        _ source: IteratorSource<Element>,
+        _ make: @escaping @Sendable () -> ChangeReceiver<Value>
+    ) {
+        (self.buffering, self.element, self.source) = (buffering, element, source)
+        super.init(make)
+    }
+
+    @usableFromInline
+    override func pulledBack<Other: Sendable>(
+        _ transform: @escaping @Sendable (Change<Other>) -> Change<Value>?
+    ) -> ChangeReceiverFactory<Other> {
+        ChangeReceiverFactory<Other> { [buffering, element, source] in
+            let subscription = Subscription<Change<Other>>(buffering)
+            source.fill(subscription) { change in transform(change).map(element) }
+            return subscription.receiver { $0 }
+        }
+    }
+}
+
+extension Subscription {
+    /// The subscription, as the source knows it. Made where the types are known.
+    @inlinable
+    func receiver<Value>(_ element: @escaping @Sendable (Change<Value>) -> Event) -> ChangeReceiver<Value> {
+        ChangeReceiver(
+            post: { change in self.post(element(change)) },
+            wake: wake,
+            attend: attend,
+            isSerial: false,
+            join: { poster in
+                self.join(poster)
+                return nil
+            },
+            hasJoined: {}
+        )
+    }
+}

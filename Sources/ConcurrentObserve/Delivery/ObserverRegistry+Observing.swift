@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension ObserverRegistry {
+    /// Calls `body` with every event whose notification begins after this call returned. (P1)
+    ///
+    /// Any thread, also inside a callback. By default `body` is called inline: on the notifying threads, possibly on several at once.
+    /// `delivery` names another place, where the calls come one at a time and in the order of arrival. Registering the same closure twice
+    /// calls it twice.
+    ///
+    /// - Parameters:
+    ///   - delivery: Where `body` is called, and how many calls run at a time.
+    ///   - body: Called under no lock. It may do anything, block included: it then delays its own thread only.
+    /// - Returns: The token that keeps the observation going.
+    /// - Complexity: O(1) amortised.
+    @inlinable
+    public func observe(
+        delivery: Delivery = .inline,
+        _ body: consuming @escaping @Sendable (Event) -> Void
+    ) -> ObservationToken {
+        guard delivery.isInline else { return attach(delivery, .plain(body)) }
+        let observer = observers.makeObserver()
+        observer.setCallback(Callback(body))
+        return start(observer)
+    }
+
+    /// Calls `body` with every event whose notification begins after this call returned, and with the observation itself, which it can
+    /// end. (P1)
+    ///
+    /// - Parameters:
+    ///   - delivery: Where `body` is called, and how many calls run at a time.
+    ///   - body: Called under no lock, with the event and the observation.
+    /// - Returns: The token that keeps the observation going.
+    /// - Complexity: O(1) amortised.
+    @inlinable
+    public func observe(
+        delivery: Delivery = .inline,
+        _ body: @escaping @Sendable (Event, ObservationHandle) -> Void
+    ) -> ObservationToken {
+        attach(delivery, .withHandle(body))
+    }
+
+    /// Calls `body` with `owner` and every event whose notification begins after this call returned, for as long as the owner
+    /// lives. (P1, P13)
+    ///
+    /// The owner is not retained. Once its `deinit` has begun, `body` is not called any more, and the observation ends with
+    /// `.ownerDeleted` at the next event, `observationCount`, `isActive` or `drain`, or when enough others were registered.
+    ///
+    /// - Parameters:
+    ///   - owner: With whom the observation ends; `body` receives it.
+    ///   - delivery: Where `body` is called, and how many calls run at a time.
+    ///   - body: Called under no lock, with the owner and the event.
+    /// - Returns: The token that keeps the observation going.
+    @inlinable
+    public func observe<Owner: AnyObject & Sendable>(
+        owner: Owner,
+        delivery: Delivery = .inline,
+        _ body: @escaping @Sendable (Owner, Event) -> Void
+    ) -> ObservationToken {
+        let reference = WeakReference(owner)
+        return attach(delivery, owner: reference, .bound(to: reference, body))
+    }
+
+    /// Calls `body` on `target`, isolated to it, with every event: one at a time, in the order of arrival. (P1)
+    ///
+    /// A notifying thread puts the event into the observer's mailbox and goes on. The actor is not retained; when it is gone, the
+    /// observation ends with `.ownerDeleted`, at the next event. (P11)
+    ///
+    /// - Parameters:
+    ///   - target: Any actor. For state of the main actor, use `observeIsolated` with a `@MainActor` closure.
+    ///   - buffering: What becomes of events while the actor is busy.
+    ///   - body: Called under no lock. It may do anything but wait for its own actor.
+    /// - Returns: The token that keeps the observation going.
+    @inlinable
+    public func observe<Target: Actor>(
+        on target: Target,
+        buffering: Buffering = .unbounded,
+        _ body: @escaping @Sendable (isolated Target, Event) -> Void
+    ) -> ObservationToken {
+        attach(Delivery(.isolated(DeliveryIsolation(to: target), buffering)), .isolated(to: target, body))
+    }
+
+    /// Calls `body` on the actor to which it belongs with every event: one at a time, in the order of arrival. (P1)
+    ///
+    /// That is the actor which the closure names, as in `{ @MainActor event in … }`, or else the one in whose code this call is written.
+    ///
+    /// - Parameters:
+    ///   - buffering: What becomes of events while the actor is busy.
+    ///   - isolation: The caller's actor. Leave it out.
+    ///   - body: Called under no lock. It may do anything but wait for its own actor.
+    /// - Returns: The token that keeps the observation going.
+    /// - Precondition: The closure names an actor, or the caller is on one.
+    @inlinable
+    public func observeIsolated(
+        buffering: Buffering = .unbounded,
+        isolation: (any Actor)? = #isolation,
+        @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Event) -> Void
+    ) -> ObservationToken {
+        let delivery = Delivery(.isolated(.of(body.isolation, context: isolation), buffering))
+        return attach(delivery, .plain(withoutIsolation(body)))
+    }
+
+    @inlinable
+    internal func attach(
+        _ delivery: Delivery,
+        owner: WeakReference? = nil,
+        _ form: CallbackForm<Event>
+    ) -> ObservationToken {
+        let owner = owner ?? delivery.owner
+        guard !delivery.isInline else {
+            let observer = observers.makeObserver(owner: owner)
+            observer.setCallback(form)
+            return start(observer)
+        }
+        let observation = delivery.makeObservation(owner: owner, form)
+        let poster = observers.makeObserver(owner: owner)
+        poster.setCallback(
+            Callback<Event> { event in
+                observation.post(event)
+                observation.attend()
+            }
+        )
+        let token = observation.join(poster)
+        poster.register()
+        observation.hasJoined()
+        return token
+    }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Makes the observation of a closure that is not called inline.
+@usableFromInline
+internal final class OrderedFactory<Value: Sendable>: ChangeReceiverFactory<Value>, @unchecked Sendable {
+    // Unchecked: constants only.
+    private let delivery: Delivery
+    private let owner: WeakReference?
+    private let form: CallbackForm<Change<Value>>
+
+    @inlinable
+    convenience init(_ delivery: Delivery, owner: WeakReference?, _ form: CallbackForm<Change<Value>>) {
+        self.init(delivery, owner: owner, form) {
+            delivery.makeObservation(owner: owner, form).receiver()
+        }
+    }
+
+    @usableFromInline
+    init(
+        _ delivery: Delivery,
+        owner: WeakReference?,
+        _ form: CallbackForm<Change<Value>>,
+        _ make: @escaping @Sendable () -> ChangeReceiver<Value>
+    ) {
+        (self.delivery, self.owner, self.form) = (delivery, owner, form)
+        super.init(make)
+    }
+
+    @usableFromInline
+    override func pulledBack<Other: Sendable>(
+        _ transform: @escaping @Sendable (Change<Other>) -> Change<Value>?
+    ) -> ChangeReceiverFactory<Other> {
+        OrderedFactory<Other>(delivery, owner: owner, form.pulledBack(transform))
+    }
+}
+
+extension OrderedObservation {
+    /// The observation, as the source knows it. Made where the event's type is known.
+    @inlinable
+    final func receiver<Value>() -> ChangeReceiver<Value> where Event == Change<Value> {
+        ChangeReceiver(
+            post: { change in self.post(change) },
+            wake: wake,
+            attend: attend,
+            isSerial: isSerial,
+            join: { poster in self.join(poster) },
+            hasJoined: { self.hasJoined() }
+        )
+    }
+}

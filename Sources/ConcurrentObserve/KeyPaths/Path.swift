@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The property that a key path leads to at present, wherever it leads: itself observable.
+///
+/// ``ConcurrentObservable/property(_:)`` makes it. It retains its root; what is observed through it does not. (P11)
+///
+/// When a step before the last is replaced, from any thread, observers receive `.pathChanged`, with the value there and the one before,
+/// and then the changes of the new property; those of the old one they do not receive any more. A step that is nil makes the value nil.
+/// A change that races with a replacement may be folded into the `.pathChanged`, and two replacements that race into one. The source of a
+/// path is its root: when that is deinitialised, observations end with `.sourceDeleted`. (P12)
+///
+/// Each observation of several steps numbers its changes itself, 1, 2, 3, …, `old` being `new` of the one before; its `.initial` has
+/// version 0. A path of one step is the property itself, and has its versions. (P2)
+///
+/// Inline observers are called on the threads that make the changes; for `.pathChanged` possibly on another one that replaces a step
+/// at the same time, or, when replacements keep racing, on one of the library's own: `drain` waits for that.
+public struct Path<Root: ConcurrentObservable, Value: Sendable>: ObservableProperty {
+    @usableFromInline internal let root: Root
+    @usableFromInline internal let steps: ObservedPath<Root, Value>
+
+    @usableFromInline
+    internal init(_ root: Root, _ steps: ObservedPath<Root, Value>) {
+        if steps.last == nil {
+            fatalError("ConcurrentObserve: a path needs a step. Name a property, as in \\.name.")
+        }
+        (self.root, self.steps) = (root, steps)
+    }
+}
+
+extension ConcurrentObservable {
+    /// The property that `path` leads to at present, wherever it leads: itself observable.
+    ///
+    /// ```swift
+    /// let rpm = car.property(\.engine.rpm)
+    /// let token = rpm.observe { change in print(change.new) }
+    /// ```
+    ///
+    /// - Parameter path: The steps, as in `\.engine.rpm`.
+    @inlinable
+    public func property<Value: Sendable>(_ path: PathTo<Self, Value>) -> Path<Self, Value> {
+        Path(self, ObservedPath<Self, Self>.root[keyPath: path])
+    }
+}
+
+// MARK: - Reading
+
+extension Path {
+    /// The value of the property that the path leads to at present. Any thread; never waits. Evaluates the steps.
+    ///
+    /// - Complexity: O(steps).
+    public var value: Value { snapshot().value }
+
+    /// A number that grows with every change of what the path leads to: the version of the last property, and in the upper half how
+    /// often the steps before it were replaced. A path of one step has its property's version.
+    ///
+    /// - Complexity: O(steps).
+    public var version: UInt64 { snapshot().version }
+
+    /// The value of the property that the path leads to at present, and the number that belongs to it. Any thread; never waits.
+    ///
+    /// - Complexity: O(steps).
+    public func snapshot() -> (value: Value, version: UInt64) {
+        var object: PathObject? = root
+        var replacements: UInt64 = 0
+        for link in steps.links {
+            guard let present = object else { break }
+            let (next, version) = link.sample(link.property(in: present))
+            object = next
+            replacements &+= version
+        }
+        guard let object, let last = steps.last else { return (steps.absent!, replacements << 32) }
+        let (value, version) = last.snapshot(of: last.property(in: object))
+        return (value, replacements << 32 &+ version)
+    }
+}
+
+// MARK: - Observing
+
+extension Path {
+    /// Begins an observation. Any thread, also inside a callback. (P1, P4)
+    ///
+    /// - Complexity: O(steps).
+    @inlinable
+    public func attach(_ observer: PropertyObserver<Value>) -> ObservationToken {
+        if let property = steps.directProperty(of: root) { return property.attach(observer) }
+        return attachAlong(observer)
+    }
+
+    /// Begins observations for as long as the root lives. (P11)
+    public var weakAttachment: WeakAttachment<Value> {
+        { [weak root, steps] observer in root.map { Path($0, steps).attach(observer) } }
+    }
+
+    /// Observes a path that is not one property alone.
+    @usableFromInline
+    internal func attachAlong(_ observer: PropertyObserver<Value>) -> ObservationToken {
+        switch observer.form {
+        case .inline(let callback):
+            return attach(observer.options, owner: observer.owner, nil) { $0.setCallback(callback) }
+        case .mailbox(let factory):
+            if let kept = steps.kept { return kept.attach(observer, from: root) }
+            return attach(factory.make(), observer.options, owner: observer.owner)
+        }
+    }
+
+    /// Lets the path post its changes to a mailbox, in the order of their versions.
+    private func attach(
+        _ receiver: ChangeReceiver<Value>,
+        _ options: ObservationOptions,
+        owner: WeakReference?
+    ) -> ObservationToken {
+        let order = VersionOrder<Value>(options, receiver.post)
+        let posting = ChangeReceiver(
+            post: order.put,
+            wake: receiver.wake,
+            attend: receiver.attend,
+            isSerial: receiver.isSerial,
+            join: receiver.join,
+            hasJoined: receiver.hasJoined
+        )
+        var token: ObservationToken?
+        let inner = attach(options, owner: owner, posting) { poster in
+            token = receiver.join(poster)
+            // The initial value, and prior deliveries.
+            poster.setCallback(
+                Callback<Change<Value>> { change in
+                    order.put(change)
+                    receiver.attend()
+                }
+            )
+        }
+        receiver.hasJoined()
+        guard let token else { return inner }
+        _ = token.observer.whenFinished { _ in withExtendedLifetime(inner) {} }
+        return token
+    }
+
+    /// - Parameter prepare: Gives the path's observer its closure, before it is called.
+    private func attach(
+        _ options: ObservationOptions,
+        owner: WeakReference?,
+        _ posting: ChangeReceiver<Value>?,
+        _ prepare: (Observer) -> Void
+    ) -> ObservationToken {
+        let observation = PathObservation(steps, options: options, owner: owner, posting: posting)
+        let observer = observation.observers.makeVersionedObserver(owner: owner, hears: options.marks)
+        prepare(observer)
+        return observation.start(observer, root: root, isInitialHeard: options.contains(.initial))
+    }
+}
+
+extension PathObservation {
+    /// Registers the user's observer, then links the path, so that no change in between is lost.
+    internal func start(_ observer: Observer, root: PathObject, isInitialHeard: Bool) -> ObservationToken {
+        setUser(observer)
+        _ = observer.whenFinished { [self] _ in drop() }
+        // Not before: from here on another thread can end it, as a removal of all of an owner's does.
+        observer.register()
+        let token = ObservationToken(observer)
+        ThreadRecord.withUserCode {
+            let rewirings = Rewirings()
+            var initial: Change<Value>?
+            rewirings.collect { initial = .initial((connect(to: root), 0)) }
+            // What has changed meanwhile is delivered after the initial value.
+            if isInitialHeard, let initial { tell(initial) }
+            rewirings.tell()
+            rewirings.tellLate()
+        }
+        return token
+    }
+}

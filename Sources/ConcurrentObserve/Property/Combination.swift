@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One observation of several properties: their latest values, and a property of its own that has them together.
+///
+/// Every member's change is noted here, then published as a change of that property, under its mutation lock: so the combination has
+/// versions without gaps, whatever threads make the changes. It does not retain its members. (P2, P3, P11)
+internal final class Combination<Value: Sendable>: @unchecked Sendable {
+    // Unchecked: everything mutable, the slots included, is guarded by `lock`.
+    private let lock = SourceLock()
+    /// How many changes were noted, and how many of them are published.
+    private var noted = 0
+    private var published = 0
+    /// What the user's observer observes. Nil before all members have their values, and once one of them is gone.
+    private var property: Observed<Value>?
+    private var read: (@Sendable () -> Value)?
+
+    /// A change was noted that is published already: nothing is changed.
+    private struct IsPublished: Error {}
+
+    /// The latest value of one member.
+    internal final class Slot<Member: Sendable>: @unchecked Sendable {
+        // Unchecked: guarded by the combination's lock.
+        private var latest: (value: Member, version: UInt64)?
+
+        /// Under the lock.
+        var value: Member { latest!.value }
+
+        /// Takes a change, unless a later one was taken. Under the lock.
+        ///
+        /// - Parameter change: Receives what was replaced, for the caller to destroy under no lock. (P5)
+        func take(_ change: inout (value: Member, version: UInt64)?) -> Bool {
+            if let latest, let change, latest.version >= change.version, !mutant(.aCombinationTakesAnOlderChange) {
+                return false
+            }
+            swap(&latest, &change)
+            return true
+        }
+    }
+
+    /// Notes a member's change. Under no lock.
+    private func note<Member>(_ change: Change<Member>, in slot: Slot<Member>) {
+        var replaced: (value: Member, version: UInt64)? = (change.new, change.version)
+        let property = lock.withLock { () -> Observed<Value>? in
+            guard slot.take(&replaced) else { return nil }
+            noted += 1
+            return self.property
+        }
+        withExtendedLifetime(replaced) {}
+        if let property { publish(property) }
+    }
+
+    /// Makes what was noted a change of the property, unless another thread has done it. Under no lock.
+    private func publish(_ property: Observed<Value>) {
+        if mutant(.aCombinationIsReadOutsideTheLock) { return publishOutOfOrder(property) }
+        _ = try? property.modify { value throws(IsPublished) in
+            // Under the property's mutation lock. No value ends here: the slots have theirs, the property has the replaced ones.
+            guard let present = lock.withLock({ takeUnpublished() }) else { throw IsPublished() }
+            value = present
+        }
+    }
+
+    /// The members' values, if one has changed since they were published. Under the lock.
+    private func takeUnpublished() -> Value? {
+        guard published < noted else { return nil }
+        published = noted
+        return read!()
+    }
+}
+
+extension Combination {
+    /// Observes a member. Returns where its latest value is, and the token of its observation; nil if the member is gone.
+    func add<Member: Sendable>(
+        _ attach: WeakAttachment<Member>
+    ) -> (slot: Slot<Member>, token: ObservationToken?) {
+        let slot = Slot<Member>()
+        let form = CallbackForm<Change<Member>>.plain { [self] change in
+            if change.reason != .prior { note(change, in: slot) }
+        }
+        return (slot, attach(PropertyObserver(.initial, .inline(form))))
+    }
+
+    /// Begins the user's observation.
+    ///
+    /// - Parameters:
+    ///   - members: The tokens of the members' observations, which go on as long as the user's.
+    ///   - read: Makes the combined value of the slots. Called under the lock; runs no user code.
+    func start(
+        _ observer: PropertyObserver<Value>,
+        _ members: [ObservationToken],
+        _ read: @escaping @Sendable () -> Value
+    ) -> ObservationToken {
+        let first = lock.withLock { () -> (value: Value, noted: Int) in
+            self.read = read
+            return (read(), noted)
+        }
+        let property = Observed(first.value)
+        lock.withLock {
+            published = first.noted
+            self.property = property
+        }
+        let token = property.attach(observer)
+        // What was noted in between is published now.
+        publish(property)
+        let handle = ObservationHandle(token.observer)
+        _ = token.observer.whenFinished { _ in withExtendedLifetime(members) {} }
+        for member in members {
+            // With a member's source the combination is gone: it has no value any more.
+            member.onEnd { [self] end in
+                if end == .sourceDeleted { dropProperty() } else { handle.cancel() }
+            }
+        }
+        return token
+    }
+
+    /// Ends the user's observation with `.sourceDeleted`, as the end of any property does. (P12)
+    private func dropProperty() {
+        let property = lock.withLock { self.property.take() }
+        withExtendedLifetime(property) {}
+    }
+}
+
+extension Combination {
+    /// For a seeded bug.
+    private func publishOutOfOrder(_ property: Observed<Value>) {
+        guard let present = lock.withLock({ takeUnpublished() }) else { return }
+        property.value = present
+    }
+}

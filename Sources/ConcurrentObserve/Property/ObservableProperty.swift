@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Everything that has a value, numbers its changes, and can be observed.
+///
+/// `Observed`, `WeakObserved`, ``ReadOnly``, ``Path``, ``Group`` and ``PropertyList`` adopt it. Every form of observing is written
+/// once, as an extension of it: code that takes `some ObservableProperty<Int>` works with all of them.
+///
+/// ```swift
+/// func log(_ property: some ObservableProperty<Int>) -> ObservationToken {
+///     property.observe { change in print(change.new) }
+/// }
+/// let tokens = [log(car.mileage), log(car.property(\.engine.rpm))]
+/// ```
+///
+/// A type of yours adopts it by passing `attach` on to a property that it has: a view that shows a model's property under another
+/// name, or that adds members.
+public protocol ObservableProperty<Value>: Sendable {
+    associatedtype Value: Sendable
+
+    /// The present value. Any thread; never waits.
+    var value: Value { get }
+
+    /// The number of changes so far. A read of the value that follows sees this version or a later one. (P2)
+    var version: UInt64 { get }
+
+    /// The present value and its version, which belong together. Any thread; never waits.
+    func snapshot() -> (value: Value, version: UInt64)
+
+    /// Begins an observation. Any thread, also inside a callback. (P1, P4)
+    ///
+    /// - Parameter observer: What to call, and how: `observe` and its like have made it.
+    /// - Returns: The token that keeps the observation going.
+    func attach(_ observer: PropertyObserver<Value>) -> ObservationToken
+
+    /// Begins observations for as long as the source lives, which this does not retain: nil once it is gone. (P11)
+    ///
+    /// A sequence attaches each of its iterators with it. Without an implementation of its own a type is retained.
+    var weakAttachment: WeakAttachment<Value> { get }
+}
+
+/// Attaches an observer to a source that it does not retain; nil if the source is gone.
+public typealias WeakAttachment<Value: Sendable> = @Sendable (PropertyObserver<Value>) -> ObservationToken?
+
+extension ObservableProperty {
+    public var weakAttachment: WeakAttachment<Value> { { observer in attach(observer) } }
+}

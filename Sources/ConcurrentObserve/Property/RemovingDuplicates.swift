@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A property, seen without the changes to an equal value: what `removingDuplicates()` returns.
+public struct RemovingDuplicates<Base: ObservableProperty>: ObservableProperty where Base.Value: Equatable {
+    @usableFromInline internal let base: Base
+
+    @inlinable
+    internal init(_ base: Base) { self.base = base }
+
+    /// The present value. Any thread; never waits.
+    @inlinable
+    public var value: Base.Value { base.value }
+
+    /// The property's version, which counts changes to an equal value, too.
+    @inlinable
+    public var version: UInt64 { base.version }
+
+    /// The present value and its version, which belong together. Any thread; never waits.
+    @inlinable
+    public func snapshot() -> (value: Base.Value, version: UInt64) { base.snapshot() }
+
+    /// Begins an observation that leaves out changes to an equal value.
+    public func attach(_ observer: PropertyObserver<Base.Value>) -> ObservationToken {
+        base.attach(observer.pulledBack(Self.kept))
+    }
+
+    /// Begins such observations for as long as the property lives.
+    public var weakAttachment: WeakAttachment<Base.Value> {
+        let attach = base.weakAttachment
+        return { observer in attach(observer.pulledBack(Self.kept)) }
+    }
+
+    /// The change, or nil if its values are equal.
+    @Sendable
+    private static func kept(_ change: Change<Base.Value>) -> Change<Base.Value>? {
+        if change.reason == .valueChanged, let old = change.old, old == change.new { return nil }
+        return change
+    }
+}
+
+extension ObservableProperty where Value: Equatable {
+    /// The property without its changes to an equal value.
+    ///
+    /// The two values of each change are compared with their own `==`, where the observer is called: under no lock. (P5) The initial
+    /// delivery and prior ones come in any case; versions are the property's, and have gaps.
+    ///
+    /// ```swift
+    /// car.speed.removingDuplicates().observe { change in print(change.new) }
+    /// ```
+    @inlinable
+    public func removingDuplicates() -> RemovingDuplicates<Self> { RemovingDuplicates(self) }
+}
