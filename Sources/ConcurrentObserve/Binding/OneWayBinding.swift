@@ -65,7 +65,9 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
         from arrival: Arrival
     ) {
         #if INSTRUMENTED
-        if mutant(.aBindingDecidesOutsideTheLock) { return passEarly(value, version, to: destination, through: edge, from: arrival) }
+        if mutant(.aBindingDecidesOutsideTheLock) {
+            return passEarly(value, version, to: destination, through: edge, from: arrival)
+        }
         #endif
         destination.receive(value, through: edge, from: arrival) { _ in arrive(version) }
     }

@@ -105,7 +105,7 @@ extension PathObservation {
             let step = links[depth].step
             let property = step.property(in: object)
             let observer = makeObserver(step.core(of: property), hears: ObserverState.isLink, isRoot: isRoot)
-            observer.setCallback(Callback<Void> { [self] in if !mutant(.aRewiringIsLost) { settle() } })
+            observer.setCallback(Callback<Void> { [self] in linkHasChanged() })
             if isRoot { rootProperty = property } else { links[depth].property = property }
             links[depth].observer = observer
             let present = step.publish(observer, of: property)
@@ -191,9 +191,7 @@ extension PathObservation {
             rounds += 1
             // Whoever keeps coming is not served by this thread for ever: it has something to tell.
             if rounds == Self.mostRounds {
-                if !mutant(.racingReplacementsAreNotHandedOn) {
-                    ThreadRecord.retire(Errand(for: self) { [self] in settle() })
-                }
+                handOn()
                 break
             }
         }
@@ -201,7 +199,7 @@ extension PathObservation {
         guard !round.changes.isEmpty || round.endings > 0 else { return }
         if let posting, !posting.isSerial { posting.wake() }
         Rewirings.tell(isLate: round.isLate) { [self, changes = round.changes, endings = round.endings] in
-            posting?.attend()
+            posting?.drain()
             for change in changes {
                 if posting == nil { tell(change) }
                 finishOne()
@@ -258,7 +256,7 @@ extension PathObservation {
             pending.add(1, ordering: .relaxed)  // Relaxed: as in attach(to:isRoot:).
             let change = Change(reason: .pathChanged(depth: index), old: old.value, new: new, version: version)
             // Now: later versions wait for it. Before the count is given back: the end comes after it.
-            posting?.post(change)
+            posting?.enqueue(change)
             round.changes.append(change)
             index += 1
         }
@@ -277,8 +275,32 @@ extension PathObservation {
     func finishOne() {
         // Acquire and release: what was delivered before happens before the end is told.
         let left = pending.subtract(1, ordering: .acquiringAndReleasing).newValue
-        guard left == 0 || (mutant(.aPathsEndDoesNotWait) && hasEnded) else { return }
-        user?.end(.sourceDeleted)
+        if isOver(left) { user?.end(.sourceDeleted) }
+    }
+}
+
+extension PathObservation {
+    /// Whether nothing is left that the end has to wait for.
+    private func isOver(_ left: Int) -> Bool {
+        #if INSTRUMENTED
+        if mutant(.aPathsEndDoesNotWait) { return left == 0 || hasEnded }
+        #endif
+        return left == 0
+    }
+
+    private func linkHasChanged() {
+        #if INSTRUMENTED
+        if mutant(.aRewiringIsLost) { return }
+        #endif
+        settle()
+    }
+
+    /// Leaves the path to a thread of the library.
+    private func handOn() {
+        #if INSTRUMENTED
+        if mutant(.racingReplacementsAreNotHandedOn) { return }
+        #endif
+        ThreadRecord.retire(Errand(for: self) { [self] in settle() })
     }
 }
 

@@ -31,7 +31,7 @@ extension Observed: ObservableProperty {
         let poster = makePoster(to: receiver, options, owner: owner)
         let token = receiver.join(poster)
         publish(poster) { present in
-            if options.contains(.initial) { receiver.post(.initial(present)) }
+            if options.contains(.initial) { receiver.enqueue(.initial(present)) }
         }
         receiver.hasJoined()
         return token ?? ObservationToken(poster)
@@ -48,9 +48,9 @@ extension Observed: ObservableProperty {
         poster.setCallback(
             Callback<Posting<Value>> { posting in
                 switch posting {
-                case .change(let change): receiver.post(change)
+                case .change(let change): receiver.enqueue(change)
                 case .wake: receiver.wake()
-                case .attend: receiver.attend()
+                case .drain: receiver.drain()
                 }
             }
         )

@@ -34,7 +34,9 @@
 
     private final func destroy() {
         #if INSTRUMENTED
-        if mutant(.aValueIsDestroyedTwice) { _ = unsafe withUnsafeMutablePointer(to: &slot) { unsafe $0.deinitialize(count: 1) } }
+        if mutant(.aValueIsDestroyedTwice) {
+            _ = unsafe withUnsafeMutablePointer(to: &slot) { unsafe $0.deinitialize(count: 1) }
+        }
         #endif
         if exploredDestruction(ofValue: Self.address(of: self)) { return }
         slot = nil
