@@ -171,19 +171,23 @@ private final class Cast: Sendable {
         watched = actors.map(WeakActor.init)
 
         let options: ObservationOptions = .initial
-        func witness(_ name: String) -> OrderedWitness { OrderedWitness(name, epoch, beginsWithInitial: true) }
         var members: [Member] = []
+        func add(
+            _ name: String,
+            isOnPath: Bool,
+            _ isOnMortalActor: Bool,
+            _ observe: (OrderedWitness) -> ObservationToken
+        ) {
+            let witness = OrderedWitness(name, epoch, beginsWithInitial: true)
+            let token = observe(witness)
+            witness.listen(to: token)
+            members.append(Member(witness: witness, token: token, isOnPath: isOnPath, isOnMortalActor: isOnMortalActor))
+        }
         func add(_ name: String, onMortalActor: Bool = false, _ observe: (OrderedWitness) -> ObservationToken) {
-            let witness = witness(name)
-            members.append(
-                Member(witness: witness, token: observe(witness), isOnPath: false, isOnMortalActor: onMortalActor)
-            )
+            add(name, isOnPath: false, onMortalActor, observe)
         }
         func addPath(_ name: String, onMortalActor: Bool = false, _ observe: (OrderedWitness) -> ObservationToken) {
-            let witness = witness(name)
-            members.append(
-                Member(witness: witness, token: observe(witness), isOnPath: true, isOnMortalActor: onMortalActor)
-            )
+            add(name, isOnPath: true, onMortalActor, observe)
         }
 
         add("an actor with its own executor", onMortalActor: true) { witness in

@@ -71,7 +71,9 @@ private final class Game: Sendable {
             left?.raise(to: new + 1)
             if isSelfish { right?.raise(to: new + 1) }
         }
-        tokens.withLock { $0 = [Self.observe(left, kinds.0, toLeft), Self.observe(right, kinds.1, toRight)] }
+        let observations = [Self.observe(left, kinds.0, toLeft), Self.observe(right, kinds.1, toRight)]
+        for (witness, token) in zip(witnesses, observations) { witness.listen(to: token) }
+        tokens.withLock { $0 = observations }
     }
 
     private static func observe(
