@@ -101,12 +101,12 @@ extension Combination {
             return (read(), noted)
         }
         let property = Observed(first.value)
+        let token = property.attach(observer)
+        // Not before: the observation begins at version 0. What was noted in between is published now.
         lock.withLock {
             published = first.noted
             self.property = property
         }
-        let token = property.attach(observer)
-        // What was noted in between is published now.
         publish(property)
         let handle = ObservationHandle(token.observer)
         _ = token.observer.whenFinished { _ in withExtendedLifetime(members) {} }

@@ -195,14 +195,14 @@ extension Mutant {
             [.invariant("P2.in-order-on-one-thread")]
         ),
         Mutant(
-            .severalPathsAreToldAtOnce,
+            .aCombinationIsReadOutsideTheLock,
             "combinations",
-            [.invariant("P2.combined-versions"), .invariant("P3.combination")]
+            [.invariant("P2.combined-order"), .invariant("P3.combination")]
         ),
         Mutant(
-            .theInitialValuesOfSeveralPathsComeWhenTheyCome,
+            .aCombinationTakesAnOlderChange,
             "combinations",
-            [.invariant("P4.initial-first"), .invariant("P2.combined-versions")]
+            [.invariant("P2.combined-order"), .invariant("P3.combination")]
         ),
         Mutant(
             .aPathsEndDoesNotWait,
