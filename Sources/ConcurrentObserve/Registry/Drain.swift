@@ -15,6 +15,6 @@ extension ConcurrentObserveDiagnostics {
             return mutant(.drainInACallbackIsNotPutOff) ? .timedOut : .deferred
         }
         OwnerWatch.sweep()
-        return Reclaimer.shared.drain(until: deadline)
+        return ReclamationThread.shared.drain(until: deadline)
     }
 }

@@ -33,7 +33,7 @@ extension ObservationToken {
         } else {
             // Another thread has ended it, and the reclaimer may be pausing; after a fork it may
             // not be running yet.
-            Reclaimer.shared.wait(for: "end of the observation") { observer.isFinished }
+            ReclamationThread.shared.wait(for: "end of the observation") { observer.isFinished }
         }
         return .finished
     }
@@ -50,7 +50,7 @@ extension ObservationToken {
         if beginWaiting() || mutant(.aTaskDoesNotWait) { return .finished }
         // The system may have no thread for the library at the moment, and nothing else may ask for
         // one.
-        while !observer.isFinished, !Reclaimer.shared.wake(urgently: true), !mutant(.aWaiterAsksOnceForAThread) {
+        while !observer.isFinished, !ReclamationThread.shared.wake(urgently: true), !mutant(.aWaiterAsksOnceForAThread) {
             // A task of its own: the cancellation of the one that waits must not turn this into a
             // busy loop.
             await Task { try? await Task.sleep(for: .milliseconds(2)) }.value
