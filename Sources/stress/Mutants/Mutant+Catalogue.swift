@@ -200,6 +200,11 @@ extension Mutant {
             [.invariant("P2.combined-order"), .invariant("P3.combination")]
         ),
         Mutant(
+            .aCombinationChangesBeforeItIsObserved,
+            "combinations",
+            [.invariant("P2.combined-versions"), .invariant("P4.initial-first")]
+        ),
+        Mutant(
             .aCombinationTakesAnOlderChange,
             "combinations",
             [.invariant("P2.combined-order"), .invariant("P3.combination")]
