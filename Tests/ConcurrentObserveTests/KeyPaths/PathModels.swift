@@ -3,7 +3,7 @@
 import ConcurrentObserve
 
 /// Where the paths of the tests end.
-final class Wheel: ObservationSource {
+final class Wheel: ConcurrentObservable, ObservationSource {
     let pressure: Observed<Int>
     let warning: Observed<String?>
     private let life: Life?
@@ -17,7 +17,7 @@ final class Wheel: ObservationSource {
     func cancelAllObservations() { ObservationToken.cancelAll(of: pressure, warning) }
 }
 
-final class Axle: ObservationSource {
+final class Axle: ConcurrentObservable, ObservationSource {
     let wheel: Observed<Wheel>
     let spare: Observed<Wheel?>
     private let life: Life?
@@ -33,7 +33,7 @@ final class Axle: ObservationSource {
     func cancelAllObservations() { ObservationToken.cancelAll(of: wheel, spare) }
 }
 
-final class Car: ObservationSource {
+final class Car: ConcurrentObservable, ObservationSource {
     let name = Observed("Beetle")
     let mileage = Observed(0)
     let axle: Observed<Axle>
@@ -51,7 +51,7 @@ final class Car: ObservationSource {
     func cancelAllObservations() { ObservationToken.cancelAll(of: name, mileage, axle, second) }
 }
 
-final class Fleet: ObservationSource {
+final class Fleet: ConcurrentObservable, ObservationSource {
     let car: Observed<Car>
     let best: Observed<Car?>
 
