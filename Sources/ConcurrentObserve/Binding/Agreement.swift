@@ -60,7 +60,10 @@ internal final class Agreement: @unchecked Sendable {
     /// Whether the other side may not know this version of a side yet.
     @usableFromInline
     func isNews(_ version: UInt64, of side: Side) -> Bool {
-        lock.withLock { agreed(side) <= version || (side == .second && mutant(.aBindingEchoes)) }
+        #if INSTRUMENTED
+        if mutant(.aBindingEchoes) { if side == .second { return true } }
+        #endif
+        return lock.withLock { agreed(side) <= version }
     }
 
     /// Decides on a change of a side; the other one is at `present`. Under the other side's lock,
@@ -72,13 +75,9 @@ internal final class Agreement: @unchecked Sendable {
     @usableFromInline
     func apply(_ version: UInt64, of side: Side, toOtherAt present: UInt64, isInitial: Bool) -> Bool {
         lock.withLock {
-            let agreed = agreed(side)
-            guard
-                agreed <= version || (isInitial && agreed == version + 1 && self.agreed(side.other) <= present)
-                    || (side == .second && mutant(.aBindingEchoes))
-            else { return false }
+            guard accepts(version, of: side, toOtherAt: present, isInitial: isInitial) else { return false }
             agree(version + 1, on: side)
-            if side == .second || !mutant(.aPairAgreesOnOneSideAlone) { agree(present + 2, on: side.other) }
+            agreeOnOther(present + 2, than: side)
             return true
         }
     }
@@ -93,7 +92,22 @@ internal final class Agreement: @unchecked Sendable {
         }
     }
 
-    // Under the lock, both.
+    // Under the lock, all of these.
+
+    private func accepts(_ version: UInt64, of side: Side, toOtherAt present: UInt64, isInitial: Bool) -> Bool {
+        #if INSTRUMENTED
+        if mutant(.aBindingEchoes) { if side == .second { return true } }
+        #endif
+        let agreed = agreed(side)
+        return agreed <= version || (isInitial && agreed == version + 1 && self.agreed(side.other) <= present)
+    }
+
+    private func agreeOnOther(_ version: UInt64, than side: Side) {
+        #if INSTRUMENTED
+        if mutant(.aPairAgreesOnOneSideAlone) { if side == .first { return } }
+        #endif
+        agree(version, on: side.other)
+    }
 
     private func agreed(_ side: Side) -> UInt64 { side == .first ? first : second }
 

@@ -36,8 +36,15 @@ internal final class Agreements: @unchecked Sendable {
     @usableFromInline
     static func join<Left, Right>(_ left: Observed<Left>, _ right: Observed<Right>) -> (Agreement, Agreement.Side) {
         let core = left.observers.core()
-        let fresh = Agreement(between: core, and: right.observers.core())
-        if mutant(.eachBindingOfAPairAgreesForItself) { return (fresh, .first) }
+        let agreement = shared(Agreement(between: core, and: right.observers.core()))
+        return (agreement, agreement.side(of: core))
+    }
+
+    /// The agreement that the pair has already, or else this one.
+    private static func shared(_ fresh: Agreement) -> Agreement {
+        #if INSTRUMENTED
+        if mutant(.eachBindingOfAPairAgreesForItself) { return fresh }
+        #endif
         var agreement = fresh
         withEntries { entries in
             if let present = entries[fresh.pair]?.agreement {
@@ -47,7 +54,7 @@ internal final class Agreements: @unchecked Sendable {
                 entries[fresh.pair] = Entry(agreement: fresh, bindings: 1)
             }
         }
-        return (agreement, agreement.side(of: core))
+        return agreement
     }
 
     /// Counts one binding less. The caller holds the agreement, of which no last reference is

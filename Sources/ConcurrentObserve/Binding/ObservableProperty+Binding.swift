@@ -45,13 +45,8 @@ extension ObservableProperty {
         to destination: Observed<Other>,
         _ binding: OneWayBinding<Value, Other>
     ) -> ObservationToken {
-        let retained = mutant(.aBindingRetainsItsDestination) ? destination : nil
         let owner = WeakReference(destination)
-        let form = CallbackForm<Change<Value>>.bound(to: owner) { (destination: Observed<Other>, change) in
-            binding.pass(change, to: destination)
-            withExtendedLifetime(retained) {}
-        }
-        return attach(PropertyObserver(.initial, owner: owner, .inline(form)))
+        return attach(PropertyObserver(.initial, owner: owner, .inline(binding.callback(to: destination, owner))))
     }
 }
 

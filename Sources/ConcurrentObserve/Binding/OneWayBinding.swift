@@ -30,30 +30,66 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
         arrived = Atomic(0)
     }
 
+    /// The closure of a binding that does not retain its destination.
+    @inlinable
+    func callback(to destination: Observed<Destination>, _ owner: WeakReference) -> CallbackForm<Change<Source>> {
+        #if INSTRUMENTED
+        if mutant(.aBindingRetainsItsDestination) { return Self.retaining(self, destination) }
+        #endif
+        return .bound(to: owner) { (destination: Observed<Destination>, change) in self.pass(change, to: destination) }
+    }
+
     /// Passes a change of the source on to the destination. Any threads at once; waits for nobody but who is changing the destination.
     @inlinable
     func pass(_ change: Change<Source>, to destination: Observed<Destination>) {
         let (value, version) = (change.new, change.version)
-        // Relaxed: a short cut; `arrive` decides.
-        if arrived.load(ordering: .relaxed) > version, !mutant(.aBindingAppliesAnOlderChange) { return }
+        if isOutdated(version) { return }
         let arrival = Arrival(at: source, version: version, isInitial: change.reason == .initial)
         let edge = Edge(self, keepsValue: keepsValue)
         switch arrival.passage(through: edge, to: ObjectIdentifier(destination)) {
         case .over:
             arrive(version)
         case .onward:
-            let early = mutant(.aBindingDecidesOutsideTheLock) ? arrive(version) : nil
-            destination.receive(transform(value), through: edge, from: arrival) { _ in early ?? arrive(version) }
+            pass(transform(value), version, to: destination, through: edge, from: arrival)
         case .around(let since):
             destination.receive(transform(value), through: edge, from: arrival) { arrive(version) && $0 == since }
         }
     }
 
+    @inlinable
+    func pass(
+        _ value: Destination,
+        _ version: UInt64,
+        to destination: Observed<Destination>,
+        through edge: Edge,
+        from arrival: Arrival
+    ) {
+        #if INSTRUMENTED
+        if mutant(.aBindingDecidesOutsideTheLock) {
+            return passEarly(value, version, to: destination, through: edge, from: arrival)
+        }
+        #endif
+        destination.receive(value, through: edge, from: arrival) { _ in arrive(version) }
+    }
+
+    /// Whether a later version has arrived.
+    @inlinable
+    func isOutdated(_ version: UInt64) -> Bool {
+        #if INSTRUMENTED
+        if mutant(.aBindingAppliesAnOlderChange) { return false }
+        #endif
+        // Relaxed: a short cut; `arrive` decides.
+        return arrived.load(ordering: .relaxed) > version
+    }
+
     /// Notes that a version has arrived. Whether it is later than all before.
     @inlinable @discardableResult
     func arrive(_ version: UInt64) -> Bool {
+        #if INSTRUMENTED
+        if mutant(.aBindingAppliesAnOlderChange) { return true }
+        #endif
         // Relaxed: the destination's lock orders those that set it.
-        arrived.max(version + 1, ordering: .relaxed).oldValue <= version || mutant(.aBindingAppliesAnOlderChange)
+        return arrived.max(version + 1, ordering: .relaxed).oldValue <= version
     }
 }
 

@@ -38,14 +38,7 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
     @inlinable
     func start(_ left: Observed<Left>, _ right: Observed<Right>) -> ObservationToken {
         let observer = left.makeObserver([], owner: WeakReference(right))
-        let form = CallbackForm<Change<Right>>.plain { [weak self] change in
-            if mutant(.anEndedBindingGoesOnBackwards) {
-                self?.passBackward(change)
-            } else {
-                Observer.visit(at: observer.address) { _ in self?.passBackward(change) }
-            }
-        }
-        let wayBack = right.attach(PropertyObserver([], .inline(form)))
+        let wayBack = right.attach(PropertyObserver([], .inline(.plain(callbackBackward(within: observer)))))
         // The token speaks for the left's death; the right's is that of an owner.
         wayBack.onEnd { end in if end == .sourceDeleted { observer.end(.ownerDeleted) } }
         observer.setCallback(
@@ -61,6 +54,17 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
 // MARK: - Both ways
 
 extension TwoWayBinding {
+    /// The closure of the way back, which runs as a visit of the observer whose token speaks for both.
+    @inlinable
+    func callbackBackward(within observer: Observer) -> @Sendable (Change<Right>) -> Void {
+        #if INSTRUMENTED
+        if mutant(.anEndedBindingGoesOnBackwards) { return callbackBackwardAlways() }
+        #endif
+        return { [weak self] change in
+            Observer.visit(at: observer.address) { _ in self?.passBackward(change) }
+        }
+    }
+
     /// Passes a change of the left on to the right.
     @inlinable
     func passForward(_ change: Change<Left>) {
@@ -86,6 +90,14 @@ extension TwoWayBinding {
         }
     }
 
+    @inlinable
+    func passageBackward(_ arrival: Arrival, through edge: Edge) -> Arrival.Passage {
+        #if INSTRUMENTED
+        if mutant(.aBindingEchoes) { return arrival.echo(through: edge, to: leftSide) }
+        #endif
+        return arrival.passage(through: edge, to: leftSide)
+    }
+
     /// Passes a change of the right on to the left.
     @inlinable
     func passBackward(_ change: Change<Right>) {
@@ -93,8 +105,8 @@ extension TwoWayBinding {
         guard agreement.isNews(version, of: side), let left else { return }
         let arrival = Arrival(at: rightSide, version: version, isInitial: false)
         let edge = Edge(self, keepsValue: keepsValue)
-        switch arrival.passage(through: edge, to: leftSide) {
-        case .over(let known) where !mutant(.aBindingEchoes):
+        switch passageBackward(arrival, through: edge) {
+        case .over(let known):
             agreement.note(version, of: side, as: known)
         case .around(let since):
             left.receive(backward(value), through: edge, from: arrival) { [agreement] present in
@@ -104,7 +116,7 @@ extension TwoWayBinding {
                 agreement.note(version, of: side, as: since)
                 return false
             }
-        default:
+        case .onward:
             left.receive(backward(value), through: edge, from: arrival) { [agreement] present in
                 agreement.apply(version, of: side, toOtherAt: present, isInitial: false)
             }

@@ -12,7 +12,9 @@ internal final class IsolatedObservation<Event: Sendable>: OrderedObservation<Ev
         self.isolation = isolation
         deliver = Self.delivering
         super.init(buffering)
+        #if INSTRUMENTED
         if mutant(.anActorIsRetained) { isolation.retainActor() }
+        #endif
     }
 
     @usableFromInline
@@ -27,27 +29,23 @@ internal final class IsolatedObservation<Event: Sendable>: OrderedObservation<Ev
 
     private func hop() async -> Bool {
         guard let actor = isolation.actor else {
-            if !mutant(.anActorsDeathGoesUnnoticed) { ownerIsGone() }
+            actorIsGone()
             return true
         }
-        if mutant(.aHopDoesNotReachItsActor) { return deliver(self, eventsPerHop) }
-        if isolation.own == nil, mutant(.aMethodReferenceLeavesItsActor) { return deliver(self, eventsPerHop) }
+        #if INSTRUMENTED
+        if leavesActor { return deliver(self, eventsPerHop) }
+        #endif
         return await run(on: actor)
     }
 
-    private func run(on isolation: isolated any Actor) -> Bool { deliver(self, eventsPerHop) }
-}
-
-extension DeliveryIsolation {
-    /// For a seeded bug.
-    @usableFromInline
-    func retainActor() {
-        let named = named
-        Task.detached {
-            try? await Task.sleep(for: .seconds(3600))
-            withExtendedLifetime(named) {}
-        }
+    private func actorIsGone() {
+        #if INSTRUMENTED
+        if mutant(.anActorsDeathGoesUnnoticed) { return }
+        #endif
+        ownerIsGone()
     }
+
+    private func run(on isolation: isolated any Actor) -> Bool { deliver(self, eventsPerHop) }
 }
 
 // MARK: - Closures that belong to an actor

@@ -10,8 +10,8 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     /// The end of the source comes after all others, whatever the policy.
     @usableFromInline var end: End = .none
     /// What was dropped and not destroyed yet: the one, most often, then the others.
-    @usableFromInline var spoilt: Event?
-    @usableFromInline var moreSpoilt: [Event] = []
+    @usableFromInline var dropped: Event?
+    @usableFromInline var moreDropped: [Event] = []
     /// Whether nobody will hear what is posted.
     @usableFromInline var isClosed = false
     @usableFromInline let capacity: Int?
@@ -54,29 +54,51 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
 
     /// Puts an event in.
     @inlinable
-    mutating func post(_ event: Event) {
-        guard isOpen || mutant(.anEventIsYieldedAfterTheEnd) else { return }
+    mutating func enqueue(_ event: Event) {
+        guard accepts else { return }
         if counter.countSent() { hasGrown = true }
-        if let capacity = mutant(.anUnboundedMailboxDrops) ? capacity ?? 8 : capacity, waiting.count >= capacity {
+        if isFull {
             counter.countDropped()
             // The event itself is the caller's, who destroys it.
-            if dropsNewest || mutant(.theLatestValueIsLost) { return }
-            let oldest = waiting.popFirst()!
-            if !mutant(.aDroppedEventIsDestroyedUnderTheLock) { putAside(oldest) }
+            if dropsLatest { return }
+            putAside(waiting.popFirst()!)
         }
         waiting.append(event)
         entered &+= 1
     }
 
+    @inlinable
+    var accepts: Bool {
+        #if INSTRUMENTED
+        if mutant(.anEventIsYieldedAfterTheEnd) { return true }
+        #endif
+        return isOpen
+    }
+
+    /// Whether the policy has no room for one event more.
+    @inlinable
+    var isFull: Bool {
+        #if INSTRUMENTED
+        if mutant(.anUnboundedMailboxDrops) { return waiting.count >= capacity ?? 8 }
+        #endif
+        return capacity.map { waiting.count >= $0 } ?? false
+    }
+
+    @inlinable
+    var dropsLatest: Bool {
+        #if INSTRUMENTED
+        if mutant(.theLatestValueIsLost) { return true }
+        #endif
+        return dropsNewest
+    }
+
     /// The source is gone: nothing comes after this. Only the first call counts.
     @inlinable
-    mutating func postEnd() {
+    mutating func enqueueEnd() {
         guard isOpen else { return }
-        if mutant(.anEndIsDroppedByThePolicy), let capacity, waiting.count >= capacity { return }
-        if mutant(.anEndDiscardsWhatWaits) {
-            counter.countDropped(waiting.count)
-            waiting = RingBuffer()
-        }
+        #if INSTRUMENTED
+        if losesEnd() { return }
+        #endif
         end = .waiting
     }
 
@@ -85,8 +107,16 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     mutating func next() -> Item? {
         if let event = waiting.popFirst() { return .event(event) }
         guard case .waiting = end else { return nil }
-        if !mutant(.aSequenceFinishesTwice) { end = .taken }
+        takeEnd()
         return .end
+    }
+
+    @inlinable
+    mutating func takeEnd() {
+        #if INSTRUMENTED
+        if mutant(.aSequenceFinishesTwice) { return }
+        #endif
+        end = .taken
     }
 
     /// Swaps what is waiting against an empty buffer, for whoever then delivers it without a lock.
@@ -122,7 +152,7 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     @inlinable
     mutating func close() -> Rest {
         isClosed = true
-        var rest = Rest(spoilt: takeSpoilt())
+        var rest = Rest(dropped: takeDropped())
         swap(&rest.events, &waiting)
         counter.countDropped(rest.events.count)
         end = .taken
@@ -133,20 +163,20 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     @usableFromInline
     struct Rest: Sendable {
         @usableFromInline var events = RingBuffer<Event>()
-        @usableFromInline let spoilt: Spoilt?
+        @usableFromInline let dropped: Dropped?
 
         @inlinable
-        init(spoilt: Spoilt?) { self.spoilt = spoilt }
+        init(dropped: Dropped?) { self.dropped = dropped }
 
         /// Whether destroying it runs no user code.
         @inlinable
-        var isHarmless: Bool { _isPOD(Event.self) || events.isEmpty && spoilt == nil }
+        var isHarmless: Bool { _isPOD(Event.self) || events.isEmpty && dropped == nil }
     }
 
     // MARK: What was dropped
 
     @usableFromInline
-    struct Spoilt: Sendable {
+    struct Dropped: Sendable {
         @usableFromInline let first: Event
         @usableFromInline let others: [Event]
 
@@ -156,20 +186,23 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
 
     /// Whether something was dropped that has to be destroyed.
     @inlinable
-    var hasSpoilt: Bool { spoilt != nil }
+    var hasDropped: Bool { dropped != nil }
 
     /// What was dropped, if anything; the caller discards it under no lock.
     @inlinable
-    mutating func takeSpoilt() -> Spoilt? {
-        guard let first = spoilt.take() else { return nil }
-        defer { if !moreSpoilt.isEmpty { moreSpoilt = [] } }
-        return Spoilt(first: first, others: moreSpoilt)
+    mutating func takeDropped() -> Dropped? {
+        guard let first = dropped.take() else { return nil }
+        defer { if !moreDropped.isEmpty { moreDropped = [] } }
+        return Dropped(first: first, others: moreDropped)
     }
 
     @inlinable
     mutating func putAside(_ event: consuming Event) {
+        #if INSTRUMENTED
+        if mutant(.aDroppedEventIsDestroyedUnderTheLock) { return }
+        #endif
         // Plain bits are gone without a trace.
         if _isPOD(Event.self) { return }
-        if spoilt == nil { spoilt = event } else { moreSpoilt.append(event) }
+        if dropped == nil { dropped = event } else { moreDropped.append(event) }
     }
 }

@@ -96,9 +96,9 @@ extension Subscription {
     @inlinable
     func receiver<Value>(_ element: @escaping @Sendable (Change<Value>) -> Event) -> ChangeReceiver<Value> {
         ChangeReceiver(
-            post: { change in self.post(element(change)) },
+            enqueue: { change in self.enqueue(element(change)) },
             wake: wake,
-            attend: attend,
+            drain: drain,
             isSerial: false,
             join: { poster in
                 self.join(poster)

@@ -115,8 +115,8 @@ extension ObserverRegistry {
         let poster = observers.makeObserver(owner: owner)
         poster.setCallback(
             Callback<Event> { event in
-                observation.post(event)
-                observation.attend()
+                observation.enqueue(event)
+                observation.drain()
             }
         )
         let token = observation.join(poster)

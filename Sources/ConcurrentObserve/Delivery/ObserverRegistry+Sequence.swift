@@ -15,8 +15,8 @@ extension ObserverRegistry {
             let poster = observers.makeObserver()
             poster.setCallback(
                 Callback<Event> { event in
-                    subscription.post(event)
-                    subscription.attend()
+                    subscription.enqueue(event)
+                    subscription.drain()
                 }
             )
             subscription.join(poster)

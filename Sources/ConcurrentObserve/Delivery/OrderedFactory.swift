@@ -39,9 +39,9 @@ extension OrderedObservation {
     @inlinable
     final func receiver<Value>() -> ChangeReceiver<Value> where Event == Change<Value> {
         ChangeReceiver(
-            post: { change in self.post(change) },
+            enqueue: { change in self.enqueue(change) },
             wake: wake,
-            attend: attend,
+            drain: drain,
             isSerial: isSerial,
             join: { poster in self.join(poster) },
             hasJoined: { self.hasJoined() }

@@ -22,11 +22,14 @@ internal final class SerialObservation<Event: Sendable>: OrderedObservation<Even
     @usableFromInline
     override func begin() {
         guard !deliver(self, Self.share) else { return }
-        if !mutant(.aHandOverIsLost) { handOver() }
+        handOver()
     }
 
     /// Leaves the delivery to a thread of the library, which now and then looks after others.
     private func handOver() {
+        #if INSTRUMENTED
+        if mutant(.aHandOverIsLost) { return }
+        #endif
         ThreadRecord.retire(Errand(for: self) { [self] in if !deliver(self, Self.shareOfLibrary) { handOver() } })
     }
 

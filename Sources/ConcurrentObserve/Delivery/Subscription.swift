@@ -67,22 +67,22 @@ internal final class Subscription<Event: Sendable>: FlushableMailbox, @unchecked
 extension Subscription {
     /// Puts an event in. Under the source's lock or none; runs no user code, and resumes nobody.
     @inlinable
-    func post(_ event: Event) {
+    func enqueue(_ event: Event) {
         // Removed by whoever removes all of a source's or an object's: a path's last property may not know yet. (P8)
         // Relaxed: written before. Safe: this object keeps the observer.
         guard Observer.isActive(at: posterAddress.load(ordering: .relaxed)) else { return }
         inject("mailbox.posting")
         withGuarded { guarded in
-            guarded.mailbox.post(event)
+            guarded.mailbox.enqueue(event)
             noteAttention(guarded)
         }
     }
 
     /// Nothing comes after this. Runs no user code.
     @inlinable
-    func postEnd() {
+    func enqueueEnd() {
         withGuarded { guarded in
-            guarded.mailbox.postEnd()
+            guarded.mailbox.enqueueEnd()
             noteAttention(guarded)
         }
     }
@@ -91,50 +91,49 @@ extension Subscription {
     @inlinable
     func noteAttention(_ guarded: borrowing Guarded) {
         // Relaxed: whoever has just posted looks at it on the same thread; a task that begins to wait looks at the mailbox first.
-        if guarded.waiter != nil || guarded.mailbox.hasSpoilt || guarded.mailbox.hasGrown {
+        if guarded.waiter != nil || guarded.mailbox.hasDropped || guarded.mailbox.hasGrown {
             needsAttention.store(true, ordering: .relaxed)
         }
     }
 
-    /// After each post, under no lock: resumes the task that waits. Leaves to `attend()` what was dropped.
+    /// After each post, under no lock: resumes the task that waits. Leaves to `drain()` what was dropped.
     @inlinable @Sendable
     func wake() {
         // Relaxed: as above. Another thread's news is that thread's to see to.
         guard needsAttention.load(ordering: .relaxed) else { return }
         let resumption = withGuarded { guarded -> Resumption? in
-            needsAttention.store(guarded.mailbox.hasSpoilt || guarded.mailbox.hasGrown, ordering: .relaxed)
-            var resumption = takeResumption(&guarded)
-            if mutant(.aTaskIsResumedUnderTheLock), let early = resumption.take() {
-                early.waiter.resume(returning: early.event)
-            }
-            return resumption
+            needsAttention.store(guarded.mailbox.hasDropped || guarded.mailbox.hasGrown, ordering: .relaxed)
+            #if INSTRUMENTED
+            if mutant(.aTaskIsResumedUnderTheLock) { return resume(&guarded) }
+            #endif
+            return takeResumption(&guarded)
         }
         if let resumption { resumption.waiter.resume(returning: resumption.event) }
     }
 
     /// After each post, under no lock: resumes the task that waits, and has what was dropped destroyed.
     @inlinable @Sendable
-    func attend() {
+    func drain() {
         // Relaxed: as above.
         guard needsAttention.load(ordering: .relaxed) else { return }
-        var spoilt: Mailbox<Event>.Spoilt?
+        var dropped: Mailbox<Event>.Dropped?
         var hasGrown = false
         let resumption = withGuarded { guarded -> Resumption? in
             needsAttention.store(false, ordering: .relaxed)
-            spoilt = guarded.mailbox.takeSpoilt()
+            dropped = guarded.mailbox.takeDropped()
             swap(&hasGrown, &guarded.mailbox.hasGrown)
             return takeResumption(&guarded)
         }
         if hasGrown { noteGrowth() }
         if let resumption { resumption.waiter.resume(returning: resumption.event) }
-        Discarded.discard(&spoilt, of: self)
+        Discarded.discard(&dropped, of: self)
     }
 
     /// Nothing comes any more; what is there is still delivered.
     @usableFromInline
     func finish() {
-        postEnd()
-        attend()
+        enqueueEnd()
+        drain()
     }
 
     /// Lists the mailbox among the large ones. Under no lock.
@@ -161,7 +160,9 @@ extension Subscription {
     func next(isolation: isolated (any Actor)? = #isolation) async -> Event? {
         // Where there are many, most often without suspending.
         if Task.isCancelled || isRemoved { cancel() }
+        #if INSTRUMENTED
         if mutant(.anIteratorLeavesItsActor) { await Task.yield() }
+        #endif
         if let event = takeAtOnce() { return event }
         return await withTaskCancellationHandler {
             // Named: a closure that does not mention the isolation of its function leaves the actor.
@@ -177,9 +178,12 @@ extension Subscription {
     /// more. (P8)
     @inlinable
     var isRemoved: Bool {
+        #if INSTRUMENTED
+        if mutant(.anIteratorReturnsWhatWasRemoved) { return false }
+        #endif
         // Relaxed: written before. 0: the source was gone.
         let address = posterAddress.load(ordering: .relaxed)
-        return address != 0 && Observer.isRemoved(at: address) && !mutant(.anIteratorReturnsWhatWasRemoved)
+        return address != 0 && Observer.isRemoved(at: address)
     }
 
     // Out of line, both, so that an asynchronous function never keeps a thread's address across a suspension.
@@ -202,7 +206,7 @@ extension Subscription {
     func takeOrWait(_ newcomer: Waiter<Event>) -> Event?? {
         inject("sequence.wait")
         return withGuarded { guarded in
-            if !mutant(.aSequencesWakeUpIsLost), let event = take(&guarded) { return event }
+            if let event = takeBeforeWaiting(&guarded) { return event }
             guard guarded.waiter == nil else {
                 fatalError(
                     "ConcurrentObserve: two tasks wait for the same iterator. Give each task an iterator of its own."
@@ -211,6 +215,15 @@ extension Subscription {
             guarded.waiter = newcomer
             return nil
         }
+    }
+
+    /// Looks once more, before the task waits. Under the lock.
+    @inlinable
+    func takeBeforeWaiting(_ guarded: inout Guarded) -> Event?? {
+        #if INSTRUMENTED
+        if mutant(.aSequencesWakeUpIsLost) { return nil }
+        #endif
+        return take(&guarded)
     }
 
     /// What the iterator returns next, nil at the end; nil if it has to wait. Under the lock.
@@ -239,10 +252,17 @@ extension Subscription {
         }
         Flush.resume(settled)
         // Elsewhere: who cancels a task may hold a lock that a value's deinit takes; the runtime does. (P5)
-        if rest?.isHarmless == false, !mutant(.aCancellerDestroysWhatAnIteratorLeft) {
-            Discarded.discard(&rest, of: self)
-        }
+        if rest?.isHarmless == false { discard(&rest) }
         if let resumption { resumption.waiter.resume(returning: resumption.event) }
+    }
+}
+
+extension Subscription {
+    private func discard(_ rest: inout Mailbox<Event>.Rest?) {
+        #if INSTRUMENTED
+        if mutant(.aCancellerDestroysWhatAnIteratorLeft) { return }
+        #endif
+        Discarded.discard(&rest, of: self)
     }
 }
 

@@ -109,11 +109,11 @@ extension Path {
         _ options: ObservationOptions,
         owner: WeakReference?
     ) -> ObservationToken {
-        let order = VersionOrder<Value>(options, receiver.post)
+        let order = VersionOrder<Value>(options, receiver.enqueue)
         let posting = ChangeReceiver(
-            post: order.put,
+            enqueue: order.put,
             wake: receiver.wake,
-            attend: receiver.attend,
+            drain: receiver.drain,
             isSerial: receiver.isSerial,
             join: receiver.join,
             hasJoined: receiver.hasJoined
@@ -125,7 +125,7 @@ extension Path {
             poster.setCallback(
                 Callback<Change<Value>> { change in
                     order.put(change)
-                    receiver.attend()
+                    receiver.drain()
                 }
             )
         }

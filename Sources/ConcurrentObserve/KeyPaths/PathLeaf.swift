@@ -75,6 +75,17 @@ extension PathLeaf {
         }
     }
 
+    /// Whether a change of the property belongs to the path.
+    @inlinable @inline(__always)
+    func isBeforeCut(_ version: UInt64) -> Bool {
+        #if INSTRUMENTED
+        if mutant(.aStaleTailIsHeard) { return true }
+        #endif
+        // Relaxed: the cut is ordered before every later change; see Observed.cut(at:). The caller
+        // is the thread that has made the change.
+        return version <= limit.load(ordering: .relaxed)
+    }
+
     @inlinable @inline(never)
     func pass<Member: PathMember>(
         old: Member.Stored?,
@@ -82,9 +93,7 @@ extension PathLeaf {
         version: UInt64,
         of member: Member.Type
     ) where Member.Value == Value {
-        // Relaxed: the cut is ordered before every later change; see Observed.cut(at:). This is the
-        // thread that made the change.
-        guard version <= limit.load(ordering: .relaxed) || mutant(.aStaleTailIsHeard) else { return }
+        guard isBeforeCut(version) else { return }
         Change(
             reason: .valueChanged,
             old: old.map(Member.value),
@@ -105,9 +114,8 @@ extension PathLeaf {
     where Member.Value == Value {
         // What is told ahead is told under no lock.
         guard case .valueChanged = change.reason else { return passAhead(Member.value(of: change.new), change.version) }
-        // Relaxed: as in pass(old:new:version:of:).
-        guard change.version <= limit.load(ordering: .relaxed) || mutant(.aStaleTailIsHeard) else { return }
-        posting.post(
+        guard isBeforeCut(change.version) else { return }
+        posting.enqueue(
             Change(
                 reason: .valueChanged,
                 old: change.old.map(Member.value),

@@ -107,7 +107,7 @@ internal final class MemberStep<Model: ConcurrentObservable, Member: PathMember>
                 switch message {
                 case .change(let change): leaf.put(change, of: Member.self, into: posting)
                 case .wake: posting.wake()
-                case .attend: posting.attend()
+                case .drain: posting.drain()
                 }
             }
         )

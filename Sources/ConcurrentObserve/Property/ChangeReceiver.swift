@@ -6,12 +6,12 @@
 @usableFromInline
 internal struct ChangeReceiver<Value: Sendable>: Sendable {
     /// Takes a change, in the order of the versions: under the lock that all changes of the property take. Runs no user code.
-    @usableFromInline let post: @Sendable (Change<Value>) -> Void
+    @usableFromInline let enqueue: @Sendable (Change<Value>) -> Void
     /// After each, under no lock: wakes what empties the mailbox elsewhere. Runs no user code but an executor's.
     @usableFromInline let wake: @Sendable () -> Void
     /// After that, under no lock: delivers on this thread, and destroys what was dropped. It may take its time.
-    @usableFromInline let attend: @Sendable () -> Void
-    /// Whether `attend` calls the user's closure, on the calling thread.
+    @usableFromInline let drain: @Sendable () -> Void
+    /// Whether `drain` calls the user's closure, on the calling thread.
     @usableFromInline let isSerial: Bool
     /// Receives the observer that posts, before it is published. Returns the token of the user's observation; nil if it is the poster's.
     @usableFromInline let join: @Sendable (Observer) -> ObservationToken?
@@ -20,14 +20,14 @@ internal struct ChangeReceiver<Value: Sendable>: Sendable {
 
     @inlinable
     init(
-        post: @escaping @Sendable (Change<Value>) -> Void,
+        enqueue: @escaping @Sendable (Change<Value>) -> Void,
         wake: @escaping @Sendable () -> Void,
-        attend: @escaping @Sendable () -> Void,
+        drain: @escaping @Sendable () -> Void,
         isSerial: Bool,
         join: @escaping @Sendable (Observer) -> ObservationToken?,
         hasJoined: @escaping @Sendable () -> Void
     ) {
-        (self.post, self.wake, self.attend, self.isSerial) = (post, wake, attend, isSerial)
+        (self.enqueue, self.wake, self.drain, self.isSerial) = (enqueue, wake, drain, isSerial)
         (self.join, self.hasJoined) = (join, hasJoined)
     }
 

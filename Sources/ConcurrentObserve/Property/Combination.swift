@@ -6,7 +6,7 @@
 /// versions without gaps, whatever threads make the changes. It does not retain its members. (P2, P3, P11)
 internal final class Combination<Value: Sendable>: @unchecked Sendable {
     // Unchecked: everything mutable, the slots included, is guarded by `lock`.
-    private let lock = SourceLock()
+    let lock = SourceLock()
     /// How many changes were noted, and how many of them are published.
     private var noted = 0
     private var published = 0
@@ -29,11 +29,16 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
         ///
         /// - Parameter change: Receives what was replaced, for the caller to destroy under no lock. (P5)
         func take(_ change: inout (value: Member, version: UInt64)?) -> Bool {
-            if let latest, let change, latest.version >= change.version, !mutant(.aCombinationTakesAnOlderChange) {
-                return false
-            }
+            guard isLater(change!.version) else { return false }
             swap(&latest, &change)
             return true
+        }
+
+        private func isLater(_ version: UInt64) -> Bool {
+            #if INSTRUMENTED
+            if mutant(.aCombinationTakesAnOlderChange) { return true }
+            #endif
+            return latest.map { version > $0.version } ?? true
         }
     }
 
@@ -51,7 +56,9 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
 
     /// Makes what was noted a change of the property, unless another thread has done it. Under no lock.
     private func publish(_ property: Observed<Value>) {
+        #if INSTRUMENTED
         if mutant(.aCombinationIsReadOutsideTheLock) { return publishOutOfOrder(property) }
+        #endif
         _ = try? property.modify { value throws(IsPublished) in
             // Under the property's mutation lock. No value ends here: the slots have theirs, the property has the replaced ones.
             guard let present = lock.withLock({ takeUnpublished() }) else { throw IsPublished() }
@@ -60,7 +67,7 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
     }
 
     /// The members' values, if one has changed since they were published. Under the lock.
-    private func takeUnpublished() -> Value? {
+    func takeUnpublished() -> Value? {
         guard published < noted else { return nil }
         published = noted
         return read!()
@@ -94,12 +101,12 @@ extension Combination {
             return (read(), noted)
         }
         let property = Observed(first.value)
+        let token = property.attach(observer)
+        // Not before: the observation begins at version 0. What was noted in between is published now.
         lock.withLock {
             published = first.noted
             self.property = property
         }
-        let token = property.attach(observer)
-        // What was noted in between is published now.
         publish(property)
         let handle = ObservationHandle(token.observer)
         _ = token.observer.whenFinished { _ in withExtendedLifetime(members) {} }
@@ -116,13 +123,5 @@ extension Combination {
     private func dropProperty() {
         let property = lock.withLock { self.property.take() }
         withExtendedLifetime(property) {}
-    }
-}
-
-extension Combination {
-    /// For a seeded bug.
-    private func publishOutOfOrder(_ property: Observed<Value>) {
-        guard let present = lock.withLock({ takeUnpublished() }) else { return }
-        property.value = present
     }
 }

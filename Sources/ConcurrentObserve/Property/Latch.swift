@@ -76,13 +76,20 @@ internal struct Latch: ~Copyable, Sendable {
             let before = version.load(ordering: .acquiring)
             let words = words(of: before, firstOnly: firstOnly)
             inject("read.copied")
-            // Acquire: pairs with the fence in publish(_:). If a word above was of a later change, the version below is later, too.
-            atomicMemoryFence(ordering: .acquiring)
-            // Relaxed: ordered by the fence.
-            if _fastPath(version.load(ordering: .relaxed) == before) || mutant(.aReadIsTorn) {
-                return (words, before)
-            }
+            if _fastPath(isStill(before)) { return (words, before) }
         }
+    }
+
+    /// Whether nothing that was read since `before` can be of a later version.
+    @inlinable @inline(__always)
+    borrowing func isStill(_ before: UInt64) -> Bool {
+        #if INSTRUMENTED
+        if mutant(.aReadIsTorn) { return true }
+        #endif
+        // Acquire: pairs with the fence in publish(_:). If a word above was of a later change, the version below is later, too.
+        atomicMemoryFence(ordering: .acquiring)
+        // Relaxed: ordered by the fence.
+        return version.load(ordering: .relaxed) == before
     }
 
     /// Publishes the next version; returns it. One writer at a time.

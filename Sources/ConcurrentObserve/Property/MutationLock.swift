@@ -8,13 +8,13 @@ import Synchronization
 /// runs under a lock of the library's. It is not the lock of the observers, so that observations end at any time.
 @usableFromInline
 internal struct MutationLock: ~Copyable, Sendable {
-    private let lock = Lock()
+    let lock = Lock()
 
     /// Held by whoever registers while a body runs, and by the body's thread when it ends.
-    private let bodyLock = Lock()
+    let bodyLock = Lock()
 
     /// The record of the thread that runs the body of a `modify` under the lock, or 0. Cleared under `bodyLock`.
-    private let modifier = Atomic<UInt>(0)
+    let modifier = Atomic<UInt>(0)
 
     /// What a thread wants the lock for.
     @usableFromInline
@@ -40,17 +40,16 @@ extension MutationLock {
         lock.unlock()
     }
 
-    /// Whether somebody holds it: for a seeded bug.
-    @usableFromInline
-    var isHeld: Bool {
-        guard lock.tryLock() else { return true }
-        lock.unlock()
-        return false
-    }
-
     /// Takes the lock for the body of a `modify`, and marks the thread as inside a callback.
     @usableFromInline
     borrowing func acquireForBody() {
+        #if INSTRUMENTED
+        if mutant(.aBodyRunsOutsideTheLock) { return acquireAndUnlock() }
+        #endif
+        takeForBody()
+    }
+
+    borrowing func takeForBody() {
         acquire(for: .modify)
         // Safe: records are never freed.
         let record = unsafe ThreadRecord.current
@@ -58,7 +57,6 @@ extension MutationLock {
         // Release: pairs with the acquires in withLockAtGate(_:), whose caller then sees all
         // earlier changes.
         modifier.store(UInt(bitPattern: record), ordering: .releasing)
-        if mutant(.aBodyRunsOutsideTheLock) { lock.unlock() }
     }
 
     /// The body has returned; the lock is still held.
@@ -66,15 +64,17 @@ extension MutationLock {
     borrowing func leaveBody() {
         // Safe: records are never freed.
         unsafe ThreadRecord.current.pointee.userCode -= 1
-        if mutant(.aBodyRunsOutsideTheLock) { lock.lock() }
+        clearModifier()
+        enterForbiddenForUserCode()
+    }
+
+    private borrowing func clearModifier() {
+        #if INSTRUMENTED
+        if clearsModifierWrongly() { return }
+        #endif
         // Relaxed: `bodyLock` orders it for a registration that finds it here; the caller, who
         // still has the lock, publishes nothing before it.
-        if mutant(.aBodyDoesNotWaitForRegistrations) {
-            modifier.store(0, ordering: .relaxed)
-        } else {
-            bodyLock.withLock { modifier.store(0, ordering: .relaxed) }
-        }
-        enterForbiddenForUserCode()
+        bodyLock.withLock { modifier.store(0, ordering: .relaxed) }
     }
 
     private borrowing func acquire(for purpose: Purpose) {

@@ -7,10 +7,13 @@ extension Observed {
     @inlinable
     @discardableResult
     public func exchange(_ newValue: Value) -> Value {
+        #if INSTRUMENTED
+        if mutant(.anExchangeReturnsWhatItHasPut) { return exchangeAndReturnNew(newValue) }
+        #endif
         let replaced = change(to: newValue)
         let old = replaced.value
         replaced.retire()
-        return mutant(.anExchangeReturnsWhatItHasPut) ? newValue : old
+        return old
     }
 
     /// Changes the value in place: reading, changing and writing are one step for everybody else, and one change for the observers.
@@ -36,7 +39,7 @@ extension Observed {
             result = try body(&draft)
         } catch {
             mutation.leaveBody()
-            if mutant(.aBodysErrorPublishesItsValue) { cell.publish(ValueEncoding.encode(draft)).retire() }
+            dropUnderLock(draft)
             mutation.release()
             // Not earlier: what the body has left there may run user code when it is destroyed. (P5)
             withExtendedLifetime(draft) {}
@@ -55,17 +58,39 @@ extension Observed {
     @inlinable
     internal func change(to newValue: Value) -> ValueCell<Value>.Replaced {
         if observers.isPossiblyObserved { announceAhead() }
-        let isOverlooked = mutant(.aSetBringsBackWhatWasThere) && cell.version & 1 == 1
-        let newValue = isOverlooked ? cell.load().value : newValue
+        #if INSTRUMENTED
+        if mutant(.aSetBringsBackWhatWasThere) { return publish(valueBroughtBack(newValue)) }
+        #endif
+        return publish(newValue)
+    }
+
+    @inlinable @inline(__always)
+    internal func publish(_ newValue: Value) -> ValueCell<Value>.Replaced {
         let words = ValueEncoding.encode(newValue)
-        mutation.acquire()
-        inject("set.locked")
-        if mutant(.aVersionIsHandedOutOutsideTheLock) { mutation.release() }
-        let replaced = commit(words, newValue)
-        if !mutant(.aVersionIsHandedOutOutsideTheLock) { mutation.release() }
+        let replaced = commitUnderLock(words, newValue)
         inject("set.published")
         announce(replaced, newValue)
         return replaced
+    }
+
+    @inlinable @inline(__always)
+    internal func commitUnderLock(_ words: Latch.Words, _ newValue: Value) -> ValueCell<Value>.Replaced {
+        #if INSTRUMENTED
+        if mutant(.aVersionIsHandedOutOutsideTheLock) { return commitAfterLock(words, newValue) }
+        #endif
+        mutation.acquire()
+        inject("set.locked")
+        let replaced = commit(words, newValue)
+        mutation.release()
+        return replaced
+    }
+
+    /// Nothing is published of a body that throws. Under the mutation lock.
+    @inlinable @inline(__always)
+    internal func dropUnderLock(_ draft: borrowing Value) {
+        #if INSTRUMENTED
+        if mutant(.aBodysErrorPublishesItsValue) { publishUnasked(copy draft) }
+        #endif
     }
 }
 
@@ -95,6 +120,15 @@ extension Observed {
 }
 
 extension Observed where Value: Equatable {
+    /// Whether no change came since `version`. Under the mutation lock.
+    @inlinable
+    internal func isStill(_ version: UInt64) -> Bool {
+        #if INSTRUMENTED
+        if mutant(.aComparisonIsNotRepeated) { return true }
+        #endif
+        return cell.version == version
+    }
+
     /// Sets the property if its value equals `expected`: comparing and setting are one step for everybody else.
     ///
     /// Values are compared outside the lock, with the value's own `==`, and again if another change came in between. (P5)
@@ -115,7 +149,7 @@ extension Observed where Value: Equatable {
             let words = prepared ?? ValueEncoding.encode(desired)
             prepared = words
             mutation.acquire()
-            guard cell.version == found.version || mutant(.aComparisonIsNotRepeated) else {
+            guard isStill(found.version) else {
                 mutation.release()
                 continue
             }

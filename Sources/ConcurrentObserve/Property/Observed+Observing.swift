@@ -31,7 +31,7 @@ extension Observed: ObservableProperty {
         let poster = makePoster(to: receiver, options, owner: owner)
         let token = receiver.join(poster)
         publish(poster) { present in
-            if options.contains(.initial) { receiver.post(.initial(present)) }
+            if options.contains(.initial) { receiver.enqueue(.initial(present)) }
         }
         receiver.hasJoined()
         return token ?? ObservationToken(poster)
@@ -48,9 +48,9 @@ extension Observed: ObservableProperty {
         poster.setCallback(
             Callback<Posting<Value>> { posting in
                 switch posting {
-                case .change(let change): receiver.post(change)
+                case .change(let change): receiver.enqueue(change)
                 case .wake: receiver.wake()
-                case .attend: receiver.attend()
+                case .drain: receiver.drain()
                 }
             }
         )
@@ -97,7 +97,13 @@ extension Observed: ObservableProperty {
     /// The same; returns the value at that moment, and its version.
     @usableFromInline
     internal func publishWithValue(_ observer: VersionedObserver) -> (value: Value, version: UInt64) {
-        let early = mutant(.aChangeBetweenInitialAndRegistrationIsMissed) ? cell.load() : nil
+        #if INSTRUMENTED
+        if mutant(.aChangeBetweenInitialAndRegistrationIsMissed) { return publishAfterSample(observer) }
+        #endif
+        return publishAndSample(observer)
+    }
+
+    internal func publishAndSample(_ observer: VersionedObserver) -> (value: Value, version: UInt64) {
         inject("initial.sampled")
         let (present, deferred) = mutation.withLockAtGate {
             observer.since = cell.version
@@ -106,21 +112,27 @@ extension Observed: ObservableProperty {
         }
         inject("initial.published")
         observer.withCore { $0.settle(deferred) }
-        return early ?? present
+        return present
     }
 
     @inlinable @inline(never)
     internal func startWithInitial(_ observer: VersionedObserver) {
         // The value may be replaced meanwhile, and its last copy be the one that is destroyed here.
-        ThreadRecord.withUserCode { deliverInitial(publishWithValue(observer), to: observer) }
+        ThreadRecord.withUserCode {
+            let present = publishWithValue(observer)
+            #if INSTRUMENTED
+            if mutant(.theInitialValueIsToldTwice) { deliverInitial(present, to: observer) }
+            #endif
+            deliverInitial(present, to: observer)
+        }
     }
 
     @inlinable @inline(never)
     internal func deliverInitial(_ present: (value: Value, version: UInt64), to observer: Observer) {
-        let version = present.version &+ (mutant(.theInitialVersionIsAnother) ? 1 : 0)
-        let change = Change.initial((present.value, version))
-        change.tell(observer.address)
-        if mutant(.theInitialValueIsToldTwice) { change.tell(observer.address) }
+        #if INSTRUMENTED
+        if mutant(.theInitialVersionIsAnother) { return deliverInitialOfNextVersion(present, to: observer) }
+        #endif
+        Change.initial(present).tell(observer.address)
     }
 }
 

@@ -70,8 +70,14 @@ extension Observed {
 
     /// The number of changes so far. A read that follows sees this version or a later one. (P2)
     @inlinable
-    public var version: UInt64 {
-        cell.version &+ (mutant(.aVersionIsToldBeforeItsChange) && mutation.isHeld ? 1 : 0)
+    public var version: UInt64 { presentVersion }
+
+    @inlinable @inline(__always)
+    internal var presentVersion: UInt64 {
+        #if INSTRUMENTED
+        if mutant(.aVersionIsToldBeforeItsChange) { return versionAhead }
+        #endif
+        return cell.version
     }
 
     /// The present value and its version, which belong together. Never waits.

@@ -15,7 +15,7 @@ extension ObserverList {
             let state = Observer.state(at: observer)
             // Links have been called before: see Rewirings. Mailboxes have the change: see Posting.
             if state & (ObserverState.isLink | ObserverState.isOrdered) != 0 {
-                if state & ObserverState.isOrdered != 0 { Observer.call(at: observer, with: Posting<Value>.attend) }
+                if state & ObserverState.isOrdered != 0 { Observer.call(at: observer, with: Posting<Value>.drain) }
                 return
             }
             lent.call(observer)
@@ -34,7 +34,7 @@ extension ObserverList {
             else { return }
             if state & ObserverState.isOrdered != 0 {
                 Observer.call(at: observer, with: Posting.change(lent.change))
-                return Observer.call(at: observer, with: Posting<Value>.attend)
+                return Observer.call(at: observer, with: Posting<Value>.drain)
             }
             lent.call(observer)
         }

@@ -12,7 +12,7 @@ internal enum Posting<Value: Sendable> {
     /// Under no lock. Runs no user code but an executor's.
     case wake
     /// Under no lock. What is delivered or destroyed here may take its time.
-    case attend
+    case drain
 }
 
 extension ObserverList {

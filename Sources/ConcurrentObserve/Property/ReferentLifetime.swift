@@ -27,7 +27,12 @@ public struct ReferentLifetime: ~Copyable, Sendable {
     /// Begins with the object that stores it.
     public init() {}
 
-    deinit { if !mutant(.aReferentsDeathGoesUnnoticed) { deaths.notify(()) } }
+    deinit {
+        #if INSTRUMENTED
+        if mutant(.aReferentsDeathGoesUnnoticed) { return }
+        #endif
+        deaths.notify(())
+    }
 }
 
 extension ReferentLifetime {

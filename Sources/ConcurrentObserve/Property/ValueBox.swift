@@ -26,10 +26,18 @@
     final override var runsUserCode: Bool { ValueEncoding<Value>.hasDeinitialisers }
 
     final override func reclaim() {
-        if mutant(.aValueIsDestroyedUnderALock) { return Lock().withLock { slot = nil } }
+        #if INSTRUMENTED
+        if mutant(.aValueIsDestroyedUnderALock) { return Lock().withLock { destroy() } }
+        #endif
+        destroy()
+    }
+
+    private final func destroy() {
+        #if INSTRUMENTED
         if mutant(.aValueIsDestroyedTwice) {
             _ = unsafe withUnsafeMutablePointer(to: &slot) { unsafe $0.deinitialize(count: 1) }
         }
+        #endif
         if exploredDestruction(ofValue: Self.address(of: self)) { return }
         slot = nil
     }
@@ -82,11 +90,14 @@ extension ValueBox {
         if ValueEncoding<Value>.hasDeinitialisers {
             unsafe unsafeDowncast(box, to: SourcedValueBox<Value>.self).note(source)
         }
-        if mutant(.aValueIsDestroyedByItsWriter) {
-            waitForGracePeriod()
-            return box.reclaim()
-        }
-        ThreadRecord.retire(box)
+        box.retire()
+    }
+
+    private final func retire() {
+        #if INSTRUMENTED
+        if mutant(.aValueIsDestroyedByItsWriter) { return reclaimHere() }
+        #endif
+        ThreadRecord.retire(self)
     }
 
     /// Destroys the box at `address`, which nobody else can be reading.

@@ -15,7 +15,12 @@ internal struct ValueCell<Value: Sendable>: ~Copyable, Sendable {
     @inlinable
     init(_ value: Value) { latch = Latch(Encoding.encode(value)) }
 
-    deinit { if !mutant(.aPropertysDeathLeaksItsValue) { Encoding.discard(latch.load().words) } }
+    deinit {
+        #if INSTRUMENTED
+        if mutant(.aPropertysDeathLeaksItsValue) { return }
+        #endif
+        Encoding.discard(latch.load().words)
+    }
 }
 
 // MARK: - Reading
@@ -32,14 +37,19 @@ extension ValueCell {
     @inlinable @inline(__always)
     borrowing func copy() -> Value {
         if !Encoding.isAlwaysBoxed {
-            let words =
-                mutant(.aReadTakesTheOtherSlot)
-                ? latch.words(of: version &+ 1, firstOnly: Encoding.needsOneWord)
-                : latch.load(firstOnly: Encoding.needsOneWord).words
+            let words = loadWords()
             // Nil takes the longer way: one test is faster than two.
             if Encoding.isAlwaysInline || _fastPath(words.second != 0) { return Encoding.decode(words) }
         }
         return Self.copyFromBox(self)
+    }
+
+    @inlinable @inline(__always)
+    borrowing func loadWords() -> Latch.Words {
+        #if INSTRUMENTED
+        if mutant(.aReadTakesTheOtherSlot) { return wordsOfOtherSlot() }
+        #endif
+        return latch.load(firstOnly: Encoding.needsOneWord).words
     }
 
     /// A copy of the value, and its version. Any thread; lock-free.
@@ -65,13 +75,15 @@ extension ValueCell {
 
     @inlinable @inline(__always)
     borrowing func inReadSection<Result>(_ body: (Latch.Words, _ version: UInt64) -> Result) -> Result {
+        #if INSTRUMENTED
+        if mutant(.aValueIsReadAfterTheReadSection) { return afterReadSection(body) }
+        #endif
         ReadSection.enter()
         let (words, version) = latch.load(firstOnly: Encoding.needsOneWord)
-        if mutant(.aValueIsReadAfterTheReadSection) { ReadSection.leave() }
         inject("read.box")
         let result = body(words, version)
         exploredRead(words.first)
-        if !mutant(.aValueIsReadAfterTheReadSection) { ReadSection.leave() }
+        ReadSection.leave()
         return result
     }
 
@@ -93,14 +105,25 @@ extension ValueCell {
             return try body(Encoding.decode(words))
         }
         inject("lend.loaded")
-        // Relaxed: whoever frees the box waits for this section, which makes the pin visible.
-        if !mutant(.aLentValueIsNotPinned) { unsafe frame.pointee.pin.store(words.first, ordering: .relaxed) }
+        unsafe Self.pin(words.first, in: frame)
         ReadSection.leave()
         // And with it the references that `body` has made of what it was lent.
         defer { unsafe frame.pointee.clear() }
         defer { exploredRead(words.first) }
         // Safe: the pin keeps the box.
         return try unsafe ValueBox<Value>.value(at: words.first).pointee.lend(to: body)
+    }
+}
+
+extension ValueCell {
+    /// Pins the box at `address`, in the read section in which it was loaded.
+    @inlinable @inline(__always)
+    static func pin(_ address: UInt, in frame: UnsafeMutablePointer<Frame>) {
+        #if INSTRUMENTED
+        if mutant(.aLentValueIsNotPinned) { return }
+        #endif
+        // Relaxed: the thread that frees the box waits for this section, which makes the pin visible.
+        unsafe frame.pointee.pin.store(address, ordering: .relaxed)
     }
 }
 

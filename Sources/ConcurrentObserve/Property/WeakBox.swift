@@ -29,20 +29,28 @@ extension WeakBox {
             )
         }
         #if INSTRUMENTED
-        if mutant(.aDyingReferentIsRead) { observer.note = UInt(bitPattern: ObjectIdentifier(referent)) }
+        remember(referent, in: observer)
         #endif
-        if mutant(.aWeakPropertyKeepsItsReferent) {
-            observer.setCallback(Callback<Void> { withExtendedLifetime(referent) { body(observer) } })
-        } else {
-            observer.setCallback(Callback<Void> { body(observer) })
-        }
+        let callback = callback(for: referent) { body(observer) }
+        observer.setCallback(Callback<Void> { callback() })
         observer.register()
+    }
+
+    /// The closure, which retains no referent.
+    private func callback(
+        for referent: Referent,
+        _ body: @escaping @Sendable () -> Void
+    ) -> @Sendable () -> Void {
+        #if INSTRUMENTED
+        if mutant(.aWeakPropertyKeepsItsReferent) { return keep(referent, body) }
+        #endif
+        return body
     }
 
     /// The referent while it lives. Where user code may run.
     func read() -> Referent? {
         #if INSTRUMENTED
-        if mutant(.aDyingReferentIsRead) { return watch.map { WeakReference.unguarded(at: $0.observer.note) } }
+        if mutant(.aDyingReferentIsRead) { return remembered(by: watch) }
         #endif
         return referent
     }

@@ -86,10 +86,9 @@ extension WeakObserved {
 
     /// Makes the change and calls the observers; returns what was replaced, which is not watched any more.
     private func replace(by referent: Referent?) -> WeakBox<Referent> {
-        if mutant(.aRepeatedSettingIsSwallowed) {
-            let present = storage.snapshot().value
-            if present.referent === referent { return present }
-        }
+        #if INSTRUMENTED
+        if let present = swallowed(referent) { return present }
+        #endif
         let box = WeakBox(referent)
         watch(referent, for: box)
         inject("weak.watched")
@@ -110,8 +109,16 @@ extension WeakObserved {
     private func referentDied(_ watch: Observer) {
         inject("weak.died")
         let present = storage.snapshot().value
-        guard present.isWatched(by: watch) || mutant(.aDeadReferentClearsItsSuccessor) else { return }
+        guard isOf(present, watch) else { return }
         inject("weak.found")
         storage.compareExchange(expected: present, desired: WeakBox(nil))
+    }
+
+    /// Whether the property still refers to the object whose death `watch` observes.
+    private func isOf(_ present: WeakBox<Referent>, _ watch: Observer) -> Bool {
+        #if INSTRUMENTED
+        if mutant(.aDeadReferentClearsItsSuccessor) { return true }
+        #endif
+        return present.isWatched(by: watch)
     }
 }

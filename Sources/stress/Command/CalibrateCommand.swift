@@ -100,7 +100,7 @@ struct CalibrateCommand: ParsableCommand {
 
     private func look(for defect: KnownDefect?, _ engine: Kill.Engine) throws -> Trial {
         let start = nanoseconds()
-        let bug = defect?.seeded.names.first
+        let bug = try (defect?.seeded.names.first).map(SeededBug.init(parsing:))
         let (finding, extent): (Hunt.Finding?, String)
         switch engine {
         case .explorer: (finding, extent) = explore(bug)
@@ -118,14 +118,14 @@ struct CalibrateCommand: ParsableCommand {
     }
 
     /// The smoke profile over and over, with one seed after the other.
-    private func runScenarios(_ bug: String?, withFaults: Bool) throws -> (Hunt.Finding?, String) {
+    private func runScenarios(_ bug: SeededBug?, withFaults: Bool) throws -> (Hunt.Finding?, String) {
         let end = nanoseconds() + UInt64(budget.duration.seconds * 1e9)
         var seeds = Generator(seed: seed, stream: 0)
         var runs = 0
         repeat {
             var arguments = ["run", "--seed", "\(seeds.next() >> 32)"]
             if withFaults { arguments += ["--perturb", "yield,stall,affinity,faults"] }
-            if let bug { arguments += ["--mutant", bug] }
+            if let bug { arguments += ["--mutant", bug.rawValue] }
             runs += 1
             if let finding = try Hunt(arguments: arguments, limit: .seconds(150)).run() {
                 return (finding, "smoke runs: \(runs)")
@@ -135,7 +135,7 @@ struct CalibrateCommand: ParsableCommand {
     }
 
     /// Every subject in turn.
-    private func recordHistories(_ bug: String?) throws -> (Hunt.Finding?, String) {
+    private func recordHistories(_ bug: SeededBug?) throws -> (Hunt.Finding?, String) {
         let batch = 20_000
         let end = nanoseconds() + UInt64(budget.duration.seconds * 1e9)
         var seeds = Generator(seed: seed, stream: 0)
@@ -144,7 +144,7 @@ struct CalibrateCommand: ParsableCommand {
             for subject in HistorySubject.all {
                 var arguments = ["histories", subject.name, "--histories", "\(batch)"]
                 arguments += ["--seed", "\(seeds.next() >> 32)"]
-                if let bug { arguments += ["--mutant", bug] }
+                if let bug { arguments += ["--mutant", bug.rawValue] }
                 batches += 1
                 if let finding = try Hunt(arguments: arguments, limit: .seconds(150)).run() {
                     return (Hunt.Finding(catcher: finding.catcher, place: finding.place ?? subject.name), "")
@@ -155,7 +155,7 @@ struct CalibrateCommand: ParsableCommand {
     }
 
     /// Every program in turn, first with one preemption, then with two while the budget lasts.
-    private func explore(_ bug: String?) -> (Hunt.Finding?, String) {
+    private func explore(_ bug: SeededBug?) -> (Hunt.Finding?, String) {
         let end = nanoseconds() + UInt64(budget.duration.seconds * 1e9)
         var explored = 0
         for bound in 1...2 {

@@ -76,8 +76,8 @@ struct SearchOptions: ParsableArguments {
     )
     var faults: String?
 
-    @Option(help: "Switch on a seeded bug.")
-    var mutant: String?
+    @Option(help: "Switch on a seeded bug, as `stress mutants --list` names it.", transform: SeededBug.init(parsing:))
+    var mutant: SeededBug?
 
     @Option(help: .hidden)
     var omit: String = "none"
@@ -92,7 +92,6 @@ struct SearchOptions: ParsableArguments {
         if [pct != nil, random, roundRobin].count(where: { $0 }) > 1 {
             throw ValidationError("--pct, --random and --round-robin exclude each other")
         }
-        if let mutant { try requireMutant(mutant) }
         if let faults, ExploredFaults(text: faults) == nil {
             throw ValidationError("--faults takes any of fork, no-thread, exit, or all, not '\(faults)'")
         }
@@ -104,7 +103,7 @@ struct SearchOptions: ParsableArguments {
     /// All schedules with at most `bound` preemptions.
     static func depthFirst(
         _ bound: Int,
-        _ mutant: String?,
+        _ mutant: SeededBug?,
         _ omissions: Omissions = Omissions(),
         faults: ExploredFaults = [],
         runs: Int? = nil
@@ -125,7 +124,7 @@ struct SearchOptions: ParsableArguments {
         if random { arguments.append("--random") }
         if roundRobin { arguments.append("--round-robin") }
         if let runs { arguments += ["--runs", "\(runs)"] }
-        if let mutant { arguments += ["--mutant", mutant] }
+        if let mutant { arguments += ["--mutant", mutant.rawValue] }
         if let faults { arguments += ["--faults", faults] }
         return arguments
     }

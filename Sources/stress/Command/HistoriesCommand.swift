@@ -33,8 +33,8 @@ struct HistoriesCommand: ParsableCommand {
     @Option(help: "Reproduces workload and delays, not the operating system's schedule.")
     var seed: UInt64 = UInt64.random(in: 1...999_999_999)
 
-    @Option(help: .hidden)
-    var mutant: String?
+    @Option(help: .hidden, transform: SeededBug.init(parsing:))
+    var mutant: SeededBug?
 
     mutating func validate() throws {
         for name in subject where HistorySubject.named(name) == nil {
@@ -45,7 +45,6 @@ struct HistoriesCommand: ParsableCommand {
         guard operations > 0, threads * operations <= 64 else {
             throw ValidationError("--operations takes 1 to \(64 / threads) with \(threads) threads, not \(operations)")
         }
-        if let mutant { try requireMutant(mutant) }
     }
 
     func run() throws {
@@ -54,7 +53,7 @@ struct HistoriesCommand: ParsableCommand {
             return
         }
         CrashReport.install(seed: seed)
-        if let mutant { unsafe Instrumentation.mutant = Mutant.named(mutant)!.name }
+        unsafe Instrumentation.mutant = mutant
         print("stress: \(LibraryBuild.name) build, \(threads) threads × \(operations) operations, seed \(seed)")
         var table = TextTable([
             ("subject", false), ("histories", true), ("overlapping", true), ("operations", true), ("time", true),

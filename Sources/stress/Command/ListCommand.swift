@@ -19,7 +19,7 @@ struct ListCommand: ParsableCommand {
         let promises: [String]
         let invariants: [String]
         let windows: [String]
-        /// Seeded bugs that are looked for in it.
+        /// Seeded bugs that are looked for in it. None in the build that has none.
         let mutants: [String]
     }
 
@@ -31,7 +31,7 @@ struct ListCommand: ParsableCommand {
                 promises: scenario.promises,
                 invariants: scenario.invariants,
                 windows: scenario.windows,
-                mutants: Mutant.all.filter { $0.scenario == scenario.name }.map(\.name.description)
+                mutants: Self.mutants(in: scenario)
             )
         }
         if json {
@@ -47,6 +47,14 @@ struct ListCommand: ParsableCommand {
         }
         print("")
         print(Self.matrix(Scenario.all))
+    }
+
+    private static func mutants(in scenario: Scenario) -> [String] {
+        #if INSTRUMENTED
+        Mutant.all.filter { $0.scenario == scenario.name }.map(\.bug.rawValue)
+        #else
+        []
+        #endif
     }
 
     /// Scenarios down, promises across; in each place how many invariants of the promise the scenario checks.

@@ -11,8 +11,11 @@ struct MutantsCommand: ParsableCommand {
         abstract: "Switch on every seeded bug of this build's engine in turn: each must be caught by what it names."
     )
 
-    @Argument(help: "Seeded bugs by name; without names, all of this build's engine.")
-    var mutant: [String] = []
+    @Argument(
+        help: "Seeded bugs, each by its sentence in quotes; without any, all of the engine.",
+        transform: SeededBug.init(parsing:)
+    )
+    var mutant: [SeededBug] = []
 
     @Option(help: "Seeds to try each with: it must be caught with every one.")
     var seeds: Int = 1
@@ -33,10 +36,10 @@ struct MutantsCommand: ParsableCommand {
 
     mutating func validate() throws {
         guard (1...1000).contains(seeds) else { throw ValidationError("--seeds takes 1 to 1000, not \(seeds)") }
-        for name in mutant { try requireMutant(name) }
     }
 
     func run() throws {
+        CatalogueCheck.enforce()
         if list { return print(Self.catalogue) }
         let start = nanoseconds()
         let kills =
@@ -57,10 +60,10 @@ struct MutantsCommand: ParsableCommand {
     private static var catalogue: String {
         var table = TextTable([("seeded bug", false), ("engine", false), ("looked for in", false)])
         for mutant in Mutant.all where mutant.killEngine != .histories {
-            table.add([mutant.name.description, "\(mutant.killEngine)", mutant.scenario])
+            table.add([mutant.bug.rawValue, "\(mutant.killEngine)", mutant.scenario])
         }
-        for mutant in ExplorerMutant.all { table.add([mutant.name, "explorer", mutant.program]) }
-        for mutant in HistoryMutant.all { table.add([mutant.name, "histories", mutant.subject]) }
+        for mutant in ExplorerMutant.all { table.add([mutant.bug.rawValue, "explorer", mutant.program]) }
+        for mutant in HistoryMutant.all { table.add([mutant.bug.rawValue, "histories", mutant.subject]) }
         return table.text
     }
 
@@ -68,7 +71,7 @@ struct MutantsCommand: ParsableCommand {
     private func runScenarios() throws -> [Kill] {
         let engine = Sanitizer.current.map(Mutant.Engine.sanitizer) ?? .plain
         let chosen = Mutant.all.filter {
-            $0.engine == engine && (mutant.isEmpty || mutant.contains($0.name.description))
+            $0.engine == engine && (mutant.isEmpty || mutant.contains($0.bug))
         }
         let kills = try kill(chosen)
         let controls = Set(chosen.map(\.scenario)).sorted().map { scenario in
@@ -104,7 +107,7 @@ struct MutantsCommand: ParsableCommand {
     private func kill(_ mutant: Mutant, seed: UInt64, within budget: Duration) throws -> Kill {
         let (catcher, outcome) = try mutant.hunt(seed: seed, within: budget)
         return Kill(
-            mutant: mutant.name.description,
+            mutant: mutant.bug.rawValue,
             engine: mutant.killEngine,
             scenario: mutant.scenario,
             seed: seed,

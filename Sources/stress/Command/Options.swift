@@ -100,12 +100,15 @@ func scenarios(named names: [String]) throws -> [Scenario] {
 }
 
 #if INSTRUMENTED
-/// Checks the name of a seeded bug.
-///
-/// - Throws: Where the names are listed.
-func requireMutant(_ name: String) throws {
-    guard Mutant.named(name) != nil else {
-        throw ValidationError("unknown seeded bug '\(name)'; `stress mutants --list` names them")
+extension SeededBug {
+    /// Parses what was typed: its sentence.
+    ///
+    /// - Throws: Where the sentences are listed.
+    init(parsing text: String) throws {
+        guard let bug = SeededBug(rawValue: text) else {
+            throw ValidationError("unknown seeded bug '\(text)'; `stress mutants --list` names them")
+        }
+        self = bug
     }
 }
 #endif

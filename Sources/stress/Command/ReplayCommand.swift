@@ -18,7 +18,7 @@ struct ReplayCommand: ParsableCommand {
     var isWorker = false
 
     private var parsed: (ExplorationString, LibraryProgram)? {
-        guard let string = ExplorationString(text: string, mutants: Mutant.all.map(\.name.description)),
+        guard let string = ExplorationString(text: string, mutants: SeededBug.allCases.map(\.rawValue)),
             let program = LibraryProgram.named(string.program)
         else { return nil }
         return (string, program)

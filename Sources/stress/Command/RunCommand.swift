@@ -51,8 +51,8 @@ struct RunCommand: ParsableCommand {
     var files: ReportFiles
 
     #if INSTRUMENTED
-    @Option(help: .hidden)
-    var mutant: String?
+    @Option(help: .hidden, transform: SeededBug.init(parsing:))
+    var mutant: SeededBug?
 
     @Option(help: .hidden)
     var hot: String?
@@ -66,7 +66,6 @@ struct RunCommand: ParsableCommand {
             throw ValidationError("--iterations and --duration exclude each other")
         }
         #if INSTRUMENTED
-        if let mutant { try requireMutant(mutant) }
         if let hot, !Instrumentation.points.contains(where: { $0.description == hot }) {
             throw ValidationError("unknown injection point '\(hot)'")
         }
@@ -90,7 +89,7 @@ struct RunCommand: ParsableCommand {
         #if INSTRUMENTED
         plan.fixedPoint = hot
         if Sanitizer.current != nil { unsafe Instrumentation.quarantineLength = 0 }
-        if let mutant { unsafe Instrumentation.mutant = Mutant.named(mutant)!.name }
+        unsafe Instrumentation.mutant = mutant
         #endif
         print(
             "stress: \(LibraryBuild.name) build, \(threads) threads, seed \(seed) (workload and delays, not the schedule)"

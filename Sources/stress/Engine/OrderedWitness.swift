@@ -17,7 +17,9 @@ final class OrderedWitness: @unchecked Sendable {
     /// Events heard to the end of the callback. Release: pairs with the acquire in `settle`.
     private let heard = Atomic<UInt64>(0)
     private let isRunning = Atomic<Bool>(false)
+    /// Whether the observation has ended, for whatever reason.
     private let isOver = Atomic<Bool>(false)
+    private let isSourceDeleted = Atomic<Bool>(false)
 
     private let violations: Violations
     private let name: String
@@ -54,11 +56,15 @@ final class OrderedWitness: @unchecked Sendable {
     var count: UInt64 { heard.load(ordering: .acquiring) }
 
     /// Whether it has heard the end of its source.
-    var hasHeardEnd: Bool { isOver.load(ordering: .acquiring) }
+    var hasHeardEnd: Bool { isSourceDeleted.load(ordering: .acquiring) }
 
-    /// Has `token` tell of the end of its source. (P12)
+    /// Listens for the end of the observation: no callback may follow it, whatever its reason. (P12)
     func listen(to token: ObservationToken) {
-        token.onEnd { [self] end in if end == .sourceDeleted { isOver.store(true, ordering: .releasing) } }
+        token.onEnd { [self] end in
+            checkUserCode("onEnd body")
+            isOver.store(true, ordering: .releasing)
+            if end == .sourceDeleted { isSourceDeleted.store(true, ordering: .releasing) }
+        }
     }
 
     /// Called by the callback with what it is called with.

@@ -30,7 +30,7 @@ struct ExplorationReport {
             let string = ExplorationString(
                 program: program.name,
                 faults: search.addedFaults,
-                mutant: search.mutant,
+                mutant: search.mutant?.rawValue,
                 omissions: smallest.omissions,
                 schedule: smallest.schedule
             ).text

@@ -10,7 +10,7 @@ enum ExplorationWorker {
             program,
             search.addedFaults,
             omitting: Omissions(text: search.omit)!,
-            mutant: search.mutant.flatMap(Mutant.named)
+            search.mutant
         )
         CrashedSchedule.follow(explorer.exploration)
         do throws(Exploration.Divergence) {
@@ -37,7 +37,7 @@ enum ExplorationWorker {
             program,
             string.faults,
             omitting: string.omissions,
-            mutant: string.mutant.flatMap(Mutant.named)
+            string.mutant.flatMap(SeededBug.init)
         )
         CrashedSchedule.follow(explorer.exploration) { thread in
             print("step\t\(thread.index)\t\(thread.name)\t\(thread.label)")

@@ -9,8 +9,8 @@ final class Explorer {
     private let backend: LibraryBackend
     let exploration: Exploration
 
-    /// - Parameter mutant: Switched on when the library's own threads are there.
-    init(_ program: LibraryProgram, _ faults: ExploredFaults, omitting omissions: Omissions, mutant: Mutant?) {
+    /// - Parameter bug: Switched on when the library's own threads are there.
+    init(_ program: LibraryProgram, _ faults: ExploredFaults, omitting omissions: Omissions, _ bug: SeededBug?) {
         // Safe: no thread under test runs yet.
         unsafe Instrumentation.quarantineLength = .max
         // Different explorers get different cores, most often.
@@ -28,7 +28,7 @@ final class Explorer {
         backend.allowsFaults = program.allowsFaults
         // Two threads that fork meet at a mutex of C's, which the scheduler does not know.
         allow(program.allowsFaults ? faults.subtracting(.fork) : faults)
-        if let mutant { unsafe Instrumentation.mutant = mutant.name }
+        unsafe Instrumentation.mutant = bug
     }
 
     /// Adds faults to the program, one a schedule.

@@ -11,9 +11,9 @@ enum ExplorerMutants {
 
     /// Prints what each took, as it is found.
     ///
-    /// - Parameter names: Mutants; without names, all.
-    static func run(_ names: [String]) -> [Kill] {
-        let chosen = ExplorerMutant.all.filter { names.isEmpty || names.contains($0.name) }
+    /// - Parameter bugs: Those that are looked for; if empty, all.
+    static func run(_ bugs: [SeededBug]) -> [Kill] {
+        let chosen = ExplorerMutant.all.filter { bugs.isEmpty || bugs.contains($0.bug) }
         var table = TextTable([
             ("mutant", false), ("program", false), ("found", false), ("steps", true), ("preemptions", true),
             ("replayed", true), ("after", true),
@@ -21,10 +21,11 @@ enum ExplorerMutants {
         var kills: [Kill] = []
         for mutant in chosen {
             let start = nanoseconds()
+            let name = mutant.bug.rawValue
             let program = LibraryProgram.named(mutant.program)!
             let verdict = ExplorationProcess.explore(
                 program,
-                .depthFirst(mutant.faults.contains(.fork) ? 1 : 2, mutant.name, faults: mutant.faults)
+                .depthFirst(mutant.faults.contains(.fork) ? 1 : 2, mutant.bug, faults: mutant.faults)
             )
             let seconds = Double(nanoseconds() - start) / 1e9
             let time = Format.seconds(seconds)
@@ -32,16 +33,16 @@ enum ExplorerMutants {
                 mutant.invariants.contains(invariant)
             else {
                 kills.append(
-                    Kill(mutant.name, program, .survived, catcher: nil, seconds: seconds, output: verdict.line)
+                    Kill(name, program, .survived, catcher: nil, seconds: seconds, output: verdict.line)
                 )
-                StandardError.print("\(mutant.name): SURVIVED in \(program.name): \(verdict.line)")
-                table.add([mutant.name, program.name, "SURVIVED", "", "", "", time])
+                StandardError.print("\(name): SURVIVED in \(program.name): \(verdict.line)")
+                table.add([name, program.name, "SURVIVED", "", "", "", time])
                 continue
             }
             let string = ExplorationString(
                 program: program.name,
                 faults: mutant.faults,
-                mutant: mutant.name,
+                mutant: name,
                 omissions: Omissions(),
                 schedule: schedule
             ).text
@@ -49,12 +50,12 @@ enum ExplorerMutants {
             let replayed = (0..<repetitions).count { _ in
                 if case .found(invariant, _, _, _) = ExplorationProcess.replay(string).verdict { true } else { false }
             }
-            StandardError.print("\(mutant.name): \(invariant), \(time), replayed \(replayed)/\(repetitions)")
+            StandardError.print("\(name): \(invariant), \(time), replayed \(replayed)/\(repetitions)")
             table.add([
-                mutant.name, program.name, invariant, "\(schedule.steps.count)", "\(preemptions)",
+                name, program.name, invariant, "\(schedule.steps.count)", "\(preemptions)",
                 "\(replayed)/\(repetitions)", time,
             ])
-            kills.append(Kill(mutant.name, program, .killed, catcher: invariant, seconds: seconds, output: nil))
+            kills.append(Kill(name, program, .killed, catcher: invariant, seconds: seconds, output: nil))
             if replayed != repetitions { harnessFailure("a failing schedule passes when it is replayed: \(string)") }
         }
         print(table.text)

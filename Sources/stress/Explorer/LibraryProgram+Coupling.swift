@@ -209,7 +209,11 @@ extension LibraryProgram {
                 root.fill(PathMiddle(end))
                 ends.fill(0)
                 let token = root.content!!.observe(\.end.number, options: options) { change in
-                    hearing.check(ends.content == 0, "P12.path-end-last", "something is heard after the end of the path")
+                    hearing.check(
+                        ends.content == 0,
+                        "P12.path-end-last",
+                        "something is heard after the end of the path"
+                    )
                     hearing.hear(change)
                 }
                 token.onEnd { _ in ends.fill(ends.content! + 1) }
@@ -226,7 +230,11 @@ extension LibraryProgram {
             ],
             rest: [
                 {
-                    hearing.check(ends.content == 1, "P12.path-end-once", "the end of the path was heard \(ends.content!) times")
+                    hearing.check(
+                        ends.content == 1,
+                        "P12.path-end-once",
+                        "the end of the path was heard \(ends.content!) times"
+                    )
                     let versions = hearing.heard.filter { $0.reason == .valueChanged }.map(\.version)
                     hearing.check(
                         versions.count >= Int(committed.content!),

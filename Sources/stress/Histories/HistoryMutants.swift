@@ -10,19 +10,19 @@ enum HistoryMutants {
     /// Histories that a bug has time to show itself in. The rarest needs some 7,000 on average, on some machines more.
     private static let patience = 500_000
 
-    static func run(_ names: [String], seed: UInt64) throws -> [Kill] {
-        let chosen = HistoryMutant.all.filter { names.isEmpty || names.contains($0.name) }
-        let kills = try inPairs(chosen) { try judge($0.subject, mutant: $0.name, seed: seed) }
-        let controls = try Set(chosen.map(\.subject)).sorted().map { try judge($0, mutant: nil, seed: seed) }
+    static func run(_ bugs: [SeededBug], seed: UInt64) throws -> [Kill] {
+        let chosen = HistoryMutant.all.filter { bugs.isEmpty || bugs.contains($0.bug) }
+        let kills = try inPairs(chosen) { try judge($0.subject, $0.bug, seed: seed) }
+        let controls = try Set(chosen.map(\.subject)).sorted().map { try judge($0, nil, seed: seed) }
         return kills + controls
     }
 
-    private static func judge(_ subject: String, mutant: String?, seed: UInt64) throws -> Kill {
+    private static func judge(_ subject: String, _ bug: SeededBug?, seed: UInt64) throws -> Kill {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-        let length = mutant == nil ? controlLength : patience
+        let length = bug == nil ? controlLength : patience
         process.arguments = ["histories", subject, "--histories", "\(length)", "--seed", "\(seed)"]
-        if let mutant { process.arguments! += ["--mutant", mutant] }
+        if let bug { process.arguments! += ["--mutant", bug.rawValue] }
         let pipe = Pipe()
         process.standardOutput = pipe
         let start = nanoseconds()
@@ -31,11 +31,11 @@ enum HistoryMutants {
         process.waitUntilExit()
         let isFound = process.terminationStatus == StressExit.violated.rawValue
         let verdict: Kill.Verdict =
-            if mutant != nil { isFound ? .killed : .survived } else {
+            if bug != nil { isFound ? .killed : .survived } else {
                 process.terminationStatus == 0 ? .clean : .failed
             }
         let kill = Kill(
-            mutant: mutant,
+            mutant: bug?.rawValue,
             engine: .histories,
             scenario: subject,
             seed: seed,
@@ -45,7 +45,7 @@ enum HistoryMutants {
             seconds: Double(nanoseconds() - start) / 1e9,
             output: verdict == .killed || verdict == .clean ? nil : output
         )
-        let name = mutant ?? "control"
+        let name = bug?.rawValue ?? "control"
         StandardError.print("\(name), \(subject): \(kill.text), \(Format.seconds(kill.seconds))")
         return kill
     }

@@ -6,7 +6,7 @@ import Foundation
 /// One scenario in a process of its own, with a seeded bug or without.
 struct ChildRun {
     let scenario: String
-    let mutant: StaticString?
+    let bug: SeededBug?
     let point: StaticString?
     let isPerturbed: Bool
     let faults: PerturbationKinds
@@ -28,12 +28,12 @@ struct ChildRun {
     /// The scenario as it should be.
     init(control scenario: String, seed: UInt64, budget: Duration) {
         (self.scenario, self.seed, self.budget) = (scenario, seed, budget)
-        (mutant, point, isPerturbed, faults) = (nil, nil, true, [])
+        (bug, point, isPerturbed, faults) = (nil, nil, true, [])
     }
 
     init(_ mutant: Mutant, seed: UInt64, budget: Duration) {
         (scenario, self.seed, self.budget) = (mutant.scenario, seed, budget)
-        (self.mutant, point, isPerturbed) = (mutant.name, mutant.point, mutant.isPerturbed)
+        (bug, point, isPerturbed) = (mutant.bug, mutant.point, mutant.isPerturbed)
         faults = mutant.faults
     }
 
@@ -43,7 +43,7 @@ struct ChildRun {
         var arguments = [
             "run", scenario, "--seed", "\(seed)", "--duration", "\(Int(budget.seconds * 1000))ms", "--fail-fast",
         ]
-        if let mutant { arguments += ["--mutant", mutant.description] }
+        if let bug { arguments += ["--mutant", bug.rawValue] }
         if !isPerturbed { arguments += ["--perturb", "none"] }
         if !faults.isEmpty {
             let kinds = PerturbationArgument.usual.kinds.union(faults)

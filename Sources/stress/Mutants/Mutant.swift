@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#if INSTRUMENTED
 /// A bug that is switched on in the instrumented build, to prove that a check can fail.
 struct Mutant: Sendable {
-    /// As the library's source names it.
-    let name: StaticString
+    let bug: SeededBug
     /// Where it is looked for.
     let scenario: String
     /// What must catch it: an invariant, a crash, a hang, or a sanitizer's report.
@@ -71,6 +71,5 @@ struct Mutant: Sendable {
         case .sanitizer(.realtime): .realtime
         }
     }
-
-    static func named(_ name: String) -> Mutant? { all.first { $0.name.description == name } }
 }
+#endif

@@ -19,19 +19,20 @@ extension Scenario {
             lane.begin("standing observers")
             let root = PathRoot(PathEnd(1))
             let owner = Owner()
-            let (direct, path, owned) = (Counter(), Counter(), Counter())
+            let (direct, last, path, owned) = (Counter(), Counter(), Counter(), Counter())
+            let number = root.middle.value.end.value!.number
             let tokens = [
+                number.observe { [last] (_: Change<UInt64>) in last.note() },
                 root.middle.observe { [direct] (_: Change<PathMiddle>) in direct.note() },
                 root.observe(\.middle.end.number) { [path] (_: Change<UInt64?>) in path.note() },
-                root.observe(\.middle.end.number, owner: owner) { [owned] _, _ in owned.note() },
+                root.property(\.middle.end.number).observe(owner: owner) { [owned] _, _ in owned.note() },
                 shared.middle.observe(owner: owner) { [owned] _, _ in owned.note() },
             ]
-            let number = root.middle.value.end.value!.number
             let kind = lane.generator.below(4)
-            let remove: @Sendable () -> Void = { [weak root, weak owner] in
+            let remove: @Sendable () -> Void = { [weak root, weak owner, weak number] in
                 switch kind {
-                case 0: root?.middle.removeAllObservers()
-                case 1: root?.removeAllObservers()
+                case 0: number?.cancelAllObservations()
+                case 1: root?.cancelAllObservations()
                 default: if let owner { ObservationToken.cancelAll(ownedBy: owner) }
                 }
             }
@@ -46,12 +47,14 @@ extension Scenario {
                 remove()
             }
             lane.hit(kind == 1 ? 2 : kind == 0 ? 0 : 1)
-            let before = (direct.calls, path.calls, owned.calls)
+            let before = (direct.calls, last.calls, path.calls, owned.calls)
             lane.begin("change")
             number.value = 3
             root.middle.value = PathMiddle(PathEnd(4))
             shared.middle.value = PathMiddle(nil)
-            let heard = (direct.calls - before.0, path.calls - before.1, owned.calls - before.2)
+            let heard = (
+                direct.calls - before.0, last.calls - before.1, path.calls - before.2, owned.calls - before.3
+            )
             lane.checkRemoval(kind, heard)
             for token in tokens { token.cancel() }
         }
@@ -77,20 +80,20 @@ private final class Counter: Sendable {
 
 extension Lane {
     /// Two changes of the path, one of which replaces the first step, and one change of a property that others share.
-    fileprivate func checkRemoval(_ kind: Int, _ heard: (direct: Int, path: Int, owned: Int)) {
+    fileprivate func checkRemoval(_ kind: Int, _ heard: (direct: Int, last: Int, path: Int, owned: Int)) {
         let silent: Bool
         let others: Bool
         switch kind {
         case 0:
-            // By property: paths are observations of their roots, and go on.
-            silent = heard.direct == 0
-            others = heard.path == 2 && heard.owned == 3
+            // By property: paths that lead there are observations of their roots, and go on.
+            silent = heard.last == 0
+            others = heard.direct == 1 && heard.path == 2 && heard.owned == 3
         case 1:
             silent = heard.direct == 0 && heard.path == 0
-            others = heard.owned == 1
+            others = heard.last == 1 && heard.owned == 1
         default:
             silent = heard.owned == 0
-            others = heard.direct == 1 && heard.path == 2
+            others = heard.direct == 1 && heard.last == 1 && heard.path == 2
         }
         check(silent, "P8.silent-after-removal", "kind \(kind): what was removed heard \(heard)")
         check(others, "P8.others-go-on", "kind \(kind): heard \(heard)")

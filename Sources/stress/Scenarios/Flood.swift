@@ -92,9 +92,9 @@ private struct FloodListener: Sendable {
         token =
             switch way {
             case 0: property.observe(on: Stage.forFloods, options: options, buffering: buffering) { hear($1) }
-            case 1: property.observe(options: options, delivery: .serial(buffering), hear)
-            case 2: property.observe(options: options, delivery: .queue(.global(), buffering), hear)
-            default: property.observe(options: options, buffering: buffering) { @GlobalListener in hear($0) }
+            case 1: property.observe(options: options, delivery: .serial(buffering: buffering), hear)
+            case 2: property.observe(options: options, delivery: .queue(.global(), buffering: buffering), hear)
+            default: property.observeIsolated(options: options, buffering: buffering) { @GlobalListener in hear($0) }
             }
         witness.listen(to: token)
         (self.buffering, self.witness, self.hasInitial) = (buffering, witness, hasInitial)
@@ -216,7 +216,7 @@ private func observeAndFlood(
     _ hear: @escaping @Sendable (Change<TrackedValue>) -> Void
 ) -> ObservationToken {
     let property = Observed(TrackedValue(serial: 0))
-    let token = property.observe(delivery: .queue(queue, buffering), hear)
+    let token = property.observe(delivery: .queue(queue, buffering: buffering), hear)
     for serial in 1...9 as ClosedRange<UInt64> {
         property.value = TrackedValue(serial: serial)
         // Nobody else has the replaced value any more.

@@ -71,7 +71,9 @@ private final class Game: Sendable {
             left?.raise(to: new + 1)
             if isSelfish { right?.raise(to: new + 1) }
         }
-        tokens.withLock { $0 = [Self.observe(left, kinds.0, toLeft), Self.observe(right, kinds.1, toRight)] }
+        let observations = [Self.observe(left, kinds.0, toLeft), Self.observe(right, kinds.1, toRight)]
+        for (witness, token) in zip(witnesses, observations) { witness.listen(to: token) }
+        tokens.withLock { $0 = observations }
     }
 
     private static func observe(
@@ -83,7 +85,7 @@ private final class Game: Sendable {
         case 0: property.observe(on: actors[Int(nanoseconds() & 1)]) { body($1) }
         case 1: property.observe(delivery: .serial(), body)
         case 2: property.observe(delivery: .queue(.global()), body)
-        default: property.observe(buffering: .unbounded) { @GlobalListener in body($0) }
+        default: property.observeIsolated { @GlobalListener in body($0) }
         }
     }
 

@@ -26,6 +26,7 @@ extension Scenario {
         let token = property.observe(delivery: .serial()) { change in
             witness.hear(.init(change) { $0 }) { traffic.hold(change, epoch, witness) }
         }
+        witness.listen(to: token)
 
         epoch.load { lane in
             lane.begin("set")

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if INSTRUMENTED
+extension OneWayBinding {
+    /// Decides before it has the destination's lock.
+    @usableFromInline
+    func passEarly(
+        _ value: Destination,
+        _ version: UInt64,
+        to destination: Observed<Destination>,
+        through edge: Edge,
+        from arrival: Arrival
+    ) {
+        let isLatest = arrive(version)
+        destination.receive(value, through: edge, from: arrival) { _ in isLatest }
+    }
+
+    /// A binding that retains its destination.
+    @usableFromInline
+    static func retaining(
+        _ binding: OneWayBinding,
+        _ destination: Observed<Destination>
+    ) -> CallbackForm<Change<Source>> {
+        .plain { change in binding.pass(change, to: destination) }
+    }
+}
+#endif

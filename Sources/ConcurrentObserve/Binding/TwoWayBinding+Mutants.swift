@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if INSTRUMENTED
+extension TwoWayBinding {
+    /// Goes on when the observation has ended.
+    @usableFromInline
+    func callbackBackwardAlways() -> @Sendable (Change<Right>) -> Void {
+        { [weak self] change in self?.passBackward(change) }
+    }
+}
+
+extension Arrival {
+    /// Lets a change return to where it came from.
+    @usableFromInline
+    func echo(through edge: Edge, to destination: ObjectIdentifier) -> Passage {
+        if case .over = passage(through: edge, to: destination) { return .onward }
+        return passage(through: edge, to: destination)
+    }
+}
+#endif

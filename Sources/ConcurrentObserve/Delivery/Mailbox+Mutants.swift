@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if INSTRUMENTED
+extension Mailbox {
+    /// Whether the end is not put in.
+    @usableFromInline
+    mutating func losesEnd() -> Bool {
+        if mutant(.anEndIsDroppedByThePolicy), let capacity, waiting.count >= capacity { return true }
+        if mutant(.anEndDiscardsWhatWaits) {
+            counter.countDropped(waiting.count)
+            waiting = RingBuffer()
+        }
+        return false
+    }
+}
+#endif

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+extension OrderedObservation {
+    /// An observer for the user's closure, which the caller sets.
+    ///
+    /// - Parameter isHeldMeanwhile: Whether the delivery holds the owner while it calls the closure.
+    @usableFromInline
+    final func makeUser(owner: WeakReference?, isHeldMeanwhile: Bool = false) -> Observer {
+        let user = observers.makeObserver(owner: owner)
+        user.deliveryCounter = counter
+        user.mailbox = self
+        self.user = user
+        // Relaxed, both: nobody else has the observation yet.
+        userAddress.store(user.address, ordering: .relaxed)
+        mayLoseOwner.store(owner != nil && !isHeldMeanwhile, ordering: .relaxed)
+        return user
+    }
+
+    /// Joins the observation to its source: the caller publishes `poster` there afterwards, then calls `hasJoined()`.
+    ///
+    /// - Returns: The token that keeps the observation going.
+    @usableFromInline
+    final func join(_ poster: Observer) -> ObservationToken {
+        self.poster = poster
+        let user = user!
+        _ = user.whenFinished { [self] _ in close() }
+        // Who removes the poster from its source removes the user's.
+        poster.begin(path: user.core)
+        _ = poster.whenFinished { [self] end in posterHasEnded(end) }
+        // Last: from here on another thread can end it, as whoever ends all of an owner's.
+        user.register()
+        return ObservationToken(user)
+    }
+
+    /// Keeps what is posted in the mailbox until the caller calls `begin()`. Before anybody posts.
+    final func hold() { withGuarded { $0.isBusy = true } }
+
+    /// The poster is published: what came before that is seen to. Under no lock.
+    @usableFromInline
+    final func hasJoined() {
+        let isClosed = withGuarded { guarded -> Bool in
+            guarded.isJoined = true
+            return guarded.mailbox.isClosed
+        }
+        if isClosed { poster!.end(.cancelled) }
+        drain()
+    }
+
+    /// The user's observation has ended, and its closure is destroyed.
+    private func close() {
+        var settled: [Flush] = []
+        let (rest, batch, isJoined) = withGuarded { guarded -> (Mailbox<Event>.Rest, RingBuffer<Event>?, Bool) in
+            let rest = guarded.mailbox.close()
+            // A thread that delivers drops what it has taken, and resumes them then.
+            if !guarded.isDelivering { settled = guarded.mailbox.flushes.take(through: .max) }
+            return (rest, guarded.isPausing ? guarded.dropBatch() : nil, guarded.isJoined)
+        }
+        // One that is in no list yet cannot be taken out of it: `hasJoined()` does that.
+        if isJoined { poster!.end(.cancelled) }
+        user?.mailbox = nil
+        withExtendedLifetime((rest, batch)) {}
+        Flush.resume(settled)
+    }
+
+    private func posterHasEnded(_ end: ObservationEnd) {
+        guard end == .sourceDeleted else {
+            user?.end(end)
+            return
+        }
+        enqueueEnd()
+        drain()
+    }
+
+    /// Whom the events were for is gone.
+    final func ownerIsGone() { user?.end(.ownerDeleted) }
+}

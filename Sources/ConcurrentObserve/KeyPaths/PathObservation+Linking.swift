@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+extension PathObservation {
+    /// Wires the whole path. Returns its value at version 0.
+    func connect(to root: PathObject) -> Value {
+        var round = Round()
+        let value = link(below: nil, to: root, &round)
+        if loop.leave() { settle() }
+        round.release(for: self)
+        return value
+    }
+
+    /// Wires the path below a link anew, to what that leads to. Inside the drain loop.
+    ///
+    /// - Returns: The path's value.
+    func link(below index: Int?, to object: PathObject?, _ round: inout Round) -> Value {
+        var next = object
+        var depth = index.map { $0 + 1 } ?? 0
+        while depth < links.count, let object = next {
+            let isRoot = depth == 0
+            // The root is the caller's.
+            if !isRoot { round.keep(object, of: links[depth - 1].step) }
+            let step = links[depth].step
+            let property = step.property(in: object)
+            let observer = makeObserver(step.core(of: property), hears: ObserverState.isLink, isRoot: isRoot)
+            observer.setCallback(Callback<Void> { [self] in linkHasChanged() })
+            if isRoot { rootProperty = property } else { links[depth].property = property }
+            links[depth].observer = observer
+            let present = step.publish(observer, of: property)
+            links[depth].seen = present.version
+            next = present.object
+            depth += 1
+        }
+        guard let object = next else { return absent! }
+        if depth > 0 { round.keep(object, of: links[depth - 1].step) }
+        return attach(to: object, isRoot: depth == 0)
+    }
+
+    /// Leads the path to its last property, in `object`. Returns the value there. Inside the drain loop.
+    func attach(to object: PathObject, isRoot: Bool) -> Value {
+        // Relaxed: the drain loop orders it before anything that could bring the count to zero.
+        pending.add(1, ordering: .relaxed)
+        let property = last.property(in: object)
+        let observer = makeObserver(
+            last.core(of: property),
+            hears: hears | (posting?.marks ?? 0),
+            isRoot: isRoot
+        )
+        let cut = PathLeaf(of: self, user: user!, observer: observer, base: version)
+        if let posting { last.connect(observer, to: cut, posting) } else { last.connect(observer, to: cut) }
+        if isRoot { rootProperty = property }
+        let isPassed = links.contains { link in link.observer?.core === observer.core }
+        leaf = Leaf(property: isRoot ? nil : property, cut: cut, isPassed: isPassed)
+        // The caller holds the object.
+        return last.publish(observer, of: property).value
+    }
+
+    /// An observer of a property of the path, without its closure.
+    func makeObserver(_ core: RegistryCore, hears: UInt32, isRoot: Bool) -> VersionedObserver {
+        let observer = VersionedObserver(core: core, owner: isRoot ? owner : nil, hears: hears | ObserverState.isWiring)
+        guard isRoot else { return observer }
+        observer.begin(path: observers.core())
+        // The others are retained until their observers have ended.
+        _ = observer.whenFinished { [self] end in if end == .sourceDeleted { rootIsGone() } }
+        return observer
+    }
+
+    /// Ends what is registered below a link. Returns the path's last value there, and its version. Inside the drain loop.
+    func cut(below index: Int, _ round: inout Round) -> (value: Value, version: UInt64) {
+        endLinks(links.indices.suffix(from: index + 1), &round)
+        return cutLeaf(&round) ?? (absent!, version)
+    }
+
+    /// Ends what is registered on links. Inside the drain loop.
+    func endLinks(_ depths: Range<Int>, _ round: inout Round) {
+        for depth in depths {
+            links[depth].observer?.end(.cancelled)
+            links[depth].observer = nil
+            if let property = links[depth].property.take() { round.kept.append(property) }
+        }
+    }
+
+    /// Leads the path away from its last property: later changes of it are not delivered. Returns the last value there, and the path's
+    /// version for it; nil if the path leads nowhere, or the property is gone. Inside the drain loop.
+    func cutLeaf(_ round: inout Round) -> (value: Value, version: UInt64)? {
+        guard let leaf = leaf.take(), let property = held(leaf.property, isRoot: hasOneStep, &round) else { return nil }
+        if leaf.isPassed { round.isLate = true }
+        let (value, version) = last.cut(leaf.cut, of: property)
+        leaf.cut.expectDeliveries(through: version)
+        return (value, leaf.cut.number(of: version))
+    }
+
+    /// The property of a link or a leaf, kept until the drain loop is left; nil if the path does not lead there, or the root's is gone.
+    func held(_ retained: PathObject?, isRoot: Bool, _ round: inout Round) -> PathObject? {
+        guard let property = isRoot ? rootProperty : retained else { return nil }
+        if isRoot { round.brief.append(property) } else { round.kept.append(property) }
+        return property
+    }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+extension PathObservation {
+    /// Brings the path up to date after a change of one of its links, unless somebody is at it, who will.
+    func settle() {
+        var round = Round()
+        inject("path.turn")
+        var rounds = 0
+        while loop.enter() {
+            endIfNeeded(&round)
+            relink(&round)
+            guard loop.leave() else { break }
+            rounds += 1
+            // Whoever keeps coming is not served by this thread for ever: it has something to tell.
+            if rounds == Self.mostRounds {
+                handOn()
+                break
+            }
+        }
+        round.release(for: self)
+        guard !round.changes.isEmpty || round.endings > 0 else { return }
+        if let posting, !posting.isSerial { posting.wake() }
+        Rewirings.tell(isLate: round.isLate) { [self, changes = round.changes, endings = round.endings] in
+            posting?.drain()
+            for change in changes {
+                if posting == nil { tell(change) }
+                finishOne()
+            }
+            for _ in 0..<endings { finishOne() }
+        }
+    }
+
+    /// So often in a row one thread wires the path anew.
+    private static var mostRounds: Int { 8 }
+
+    /// What is left to do when the drain loop is left.
+    struct Round {
+        /// To be told, each with a `finishOne`.
+        var changes: [Change<Value>] = []
+        /// How many more of `finishOne` are owed.
+        var endings = 0
+        /// Whether a change of the last property may be heard on this thread that comes before
+        /// them.
+        var isLate = false
+        /// The root's property, and referents of weak ones: not kept for a moment longer than the loop lasts. (P11)
+        var brief: [AnyObject] = []
+        /// What else was on the way, or is, or has been looked at. This may be all that keeps it: its end is user code, and what observes it.
+        var kept: [AnyObject] = []
+
+        /// Keeps an object to which a step has led.
+        mutating func keep(_ object: PathObject, of step: PathLink) {
+            if step.isWeak { brief.append(object) } else { kept.append(object) }
+        }
+
+        /// Outside the drain loop. What is kept is released elsewhere: it may be the last to go, and take its time. (P5)
+        mutating func release(for path: AnyObject) {
+            brief = []
+            if !kept.isEmpty { ThreadRecord.retire(Errand(for: path, lettingGoOf: &kept)) }
+        }
+    }
+
+    /// Wires anew below every link that has changed. Inside the drain loop.
+    private func relink(_ round: inout Round) {
+        var index = 0
+        while index < links.count, !hasEnded {
+            guard let property = held(links[index].property, isRoot: index == 0, &round) else { break }
+            let (object, seen) = links[index].step.sample(property)
+            if let object { round.keep(object, of: links[index].step) }
+            guard seen != links[index].seen else {
+                index += 1
+                continue
+            }
+            inject("path.rewire")
+            let old = cut(below: index, &round)
+            links[index].seen = seen
+            version = old.version &+ 1
+            let new = link(below: index, to: object, &round)
+            pending.add(1, ordering: .relaxed)  // Relaxed: as in attach(to:isRoot:).
+            let change = Change(reason: .pathChanged(depth: index), old: old.value, new: new, version: version)
+            // Now: later versions wait for it. Before the count is given back: the end comes after it.
+            posting?.enqueue(change)
+            round.changes.append(change)
+            index += 1
+        }
+    }
+
+    func linkHasChanged() {
+        #if INSTRUMENTED
+        if mutant(.aRewiringIsLost) { return }
+        #endif
+        settle()
+    }
+
+    /// Leaves the path to a thread of the library.
+    private func handOn() {
+        #if INSTRUMENTED
+        if mutant(.racingReplacementsAreNotHandedOn) { return }
+        #endif
+        ThreadRecord.retire(Errand(for: self) { [self] in settle() })
+    }
+}

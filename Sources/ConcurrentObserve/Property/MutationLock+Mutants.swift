@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if INSTRUMENTED
+extension MutationLock {
+    /// Whether a thread holds it.
+    @usableFromInline
+    var isHeld: Bool {
+        guard lock.tryLock() else { return true }
+        lock.unlock()
+        return false
+    }
+
+    borrowing func acquireAndUnlock() {
+        takeForBody()
+        lock.unlock()
+    }
+
+    borrowing func clearsModifierWrongly() -> Bool {
+        if mutant(.aBodyRunsOutsideTheLock) { lock.lock() }
+        guard mutant(.aBodyDoesNotWaitForRegistrations) else { return false }
+        modifier.store(0, ordering: .relaxed)
+        return true
+    }
+}
+#endif
