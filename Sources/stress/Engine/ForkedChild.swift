@@ -198,7 +198,7 @@ enum ForkedChild {
     private static func sharesAnActor() -> Bool {
         let actor = ObservationActor()
         let registry = ObserverRegistry<UInt64>()
-        let tokens = (0..<256).map { _ in actor.observe(registry) { _ in } }
+        let tokens = (0..<256).map { _ in registry.observe(delivery: .actor(actor)) { _ in } }
         let ready = Semaphore()
         let look: @Sendable () -> Void = {
             let end = nanoseconds() + 3_000_000

@@ -133,7 +133,7 @@ extension Stage {
         _ options: ObservationOptions,
         _ witness: OrderedWitness
     ) -> ObservationToken {
-        property.observe(options: options, buffering: .unbounded) { [executor] change in
+        property.observeIsolated(options: options) { [executor] change in
             witness.hear(change, isThere: executor.isCurrent)
         }
     }
@@ -204,13 +204,13 @@ private final class Cast: Sendable {
             }
         }
         add("the serialising actor", onMortalActor: true) { witness in
-            serializer.observe(property, options: options) { [weak serializer] change in
+            property.observe(options: options, delivery: .actor(serializer)) { [weak serializer] change in
                 serializer?.preconditionIsolated()
                 witness.hear(change)
             }
         }
         add("a closure that is isolated") { witness in
-            property.observe(options: options, buffering: .unbounded) { @GlobalListener change in
+            property.observeIsolated(options: options) { @GlobalListener change in
                 GlobalListener.shared.preconditionIsolated()
                 witness.hear(change)
             }
@@ -235,7 +235,7 @@ private final class Cast: Sendable {
             property.observe(options: options, delivery: .queue(.global())) { change in witness.hear(change) }
         }
         addPath("an actor on a path", onMortalActor: true) { witness in
-            root.observe(\.middle.end.number, on: stage, options: options) { stage, change in
+            root.property(\.middle.end.number).observe(on: stage, options: options) { stage, change in
                 witness.hear(change, isThere: stage.isCurrent)
             }
         }

@@ -62,15 +62,17 @@ private final class CombinationWitness: Sendable {
     init(_ root: PathRoot, _ epoch: Epoch) {
         let (state, violations) = (CombinationState(), epoch.violations)
         self.state = state
-        token = root.observe(all: \.first, \.middle.end.number, includingInitial: true) { change, first, number in
+        let group = Group(root.first, root.property(\.middle.end.number))
+        token = group.observe(options: .initial, delivery: .serial()) { change in
             checkUserCode("callback")
             let version = state.begin()
             if change.version != version {
                 violations.report("P2.combined-versions", "version \(change.version) was called as number \(version)")
             }
-            if (change.path == nil) != (version == 0) {
+            if (change.reason == .initial) != (version == 0) {
                 violations.report("P4.initial-first", "the initial delivery was number \(version)")
             }
+            let (first, number) = change.new
             state.store(first &+ (number ?? 0))
         }
     }

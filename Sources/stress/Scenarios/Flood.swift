@@ -92,9 +92,9 @@ private struct FloodListener: Sendable {
         token =
             switch way {
             case 0: property.observe(on: Stage.forFloods, options: options, buffering: buffering) { hear($1) }
-            case 1: property.observe(options: options, delivery: .serial(buffering), hear)
-            case 2: property.observe(options: options, delivery: .queue(.global(), buffering), hear)
-            default: property.observe(options: options, buffering: buffering) { @GlobalListener in hear($0) }
+            case 1: property.observe(options: options, delivery: .serial(buffering: buffering), hear)
+            case 2: property.observe(options: options, delivery: .queue(.global(), buffering: buffering), hear)
+            default: property.observeIsolated(options: options, buffering: buffering) { @GlobalListener in hear($0) }
             }
         witness.listen(to: token)
         (self.buffering, self.witness, self.hasInitial) = (buffering, witness, hasInitial)
@@ -187,6 +187,8 @@ private func checkPolicies(_ epoch: Epoch) {
         let (heard, ends) = (Guarded<[UInt64]>([]), Guarded(0))
         let token = observeAndFlood(epoch, queue, buffering) { change in heard.withLock { $0.append(change.version) } }
         token.onEnd { end in if end == .sourceDeleted { ends.withLock { $0 += 1 } } }
+        // The property is gone: the end is in the mailbox, or would be.
+        epoch.drain()
         let waiting = token.deliveryCounts!
         epoch.check(
             waiting.received == 0 && waiting.pending == UInt64(expected.count) && waiting.sent == 9,
@@ -216,7 +218,7 @@ private func observeAndFlood(
     _ hear: @escaping @Sendable (Change<TrackedValue>) -> Void
 ) -> ObservationToken {
     let property = Observed(TrackedValue(serial: 0))
-    let token = property.observe(delivery: .queue(queue, buffering), hear)
+    let token = property.observe(delivery: .queue(queue, buffering: buffering), hear)
     for serial in 1...9 as ClosedRange<UInt64> {
         property.value = TrackedValue(serial: serial)
         // Nobody else has the replaced value any more.

@@ -85,7 +85,7 @@ private final class Game: Sendable {
         case 0: property.observe(on: actors[Int(nanoseconds() & 1)]) { body($1) }
         case 1: property.observe(delivery: .serial(), body)
         case 2: property.observe(delivery: .queue(.global()), body)
-        default: property.observe(buffering: .unbounded) { @GlobalListener in body($0) }
+        default: property.observeIsolated { @GlobalListener in body($0) }
         }
     }
 

@@ -113,7 +113,7 @@ extension Epoch {
     fileprivate func checkDeadOwnersAreCounted(_ registry: ObserverRegistry<UInt64>) {
         var tokens: [ObservationToken] = []
         for _ in 0..<100 { tokens.append(registry.observe(owner: Owner()) { _, _ in }) }
-        let count = registry.count
+        let count = registry.observationCount
         check(count == 0, "P13.death-noticed", "\(count) observers with dead owners are counted")
         withExtendedLifetime(tokens) {}
     }
@@ -132,7 +132,7 @@ extension ObserverRegistry {
         dying = nil
         var others = [Owner()]
         while others.count < 8, ObjectIdentifier(others.last!) != address { others.append(Owner()) }
-        removeAll(ownedBy: others.last!)
+        cancelAllObservations(ownedBy: others.last!)
         withExtendedLifetime(others) {}
         return token
     }

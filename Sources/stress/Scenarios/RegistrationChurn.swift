@@ -51,9 +51,9 @@ extension Scenario {
         }
 
         epoch.check(
-            registry.count == stable.count,
+            registry.observationCount == stable.count,
             "P1.count-at-rest",
-            "\(registry.count) observers, \(stable.count) expected"
+            "\(registry.observationCount) observers, \(stable.count) expected"
         )
         withExtendedLifetime(stable) { epoch.checkRest(liveObservers: stable.count) }
     }

@@ -40,7 +40,7 @@ extension Scenario {
             case 2:
                 lane.begin("cancel tasks that iterate over a path")
                 lane.cancelTasks(on: stage) {
-                    root.changes(\.middle.end.number, options: $0, buffering: $1)
+                    root.property(\.middle.end.number).changes(options: $0, buffering: $1)
                 } setting: {
                     [serial = lane.uniqueSerial()] step in
                     if step & 3 == 0 { root.middle.value.end.value = ends[step >> 2 & 1] }
@@ -60,8 +60,8 @@ extension Scenario {
             }
         }
 
-        let isAlone = waitWhileMoving { property.observerCount == 0 }
-        epoch.check(isAlone, "P8.iterator-leaves-nothing", "\(property.observerCount) iterators are still served")
+        let isAlone = waitWhileMoving { property.observationCount == 0 }
+        epoch.check(isAlone, "P8.iterator-leaves-nothing", "\(property.observationCount) iterators are still served")
         checkCancellationBesideRest(epoch)
         checkDestructionOfRest(epoch)
         checkStayingOnActor(epoch)
@@ -146,7 +146,7 @@ extension Lane {
             let property = Observed<UInt64>(0)
             var iterator = property.values().makeAsyncIterator()
             for number in 1...count { property.value = number }
-            property.removeAllObservers()
+            property.cancelAllObservations()
             let next = await iterator.next()
             returned.withLock { $0 = next }
             done.signal()

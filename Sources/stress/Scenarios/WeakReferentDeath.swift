@@ -179,7 +179,7 @@ extension Lane {
         let holder = Holder()
         let property = holder.referent
         // An iterator that is not asked: what waits for it keeps nothing alive.
-        let idle = holder.values(\.referent, buffering: .latest).makeAsyncIterator()
+        let idle = holder.property(\.referent).values(buffering: .latest).makeAsyncIterator()
         let told = Guarded<[UInt64]>([])
         let token = property.observe { change in
             checkUserCode("callback")
