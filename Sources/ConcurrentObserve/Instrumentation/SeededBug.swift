@@ -140,6 +140,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case reclaimAtOnce = "reclaim at once"
     case reclaimersWakeUpIsLost = "reclaimer's wake-up is lost"
     case relaxedPublish = "relaxed publish"
+    case aCombinationChangesBeforeItIsObserved = "a combination changes before it is observed"
     case aCombinationIsReadOutsideTheLock = "a combination is read outside the lock"
     case sourceDeathLeaksTheClosures = "source death leaks the closures"
     case theInitialValueIsToldTwice = "the initial value is told twice"

@@ -197,12 +197,17 @@ extension Mutant {
         Mutant(
             .aCombinationIsReadOutsideTheLock,
             "combinations",
-            [.invariant("P3.combination")]
+            [.invariant("P2.combined-order"), .invariant("P3.combination")]
+        ),
+        Mutant(
+            .aCombinationChangesBeforeItIsObserved,
+            "combinations",
+            [.invariant("P2.combined-versions"), .invariant("P4.initial-first")]
         ),
         Mutant(
             .aCombinationTakesAnOlderChange,
             "combinations",
-            [.invariant("P3.combination")]
+            [.invariant("P2.combined-order"), .invariant("P3.combination")]
         ),
         Mutant(.twoDeliverAtOnce, "combinations", [.invariant("P2.combined-versions")], at: "mailbox.taken"),
         Mutant(

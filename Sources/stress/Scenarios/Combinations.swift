@@ -11,7 +11,8 @@ extension Scenario {
         summary:
             "several paths change while a value is made of them: one call at a time, the last with the last values",
         invariants: [
-            "P3.combination", "P2.combined-versions", "P4.initial-first", "P5.no-lock-around-user-code",
+            "P3.combination", "P2.combined-versions", "P2.combined-order", "P4.initial-first",
+            "P5.no-lock-around-user-code",
             "P14.nothing-left", "P16.backlog-drains",
         ],
         windows: ["a writer left its change to another", "the observation began under writers"],
@@ -62,8 +63,9 @@ private final class CombinationWitness: Sendable {
     init(_ root: PathRoot, _ epoch: Epoch) {
         let (state, violations) = (CombinationState(), epoch.violations)
         self.state = state
-        let group = Group(root.first, root.property(\.middle.end.number))
+        let group = Group(root.property(\.first), root.property(\.middle.end.number))
         token = group.observe(options: .initial, delivery: .serial()) { change in
+            let (first, number) = change.new
             checkUserCode("callback")
             let version = state.begin()
             if change.version != version {
@@ -72,7 +74,9 @@ private final class CombinationWitness: Sendable {
             if (change.reason == .initial) != (version == 0) {
                 violations.report("P4.initial-first", "the initial delivery was number \(version)")
             }
-            let (first, number) = change.new
+            if let later = state.note(first) {
+                violations.report("P2.combined-order", "after \(later) of the same writer came \(first)")
+            }
             state.store(first &+ (number ?? 0))
         }
     }
@@ -99,6 +103,8 @@ private final class CombinationState: Sendable {
     private let begun = Atomic<UInt64>(0)
     private let finished = Atomic<UInt64>(0)
     private let result = Atomic<UInt64>(0)
+    /// The latest value of each writer, by the upper half of its numbers: those that one writer sets only grow.
+    private let latest = Mutex<[UInt64: UInt64]>([:])
 
     var calls: UInt64 { begun.load(ordering: .acquiring) }
     var ended: UInt64 { finished.load(ordering: .acquiring) }
@@ -106,6 +112,15 @@ private final class CombinationState: Sendable {
 
     /// The number of the call that begins, from 0.
     func begin() -> UInt64 { begun.add(1, ordering: .relaxed).oldValue }
+
+    /// Notes a value of the first path. Returns a later one of the same writer, if that was seen before.
+    func note(_ value: UInt64) -> UInt64? {
+        latest.withLock { latest in
+            let before = latest[value >> 40] ?? 0
+            latest[value >> 40] = max(before, value)
+            return before > value ? before : nil
+        }
+    }
 
     func store(_ sum: UInt64) {
         result.store(sum, ordering: .relaxed)
