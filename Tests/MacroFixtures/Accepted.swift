@@ -63,7 +63,7 @@ func use(_ model: Inferred) -> [ObservationToken] {
     model.page = nil
     model.state = .running(2)
     model.names[2] = "b"
-    model.removeAllObservers()
+    model.cancelAllObservations()
     return [
         model.observe(\.state) { (change: Change<State>) in print(change) },
         model.observe(\.page) { (change: Change<URL?>) in print(change) },
@@ -141,7 +141,7 @@ final class Careful: ConcurrentObservable {
         name = "b"
     }
 
-    func removeAllObservers() { observedProperties.name.cancelAllObservations() }
+    func cancelAllObservations() { observedProperties.name.cancelAllObservations() }
 }
 
 /// Coded by hand.
@@ -157,7 +157,7 @@ final class Coded: Codable {
     }
 }
 
-func removeAll(_ model: some ObserverRemoving) { model.removeAllObservers() }
+func removeAll(_ model: some ObservationSource) { model.cancelAllObservations() }
 
 func use(_ model: Statics, _ empty: Empty, _ careful: Careful) {
     removeAll(model)

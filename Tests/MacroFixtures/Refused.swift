@@ -78,9 +78,9 @@ final class ByHand: ConcurrentObservable {
 }
 
 func remove(_ model: ByHand) {
-    model.removeAllObservers()  // error: adopt 'ObserverRemoving'
+    model.cancelAllObservations()  // error: adopt 'ObservationSource'
 }
 
 func removeAny(_ model: some ConcurrentObservable) {
-    model.removeAllObservers()  // error: adopt 'ObserverRemoving'
+    model.cancelAllObservations()  // error: adopt 'ObservationSource'
 }

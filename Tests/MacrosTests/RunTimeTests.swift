@@ -151,7 +151,7 @@ struct RunTimeTests {
         let kept = other.observe(\.name) { _ in heard.add("other") }
         let values = Task { for await _ in car.observedProperties.price.values(buffering: .latest) {} }
         while car.observedProperties.price.observerCount == 0 { await Task.yield() }
-        car.removeAllObservers()
+        car.cancelAllObservations()
         await values.value
         #expect(tokens.allSatisfy { !$0.isActive })
         car.name = "Golf"
@@ -169,7 +169,7 @@ struct RunTimeTests {
 
     @Test("P8 Removal by object in generic code, and of a class that writes it itself")
     func genericRemoval() {
-        func removeAll(_ model: some ObserverRemoving) { model.removeAllObservers() }
+        func removeAll(_ model: some ObservationSource) { model.cancelAllObservations() }
         let (engine, stated, guesses) = (Engine(), Stated(), Guesses())
         let tokens = [
             engine.observe(\.rpm) { _ in }, stated.observe(\.isConditional) { _ in },
