@@ -12,8 +12,9 @@ extension Structure {
             CallbackAges Diagnostics EventCount ForbiddenSections Fork ForkGate
             FrameBlock FrameScan KnownTypes LibraryThread Lock ObserverPool
             PendingEvents ProcessorClock ReadSection ReclamationThread
-            ReclamationThread+Pass Retirable ThreadRecord ThreadRecord+Current
-            ThreadRecord+Frames ThreadRecord+Mutants ThreadRecord+Passage
+            ReclamationThread+Pass Retirable RetiredItem ThreadRecord
+            ThreadRecord+Counting ThreadRecord+Current ThreadRecord+Frames
+            ThreadRecord+Mutants ThreadRecord+Passage
             ThreadRecord+Retire ThreadRecords
             """,
             "Registry": """

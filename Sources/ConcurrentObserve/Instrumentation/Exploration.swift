@@ -24,7 +24,7 @@ public protocol ExplorationBackend: AnyObject, Sendable {
     /// Runs `body` on another thread of the scheduler's.
     func start(named name: StaticString, _ body: @escaping @Sendable () -> Void) -> Bool
     /// Whether the calling thread, which reclaims, ends here: so that the next program starts one, or is refused it.
-    func endsReclaimer() -> Bool
+    func endsReclamationThread() -> Bool
     /// The time, which passes only when nothing else can happen.
     var now: ContinuousClock.Instant? { get }
 
@@ -79,7 +79,7 @@ internal func exploredStart(_ name: StaticString, _ body: @escaping @Sendable ()
     unsafe Instrumentation.exploration?.start(named: name, body) ?? false
 }
 
-internal func exploredEnd() -> Bool { unsafe Instrumentation.exploration?.endsReclaimer() ?? false }
+internal func exploredEnd() -> Bool { unsafe Instrumentation.exploration?.endsReclamationThread() ?? false }
 
 internal var isExploredProcess: Bool { unsafe Instrumentation.exploration != nil }
 

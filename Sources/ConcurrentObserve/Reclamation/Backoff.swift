@@ -3,7 +3,8 @@
 import CURCU
 import Glibc
 
-/// Waiting for something short that nobody signals: spins, then yields, then sleeps for longer and longer.
+/// Waiting for something short that no thread signals: spins, then yields, then sleeps for longer
+/// and longer.
 internal struct Backoff {
     private var round = 0
 

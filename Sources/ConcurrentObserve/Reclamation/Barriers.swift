@@ -33,7 +33,8 @@ internal enum AsymmetricBarrier {
     /// Out of line: the notification path contains no fence of its own where it needs none. (P15)
     @usableFromInline @inline(never)
     static func fullFence(_ observer: UInt) -> UInt {
-        // Sequentially consistent: pairs with the fence in heavy(), which runs in the thread that waits.
+        // Sequentially consistent: pairs with the fence in heavy(), which runs in the thread that
+        // waits.
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         return observer
     }
@@ -43,7 +44,8 @@ internal enum AsymmetricBarrier {
     static func heavy() {
         if exploredStep("barrier") { return }
         if needsFences {
-            // Sequentially consistent: pairs with the fence in light(fenced:), which then runs in every walker.
+            // Sequentially consistent: pairs with the fence in light(fenced:), which then runs in
+            // every walker.
             return atomicMemoryFence(ordering: .sequentiallyConsistent)
         }
         faultPoint("barrier.heavy")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What one pass of the reclaimer has taken: a number, since every item carries it from thread to thread.
+/// What one reclamation pass has taken: a number, since every item carries it from thread to
+/// thread.
 internal struct Batch: Equatable {
     fileprivate let number: UInt64
 }
@@ -20,12 +21,13 @@ internal struct RetiredRun {
     let source: UInt
 }
 
-/// Tells when everything that was retired before some moment is reclaimed.
+/// Knows when everything that was retired before some moment is reclaimed.
 internal final class Batches: @unchecked Sendable {
     // Unchecked: everything mutable is guarded by `lock`.
     private let lock = ForkAwareLock()
     private var begun: UInt64 = 0
-    /// The batches that are not complete, the oldest first: one for each pass that took what is still held, or waits to be destroyed.
+    /// The batches that are not complete, the oldest first: one for each pass that took items which
+    /// are still held, or wait for the deinit threads.
     private var open: [Open] = []
     private var reclaimed: UInt = 0
 
@@ -46,7 +48,8 @@ internal final class Batches: @unchecked Sendable {
         }
     }
 
-    /// Notes that a pass has taken all it takes: `count` items to reclaim, and some that are reclaimed already.
+    /// Notes that a pass has taken all it takes: `count` items to reclaim, and `finished` that are
+    /// reclaimed already.
     func taken(_ batch: Batch, count: Int, finished: Int) {
         let isComplete = lock.withLock {
             reclaimed += UInt(finished)
@@ -68,21 +71,24 @@ internal final class Batches: @unchecked Sendable {
         if isComplete { completion.signal() }
     }
 
-    /// Whether everything that was retired before `nextToBegin` gave out this number is taken, or about to be.
+    /// Whether everything that was retired before `nextToBegin` returned this number is taken, or
+    /// about to be.
     func hasBegun(_ number: UInt64) -> Bool { lock.withLock { begun >= number } }
 
     func isComplete(through number: UInt64) -> Bool {
         lock.withLock { begun >= number && (open.first.map { $0.number > number } ?? true) }
     }
 
-    /// One batch in the making, or with items that are not reclaimed.
+    /// A batch that a pass is still taking, or with items that are not reclaimed.
     private struct Open {
         let number: UInt64
         /// Items not reclaimed yet; nil while the pass is still taking.
         var outstanding: Int?
     }
 
-    /// Where a batch stands. Under the lock. - Complexity: O(log *n*).
+    /// Where a batch is in `open`. Under `lock`.
+    ///
+    /// - Complexity: O(log *n*).
     private func index(of batch: Batch) -> Int {
         var range = open.indices
         while range.count > 1 {
@@ -92,7 +98,9 @@ internal final class Batches: @unchecked Sendable {
         return range.lowerBound
     }
 
-    /// Drops the batch if it is complete, and says so. Under the lock.
+    /// Removes the batch if it is complete. Under `lock`.
+    ///
+    /// - Returns: Whether it was complete.
     private func closeIfComplete(_ index: Int) -> Bool {
         guard open[index].outstanding == 0 else { return false }
         open.remove(at: index)

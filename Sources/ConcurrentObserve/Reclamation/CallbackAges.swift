@@ -53,7 +53,8 @@ internal final class CallbackAges: @unchecked Sendable {
         #if INSTRUMENTED
         if mutant(.aRunningCallbackIsNotSeen) { return nil }
         #endif
-        // Safe: frames are never freed. Relaxed, both: a statistic; the addresses are compared, not followed.
+        // Safe: frames are never freed. Relaxed, both: a statistic; the addresses are compared, not
+        // followed.
         let current = unsafe frame.pointee.current.load(ordering: .relaxed)
         guard current != 0 else { return nil }
         let passes = unsafe frame.pointee.passes.load(ordering: .relaxed)

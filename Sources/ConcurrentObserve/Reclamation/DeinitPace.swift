@@ -20,8 +20,8 @@ internal struct DeinitPace {
         let at: ContinuousClock.Instant
     }
 
-    // Computed, those that follow: a thread that a fork catches at the first use of a stored one would leave it half made in the
-    // child. (P18)
+    // Those that follow are computed: a stored one would be made on its first use, and a fork that
+    // catches a thread there would leave it half made in the child. (P18)
 
     /// The time between two looks.
     private static var patience: Duration { .milliseconds(4) }
@@ -53,7 +53,8 @@ internal struct DeinitPace {
             lookAgain(at: workers, begun, now)
             return 0
         }
-        // Half of the processors are for other threads, which must not wait for deinitialisers that compute.
+        // Half of the processors are for other threads, which must not wait for deinitialisers that
+        // compute.
         if queues.isAnyCrowded, workers.count * 2 < processors { return 1 }
         let elapsed = look.at.duration(to: now)
         guard elapsed >= Self.patience else { return 0 }

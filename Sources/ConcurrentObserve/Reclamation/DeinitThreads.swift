@@ -27,8 +27,8 @@ internal final class DeinitThreads: @unchecked Sendable {
     /// The batch of these items, or of the last ones that were reported.
     private var unreportedBatch: Batch?
 
-    // Computed, those that follow: a thread that a fork catches at the first use of a stored one would leave it half made in the
-    // child. (P18)
+    // Those that follow are computed: a stored one would be made on its first use, and a fork that
+    // catches a thread there would leave it half made in the child. (P18)
 
     /// The longest pause of a thread that retires for a crowded source. (P16)
     private static var longestPause: Duration { .milliseconds(10) }
@@ -93,7 +93,8 @@ internal final class DeinitThreads: @unchecked Sendable {
             isBehind = queues.next != nil
             return missingThreads()
         }
-        // If the system has no thread to give, the reclamation thread asks again after its next pass.
+        // If the system has no thread to give, the reclamation thread asks again after its next
+        // pass.
         for _ in 0..<missing { guard startThread() else { break } }
         return isBehind
     }
@@ -160,7 +161,8 @@ internal final class DeinitThreads: @unchecked Sendable {
             hasRoom = queues.noteRoom(next.queue)
             return next.work.item
         }
-        // Not earlier: an item that the child of a fork abandons is still there. If the fork comes just here, the child never frees it.
+        // Not earlier: an item that the child of a fork abandons is still there. If the fork comes
+        // just here, the child never frees it.
         done?.release()
         if hasRoom { relief.signal() }
         return item
@@ -229,7 +231,8 @@ internal final class DeinitThreads: @unchecked Sendable {
                 own = worker
                 continue
             }
-            // No generic call that may be the first of its kind: the runtime makes types under a lock, which the fork may have caught.
+            // No generic call that may be the first of its kind: the runtime makes types under a
+            // lock, which the fork may have caught.
             guard let work = worker.work, let queue = worker.queue else { continue }
             worker.work = nil
             worker.queue = nil

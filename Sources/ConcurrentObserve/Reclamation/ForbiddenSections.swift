@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How `stress` proves that no user code runs under a lock or in a read section of the library (P5): it counts them, for each
-// thread. The library that users build does not.
+// How `stress` proves that no user code runs under a lock or in a read section of the library (P5):
+// the instrumented build counts them, for each thread. The library that users build does not.
 #if INSTRUMENTED
 
 extension Instrumentation {
-    /// How many locks and read sections of the library the calling thread is inside of: 0 in all user code. (P5)
+    /// How many locks and read sections of the library the calling thread is inside of: 0 in all
+    /// user code. (P5)
     public static var forbiddenDepth: Int { unsafe Int(ThreadRecord.current.pointee.forbidden) }
 
     /// Thread records in existence, in use or waiting for a new thread. (P17)
@@ -33,7 +34,8 @@ internal func leaveForbiddenForUserCode() {
 
 #else
 
-/// What the thread holds that user code must not run under. Not tracked in the library that users build.
+/// Counts a lock or a read section, under which no user code may run. Nothing, in the library that
+/// users build.
 @_alwaysEmitIntoClient @inline(__always)
 internal func enterForbiddenForUserCode() {}
 

@@ -5,14 +5,19 @@ import Glibc
 
 /// Keeps the process-wide state whole across `fork`. (P18)
 ///
-/// The handlers are installed before `main`. They wait for a thread that is preparing the library, and do nothing before. First the reclaimer's pass is waited for, which enters sources' locks;
-/// then the gate keeps everybody out of those; then the other locks are taken, in the order in which the library nests them. liburcu's
-/// come last, as a pass takes them under its own.
+/// The handlers are installed before `main`. Before the first use of the library they do nothing.
+/// While a thread prepares the library they wait for it.
+///
+/// Before a fork, the handler first waits for a reclamation pass to end, because a pass enters
+/// sources' locks. Then the gate keeps every thread out of those locks. Then the handler takes the
+/// other locks, in the order in which the library nests them. liburcu's locks come last, as a pass
+/// takes them under its own.
 internal enum Fork {
-    /// Makes everything of the library's that is made once, on its first use in the process, while no fork happens. (P18)
+    /// Makes everything that the library makes once, on its first use in the process, while no fork
+    /// happens. (P18)
     ///
-    /// A lock of the runtime guards what is made once. A fork may find it taken by a thread that does not exist in the child.
-    /// What a room above makes once is made behind the gate.
+    /// A lock of the runtime guards what is made once. A fork may find that lock taken by a thread
+    /// that does not exist in the child. A room above makes such things behind the gate.
     static func prepare() {
         // Safe: C copies the hooks.
         unsafe withUnsafePointer(to: hooks) { hooks in
@@ -40,8 +45,8 @@ internal enum Fork {
         fatalError("ConcurrentObserve: \(message()) (error \(error)).")
     }
 
-    /// Holds a lock of an upper room across forks too, and calls `inChild` in the child. The lock is taken behind the gate, and
-    /// no other under it.
+    /// Holds a lock of an upper room across forks, too, and calls `inChild` in the child. The lock
+    /// is taken behind the gate, and no other lock is taken under it.
     static func hold(_ lock: ForkAwareLock, inChild: @escaping @Sendable () -> Void) {
         registration.withLock { unsafe upper.append((lock, inChild)) }
     }
@@ -54,7 +59,8 @@ internal enum Fork {
     private static var hooks: curcu_hooks {
         unsafe curcu_hooks(
             before_fork: {
-                // A thread gets its record behind the gate, which is closed from here to the last handler. Safe: nothing is done with it.
+                // A thread gets its record behind the gate, which is closed from here to the last
+                // handler. Safe: nothing is done with it.
                 _ = unsafe ThreadRecord.current
                 Fork.lock()
                 curcu_before_fork()

@@ -54,7 +54,8 @@ internal enum ForkGate {
         // Safe: records are never freed. Release: pairs with the acquire in close().
         unsafe record.pointee.isInsideGate.store(false, ordering: .releasing)
         AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
-        // Relaxed: if the load comes before the barrier in close(), the store is seen there, and the forker does not sleep.
+        // Relaxed: if the load comes before the barrier in close(), the store is seen there, and
+        // the forker does not sleep.
         if isClosed.load(ordering: .relaxed) { wakeForker() }
     }
 
@@ -65,11 +66,14 @@ internal enum ForkGate {
         departure.signal()
     }
 
-    /// Closes the gate and waits until no thread is inside. No user code is, so the wait is short. One thread at a time.
+    /// Closes the gate and waits until no thread is inside. No user code is, so the wait is short.
+    /// One thread at a time.
     ///
-    /// - Parameter isRehearsal: No other thread uses the library: there is none to see the other's store.
+    /// - Parameter isRehearsal: No other thread uses the library: there is none to see the other's
+    ///   store.
     static func close(isRehearsal: Bool) {
-        // Relaxed: ordered before the loads by the barrier; pairs with light(fenced:) in enter(_:) and leave(_:).
+        // Relaxed: ordered before the loads by the barrier; pairs with light(fenced:) in enter(_:)
+        // and leave(_:).
         isClosed.store(true, ordering: .relaxed)
         if !isRehearsal { AsymmetricBarrier.heavy() }
         unsafe ThreadRecords.shared.forEach { record in

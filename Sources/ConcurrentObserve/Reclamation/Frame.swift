@@ -3,18 +3,22 @@
 public import CURCU
 public import Synchronization
 
-/// What one pass over a table, on one thread, is using at the moment. Written by its thread, read by every scan.
+/// What one pass over a table, on one thread, is using at the moment. Written by its thread, read
+/// by every scan.
 ///
 /// A nested pass has a frame of its own; outer frames keep counting.
 @usableFromInline
 internal struct Frame: ~Copyable {
-    /// The address of the table that the pass walks, or 0. It stays allocated while it stands here.
+    /// The address of the table that the pass walks, or 0. The table stays allocated while its
+    /// address stands here.
     @usableFromInline let pin: Atomic<UInt>
 
-    /// The address of the observer that the pass may be calling, or 0. Its closure stays alive while it stands here.
+    /// The hazard pointer: the address of the observer that the pass may be calling, or 0. The
+    /// observer's closure stays alive while its address stands here.
     @usableFromInline let current: Atomic<UInt>
 
-    /// How many passes have used this frame: tells a long callback from many short ones. Wraps harmlessly.
+    /// How many passes have used this frame: distinguishes a long callback from many short ones.
+    /// Wraps harmlessly.
     @usableFromInline let passes: Atomic<UInt>
 
     /// Fills the frame to 32 bytes, so that a cache line holds two and an index is a shift.
@@ -28,15 +32,17 @@ internal struct Frame: ~Copyable {
 }
 
 extension Frame {
-    // The optimiser moves the retain of something that user code returns down to its use, across atomic stores, however they are
-    // ordered: they touch no reference count. It does not move it across the barriers below. (The C11 orderings are between
-    // threads; the barrier emits nothing and is between the compiler and this thread.)
+    // The optimiser moves the retain of something that user code returns down to its use, across
+    // atomic stores, however they are ordered: they touch no reference count. It does not move it
+    // across the barriers below. (The C11 orderings are between threads; the barrier emits nothing
+    // and is between the compiler and this thread.)
 
     /// Ends the last callback, then the use of what is pinned.
     @inlinable @inline(__always)
     borrowing func clear() {
         curcu_compiler_barrier()
-        // Release, both: what the callbacks did happens before the closures, then the table, are reclaimed; pair with the acquires in the scans.
+        // Release, both: what the callbacks did happens before the closures, then the table, are
+        // reclaimed; pair with the acquires in the scans.
         current.store(0, ordering: .releasing)
         pin.store(0, ordering: .releasing)
     }

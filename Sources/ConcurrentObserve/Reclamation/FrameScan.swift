@@ -15,7 +15,8 @@ internal struct FrameScan {
     init() {
         unsafe ThreadRecords.shared.forEach { record in
             unsafe record.forEachFrame { frame in
-                // Acquire, both: pair with the releases at the end of a pass; what the pass did happens before the reclaiming.
+                // Acquire, both: pair with the releases at the end of a pass; what the pass did
+                // happens before the reclaiming.
                 let pin = unsafe frame.pointee.pin.load(ordering: .acquiring)
                 let current = unsafe frame.pointee.current.load(ordering: .acquiring)
                 if pin != 0 { pins.append(pin) }

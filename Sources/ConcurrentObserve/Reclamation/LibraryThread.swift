@@ -3,13 +3,15 @@
 import CURCU
 import Glibc
 
-/// A thread of the library's own: named, detached, deaf to signals, which belong to the program, but for those of its own faults:
-/// blocked, they would kill the process before the program's crash reporter hears of them.
+/// A thread of the library's own: named and detached.
+///
+/// It blocks the program's signals, except those of its own faults: if these were blocked, they
+/// would kill the process before the program's crash reporter is called.
 ///
 /// It does not inherit what belongs to the thread that happens to start it: its scheduling class,
 /// priority and processors are those of an ordinary thread of the process. A real-time thread that
-/// ends an observation does not make users' deinitialisers real-time, and an idle one does not make
-/// everybody's reclamation idle.
+/// ends an observation does not make users' deinitialisers real-time, and an idle thread does not
+/// make the reclamation of the whole process idle.
 internal enum LibraryThread {
     /// Has the runtime make what a start needs of it. See `Rehearsal`.
     static func prepare() {
@@ -17,7 +19,9 @@ internal enum LibraryThread {
         _ = unsafe Unmanaged.passRetained(Start(name: "") {}).takeRetainedValue()
     }
 
-    /// Starts a thread that runs `body`. False when the system has no thread to give.
+    /// Starts a thread that runs `body`.
+    ///
+    /// - Returns: False when the system has no thread to give.
     static func start(named name: StaticString, _ body: @escaping @Sendable () -> Void) -> Bool {
         if isThreadRefused() { return false }
         if exploredStart(name, body) { return true }
@@ -25,7 +29,8 @@ internal enum LibraryThread {
         var all = sigset_t()
         var previous = sigset_t()
         unsafe sigfillset(&all)
-        // One by one: the runtime would look up how an array is a sequence, on the first use under a lock. (P18)
+        // One by one: the runtime would look up how an array is a sequence, on the first use under
+        // a lock. (P18)
         unsafe sigdelset(&all, SIGILL)
         unsafe sigdelset(&all, SIGTRAP)
         unsafe sigdelset(&all, SIGABRT)
@@ -42,7 +47,8 @@ internal enum LibraryThread {
                 // Safe: the reference that was passed to this thread.
                 let start = unsafe Unmanaged<Start>.fromOpaque(context!).takeRetainedValue()
                 unsafe start.name.utf8Start.withMemoryRebound(to: CChar.self, capacity: 16) {
-                    // Safe: a literal ends with a zero byte. No string is made: memory may be short.
+                    // Safe: a literal ends with a zero byte. No string is made: memory may be
+                    // short.
                     unsafe curcu_begin_thread($0)
                 }
                 start.body()

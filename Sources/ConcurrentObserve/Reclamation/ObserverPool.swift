@@ -54,7 +54,8 @@ internal enum ObserverPool {
         if address == 0 {
             // Relaxed: a hint.
             guard stack.load(ordering: .relaxed).first != 0 else { return nil }
-            // Acquire: pairs with the release in keep(_:); the threads that had the items are done with them.
+            // Acquire: pairs with the release in keep(_:); the threads that had the items are done
+            // with them.
             address = stack.exchange(WordPair(first: 0, second: 0), ordering: .acquiring).first
             if address == 0 { return nil }
         }

@@ -17,13 +17,15 @@ internal struct Parking: ~Copyable {
     /// - Parameter urgently: Signals in any case: the work must not wait for the next pass.
     func needsSignal(urgently: Bool) -> Bool {
         exploredStep("retired")
-        // Sequentially consistent, as is the push before it: pairs with the store in park(); one of the two sees the other.
+        // Sequentially consistent, as is the push before it: pairs with the store in park(); one of
+        // the two sees the other.
         return urgently || isParked.load(ordering: .sequentiallyConsistent)
     }
 
     /// Announces that the thread is about to sleep. It looks for work once more afterwards.
     func park() {
-        // Sequentially consistent, as are the last looks at the stacks that follow: pairs with the load in needsSignal(urgently:).
+        // Sequentially consistent, as are the last looks at the stacks that follow: pairs with the
+        // load in needsSignal(urgently:).
         isParked.store(true, ordering: .sequentiallyConsistent)
         exploredStep("parking")
     }

@@ -4,8 +4,8 @@ import Synchronization
 
 /// How many events wait in all mailboxes together, and how many there have been at most.
 ///
-/// The figure is the sum of what each thread counts; the peak is that of the moments at which it was
-/// looked at.
+/// The figure is the sum of what each thread counts. The peak is the highest sum that a look has
+/// found.
 internal enum PendingEvents {
     private static let highest = Atomic<Int>(0)
 
@@ -22,7 +22,7 @@ internal enum PendingEvents {
             // Relaxed: a statistic.
             unsafe sum &+= record.pointee.pendingCount.load(ordering: .relaxed)
         }
-        // One thread's events may be counted by others as received before they are counted as sent.
+        // Other threads may count events as received before the sender has counted them as sent.
         let pending = max(0, sum)
         _ = highest.max(pending, ordering: .relaxed)  // Relaxed: a statistic.
         return pending

@@ -14,7 +14,7 @@ internal struct ProcessorClock: Sendable {
         return ProcessorClock(id: id)
     }
 
-    /// How long the thread has run so far; nil once it is gone, or where
+    /// How long the thread has run so far; nil once the thread is gone, or where
     /// the explorer decides what happens.
     var time: Duration? {
         if LibraryClock.isExplored { return nil }

@@ -2,7 +2,8 @@
 
 public import CURCU
 
-/// The short stretch in which a published pointer may be loaded and pinned: liburcu's read-side critical section.
+/// The few instructions in which a published pointer may be loaded and pinned: liburcu's read-side
+/// critical section.
 ///
 /// Between `enter` and `leave` run a few instructions of this library, never user code. So a grace
 /// period never waits for a callback. (P5)
@@ -25,7 +26,8 @@ internal enum ReadSection {
 }
 
 extension ReadSection {
-    /// Gives the calling thread liburcu's reader of its record, or registers it with liburcu, while no fork happens. (P18)
+    /// Gives the calling thread liburcu's reader of its record, or registers it with liburcu, while
+    /// no fork happens. (P18)
     static func attach(_ record: UnsafeMutablePointer<ThreadRecord>) {
         // Safe: records are never freed.
         let isOutermost = unsafe ForkGate.enter(record)
@@ -40,7 +42,8 @@ extension ReadSection {
     }
 }
 
-/// Waits until every read section that was open at the call has been left; a full barrier on every thread.
+/// Waits until every read section that was open at the call has been left; a full barrier on every
+/// thread.
 ///
 /// Afterwards every pin that was stored inside those sections is visible to a scan.
 internal func waitForGracePeriod() {
@@ -48,7 +51,8 @@ internal func waitForGracePeriod() {
     if mutant(.gracePeriodDoesNothing) { return }
     #endif
     if exploredGracePeriod() { return }
-    // First this library's own, which repeats a call of membarrier that fails, or says why it cannot: liburcu aborts.
+    // First this library's own, which repeats a call of membarrier that fails, or says why it
+    // cannot: liburcu aborts.
     AsymmetricBarrier.heavy()
     curcu_synchronize()
 }

@@ -29,7 +29,8 @@ extension ReclamationThread {
             guard count > 0 || !held.isEmpty else { return PassResult(took: 0, stillHeld: 0) }
             inject("reclaim.taken")
 
-            // Everything in the batch was out of reach before it was taken: the barrier comes after, the scan after that.
+            // Everything in the batch was out of reach before it was taken: the barrier comes
+            // after, the scan after that.
             if sorted.needsGracePeriod {
                 waitForGracePeriod()
                 gracePeriods.add(1, ordering: .relaxed)  // Relaxed: a statistic.

@@ -28,7 +28,8 @@ internal final class ReclamationThread: @unchecked Sendable {
     private let thread = Atomic<ThreadState>(.none)
     let gracePeriods = Atomic<UInt>(0)
 
-    // Computed: a thread that a fork catches at the first use of a stored one would leave it half made in the child. (P18)
+    // Those that follow are computed: a stored one would be made on its first use, and a fork that
+    // catches a thread there would leave it half made in the child. (P18)
 
     /// The pause between passes while there is work. Longer ones follow while only held items are
     /// left.

@@ -1,32 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What waits to be destroyed of one source: first in, first out, a run at a time. O(1) at both
-/// ends.
+/// The waiting items of one source: first in, first out, a run at a time. O(1) at both ends.
 ///
-/// A class: as a struct it would be checked for exclusive access, as a whole, with every item.
-/// Guarded by the lock of the `DeinitThreads`, all of it.
+/// It is a class: a struct would be checked for exclusive access, as a whole, with every item. All
+/// of it is guarded by the lock of the `DeinitThreads`.
 internal final class SourceQueue {
     /// The source's name: see `Retirable.source`. Constant while the queue is in use.
     var source: UInt
 
-    /// What the next item comes from: empty if nothing waits.
+    /// The run that the next item comes from: empty if nothing waits.
     private var items = RetiredList()
     private var batch: Batch?
-    /// What comes after it, from the index on.
+    /// The runs after it, from `index` on.
     private var runs: [RetiredRun] = []
     private var index = 0
     private(set) var count = 0
 
-    /// Threads that destroy an item of this source now.
+    /// Threads that reclaim an item of this source now.
     var busy = 0
-    /// Whether more waits than the source may have waiting: threads that retire for it pause.
+    /// Whether more items wait than the source has room for: threads that retire for it pause.
     var isCrowded = false
 
     // Written by `SourceQueues` alone.
     var isListed = false
-    /// The next in the order of turns, or among those that are kept to be used again.
+    /// The next queue in the order of turns, or in the pool.
     var next: SourceQueue?
-    /// The next in the same bucket.
+    /// The next queue in the same bucket.
     var sibling: SourceQueue?
 
     init(source: UInt) { self.source = source }

@@ -2,32 +2,32 @@
 
 import Synchronization
 
-/// What waits to be destroyed: a queue for each source, served in turn.
+/// The items that wait for the deinit threads: a queue for each source, served in turn.
 ///
-/// One item of a source, then one of the next: a source with many items, or with slow ones, delays
-/// its own. (Fair queueing: Nagle, "On Packet Switches With Infinite Storage", RFC 970, 1985.) A
-/// source may occupy as many threads, and may have as many items waiting, as are left for the
-/// others: one source alone gets half of either, and however many are blocked, the next one finds
-/// room. (Choudhury and Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches",
-/// 1998.)
+/// One item of a source is served, then one of the next: a source with many items, or with slow
+/// ones, delays only its own. (Fair queueing: Nagle, "On Packet Switches With Infinite Storage",
+/// RFC 970, 1985.) A source may occupy as many threads, and may have as many items waiting, as are
+/// left for the others: one source alone gets half of either. However many sources are blocked, the
+/// next one finds room. (Choudhury and Hahne, "Dynamic Queue Length Thresholds for Shared-Memory
+/// Packet Switches", 1998.)
 ///
-/// What the sources that are not crowded have waiting has a limit of its own, all of them together:
-/// there may be very many, with an item each. Blocked sources, which are crowded, do not use it up.
+/// The waiting items of all sources that are not crowded have a limit of their own: there may be
+/// very many such sources, with an item each. Blocked sources, which are crowded, do not use it up.
 ///
-/// Guarded by the lock of the `DeinitThreads`, but for `mayBeCrowded`.
+/// Guarded by the lock of the `DeinitThreads`, except `mayBeCrowded` and `isAnyCrowded`.
 internal final class SourceQueues: @unchecked Sendable {
     // Unchecked: see above; `publicMarks` is atomic.
 
-    /// A hash table of queues, each the first of its bucket: a power of two, and as many as there
-    /// were queues at most. No dictionary: where sources are many and have an item each, there is
-    /// one to be found, made and dropped for every item.
+    /// A hash table of queues, each the first of its bucket: a power of two of them, at least as
+    /// many as there were queues at once. It is no dictionary: where many sources have an item
+    /// each, a queue is found, made and dropped for every item.
     private var buckets = [SourceQueue?](repeating: nil, count: 64)
     private var count = 0
-    /// Queues that are kept to be used again, linked.
+    /// Queues that are kept for reuse, linked.
     private var pooled: SourceQueue?
     private var pooledCount = 0
 
-    /// Those in which something waits, linked, in the order of their turns.
+    /// The queues that have items, linked, in the order of their turns.
     private var (first, last) = (SourceQueue?.none, SourceQueue?.none)
     private var listed = 0
 
@@ -37,26 +37,26 @@ internal final class SourceQueues: @unchecked Sendable {
     private var waitingInCrowds = 0
     /// Whether the sources that are not crowded have more items waiting together than they may.
     private(set) var isFull = false
-    /// Threads that destroy something.
+    /// Threads that reclaim an item.
     private(set) var busy = 0
 
-    /// One bit for each crowded source, of 64 that all sources share, and all of them while `isFull`:
-    /// a thread that retires looks here before it takes a lock.
+    /// One bit for each crowded source, of 64 that all sources share, and all of them while
+    /// `isFull`: a thread that retires looks here before it takes a lock.
     private let publicMarks = Atomic<UInt64>(0)
     private var marks: UInt64 = 0
     /// How many crowded sources have each of the bits.
     private var crowdedCounts = [Int](repeating: 0, count: 64)
 
-    // Computed, those that follow: a thread that a fork catches at the first use of a stored one
-    // would leave it half made in the child. (P18)
+    // Those that follow are computed: a stored one would be made on its first use, and a fork that
+    // catches a thread there would leave it half made in the child. (P18)
 
-    /// As many threads may be busy, for all sources together.
+    /// So many threads may be busy at most, for all sources together.
     static var mostThreads: Int { 256 }
-    /// As many items may wait, of the crowded sources together, and of the others. (P16)
+    /// So many items may wait at most, of the crowded sources together, and of the others. (P16)
     private static var roomForAll: Int { 65_536 }
-    /// As many items of one source may wait, however many others do. (P16)
+    /// So many items of one source may wait, however many others do. (P16)
     private static var roomForEach: Int { 4_096 }
-    /// As many queues are kept to be used again.
+    /// So many queues are kept for reuse at most.
     private static var mostPooled: Int { 256 }
 
     // MARK: In and out
@@ -86,7 +86,8 @@ internal final class SourceQueues: @unchecked Sendable {
         let queue: SourceQueue
     }
 
-    /// Takes an item of the source whose turn it is, for a thread that is busy with it from now on.
+    /// Takes an item of the source whose turn it is. The calling thread is busy with it from now
+    /// on.
     func takeNext() -> Serving? {
         for _ in 0..<listed {
             let queue = unlistFirst()
@@ -112,7 +113,8 @@ internal final class SourceQueues: @unchecked Sendable {
         if queue.busy == 0, queue.count == 0 { drop(queue) }
     }
 
-    /// Whether the source may have another thread: as many as are left, and one in any case.
+    /// Whether the source may have another thread: at most as many as are left, and one in any
+    /// case.
     private func mayHaveThread(_ queue: SourceQueue) -> Bool {
         #if INSTRUMENTED
         if mutant(.oneSourceHasAllThreads) { return true }
@@ -167,7 +169,7 @@ internal final class SourceQueues: @unchecked Sendable {
         buckets[bucket] = queue
     }
 
-    /// Takes an empty queue off the table.
+    /// Takes an empty queue off the table, and keeps it for reuse if there is room.
     private func drop(_ queue: SourceQueue) {
         if queue.isCrowded { mark(queue, isCrowded: false) }
         let bucket = bucket(of: queue.source)
@@ -216,9 +218,9 @@ internal final class SourceQueues: @unchecked Sendable {
     /// Whether threads that retire for the source are to pause.
     func isCrowded(_ source: UInt) -> Bool { isFull || existingQueue(of: source)?.isCrowded == true }
 
-    /// After an item of the queue was taken: takes the marks away once there is room for a while.
+    /// After an item of the queue was taken: clears the marks once there is room for a while.
     ///
-    /// - Returns: Whether that was now.
+    /// - Returns: Whether it has cleared one now.
     func noteRoom(_ queue: SourceQueue) -> Bool {
         var hasRoom = false
         if queue.isCrowded, queue.count <= room(for: queue) / 8 * 7 {
@@ -255,7 +257,6 @@ internal final class SourceQueues: @unchecked Sendable {
 
     private static func bit(of source: UInt) -> Int { Int(hash(of: source) >> 58) }
 
-    /// A multiplicative hash, whose upper bits are good: the lower ones of addresses are much
-    /// alike.
+    /// A multiplicative hash. Use its upper bits: the lower bits of addresses are much alike.
     private static func hash(of source: UInt) -> UInt64 { UInt64(source) &* 0x9E37_79B9_7F4A_7C15 }
 }

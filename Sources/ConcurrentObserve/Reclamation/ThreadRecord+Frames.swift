@@ -54,7 +54,8 @@ extension UnsafeMutablePointer<ThreadRecord> {
             var block = unsafe FrameBlock.at(link.pointee.load(ordering: .relaxed))
             if unsafe block == nil {
                 unsafe block = FrameBlock.allocate(capacity)
-                // Release: pairs with the acquire in forEachFrame(below:_:), which reads the block's frames.
+                // Release: pairs with the acquire in forEachFrame(below:_:), which reads the
+                // block's frames.
                 unsafe link.pointee.store(UInt(bitPattern: block), ordering: .releasing)
             }
             if index < capacity { return unsafe block!.pointee.frames + index }
@@ -120,7 +121,8 @@ extension UnsafeMutablePointer<ThreadRecord> {
 extension UnsafePointer where Pointee: ~Copyable {
     /// The address of a property that is stored in memory which does not move.
     fileprivate init(addressOf property: borrowing Pointee) {
-        // Safe: the caller's property lies in memory that is never moved or freed; atomics are never copied to be lent.
+        // Safe: the caller's property lies in memory that is never moved or freed; atomics are
+        // never copied to be lent.
         unsafe self = withUnsafePointer(to: property) { unsafe $0 }
     }
 }

@@ -3,17 +3,20 @@
 extension ThreadRecord {
     /// What the calling thread is passing on at the moment: the innermost `withPassage`'s.
     static var passage: AnyObject? {
-        // Safe: records are never freed; `withPassage` keeps the object for as long as it stands there.
+        // Safe: records are never freed; `withPassage` keeps the object for as long as it stands
+        // there.
         unsafe current.pointee.passage?.takeUnretainedValue()
     }
 
-    /// Where the calling thread puts off what it has to tell, if it does: the innermost `withDeferral`'s.
+    /// Where the calling thread collects what it has to tell later, if it does: the innermost
+    /// `withDeferral`'s.
     static var deferral: AnyObject? {
-        // Safe: records are never freed; `withDeferral` keeps the object for as long as it stands there.
+        // Safe: records are never freed; `withDeferral` keeps the object for as long as it stands
+        // there.
         unsafe current.pointee.deferral?.takeUnretainedValue()
     }
 
-    /// Runs `body` with `deferral` as where the calling thread puts off what it has to tell.
+    /// Runs `body` while the calling thread collects in `deferral` what it has to tell later.
     @inline(never)
     static func withDeferral(_ deferral: AnyObject, _ body: () -> Void) {
         // Safe: records are never freed; the object is kept until it is taken away again.
@@ -25,9 +28,10 @@ extension ThreadRecord {
         withExtendedLifetime(deferral) {}
     }
 
-    /// Runs `body` with `passage` as what the calling thread is passing on.
+    /// Runs `body` while the calling thread is passing `passage` on.
     ///
-    /// The record borrows the object: the child of a fork forgets those of threads that it does not have, and releases nothing.
+    /// The record borrows the object: the child of a fork forgets the objects of threads that do
+    /// not exist there, and releases nothing.
     @inline(never)
     static func withPassage(_ passage: AnyObject, _ body: () -> Void) {
         // Safe: records are never freed; the object is kept until it is taken away again.

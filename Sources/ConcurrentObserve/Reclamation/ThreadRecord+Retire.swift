@@ -9,9 +9,9 @@ extension ThreadRecord {
 
     /// Hands an item over for reclamation. Runs no user code and needs no memory. (P5, P8)
     ///
-    /// The item must be out of reach of passes that start from now on. Call it under no lock: with a
-    /// full backlog it waits up to ten milliseconds for the reclamation thread to catch up, and as
-    /// long for room among the waiting items of the item's own source.
+    /// The item must be out of reach of passes that start from now on. Call it under no lock: with
+    /// a full backlog it waits up to ten milliseconds for the reclamation thread to catch up, and
+    /// as long for room among the waiting items of the item's own source.
     ///
     /// - Parameter isOneOfMany: Leaves out the second wait: `pause(for:)` follows, once for all.
     static func retire(_ item: Retirable, isOneOfMany: Bool = false) {
@@ -81,11 +81,12 @@ extension UnsafeMutablePointer<ThreadRecord> {
     fileprivate func push(_ item: Retirable) -> UInt {
         // Safe: records are never freed; the stack owns the reference that is passed to it.
         let address = unsafe UInt(bitPattern: Unmanaged.passRetained(item).toOpaque())
-        var top = unsafe pointee.retired.load(ordering: .relaxed)  // Relaxed: the exchange below checks it.
+        // Relaxed: the exchange below checks it.
+        var top = unsafe pointee.retired.load(ordering: .relaxed)
         while true {
             item.link = top
-            // Release: pairs with the acquire in takeRetired(_:). Sequentially consistent: before the
-            // look at `isParked` in Parking.needsSignal(urgently:); pairs with the looks at the
+            // Release: pairs with the acquire in takeRetired(_:). Sequentially consistent: before
+            // the look at `isParked` in Parking.needsSignal(urgently:); pairs with the looks at the
             // stacks after Parking.park(). Relaxed, when it fails: tried again.
             let (exchanged, original) = unsafe pointee.retired.weakCompareExchange(
                 expected: top,
@@ -97,7 +98,8 @@ extension UnsafeMutablePointer<ThreadRecord> {
             top = original
         }
         faultPoint("retire.pushed")
-        // Relaxed: statistics, and a limit that need not be exact. The owner alone writes the first count.
+        // Relaxed: statistics, and a limit that need not be exact. The owner alone writes the first
+        // count.
         let count = unsafe pointee.retiredCount.load(ordering: .relaxed) &+ 1
         unsafe pointee.retiredCount.store(count, ordering: .relaxed)
         return unsafe count &- pointee.takenCount.load(ordering: .relaxed)
@@ -106,7 +108,8 @@ extension UnsafeMutablePointer<ThreadRecord> {
     /// Takes everything the record's threads have retired, and visits it. Under the pass lock of
     /// the `ReclamationThread`.
     func takeRetired(_ body: (RetiredItem) -> Void) {
-        // Relaxed: what was retired before the pass began is seen; what is retired meanwhile can wait for the next.
+        // Relaxed: what was retired before the pass began is seen; what is retired meanwhile can
+        // wait for the next.
         guard unsafe pointee.retired.load(ordering: .relaxed) != 0 else { return }
         // Acquire: pairs with the release in push(_:).
         var address = unsafe pointee.retired.exchange(0, ordering: .acquiring)

@@ -118,7 +118,8 @@ import Synchronization
             unsafe record.clear()
             unsafe record.pointee.isReclaiming = false
             unsafe record.pointee.isDeinitThread = false
-            // Relaxed: the child has one thread. The thread may have been at the gate, which was closed.
+            // Relaxed: the child has one thread. The thread may have been at the gate, which was
+            // closed.
             unsafe record.pointee.isInsideGate.store(false, ordering: .relaxed)
             // liburcu has dropped the readers of all other threads.
             unsafe record.pointee.reader = nil

@@ -15,7 +15,7 @@ extension ObserverList {
     /// The pinned read: the read section lasts from the load of the head to the store of the pin; the walk itself, and
     /// with it all user code, is outside. From the pin on, the table and its observers stay allocated; from `current` on, with
     /// the mark still set, so does the observer's closure. The article Protocol has the orderings; for the walker they cost nothing but
-    /// the compiler's restraint where membarrier is in use.
+    /// the compiler's restraint where no fence is needed.
     ///
     /// - Complexity: O(*n*) in the entries of the table, of which at least half are live, but for recent cancellations.
     @inlinable @inline(__always)
@@ -28,7 +28,7 @@ extension ObserverList {
     }
 
     /// Calls `call` with the closure of every observer that is live at its turn: of the observers themselves nothing is read. As `walk`, with two loops: the
-    /// one that is used where membarrier is need not ask at every observer whether to execute a fence, nor keep a register for that.
+    /// one that needs no fence need not ask at every observer whether to execute a fence, nor keep a register for that.
     @inlinable @inline(__always)
     internal borrowing func walkClosures(_ call: (borrowing LentClosure) -> Void) {
         unsafe withPinnedTable { contents, frame in
@@ -89,7 +89,7 @@ extension ObserverList {
 extension TableContents {
     /// Calls `call` with every observer that is live at its turn, and with its closure. The frame pins the table.
     ///
-    /// - Parameter fenced: Whether membarrier is not in use.
+    /// - Parameter fenced: Whether the barrier needs a fence.
     @inlinable @inline(__always)
     borrowing func visit(
         _ frame: UnsafeMutablePointer<Frame>,

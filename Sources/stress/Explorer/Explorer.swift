@@ -35,7 +35,7 @@ final class Explorer {
     private func allow(_ faults: ExploredFaults) {
         backend.faults = faults
         exploration.betweenRuns = { [backend] in
-            if faults.contains(.noThread) { backend.endReclaimer() }
+            if faults.contains(.noThread) { backend.endReclamationThread() }
             backend.reset()
         }
         exploration.betweenRuns()

@@ -24,7 +24,7 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
     /// How often the library is still refused a thread.
     private var refusalsLeft = Int.max
     /// Whether the reclamation thread ends now.
-    private var endsReclaimerNow = false
+    private var endsThreadNow = false
     /// Set in a forked child, where the library's own threads run, and closures are destroyed on several: how often each.
     private var inChild: Guarded<[UInt: Int]>?
 
@@ -50,11 +50,11 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
     }
 
     /// Ends the reclamation thread, so that the next program finds none. While no thread runs.
-    func endReclaimer() {
+    func endReclamationThread() {
         refusalsLeft = 0
         var isDone = false
         for ends in [false, true] {
-            endsReclaimerNow = ends
+            endsThreadNow = ends
             isDone = false
             let run = scheduler.run([
                 (
@@ -69,7 +69,7 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
                 harnessFailure("the library does not come to rest between programs")
             }
         }
-        endsReclaimerNow = false
+        endsThreadNow = false
     }
 
     /// In a forked child: forgets the schedule.
@@ -129,7 +129,7 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
     /// The system has no thread several times in a row.
     private static var furtherRefusals: Int { 2 }
 
-    func endsReclaimer() -> Bool { ScheduledThread.current != nil && endsReclaimerNow }
+    func endsReclamationThread() -> Bool { ScheduledThread.current != nil && endsThreadNow }
 
     func wait(_ name: StaticString, atMost limit: Duration?, until condition: () -> Bool) -> Bool {
         guard let thread = ScheduledThread.current else { return false }
