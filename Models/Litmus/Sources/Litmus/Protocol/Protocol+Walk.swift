@@ -212,7 +212,7 @@ extension Protocol {
                     "visitor",
                     [
                         storeCurrent.at(visitFile, "unsafe frame.pointee.current.store(address, ordering: .releasing)"),
-                        barrier.at(visitFile, "AsymmetricBarrier.light(fenced: !AsymmetricBarrier.usesMembarrier)"),
+                        barrier.at(visitFile, "AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)"),
                         loadMark,
                         .branch("mark"), .load("closure", .relaxed, into: "seen"), clearCurrent,
                     ]
