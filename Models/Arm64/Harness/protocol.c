@@ -315,7 +315,7 @@ static bool holds(const struct scan *scan, const struct item *item) {
 // MARK: A notification
 
 static bool is_marked_active(struct observer *observer) {
-    //= Registry/Observer.swift … var isMarkedActive: Bool { … state.load(ordering: .acquiring) &
+    //= Registry/Observer+End.swift … var isMarkedActive: Bool { … state.load(ordering: .acquiring) &
     return load(&observer->state, acquiring) & state_active;
 }
 
@@ -328,7 +328,7 @@ static bool is_active(struct contents *contents, struct entry *entry) {
     struct observer *observer = (struct observer *)(word & ~(uintptr_t)mark_all);
     if (observer->canary != ALIVE) violated("P16 observer", "a pass reads an observer that is freed");
     tally(&events.in_replaced_table);
-    //= Registry/Observer.swift … return unsafe state.pointee.load(ordering: .relaxed)
+    //= Registry/Observer+Closure.swift … return unsafe state.pointee.load(ordering: .relaxed)
     return load(&observer->state, relaxed) & state_active;
 }
 
@@ -416,7 +416,7 @@ static void finish(struct observer *observer) {
         point();
         store(&observer->state, before | state_finished, releasing);  //= own: a defect
     } else {
-        //= Registry/Observer.swift … let before = state.bitwiseOr(ObserverState.finished,
+        //= Registry/Observer+End.swift … let before = state.bitwiseOr(ObserverState.finished,
         before = bitwise_or(&observer->state, state_finished, releasing);
     }
     if (!(before & state_has_listeners)) return;
@@ -429,7 +429,7 @@ static void finish(struct observer *observer) {
 
 bool when_finished(struct observer *observer) {
     lock(&observer->registry->lock);
-    //= Registry/Observer.swift … let state = state.bitwiseOr(ObserverState.hasListeners,
+    //= Registry/Observer+End.swift … let state = state.bitwiseOr(ObserverState.hasListeners,
     uint32_t state = bitwise_or(&observer->state, state_has_listeners, acquiring);
     if (!(state & state_finished)) observer->listeners++;
     unlock(&observer->registry->lock);
@@ -438,7 +438,7 @@ bool when_finished(struct observer *observer) {
 
 static bool is_finished(struct observer *observer) {
     if (broken(defect_weak_finished)) return load(&observer->state, relaxed) & state_finished;  //= own: a defect
-    //= Registry/Observer.swift … var isFinished: Bool { … state.load(ordering: .acquiring) &
+    //= Registry/Observer+End.swift … var isFinished: Bool { … state.load(ordering: .acquiring) &
     return load(&observer->state, acquiring) & state_finished;
 }
 
@@ -568,9 +568,9 @@ void init_registry(struct registry *registry) {
 }
 
 static void mark_as_ended(struct observer *observer) {
-    //= Registry/Observer.swift … func markEnded( … state.load(ordering: .relaxed)
+    //= Registry/Observer+End.swift … func markEnded( … state.load(ordering: .relaxed)
     uint32_t state = load(&observer->state, relaxed);
-    //= Registry/Observer.swift … func markEnded( … ordering: .releasing
+    //= Registry/Observer+End.swift … func markEnded( … ordering: .releasing
     store(&observer->state, state & ~(uint32_t)state_active, releasing);
 }
 
@@ -692,7 +692,7 @@ struct words read_latch(struct latch *latch) {
         words.second = load(&slot->second, relaxed);
         //= Property/Latch.swift … atomicMemoryFence(ordering: .acquiring)
         if (!broken(defect_weak_fences)) fence(acquiring);
-        //= Property/Latch.swift … if _fastPath(version.load(ordering: .relaxed) == before)
+        //= Property/Latch.swift … return version.load(ordering: .relaxed) == before
         if (load(&latch->version, relaxed) == words.version || broken(defect_latch)) return words;
         tally(&events.retries);
     }
@@ -734,7 +734,7 @@ void lend_box(struct latch *latch, void (*body)(uint64_t version, void *), void 
     struct box *box = (struct box *)words.first;
     if (broken(defect_section)) curcu_read_unlock();
     point();
-    //= Property/ValueCell.swift … frame.pointee.pin.store(words.first, ordering: .relaxed)
+    //= Property/ValueCell.swift … frame.pointee.pin.store(address, ordering: .relaxed)
     if (!broken(defect_pin)) store(&frame->pin, words.first, relaxed);
     if (!broken(defect_section)) curcu_read_unlock();
     uint64_t version = version_of(box);

@@ -29,21 +29,5 @@ public struct Untested: Sendable {
             after: "final override func abandonInChild()",
             "the child of a fork has one thread"
         ),
-        Untested(
-            "Registry/ObserverList+Walk.swift",
-            "unsafe record.inlineFrames.pointee.pin.store(0, ordering: .releasing)",
-            "a seeded bug"
-        ),
-        Untested(
-            "Registry/ObserverList+Walk.swift",
-            "unsafe frame.pointee.current.store(0, ordering: .releasing)",
-            "a seeded bug"
-        ),
-        Untested(
-            "Registry/ObserverTable.swift",
-            "unsafe contents.pointee.count.store(count + 1, ordering: .releasing)",
-            "a seeded bug"
-        ),
-        Untested("Registry/RegistryCore.swift", "unsafe head?.pointee.store(0, ordering: .releasing)", "a seeded bug"),
     ]
 }

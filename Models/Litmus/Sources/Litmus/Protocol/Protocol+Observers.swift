@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 private let observerFile = "Registry/Observer.swift"
+private let endFile = "Registry/Observer+End.swift"
+private let extrasFile = "Registry/Observer+Extras.swift"
 private let listFile = "Registry/ObserverList.swift"
 private let lifeFile = "Registry/CoreLife.swift"
 private let countsFile = "Registry/DeliveryCounts.swift"
 private let mailboxFile = "Delivery/OrderedObservation.swift"
-private let turnFile = "KeyPaths/Turn.swift"
+private let loopFile = "KeyPaths/DrainLoop.swift"
 private let leafFile = "KeyPaths/PathLeaf.swift"
 private let pathFile = "KeyPaths/PathObservation.swift"
 
@@ -38,11 +40,11 @@ extension Protocol {
 
     private static func finish(into: String? = nil) -> Instruction {
         .update("mark", .or, 2, .releasing, into: into)
-            .at(observerFile, "let before = state.bitwiseOr(ObserverState.finished, ordering: .releasing).oldValue")
+            .at(endFile, "let before = state.bitwiseOr(ObserverState.finished, ordering: .releasing).oldValue")
     }
     private static func listen(into: String) -> Instruction {
         .update("mark", .or, 1024, .acquiring, into: into)
-            .at(observerFile, "let state = state.bitwiseOr(ObserverState.hasListeners, ordering: .acquiring).oldValue")
+            .at(endFile, "let state = state.bitwiseOr(ObserverState.hasListeners, ordering: .acquiring).oldValue")
     }
     private static func balance(_ step: Int, _ fragment: String, into: String? = nil) -> Instruction {
         .update("balance", .add, .constant(step), .acquiringAndReleasing, into: into).at(lifeFile, fragment)
@@ -74,7 +76,7 @@ extension Protocol {
                 finish(),
                 .load("mark", .acquiring, into: "mark")
                     .at(
-                        observerFile,
+                        endFile,
                         "state.load(ordering: .acquiring) & ObserverState.finished != 0",
                         after: "var isFinished: Bool {"
                     ),
@@ -131,15 +133,15 @@ extension Protocol {
             handOver(
                 "extras",
                 "what an observer was given is complete before it is found",
-                .store("home", 1, .releasing).at(observerFile, "home.store(address | 1, ordering: .releasing)"),
-                .load("home", .acquiring, into: "home").at(observerFile, "let home = home.load(ordering: .acquiring)"),
+                .store("home", 1, .releasing).at(extrasFile, "home.store(address | 1, ordering: .releasing)"),
+                .load("home", .acquiring, into: "home").at(extrasFile, "let home = home.load(ordering: .acquiring)"),
                 given: ["home": 1]
             ),
             handOver(
                 "extras and core",
                 "what an observer was given is complete before it is found",
-                .store("home", 1, .releasing).at(observerFile, "home.store(address | 1, ordering: .releasing)"),
-                .load("home", .acquiring, into: "home").at(observerFile, "var home = home.load(ordering: .acquiring)"),
+                .store("home", 1, .releasing).at(extrasFile, "home.store(address | 1, ordering: .releasing)"),
+                .load("home", .acquiring, into: "home").at(observerFile, "return home.load(ordering: .acquiring)"),
                 given: ["home": 1]
             ),
         ]
@@ -273,16 +275,16 @@ extension Protocol {
 
     // MARK: Paths
 
-    private static func takeTurn(_ seen: Value, _ next: Value) -> Instruction {
-        .compareExchange("turn", seen, next, .acquiringAndReleasing).at(
-            turnFile,
+    private static func enterLoop(_ seen: Value, _ next: Value) -> Instruction {
+        .compareExchange("loop", seen, next, .acquiringAndReleasing).at(
+            loopFile,
             "ordering: .acquiringAndReleasing",
             after: "let (exchanged, original) = state.weakCompareExchange("
         )
     }
-    private static func giveTurnBack(into: String? = nil) -> Instruction {
-        .exchange("turn", 0, .acquiringAndReleasing, into: into)
-            .at(turnFile, "state.exchange(State.free, ordering: .acquiringAndReleasing) == State.noted")
+    private static func leaveLoop(into: String? = nil) -> Instruction {
+        .exchange("loop", 0, .acquiringAndReleasing, into: into)
+            .at(loopFile, "state.exchange(State.free, ordering: .acquiringAndReleasing) == State.noted")
     }
     private static func count(
         _ step: Int,
@@ -305,19 +307,19 @@ extension Protocol {
 
     static let paths: [Test] = [
         handOver(
-            "a note and the turn",
-            "what a note asks for is seen by the thread that has the turn (P3)",
-            takeTurn(1, 2),
-            giveTurnBack(into: "turn"),
-            initially: ["turn": 1],
-            given: ["turn": 2]
+            "a note and the loop",
+            "what a note asks for is seen by the thread in the drain loop (P3)",
+            enterLoop(1, 2),
+            leaveLoop(into: "loop"),
+            initially: ["loop": 1],
+            given: ["loop": 2]
         ),
         handOver(
-            "one turn and the next",
+            "one round and the next",
             "what one round has linked the next one sees (P3)",
-            giveTurnBack(),
-            takeTurn(0, 1),
-            initially: ["turn": 1]
+            leaveLoop(),
+            enterLoop(0, 1),
+            initially: ["loop": 1]
         ),
         handOver(
             "the last delivery ends a leaf",
@@ -340,7 +342,7 @@ extension Protocol {
                 -1,
                 leafFile,
                 "outstanding.wrappingSubtract(1, ordering: .releasing)",
-                after: "posting.put(",
+                after: "posting.enqueue(",
                 .releasing
             ),
             count(1, leafFile, expect, into: "left"),

@@ -67,7 +67,7 @@ extension Protocol {
                     [loadVersion] + loadWords + [
                         .fence(.acquiring).at(latchFile, "atomicMemoryFence(ordering: .acquiring)"),
                         .load("version", .relaxed, into: "again")
-                            .at(latchFile, "if _fastPath(version.load(ordering: .relaxed) == before)"),
+                            .at(latchFile, "return version.load(ordering: .relaxed) == before"),
                     ]
                 ),
             ],
@@ -181,8 +181,7 @@ extension Test.Thread {
                 return instruction.with { $0.order = .relaxed }
                     .at(
                         "KeyPaths/PathLeaf.swift",
-                        "guard change.version <= limit.load(ordering: .relaxed)",
-                        after: "func put<"
+                        "return version <= limit.load(ordering: .relaxed)"
                     )
             }
         )

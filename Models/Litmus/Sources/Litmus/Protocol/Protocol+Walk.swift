@@ -59,7 +59,7 @@ extension Protocol {
                         .store("pin", 1, .relaxed)
                             .at(
                                 "Property/ValueCell.swift",
-                                "unsafe frame.pointee.pin.store(words.first, ordering: .relaxed)"
+                                "unsafe frame.pointee.pin.store(address, ordering: .relaxed)"
                             ),
                     ] + leaveSection + [.load("box", .relaxed, into: "seen"), clearPin]
                 ),
@@ -153,9 +153,9 @@ extension Protocol {
     private static let waitForCurrent = Instruction.load("current", .acquiring, into: "running")
         .at(scanFile, "if unsafe frame.pointee.current.load(ordering: .acquiring) == address")
     private static let markEnded = Instruction.store("mark", 0, .releasing)
-        .at("Registry/Observer.swift", "ordering: .releasing", after: "func markEnded(_ reason: ObservationEnd)")
+        .at("Registry/Observer+End.swift", "ordering: .releasing", after: "func markEnded(_ reason: ObservationEnd)")
     private static let loadMark = Instruction.load("mark", .relaxed, into: "mark")
-        .at("Registry/Observer.swift", "return unsafe state.pointee.load(ordering: .relaxed)")
+        .at("Registry/Observer+Closure.swift", "return unsafe state.pointee.load(ordering: .relaxed)")
     private static let clearCurrent = Instruction.store("current", 0, .releasing)
         .at(frameFile, "current.store(0, ordering: .releasing)")
 
@@ -337,7 +337,7 @@ extension Protocol {
                     "another",
                     [
                         .load("mark", .acquiring, into: "mark")
-                            .at("Registry/Observer.swift", "state.load(ordering: .acquiring)", after: function),
+                            .at("Registry/Observer+End.swift", "state.load(ordering: .acquiring)", after: function),
                         .branch("mark"), .load("before", .relaxed, into: "before"),
                     ]
                 ),
