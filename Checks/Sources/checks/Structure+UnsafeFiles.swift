@@ -18,15 +18,18 @@ extension Structure {
             ThreadRecord+Retire ThreadRecords
             """,
             "Registry": """
-            Callback Flush ObservationToken Observer+Visit Observer
-            ObserverList+Walk ObserverList ObserverTable Quarantine RegistryCore
-            RegistryTypes TableContents VersionedObserver
+            Callback Flush ObservationToken Observer Observer+Closure
+            Observer+Extras Observer+Mutants Observer+Visit ObserverList
+            ObserverList+Mutants ObserverList+Walk ObserverTable
+            ObserverTable+Mutants Quarantine RegistryCore RegistryCore+Ending
+            RegistryCore+Mutants RegistryTypes TableContents VersionedObserver
             """,
             "Property": """
             MutationLock PropertyTypes ValueBox ValueCell ValueEncoding
             """,
             "Delivery": """
-            IsolatedCallback OrderedObservation Subscription Waiter
+            IsolatedObservation IteratorSource+Mutants OrderedObservation
+            Subscription Waiter
             """,
         ]
         return Set(
