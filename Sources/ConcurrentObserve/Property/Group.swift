@@ -17,8 +17,7 @@
 /// `.sourceDeleted`; when the observations of one of them are cancelled, the group's are cancelled, too. (P8, P12) `.prior` is not
 /// delivered: a group learns of a change when it is made.
 public struct Group<Value: Sendable>: ObservableProperty {
-    // The properties' types stand in `init` alone: Swift 6.3 refuses a closure that is passed to a method of `Group(a, b)`, in the
-    // same expression, when they are the group's own ("pack reference … can only appear in pack expansion").
+    // Closures, and no pack of properties: a pack in the type of `Value` is more than the compiler (6.3) manages in users' closures.
     private let readValue: @Sendable () -> Value
     private let readVersion: @Sendable () -> UInt64
 
@@ -31,13 +30,20 @@ public struct Group<Value: Sendable>: ObservableProperty {
     public init<each Property: ObservableProperty>(
         _ property: repeat each Property
     ) where Value == (repeat (each Property).Value) {
-        readValue = { (repeat (each property).value) }
+        self.init(members: repeat each property)
+    }
+
+    private init<each Property: ObservableProperty>(
+        members property: repeat each Property
+    ) where Value == (repeat (each Property).Value) {
+        let properties = (repeat each property)
+        readValue = { (repeat (each properties).value) }
         readVersion = {
             var sum: UInt64 = 0
-            for property in repeat each property { sum &+= property.version }
+            for property in repeat each properties { sum &+= property.version }
             return sum
         }
-        weakAttachment = Self.attachments(repeat (each property).weakAttachment)
+        weakAttachment = Self.attachment(repeat each property)
     }
 
     /// Values that were present together at one moment. (P20)
@@ -66,25 +72,65 @@ public struct Group<Value: Sendable>: ObservableProperty {
     public func attach(_ observer: PropertyObserver<Value>) -> ObservationToken {
         weakAttachment(observer)!
     }
-}
 
-extension Group {
-    /// Attaches an observer to all members, which are not retained.
-    private static func attachments<each Member: Sendable>(
-        _ attachment: repeat @escaping WeakAttachment<each Member>
-    ) -> WeakAttachment<Value> where Value == (repeat each Member) {
-        { observer in
+    /// Attaches an observer to all properties, which it does not retain.
+    private static func attachment<each Property: ObservableProperty>(
+        _ property: repeat each Property
+    ) -> WeakAttachment<Value> where Value == (repeat (each Property).Value) {
+        let attachments = (repeat (each property).weakAttachment)
+        return { observer in
             let combination = Combination<Value>()
             var members: [ObservationToken] = []
             var isComplete = true
-            func add<One: Sendable>(_ attach: WeakAttachment<One>) -> Combination<Value>.Slot<One> {
+            func add<Member: Sendable>(_ attach: WeakAttachment<Member>) -> Combination<Value>.Slot<Member> {
                 let (slot, token) = combination.add(attach)
                 if let token { members.append(token) } else { isComplete = false }
                 return slot
             }
-            let slots = (repeat add(each attachment))
+            let slots = (repeat add(each attachments))
             guard isComplete else { return nil }
             return combination.start(observer, members) { (repeat (each slots).value) }
         }
+    }
+}
+
+// The type checker reaches into the tuple of a closure of one expression only where no pack is in between.
+extension Group {
+    /// Makes a group of two.
+    ///
+    /// - Parameters: The properties, in the order of the values in the tuple.
+    public init<First: ObservableProperty, Second: ObservableProperty>(
+        _ first: First,
+        _ second: Second
+    ) where Value == (First.Value, Second.Value) {
+        self.init(members: first, second)
+    }
+
+    /// Makes a group of three.
+    ///
+    /// - Parameters: The properties, in the order of the values in the tuple.
+    public init<First: ObservableProperty, Second: ObservableProperty, Third: ObservableProperty>(
+        _ first: First,
+        _ second: Second,
+        _ third: Third
+    ) where Value == (First.Value, Second.Value, Third.Value) {
+        self.init(members: first, second, third)
+    }
+
+    /// Makes a group of four.
+    ///
+    /// - Parameters: The properties, in the order of the values in the tuple.
+    public init<
+        First: ObservableProperty,
+        Second: ObservableProperty,
+        Third: ObservableProperty,
+        Fourth: ObservableProperty
+    >(
+        _ first: First,
+        _ second: Second,
+        _ third: Third,
+        _ fourth: Fourth
+    ) where Value == (First.Value, Second.Value, Third.Value, Fourth.Value) {
+        self.init(members: first, second, third, fourth)
     }
 }

@@ -95,6 +95,15 @@ extension TableEntry {
         unsafe (UnsafeRawPointer(entry) + MemoryLayout<UInt>.size).assumingMemoryBound(to: CallbackStorage.self)
     }
 
+    /// Whether to call the entry, whose observer a frame has as current.
+    @inlinable @inline(__always)
+    var isDue: Bool {
+        #if INSTRUMENTED
+        if isDueUntested { return true }
+        #endif
+        return isActive
+    }
+
     /// Whether the observation of an entry that a frame has as current goes on.
     @inlinable @inline(__always)
     var isActive: Bool {

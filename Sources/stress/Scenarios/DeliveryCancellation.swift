@@ -143,21 +143,30 @@ private struct Ending {
         case 2:
             return property.observeIsolated(options: options, buffering: buffering) { @GlobalListener in body($0, nil) }
         case 3:
-            return sources.root.observe(\.end.value, options: options, delivery: .queue(sources.queue, buffering: buffering)) {
+            return sources.root.observe(
+                \.end.value,
+                options: options,
+                delivery: .queue(sources.queue, buffering: buffering)
+            ) {
                 body($0, nil)
             }
         case 4:
-            return sources.root.observe(\.end.value, options: options, delivery: .serial(buffering: buffering)) { body($0, nil) }
+            return sources.root.observe(\.end.value, options: options, delivery: .serial(buffering: buffering)) {
+                body($0, nil)
+            }
         case 5:
             return property.observe(options: options, delivery: .serial(buffering: buffering)) { change, handle in
                 body(change, handle)
             }
         case 6:
-            return property.observe(options: options, delivery: .queue(sources.queue, buffering: buffering)) { change, handle in
+            return property.observe(options: options, delivery: .queue(sources.queue, buffering: buffering)) {
+                change,
+                handle in
                 body(change, handle)
             }
         default:
-            return sources.root.property(\.end.value).observe(on: sources.stage, options: options, buffering: buffering) {
+            return sources.root.property(\.end.value).observe(on: sources.stage, options: options, buffering: buffering)
+            {
                 body($1, nil)
             }
         }

@@ -39,8 +39,10 @@ extension Scenario {
                 lane.hit(0)
             case 2:
                 lane.begin("cancel a token")
-                guard let witness = slot.content?.witnesses.randomElement(using: &lane.generator) else { return }
+                guard let source = slot.content else { return }
+                guard let witness = source.witnesses.randomElement(using: &lane.generator) else { return }
                 witness.cancel(andWait: lane.generator.oneIn(4), lane)
+                withExtendedLifetime(source) { witness.noteCancellation() }
                 lane.hit(1)
             case 3:
                 lane.begin("register")
@@ -92,6 +94,8 @@ private final class Witness: Sendable {
 
     final class Record: Sendable {
         let callsAfter = Atomic<Int>(0)
+        /// Whether it was cancelled, or had ended, while its property was certainly alive.
+        let isCancelledAlive = Atomic<Bool>(false)
         let ends = Atomic<Int>(0)
         let reason = Atomic<UInt32>(.max)
     }
@@ -105,6 +109,9 @@ private final class Witness: Sendable {
             record.ends.add(1, ordering: .releasing)
         }
     }
+
+    /// It was cancelled, and its property is alive: it cannot end by that one's death.
+    func noteCancellation() { record.isCancelledAlive.store(true, ordering: .relaxed) }
 
     func cancel(andWait waits: Bool, _ lane: Lane) {
         subject.probe.markEnding()
@@ -145,6 +152,11 @@ private final class Witnesses: @unchecked Sendable {
                 reason == .sourceDeleted || reason == .cancelled,
                 "P12.reason",
                 "ended with \(String(describing: reason))"
+            )
+            epoch.check(
+                reason == .cancelled || !record.isCancelledAlive.load(ordering: .relaxed),
+                "P12.reason",
+                "cancelled while its property was alive, ended with \(String(describing: reason))"
             )
             let after = record.callsAfter.load(ordering: .relaxed)
             epoch.check(after == 0, "P12.end-last", "heard \(after) changes after the end")

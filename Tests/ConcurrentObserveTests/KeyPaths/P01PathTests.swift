@@ -20,7 +20,7 @@ extension Promises.P01PathTests {
         car.name.value = "Polo"
         car.mileage.value = 7
         #expect(told.lines == ["initial - → Golf @1", "valueChanged Golf → Polo @2"])
-        #expect(car.name.observerCount == 1)
+        #expect(car.name.observationCount == 1)
         withExtendedLifetime(token) {}
     }
 
