@@ -3,7 +3,8 @@
 #if Macros
 @_exported public import ConcurrentObserve
 
-/// Makes the stored variables of a final class observed properties, and the class a `ConcurrentObservable` that is `Sendable`.
+/// Makes the stored variables of a final class observed properties, and the class a
+/// `ConcurrentObservable` that is `Sendable`.
 ///
 /// ```swift
 /// @ConcurrentObservable
@@ -11,50 +12,63 @@
 ///     var name = "Beetle"
 ///     var mileage = 0
 ///     var engine: Engine?
+///     private(set) var speed = 0.0
 /// }
 /// let car = Car()
-/// let token = car.observe(\.engine.rpm) { change in print(change.new) }
-/// car.name = "Golf"                                          // any thread
-/// car.observedProperties.mileage.modify { $0 += 1 }          // reading and changing in one step
+/// let token = car.observe(\.engine.rpm) { change in
+///     print(change.new ?? 0)
+/// }
+/// car.name = "Golf"
+/// car.observedProperties.mileage.modify { $0 += 1 }
 /// ```
 ///
-/// A variable is read and set as before, from any thread, as `Observed.value` is: reading never waits, and setting calls the observers before it
-/// returns. `car.mileage += 1` reads and then sets: what another thread sets in between is lost. `observedProperties` has the
-/// properties themselves, to modify, observe and bind. A `weak` variable becomes a `WeakObserved`; it refers to one class,
-/// which adopts `WeaklyObservable`, and not to a protocol.
+/// Any thread reads and sets a variable as before, as it does `Observed.value`: reading never waits,
+/// and setting calls the observers before it returns. `car.mileage += 1` reads, then sets: a value that
+/// another thread sets in between is lost. `observedProperties` has the properties themselves, to
+/// modify, observe and bind. A `weak` variable becomes a `WeakObserved`. It refers to one class, which
+/// adopts `WeaklyObservable`, and not to a protocol.
 ///
-/// `removeAllObservers()` ends every observation of the object: of its observed variables, of whatever delivery, and of
-/// paths that begin here. The macro writes it; a class that has registries, too, writes its own instead.
+/// A variable whose setter has less access than its getter, as `private(set)`, can be observed by
+/// everyone who can read it: `observedProperties` has it as a `ReadOnly`, and paths lead to it. Code that
+/// may set the variable has the property itself as `_speed`, for `modify` and `bind(to:)`. A variable
+/// whose type the compiler infers has no `_speed`: write its type. A `weak` variable has no read-only
+/// view: only code that may set it can observe it.
 ///
-/// Constants, computed and static variables, what is compiled out, and variables marked `@ConcurrentObservationIgnored` stay
-/// what they are.
+/// `cancelAllObservations()` ends every observation of the object: those of its observed variables, of
+/// whatever delivery, and those of paths that begin here. The macro writes it. A class that has
+/// registries, too, writes its own instead.
 ///
-/// - A variable without an initial value is initialised in the initialisers of the class. One that has an initial value is set there like anywhere
-///   else: once everything is initialised, and as a change.
-/// - The type of a variable need not be written where the compiler can tell it from the initial value: `State.idle`,
-///   `[1, 2]`, `URL(string: text)`. It is written where the compiler cannot, for a closure, and for a `weak` variable.
-///   The expression of the initial value is compiled where it stands and once more for the property, so that a mistake in it
-///   is reported twice.
-/// - A property has the access of its variable's setter: whoever can observe it can change it. So `private(set)` keeps others from observing.
-///   A private variable of a type that is private in the class is in no `observedProperties`, and paths do not lead to it.
-/// - The class cannot have the compiler write `Codable` for it: it writes `init(from:)` and `encode(to:)`. It has no nested
-///   type called `Properties`: that is the macro's.
+/// Constants, computed and static variables, what is compiled out, and variables marked
+/// `@ConcurrentObservationIgnored` stay what they are.
+///
+/// - A variable without an initial value is initialised in the initialisers of the class. A variable that
+///   has an initial value is set there as anywhere else: once everything is initialised, and as a change.
+/// - The type of a variable need not be written where the compiler can tell it from the initial value:
+///   `State.idle`, `[1, 2]`, `URL(string: text)`. It must be written where the compiler cannot, for a
+///   closure, and for a `weak` variable. The expression of the initial value is compiled where it stands
+///   and once more for the property, so that a mistake in it is reported twice.
+/// - A private variable of a type that is private in the class is in no `observedProperties`, and paths do
+///   not lead to it.
+/// - The compiler cannot write `Codable` for the class: write `init(from:)` and `encode(to:)`. The class
+///   has no nested type called `Properties`: the macro adds one.
 @attached(
     member,
     names: named(Properties),
     named(observedProperties),
-    named(removeAllObservers),
+    named(cancelAllObservations),
     named(_DynamicProperties),
-    named(_dynamicProperties)
+    named(_dynamicProperties),
+    named(_ReadOnlyDynamicProperties),
+    named(_readOnlyDynamicProperties)
 )
 @attached(memberAttribute)
 @attached(
     extension,
     conformances: ConcurrentObservable,
-    ObserverRemoving,
+    ObservationSource,
     Sendable,
     names: named(observedProperties),
-    named(removeAllObservers)
+    named(cancelAllObservations)
 )
 public macro ConcurrentObservable() =
     #externalMacro(module: "ConcurrentObserveMacrosPlugin", type: "ConcurrentObservableMacro")

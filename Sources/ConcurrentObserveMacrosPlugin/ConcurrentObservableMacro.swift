@@ -31,47 +31,16 @@ extension ConcurrentObservableMacro: MemberMacro {
         }
     }
 
-    /// The type and the storage of those that are found as dynamic members, if there are any.
-    ///
-    /// The compiler reports what it does not like about them, as a type that is not Sendable, at the lines of the variables.
-    private static func dynamic(_ model: ModelClass, _ context: some MacroExpansionContext) -> [DeclSyntax] {
-        guard model.hasDynamic else { return [] }
-        let properties = model.lines { variable in
-            guard variable.isDynamic else { return nil }
-            let property = "\(variable.access)let \(variable.name) = \(variable.construction)"
-            guard
-                let place = context.location(
-                    of: variable.binding,
-                    at: .afterLeadingTrivia,
-                    filePathMode: .filePath
-                )
-            else { return property }
-            return "#sourceLocation(file: \(place.file), line: \(place.line))\n\(property)\n#sourceLocation()"
-        }
-        return [
-            """
-            /// The observed properties that are found as dynamic members.
-            \(raw: model.access)struct \(raw: ObservedVariable.dynamicType): Sendable {
-                \(raw: properties.joined(separator: "\n    "))
-            }
-            """,
-            "private let \(raw: ObservedVariable.dynamicStorage) = \(raw: ObservedVariable.dynamicType)()",
-        ]
-    }
-
     private static func properties(_ model: ModelClass) -> [DeclSyntax] {
         var lines =
             ["fileprivate let _object: \(model.name)"]
             + model.lines { variable in
-                guard let type = variable.storageType, !variable.isHidden, !variable.isDynamic else { return nil }
-                return "\(variable.access)var \(variable.name): \(type) { _object.\(variable.storage) }"
+                guard let type = variable.shownType, !variable.isHidden, !variable.isDynamic else { return nil }
+                let property = "_object.\(variable.storage)\(variable.isReadOnly ? ".readOnly" : "")"
+                return "\(variable.access)var \(variable.name): \(type) { \(property) }"
             }
-        if model.has(where: { $0.isDynamic && !$0.isWeak }) {
-            lines += dynamicMember(of: "ConcurrentObserve.Observed", "Sendable", access: model.access)
-        }
-        if model.has(where: { $0.isDynamic && $0.isWeak }) {
-            let bound = "ConcurrentObserve.WeaklyObservable"
-            lines += dynamicMember(of: "ConcurrentObserve.WeakObserved", bound, access: model.access)
+        for kind in DynamicKind.allCases where model.has(where: kind.includes) {
+            lines += kind.subscript(access: model.access)
         }
         return [
             """
@@ -89,25 +58,14 @@ extension ConcurrentObservableMacro: MemberMacro {
         ]
     }
 
-    /// What finds the dynamic members of one kind.
-    private static func dynamicMember(of kind: String, _ bound: String, access: String) -> [String] {
-        let property = "\(kind)<ObservedValue>"
-        let member = "any KeyPath<\(ObservedVariable.dynamicType), \(property)> & Sendable"
-        return [
-            "\(access)subscript <ObservedValue: \(bound)>(dynamicMember member: \(member)) -> \(property) {",
-            "    _object.\(ObservedVariable.dynamicStorage)[keyPath: member]",
-            "}",
-        ]
-    }
-
     /// The method that ends all observations, unless the class has its own.
     private static func removal(_ model: ModelClass) -> [DeclSyntax] {
-        guard !model.removesObservers else { return [] }
+        guard !model.cancelsObservations else { return [] }
         let lines = model.lines { variable in "\(variable.storage).cancelAllObservations()" }
         return [
             """
             /// Ends every observation of this object, as if each was cancelled.
-            \(raw: model.access)func removeAllObservers() {
+            \(raw: model.access)func cancelAllObservations() {
                 \(raw: lines.joined(separator: "\n    "))
             }
             """
@@ -117,15 +75,15 @@ extension ConcurrentObservableMacro: MemberMacro {
 
 extension ModelClass {
     /// Whether one of the observed properties is found as a dynamic member.
-    fileprivate var hasDynamic: Bool { has { $0.isDynamic } }
+    var hasDynamic: Bool { has { $0.isDynamic } }
 
     /// Whether there is such an observed variable, under whatever condition.
-    fileprivate func has(where isSuch: (ObservedVariable) -> Bool) -> Bool {
+    func has(where isSuch: (ObservedVariable) -> Bool) -> Bool {
         lines { isSuch($0) ? "" : nil }.contains("")
     }
 
     /// What `line` makes of the observed variables, under the conditions that these are under.
-    fileprivate func lines(_ line: (ObservedVariable) -> String?) -> [String] { lines(of: members, line) }
+    func lines(_ line: (ObservedVariable) -> String?) -> [String] { lines(of: members, line) }
 
     private func lines(of members: MemberBlockItemListSyntax, _ line: (ObservedVariable) -> String?) -> [String] {
         members.flatMap { member -> [String] in
@@ -210,7 +168,7 @@ extension ConcurrentObservableMacro: ExtensionMacro {
                 \(raw: access)nonisolated var observedProperties: \(raw: properties) {
                     fatalError()
                 }
-                \(raw: access)nonisolated func removeAllObservers() {
+                \(raw: access)nonisolated func cancelAllObservations() {
                 }
             }
             """

@@ -19,9 +19,9 @@ extension ConcurrentObservedMacro: PeerMacro {
         // The others have their storage in a type of their own.
         guard let variable = variable(declaration, node), !variable.isDynamic else { return [] }
         if variable.initialValue != nil {
-            return ["private let \(raw: variable.storage) = \(raw: variable.construction)"]
+            return ["\(raw: variable.storageAccess)let \(raw: variable.storage) = \(raw: variable.construction)"]
         }
-        return ["private let \(raw: variable.storage): \(raw: variable.storageType!)"]
+        return ["\(raw: variable.storageAccess)let \(raw: variable.storage): \(raw: variable.storageType!)"]
     }
 }
 

@@ -11,8 +11,8 @@ struct ModelClass {
     let access: String
     /// The names of the types that it has for itself.
     let privateTypes: Set<String>
-    /// Whether it has a `removeAllObservers()` of its own.
-    let removesObservers: Bool
+    /// Whether it has a `cancelAllObservations()` of its own.
+    let cancelsObservations: Bool
     let members: MemberBlockItemListSyntax
 
     enum Reading {
@@ -60,7 +60,9 @@ struct ModelClass {
                 name: model.name.text,
                 access: access(of: model.modifiers),
                 privateTypes: Set(members.compactMap(\.nestedType).filter(\.isPrivate).map(\.name.text)),
-                removesObservers: members.contains { $0.decl.as(FunctionDeclSyntax.self)?.removesObservers == true },
+                cancelsObservations: members.contains {
+                    $0.decl.as(FunctionDeclSyntax.self)?.cancelsObservations == true
+                },
                 members: members
             )
         )
@@ -146,8 +148,8 @@ extension MemberBlockItemSyntax {
 }
 
 extension FunctionDeclSyntax {
-    fileprivate var removesObservers: Bool {
-        name.text == "removeAllObservers" && signature.parameterClause.parameters.isEmpty
+    fileprivate var cancelsObservations: Bool {
+        name.text == "cancelAllObservations" && signature.parameterClause.parameters.isEmpty
     }
 }
 #endif

@@ -14,8 +14,13 @@ struct ObservedVariable {
     let storageType: String?
     /// What the property begins with, as an argument.
     let initialValue: String?
-    /// Who may have the property itself, and with it change the value; with a space behind, or empty for the class's own.
+    /// Who may observe the property; with a space behind, or empty for the access of the class.
     let access: String
+    /// Who has the property itself, and with it may change the value; with a space behind, or empty
+    /// for the access of the class.
+    let storageAccess: String
+    /// Whether others than those who may set the variable may observe it: they get a `ReadOnly`.
+    let isReadOnly: Bool
     /// Whether its type is the class's alone, so that no key path can lead to it.
     let isHidden: Bool
 
@@ -27,8 +32,14 @@ struct ObservedVariable {
     /// compiler infers, and weak ones, since it complains of an unsuitable type wherever that is written.
     var isDynamic: Bool { !isHidden && (storageType == nil || isWeak) }
 
+    /// The type by which others get the property; nil if the compiler infers it.
+    var shownType: String? {
+        guard isReadOnly else { return storageType }
+        return storageType.map { type in Self.readOnly + type.dropFirst(Self.observed.count) }
+    }
+
     /// Makes the property.
-    var construction: String { "\(storageType ?? "ConcurrentObserve.Observed")(\(initialValue!))" }
+    var construction: String { "\(storageType ?? Self.observed)(\(initialValue!))" }
 
     enum Reading {
         case observed(ObservedVariable)
@@ -71,14 +82,21 @@ struct ObservedVariable {
         let storageName = "_" + (name.identifier?.name ?? name.text)
         let isHidden =
             isHidden || (declaration.isPrivate && binding.mentions(oneOf: privateTypes))
+        let (getter, setter) = (declaration.modifiers.getterAccess, declaration.modifiers.setterAccess)
+        // A weak property has no read-only view: it has the access of the setter.
+        let isReadOnly = setter < getter && !isWeak
+        let isDynamic = !isHidden && (type == nil || isWeak)
+        let owner = isReadOnly ? readOnlyDynamicStorage : dynamicStorage
         return .observed(
             ObservedVariable(
                 name: name.text,
-                storage: !isHidden && (type == nil || isWeak) ? "\(dynamicStorage).\(name.text)" : storageName,
+                storage: isDynamic ? "\(owner).\(name.text)" : storageName,
                 storageType: type?.observedType(isWeak: isWeak),
                 initialValue: binding.initializer?.value.asArgument
                     ?? (type?.unwrappedOptional.isOptional == true ? "nil" : nil),
-                access: declaration.modifiers.accessToChange,
+                access: (isReadOnly ? getter : min(getter, setter)).asMember,
+                storageAccess: (isReadOnly ? setter : .private).asStorage,
+                isReadOnly: isReadOnly,
                 isHidden: isHidden,
                 isWeak: isWeak,
                 binding: binding
@@ -89,6 +107,15 @@ struct ObservedVariable {
     /// What the class calls the properties that are found as dynamic members, and their type.
     static let dynamicStorage = "_dynamicProperties"
     static let dynamicType = "_DynamicProperties"
+
+    /// The same of those that are shown read-only.
+    static let readOnlyDynamicStorage = "_readOnlyDynamicProperties"
+    static let readOnlyDynamicType = "_ReadOnlyDynamicProperties"
+
+    /// The types of properties, without their values'.
+    static let observed = "ConcurrentObserve.Observed"
+    static let weakObserved = "ConcurrentObserve.WeakObserved"
+    static let readOnly = "ConcurrentObserve.ReadOnly"
 
     private static func noType(_ name: TokenSyntax, _ binding: PatternBindingSyntax) -> Diagnostic {
         Diagnostic(
@@ -251,27 +278,8 @@ extension TypeSyntax {
     /// The type of the storage of a variable of this type.
     fileprivate func observedType(isWeak: Bool) -> String {
         let (wrapped, isOptional) = unwrappedOptional
-        if isWeak { return "ConcurrentObserve.WeakObserved<\(wrapped.trimmed)>" }
-        return "ConcurrentObserve.Observed<\(isOptional ? "\(wrapped.trimmed)?" : trimmedDescription)>"
-    }
-}
-
-extension DeclModifierListSyntax {
-    /// The access of whoever may change the variable: the narrower one of its two.
-    fileprivate var accessToChange: String {
-        let setter = first { $0.detail?.detail.text == "set" }
-        let whole = first { $0.detail == nil && Self.levels[$0.name.text] != nil }
-        switch (setter ?? whole)?.name.text {
-        // Seen by the class, in which the property is nested.
-        case "private": return "fileprivate "
-        case "open": return "public "
-        case let level?: return level + " "
-        case nil: return ""
-        }
-    }
-
-    private static var levels: [String: Void] {
-        ["private": (), "fileprivate": (), "internal": (), "package": (), "public": (), "open": ()]
+        if isWeak { return "\(ObservedVariable.weakObserved)<\(wrapped.trimmed)>" }
+        return "\(ObservedVariable.observed)<\(isOptional ? "\(wrapped.trimmed)?" : trimmedDescription)>"
     }
 }
 #endif

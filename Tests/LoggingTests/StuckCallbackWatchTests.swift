@@ -48,7 +48,7 @@ struct StuckCallbackWatchTests {
     func queue() async throws {
         let registry = ObserverRegistry<Int>(label: "mail")
         let stuck = Stuck()
-        let token = registry.observe(delivery: .queue(DispatchQueue(label: "test"), .unbounded)) { _ in stuck.hold() }
+        let token = registry.observe(delivery: .queue(DispatchQueue(label: "test"))) { _ in stuck.hold() }
         let watch = watch
         try await stuck.whileHeld {
             registry.notify(1)

@@ -56,21 +56,27 @@ public final class Inferred {
         observedProperties.numbers.modify { $0.append(3) }
     }
 
-    func observeSecret() -> ObservationToken { observe(\.secret) { change in print(change.new ?? .idle) } }
+    func observeSecret() -> ObservationToken { observe(\.secret) { change in print(change.new) } }
 }
 
 func use(_ model: Inferred) -> [ObservationToken] {
     model.page = nil
     model.state = .running(2)
     model.names[2] = "b"
-    model.removeAllObservers()
+    model.cancelAllObservations()
     return [
         model.observe(\.state) { (change: Change<State>) in print(change) },
         model.observe(\.page) { (change: Change<URL?>) in print(change) },
         model.observe(\.zeros) { (change: Change<[Int]>) in print(change) },
         model.observe(\.distinct) { (change: Change<Set<Int>>) in print(change) },
-        model.observe(all: \.size, \.word) { changed, size, word in print(changed, size + 1, word.count) },
-        model.observedProperties.box.observe { change in print(change.new?.content ?? 0) },
+        Group(model.property(\.size), model.property(\.word)).observe { change in
+            let (size, word) = change.new
+            print(size + 1, word.count)
+        },
+        // Read-only outside the class, whoever writes its type.
+        model.observe(\.level) { (change: Change<Int>) in print(change) },
+        model.observedProperties.level.observeValues { level in print(level + 1) },
+        model.observedProperties.box.observe { change in print(change.new.content) },
     ]
 }
 
@@ -83,6 +89,49 @@ final class Private {
     private var first = Entry()
     private var all = Entries()
     var count: Int { entries.count + first.count + all.count }
+}
+
+/// Setters of every access.
+@ConcurrentObservable
+public final class Guarded {
+    public private(set) var mine = 1
+    public fileprivate(set) var file: Inferred?
+    public internal(set) var module: String
+    private(set) var inferred = State.idle
+    fileprivate private(set) var both = [1]
+    private(set) weak var weakly: Target?
+    #if os(Linux)
+    public private(set) var conditional = 1 + 1
+    #endif
+
+    init(module: String) {
+        self.module = module
+        mine = 2
+        _mine.modify { $0 += 1 }
+    }
+}
+
+final class Target: WeaklyObservable {
+    let lifetime = ReferentLifetime()
+}
+
+func use(_ model: Guarded) -> [ObservationToken] {
+    // Where the setter can be used, so can the property itself.
+    model._file.modify { $0 = nil }
+    model._module.modify { $0 += "!" }
+    let mine: ReadOnly<Int> = model.observedProperties.mine
+    let inferred: ReadOnly<State> = model.observedProperties.inferred
+    return [
+        mine.observe { change in print(change.new) },
+        inferred.observe { change in print(change.new) },
+        model.observe(\.mine) { (change: Change<Int>) in print(change) },
+        model.observe(\.file.title) { (change: Change<String?>) in print(change) },
+        model.observe(\.module) { (change: Change<String>) in print(change) },
+        model.observe(\.inferred) { (change: Change<State>) in print(change) },
+        model.observe(\.both) { (change: Change<[Int]>) in print(change) },
+        model.observe(\.conditional) { (change: Change<Int>) in print(change) },
+        model.observedProperties.weakly.observe { (change: Change<Target?>) in print(change) },
+    ]
 }
 
 /// What is not a property of an object.
@@ -141,7 +190,7 @@ final class Careful: ConcurrentObservable {
         name = "b"
     }
 
-    func removeAllObservers() { observedProperties.name.cancelAllObservations() }
+    func cancelAllObservations() { observedProperties.name.cancelAllObservations() }
 }
 
 /// Coded by hand.
@@ -157,7 +206,7 @@ final class Coded: Codable {
     }
 }
 
-func removeAll(_ model: some ObserverRemoving) { model.removeAllObservers() }
+func removeAll(_ model: some ObservationSource) { model.cancelAllObservations() }
 
 func use(_ model: Statics, _ empty: Empty, _ careful: Careful) {
     removeAll(model)

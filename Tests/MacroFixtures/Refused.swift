@@ -73,14 +73,26 @@ final class Early {
     }
 }
 
+@ConcurrentObservable
+final class Hidden {
+    private(set) var level = 1
+    private(set) var state = [1]
+}
+
+func change(_ model: Hidden) {
+    model.observedProperties.level.value = 2  // error: 'value' is a get-only property
+    model.observedProperties.state.value = []  // error: 'value' is a get-only property
+    model._level.value = 3  // error: '_level' is inaccessible due to 'private' protection level
+}
+
 final class ByHand: ConcurrentObservable {
     let name = Observed("a")
 }
 
 func remove(_ model: ByHand) {
-    model.removeAllObservers()  // error: adopt 'ObserverRemoving'
+    model.cancelAllObservations()  // error: adopt 'ObservationSource'
 }
 
 func removeAny(_ model: some ConcurrentObservable) {
-    model.removeAllObservers()  // error: adopt 'ObserverRemoving'
+    model.cancelAllObservations()  // error: adopt 'ObservationSource'
 }

@@ -12,7 +12,7 @@ struct DiagnosticTests {
     func notFinal() {
         expectExpansion(
             "@ConcurrentObservable\npublic class Car {\n    var a = 1\n}",
-            "public class Car {\n    var a = 1\n}\n\nextension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObserverRemoving, @unchecked Sendable {\n    public nonisolated var observedProperties: Never {\n        fatalError()\n    }\n    public nonisolated func removeAllObservers() {\n    }\n}",
+            "public class Car {\n    var a = 1\n}\n\nextension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, @unchecked Sendable {\n    public nonisolated var observedProperties: Never {\n        fatalError()\n    }\n    public nonisolated func cancelAllObservations() {\n    }\n}",
             diagnostics: [
                 DiagnosticSpec(
                     message:
@@ -30,7 +30,7 @@ struct DiagnosticTests {
     func open() {
         expectExpansion(
             "@ConcurrentObservable\nopen class Car {\n}",
-            "open class Car {\n}\n\nextension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObserverRemoving, @unchecked Sendable {\n    public nonisolated var observedProperties: Never {\n        fatalError()\n    }\n    public nonisolated func removeAllObservers() {\n    }\n}",
+            "open class Car {\n}\n\nextension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, @unchecked Sendable {\n    public nonisolated var observedProperties: Never {\n        fatalError()\n    }\n    public nonisolated func cancelAllObservations() {\n    }\n}",
             diagnostics: [
                 DiagnosticSpec(
                     message:
@@ -83,7 +83,7 @@ struct DiagnosticTests {
     func isolated() {
         expectExpansion(
             "@ConcurrentObservable @MainActor\nfinal class Car {\n}",
-            "@MainActor\nfinal class Car {\n}\n\nextension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObserverRemoving, @unchecked Sendable {\n    nonisolated var observedProperties: Never {\n        fatalError()\n    }\n    nonisolated func removeAllObservers() {\n    }\n}",
+            "@MainActor\nfinal class Car {\n}\n\nextension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, @unchecked Sendable {\n    nonisolated var observedProperties: Never {\n        fatalError()\n    }\n    nonisolated func cancelAllObservations() {\n    }\n}",
             diagnostics: [
                 DiagnosticSpec(
                     message: "'@ConcurrentObservable' makes a model for every thread, which no actor isolates",
@@ -243,12 +243,12 @@ struct DiagnosticTests {
                 }
 
                 /// Ends every observation of this object, as if each was cancelled.
-                func removeAllObservers() {
+                func cancelAllObservations() {
 
                 }
             }
 
-            extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObserverRemoving, @unchecked Sendable {
+            extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, @unchecked Sendable {
             }
             """,
             diagnostics: [
@@ -327,11 +327,11 @@ struct DiagnosticTests {
     /// The conformance of a class that is refused.
     private func unusable(_ properties: String) -> String {
         """
-        extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObserverRemoving, @unchecked Sendable {
+        extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, @unchecked Sendable {
             nonisolated var observedProperties: \(properties) {
                 fatalError()
             }
-            nonisolated func removeAllObservers() {
+            nonisolated func cancelAllObservations() {
             }
         }
         """

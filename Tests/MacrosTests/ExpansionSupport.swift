@@ -21,7 +21,7 @@ func expectExpansion(
         macroSpecs: [
             "ConcurrentObservable": MacroSpec(
                 type: ConcurrentObservableMacro.self,
-                conformances: ["ConcurrentObservable", "ObserverRemoving", "Sendable"]
+                conformances: ["ConcurrentObservable", "ObservationSource", "Sendable"]
             ),
             "ConcurrentObserved": MacroSpec(type: ConcurrentObservedMacro.self),
             "ConcurrentObservationIgnored": MacroSpec(type: ConcurrentObservationIgnoredMacro.self),
@@ -58,12 +58,12 @@ func expectRefusal(
             }
 
             /// Ends every observation of this object, as if each was cancelled.
-            func removeAllObservers() {
+            func cancelAllObservations() {
 
             }
         }
 
-        extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObserverRemoving, @unchecked Sendable {
+        extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, @unchecked Sendable {
         }
         """.replacing("MEMBER", with: member),
         diagnostics: [

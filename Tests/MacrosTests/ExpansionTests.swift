@@ -95,7 +95,7 @@ struct ExpansionTests {
                 }
 
                 /// Ends every observation of this object, as if each was cancelled.
-                func removeAllObservers() {
+                func cancelAllObservations() {
                     _name.cancelAllObservations()
                     _mileage.cancelAllObservations()
                     _spare.cancelAllObservations()
@@ -103,13 +103,13 @@ struct ExpansionTests {
                 }
             }
 
-            extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObserverRemoving, Sendable {
+            extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, Sendable {
             }
             """
         )
     }
 
-    @Test("Access: of the class for what is added, of the setter for each property")
+    @Test("Access: of the class for what is added, of the getter for each property; what others cannot set is read-only")
     func access() {
         expectExpansion(
             """
@@ -119,6 +119,11 @@ struct ExpansionTests {
                 public private(set) var b = 1
                 private var c = 1
                 var d = 1
+                public internal(set) var e: Int?
+                fileprivate(set) var f: Int
+                internal(set) var g = 1
+                package private(set) var h = State.idle
+                public private(set) weak var i: Engine?
             }
             """,
             """
@@ -163,21 +168,105 @@ struct ExpansionTests {
                 }
 
                 private let _d = ConcurrentObserve.Observed<Int>(1)
+                public internal(set) var e: Int? {
+                    get {
+                        _e.value
+                    }
+                    set {
+                        _e.value = newValue
+                    }
+                }
+
+                let _e = ConcurrentObserve.Observed<Int?>(nil)
+                fileprivate(set) var f: Int {
+                    @storageRestrictions(initializes: _f)
+                    init(initialValue) {
+                        _f = ConcurrentObserve.Observed<Int>(initialValue)
+                    }
+                    get {
+                        _f.value
+                    }
+                    set {
+                        _f.value = newValue
+                    }
+                }
+
+                fileprivate let _f: ConcurrentObserve.Observed<Int>
+                internal(set) var g {
+                    get {
+                        _g.value
+                    }
+                    set {
+                        _g.value = newValue
+                    }
+                }
+
+                private let _g = ConcurrentObserve.Observed<Int>(1)
+                package private(set) var h {
+                    get {
+                        _readOnlyDynamicProperties.h.value
+                    }
+                    set {
+                        _readOnlyDynamicProperties.h.value = newValue
+                    }
+                }
+                public private(set) weak var i: Engine? {
+                    get {
+                        _dynamicProperties.i.value
+                    }
+                    set {
+                        _dynamicProperties.i.value = newValue
+                    }
+                }
+
+                /// The observed properties that are found as dynamic members.
+                public struct _DynamicProperties: Sendable {
+                    #sourceLocation(file: "test.swift", line: 11)
+                    fileprivate let i = ConcurrentObserve.WeakObserved<Engine>(nil)
+                    #sourceLocation()
+                }
+
+                private let _dynamicProperties = _DynamicProperties()
+
+                /// The observed properties that are found as dynamic members, and shown read-only.
+                public struct _ReadOnlyDynamicProperties: Sendable {
+                    #sourceLocation(file: "test.swift", line: 10)
+                    package let h = ConcurrentObserve.Observed(State.idle)
+                    #sourceLocation()
+                }
+
+                private let _readOnlyDynamicProperties = _ReadOnlyDynamicProperties()
 
                 /// The observed properties, as key paths find them.
+                @dynamicMemberLookup
                 public struct Properties: Sendable {
                     fileprivate let _object: Car
                     public var a: ConcurrentObserve.Observed<Int> {
                         _object._a
                     }
-                    fileprivate var b: ConcurrentObserve.Observed<Int> {
-                        _object._b
+                    public var b: ConcurrentObserve.ReadOnly<Int> {
+                        _object._b.readOnly
                     }
                     fileprivate var c: ConcurrentObserve.Observed<Int> {
                         _object._c
                     }
                     var d: ConcurrentObserve.Observed<Int> {
                         _object._d
+                    }
+                    public var e: ConcurrentObserve.ReadOnly<Int?> {
+                        _object._e.readOnly
+                    }
+                    var f: ConcurrentObserve.ReadOnly<Int> {
+                        _object._f.readOnly
+                    }
+                    var g: ConcurrentObserve.Observed<Int> {
+                        _object._g
+                    }
+                    public subscript <ObservedValue: ConcurrentObserve.WeaklyObservable>(dynamicMember member: any KeyPath<_DynamicProperties, ConcurrentObserve.WeakObserved<ObservedValue>> & Sendable) -> ConcurrentObserve.WeakObserved<ObservedValue> {
+                        _object._dynamicProperties[keyPath: member]
+                    }
+                    public subscript <ObservedValue: Sendable>(dynamicMember member: any KeyPath<_ReadOnlyDynamicProperties, ConcurrentObserve.Observed<ObservedValue>> & Sendable) -> ConcurrentObserve.ReadOnly<ObservedValue> {
+                        _object._readOnlyDynamicProperties[keyPath: member].readOnly
                     }
                 }
 
@@ -187,15 +276,20 @@ struct ExpansionTests {
                 }
 
                 /// Ends every observation of this object, as if each was cancelled.
-                public func removeAllObservers() {
+                public func cancelAllObservations() {
                     _a.cancelAllObservations()
                     _b.cancelAllObservations()
                     _c.cancelAllObservations()
                     _d.cancelAllObservations()
+                    _e.cancelAllObservations()
+                    _f.cancelAllObservations()
+                    _g.cancelAllObservations()
+                    _readOnlyDynamicProperties.h.cancelAllObservations()
+                    _dynamicProperties.i.cancelAllObservations()
                 }
             }
 
-            extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObserverRemoving, Sendable {
+            extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, Sendable {
             }
             """
         )
@@ -237,12 +331,12 @@ struct ExpansionTests {
                 }
 
                 /// Ends every observation of this object, as if each was cancelled.
-                func removeAllObservers() {
+                func cancelAllObservations() {
 
                 }
             }
 
-            extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObserverRemoving, Sendable {
+            extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, Sendable {
             }
             """
         )
@@ -352,14 +446,14 @@ struct ExpansionTests {
                 }
 
                 /// Ends every observation of this object, as if each was cancelled.
-                public func removeAllObservers() {
+                public func cancelAllObservations() {
                     _dynamicProperties.state.cancelAllObservations()
                     _mode.cancelAllObservations()
                     _dynamicProperties.text.cancelAllObservations()
                 }
             }
 
-            extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObserverRemoving, Sendable {
+            extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, Sendable {
             }
             """
         )

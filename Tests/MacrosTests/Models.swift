@@ -31,6 +31,8 @@ final class Car {
     weak var driver: Driver?
     private var secret = "s"
     private(set) var honks = 0
+    private(set) var gear: Gear?
+    fileprivate(set) var speeds = [0.0]
     var description: String { "\(name) \(mileage)" }
     static let wheels = 4
 
@@ -40,16 +42,29 @@ final class Car {
     }
 
     func honk() {
-        observedProperties.honks.modify { $0 += 1 }
+        _honks.modify { $0 += 1 }
         onHonk()
     }
 
-    func observeSecret(_ body: @escaping @Sendable (String?) -> Void) -> ObservationToken {
+    func observeSecret(_ body: @escaping @Sendable (String) -> Void) -> ObservationToken {
         observe(\.secret) { change in body(change.new) }
     }
 
+    func shift() { gear = Gear() }
+
     func setSecret(_ text: String) { secret = text }
 }
+
+func accelerate(_ car: Car) { car.speeds.append(1.5) }
+
+@ConcurrentObservable
+final class Gear {
+    var number = 1
+    fileprivate(set) var ratio: Double? = 3.5
+}
+
+// What may set the variable may change it in one step.
+func halve(_ gear: Gear) { gear._ratio.modify { $0 = $0.map { $0 / 2 } } }
 
 @ConcurrentObservable
 final class Slot<Value: Sendable> {

@@ -36,7 +36,7 @@ struct LibraryMetricsTests {
         let queue = DispatchQueue(label: "held")
         queue.suspend()
         let property = Observed(0)
-        let token = property.observe(delivery: .queue(queue, .droppingNewest(1))) { _ in }
+        let token = property.observe(delivery: .queue(queue, buffering: .droppingNewest(1))) { _ in }
         for value in 1...3 { property.value = value }
         metrics.publish()
         #expect(try dropped() == before + 2)
@@ -118,7 +118,7 @@ struct LibraryMetricsTests {
         let property = Observed(0)
         let heard = Observed(0)
         let tokens = [
-            property.observe(timer.timing { change in heard.value = change.new ?? -1 }),
+            property.observe(timer.timing { change in heard.value = change.new }),
             property.observe(
                 timer.timing { change, observation in
                     let begin = ContinuousClock.now

@@ -63,7 +63,7 @@ extension CountedOperation {
         },
         CountedOperation("property.set.1-observer", Most(instructions: 390, allocations: 0)) {
             let (property, counter) = (Observed(0), Counter())
-            let token = property.observe { change in counter.value &+= change.new ?? 0 }
+            let token = property.observe { change in counter.value &+= change.new }
             return { times in withExtendedLifetime(token) { setInLoop(property, times) } }
         },
     ]
@@ -83,12 +83,12 @@ extension CountedOperation {
     private static let paths = [
         CountedOperation("path.set.1-step", Most(instructions: 395, allocations: 0)) {
             let (cars, counter) = (Cars(), Counter())
-            let token = cars.garage.engine.observe(\.rpm) { change in counter.value &+= change.new ?? 0 }
+            let token = cars.garage.engine.observe(\.rpm) { change in counter.value &+= change.new }
             return { times in withExtendedLifetime((cars, token)) { setInLoop(cars.garage.engine.rpm, times) } }
         },
         CountedOperation("path.set.3-steps", Most(instructions: 525, allocations: 0)) {
             let (cars, counter) = (Cars(), Counter())
-            let token = cars.garage.observe(\.car.engine.rpm) { change in counter.value &+= change.new ?? 0 }
+            let token = cars.garage.observe(\.car.engine.rpm) { change in counter.value &+= change.new }
             return { times in withExtendedLifetime((cars, token)) { setInLoop(cars.garage.engine.rpm, times) } }
         },
     ]

@@ -63,7 +63,7 @@ enum DeliverySuite {
     ) { effort in
         let (property, receiver) = (Observed(0), Receiver(of: .max))
         let token = property.observe(on: receiver, buffering: .latest) { receiver, change in
-            receiver.receive(change.new ?? 0)
+            receiver.receive(change.new)
         }
         let times = effort.work(400_000)
         return Case.Sides(ours: {
@@ -88,7 +88,7 @@ enum DeliverySuite {
     ) { effort in
         let (property, receiver) = (Observed(0), Receiver(of: .max))
         let token = property.observe(on: receiver, buffering: .latest) { receiver, change in
-            receiver.receive(change.new ?? 0)
+            receiver.receive(change.new)
         }
         let times = effort.work(400_000)
         return Case.Sides(ours: {

@@ -98,7 +98,7 @@ final class PropertyFlood: Flood {
     static func toActor(_ expected: Int) -> PropertyFlood {
         let flood = PropertyFlood(expected)
         flood.token = flood.property.observe(on: flood.receiver) { receiver, change in
-            receiver.receive(change.new ?? 0)
+            receiver.receive(change.new)
         }
         return flood
     }
@@ -113,7 +113,7 @@ final class PropertyFlood: Flood {
         let flood = PropertyFlood(expected)
         let receiver = flood.receiver
         flood.token = flood.property.observe(delivery: delivery) { change in
-            receiver.receiveElsewhere(change.new ?? 0)
+            receiver.receiveElsewhere(change.new)
         }
         return flood
     }

@@ -13,7 +13,7 @@ enum ObservationSuite {
     private static let tracked = Case(name: "observation.set.1-observer", unit: .nanoseconds, bar: .none) { effort in
         let (property, model) = (Observed(0), Model())
         let counter = Counter()
-        let token = property.observe { change in counter.value &+= change.new ?? 0 }
+        let token = property.observe { change in counter.value &+= change.new }
         let (times, fewer) = (effort.work(400_000), effort.work(50_000))
         return Case.Sides(
             ours: { withExtendedLifetime(token) { nanoseconds { setInLoop(property, times) } } / Double(times) },

@@ -8,11 +8,11 @@ enum PathSuite {
     static let cases = [oneStep, threeSteps, replacement, bytesPerStep]
 
     private static let oneStep = leaf("path.set.1-step", .pathOfOneStep) { cars, counter in
-        cars.garage.engine.observe(\.rpm) { change in counter.value &+= change.new ?? 0 }
+        cars.garage.engine.observe(\.rpm) { change in counter.value &+= change.new }
     }
 
     private static let threeSteps = leaf("path.set.3-steps", .pathOfThreeSteps) { cars, counter in
-        cars.garage.observe(\.car.engine.rpm) { change in counter.value &+= change.new ?? 0 }
+        cars.garage.observe(\.car.engine.rpm) { change in counter.value &+= change.new }
     }
 
     /// - Parameter observe: Its closure is a literal, as the reference's: one that is handed round is called through a thunk.
@@ -26,7 +26,7 @@ enum PathSuite {
             let (ours, theirs) = (Counter(), Counter())
             let tokens = [
                 observe(cars, ours),
-                plain.observe { change in theirs.value &+= change.new ?? 0 },
+                plain.observe { change in theirs.value &+= change.new },
             ]
             let rpm = cars.garage.engine.rpm
             let times = effort.work(200_000)
@@ -48,7 +48,7 @@ enum PathSuite {
     ) { effort in
         let cars = Cars()
         let counter = Counter()
-        let token = cars.garage.observe(\.car.engine.rpm) { change in counter.value &+= change.new ?? 0 }
+        let token = cars.garage.observe(\.car.engine.rpm) { change in counter.value &+= change.new }
         let engines = (Engine(), Engine())
         let engine = cars.garage.car.value.engine
         let times = effort.work(20_000)

@@ -37,7 +37,7 @@ enum PropertySetSuite {
         Case(name: name, unit: .nanoseconds, bar: .setObserved) { effort in
             let property = Observed(0)
             let (ours, theirs) = (Counter(), Counter())
-            let token = property.observe { change in ours.value &+= change.new ?? 0 }
+            let token = property.observe { change in ours.value &+= change.new }
             let subject = CurrentValueSubject<Int, Never>(0)
             let sink = subject.sink { value in theirs.value &+= value }
             let (times, fewer) = (effort.work(400_000), effort.work(50_000))

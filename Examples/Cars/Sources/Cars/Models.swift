@@ -10,7 +10,13 @@ final class Engine: ConcurrentObservable {
 
 final class Car: ConcurrentObservable {
     let name = Observed("Beetle")
-    let mileage = Observed(0)
     let engine = Observed(Engine())
     let spare = Observed<Engine?>(nil)
+
+    private let driven = Observed(0)
+    /// Everyone can observe the mileage. Only the car changes it.
+    var mileage: ReadOnly<Int> { driven.readOnly }
+
+    /// Any thread. Each call is one change.
+    func drive(_ miles: Int) { driven.modify { $0 += miles } }
 }

@@ -7,7 +7,8 @@ import ServiceLifecycle
 
 /// Logs and counts every change, for as long as the service runs.
 ///
-/// On an actor of its own, so that no request waits for the log. If the log is slower than the changes for long, the oldest lines are left out.
+/// It logs on an actor of its own, so that no request waits for the log. If the log is slower than the changes for
+/// long, the oldest lines are left out.
 struct ChangeLog: Service {
     let flags: FeatureFlags
     let logger: Logger
@@ -24,18 +25,20 @@ struct ChangeLog: Service {
         var tokens: [ObservationToken] = []
         for name in Flag.Name.allCases {
             // Counted where the change is made, which costs next to nothing; logged on the actor.
-            tokens.append(flags[name].observe(options: []) { _ in changes.increment() })
-            tokens.append(actor.observe(flags[name]) { change in log(change, of: name) })
+            tokens.append(flags[name].observe { _ in changes.increment() })
+            tokens.append(flags[name].observe(delivery: .actor(actor)) { change in log(change, of: name) })
         }
         try? await gracefulShutdown()
-        // Those who are still to hear of a change have heard of it when nothing is pending.
-        while actor.deliveryCounts.pending > 0 { await Task.yield() }
-        for token in tokens { await token.cancelAndWait() }
+        // Lines that wait in a mailbox are logged first.
+        for token in tokens {
+            await token.flush()
+            await token.cancelAndWait()
+        }
         logger.info("logging ends", metadata: ["lines-left-out": "\(actor.deliveryCounts.dropped)"])
     }
 
     private func log(_ change: Change<Flag>, of name: Flag.Name) {
-        guard let flag = change.new else { return }
+        let flag = change.new
         logger.info(
             "flag changed",
             metadata: [

@@ -7,8 +7,9 @@ import ServiceLifecycle
 
 /// One client's stream: the state of all flags, then every change, until the client goes or the service goes down.
 ///
-/// Each flag has a mailbox for one change. A client that keeps up hears every change; for one that is slower, a later change of a flag takes the place
-/// of the earlier in its mailbox, and is counted as dropped. So a slow client costs a few hundred bytes and no time, and hears the last change.
+/// Each flag has a mailbox for one change. A client that keeps up receives every change. For a slower client, a later
+/// change of a flag replaces the earlier in its mailbox, which is counted as dropped. So a slow client costs a few
+/// hundred bytes and no time, and receives the last change.
 struct EventStream: Sendable {
     let flags: FeatureFlags
     let metrics: StreamMetrics
@@ -22,7 +23,7 @@ struct EventStream: Sendable {
     func run(_ send: (ServerSentEvent) async throws -> Void) async throws {
         metrics.open.increment()
         defer { metrics.open.decrement() }
-        // Hands over one event at a time: whoever has one waits until the client takes it.
+        // Hands over one event at a time: a task that has one waits until the client takes it.
         let events = AsyncChannel<ServerSentEvent>()
         try await withGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -30,8 +31,8 @@ struct EventStream: Sendable {
                 for name in Flag.Name.allCases {
                     // From here on nothing of this flag is missed.
                     var iterator = changes(of: name).makeAsyncIterator()
-                    guard let first = await iterator.next(), let flag = first.new else { return }
-                    let state = FlagState(name: name, flag: flag, version: first.version)
+                    guard let first = await iterator.next() else { return }
+                    let state = FlagState(name: name, flag: first.new, version: first.version)
                     states.append(StreamedState(state: state, dropped: iterator.deliveryCounts.dropped))
                     let rest = iterator
                     group.addTask { await follow(name, rest, events) }
@@ -39,7 +40,7 @@ struct EventStream: Sendable {
                 group.addTask { await beat(events) }
                 try await send(.state(states))
                 for await event in events { try await send(event) }
-                // The service goes down, or the client has gone: then there is nobody to tell.
+                // The service goes down, or the client has gone, and takes no more events.
                 group.cancelAll()
             }
             if !Task.isCancelled { try await send(.end) }
@@ -49,7 +50,7 @@ struct EventStream: Sendable {
     }
 
     private func changes(of name: Flag.Name) -> ObservationSequence<Change<Flag>> {
-        flags.changes(name.path, options: .initial, buffering: .latest)
+        flags[name].changes(options: .initial, buffering: .latest)
     }
 
     /// Hands over the changes of a flag, each when the one before has been taken.
@@ -60,8 +61,8 @@ struct EventStream: Sendable {
     ) async {
         var changes = changes
         var counted: UInt64 = 0
-        while let change = await changes.next(), let flag = change.new {
-            let state = FlagState(name: name, flag: flag, version: change.version)
+        while let change = await changes.next() {
+            let state = FlagState(name: name, flag: change.new, version: change.version)
             // At least what was dropped between this change and the one before.
             let dropped = changes.deliveryCounts.dropped
             await events.send(.change(StreamedState(state: state, dropped: dropped)))

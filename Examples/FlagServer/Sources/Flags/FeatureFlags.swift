@@ -3,25 +3,12 @@
 import ConcurrentObserve
 
 /// The service's flags: any request reads and changes them, any stream observes them.
-package final class FeatureFlags: ConcurrentObservable {
+package final class FeatureFlags: Sendable {
     let newCheckout = Observed(Flag())
     let searchSuggestions = Observed(Flag())
     let darkMode = Observed(Flag())
     let bulkExport = Observed(Flag())
     let maintenance = Observed(Flag())
-}
-
-extension Flag.Name {
-    /// Where the model has the flag.
-    var path: any PathTo<FeatureFlags, Flag> & Sendable {
-        switch self {
-        case .newCheckout: \.newCheckout
-        case .searchSuggestions: \.searchSuggestions
-        case .darkMode: \.darkMode
-        case .bulkExport: \.bulkExport
-        case .maintenance: \.maintenance
-        }
-    }
 }
 
 extension FeatureFlags {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Settings that are edited in two places at once: both show the same, whoever changes what.
+// Settings that are edited in two places at once. Both places show the same.
 
 import ConcurrentObserve
 import Dispatch
@@ -8,8 +8,19 @@ import Dispatch
 final class Settings: ConcurrentObservable {
     let volume = Observed(5)
     let userName = Observed("guest")
-    /// What the two say together; nobody else sets it.
-    let summary = Observed("")
+    /// What the two say together. Only the settings set it.
+    var summary: ReadOnly<String> { text.readOnly }
+
+    private let text = Observed("")
+    private let summarising: ObservationToken
+
+    init() {
+        // A property that is made of others.
+        summarising = Group(volume, userName).observe(options: .initial) { [text] change in
+            let (volume, name) = change.new
+            text.value = "\(name) at \(volume)"
+        }
+    }
 }
 
 /// A form that shows percents and text.
@@ -33,10 +44,6 @@ for form in [desktop, phone] {
 }
 // A property that is bound to itself corrects its values.
 settings.volume.bind(to: settings.volume) { min(max($0, 0), 10) }.store(in: &bindings)
-// One that is made of others.
-settings.observe(all: \.userName, \.volume) { [weak settings] _, name, volume in
-    settings?.summary.value = "\(name) at \(volume)"
-}.store(in: &bindings)
 
 func show(_ what: String) {
     print("\(what): \(settings.summary.value), desktop \(desktop.volume.value), phone \(phone.volume.value)")

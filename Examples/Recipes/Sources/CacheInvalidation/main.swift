@@ -21,7 +21,7 @@ final class Shop: ConcurrentObservable {
     let taxRate = Observed(20)
 }
 
-/// The label of the shop's special, computed when somebody asks for it after a change.
+/// The label of the shop's special, computed when it is read for the first time after a change.
 final class LabelCache: Sendable {
     private struct Entry {
         /// Grows with every invalidation.
@@ -36,10 +36,11 @@ final class LabelCache: Sendable {
 
     init(_ shop: Shop) {
         self.shop = shop
-        // Inline: on the thread that makes the change, before its setter returns. The path also hears of another special.
-        // `self` is not retained: the cache lives as long as its users want.
-        shop.observe(\.special.price, owner: self, options: []) { cache, _ in cache.invalidate() }.store(in: bag)
-        shop.observe(\.taxRate, owner: self, options: []) { cache, _ in cache.invalidate() }.store(in: bag)
+        // Inline: on the thread that makes the change, before its setter returns. The path follows when the
+        // shop has another special. The observations do not retain `self`.
+        for number in [shop.property(\.special.price), shop.property(\.taxRate)] {
+            number.observe(owner: self) { cache, _ in cache.invalidate() }.store(in: bag)
+        }
     }
 
     var computed: Int { entry.withLock { $0.computed } }
@@ -85,11 +86,11 @@ let tea = shop.special.value
 shop.special.value = Product("coffee", price: 500)
 print(cache.label, cache.label, "computed: \(cache.computed)")
 
-print("--- what is no special any more invalidates nothing")
+print("--- a product that is no special any more invalidates nothing")
 tea.price.value = 1
 print(cache.label, "computed: \(cache.computed)")
 
-print("--- whoever makes a change reads its effect, on any thread")
+print("--- a thread that makes a change reads its effect")
 let stale = Atomic(0)
 DispatchQueue.concurrentPerform(iterations: 4) { thread in
     for round in 1...250 {

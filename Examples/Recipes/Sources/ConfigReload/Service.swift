@@ -5,32 +5,37 @@ import Dispatch
 import Foundation
 
 final class Service: Sendable {
-    let configuration = Observed(Configuration())
+    private let current = Observed(Configuration())
+    /// Only `reload(from:)` changes it.
+    var configuration: ReadOnly<Configuration> { current.readOnly }
+
     /// How often the file was read, whatever was in it.
-    let reloads = Observed(0)
-    /// Follows the configuration; nobody else sets it.
+    var reloads: ReadOnly<Int> { reads.readOnly }
+    private let reads = Observed(0)
+
+    /// Follows the configuration.
     let poolSize = Observed(0)
 
     func reload(from file: URL) {
         do {
             let new = try Configuration(parsing: String(contentsOf: file, encoding: .utf8))
-            // The same again is no news.
-            if new != configuration.value { configuration.value = new }
+            // Setting an equal value would be a change, too.
+            if new != current.value { current.value = new }
         } catch {
             print("refused: \(error)")
         }
-        reloads.modify { $0 += 1 }
+        reads.modify { $0 += 1 }
     }
 
     /// Serves a request from beginning to end with one configuration, without a lock and without waiting for a reload.
     func serve(meanwhile: () -> Void) -> String {
-        configuration.withValue { configuration in
+        current.withValue { configuration in
             meanwhile()
             return "served with timeout \(configuration.timeout)"
         }
     }
 
-    /// Reads the file again whenever the process gets SIGHUP from now on, for as long as the source that this returns is kept.
+    /// Reads the file again each time the process receives SIGHUP, for as long as the caller keeps the source.
     func reloadOnHangUp(from file: URL) -> any DispatchSourceSignal {
         signal(SIGHUP, SIG_IGN)
         let source = DispatchSource.makeSignalSource(signal: SIGHUP, queue: .global())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Config hot reload: SIGHUP makes the service read its file again. Requests that are being served go on with the configuration that they began
-// with; a file with a mistake changes nothing.
+// Config hot reload: SIGHUP makes the service read its file again. A request that is being served goes on with
+// the configuration that it began with. A file with a mistake changes nothing.
 
 import ConcurrentObserve
 import Foundation
@@ -12,7 +12,8 @@ defer { try? FileManager.default.removeItem(at: file) }
 
 let resized = service.configuration.bind(to: service.poolSize) { configuration in configuration.workers }
 let logged = service.configuration.observe { change in
-    guard let old = change.old, let new = change.new else { return }
+    guard let old = change.old else { return }
+    let new = change.new
     if old.workers != new.workers { print("workers: \(old.workers) → \(new.workers)") }
     if old.timeout != new.timeout { print("timeout: \(old.timeout) → \(new.timeout)") }
 }

@@ -2,7 +2,7 @@
 
 import ConcurrentObserve
 
-/// A connection whose state any thread drives, and anybody may watch or wait for.
+/// A connection. Any thread drives its state, observes it, or waits for it.
 final class Connection: ConcurrentObservable {
     enum State: Sendable, Equatable {
         case idle
@@ -16,20 +16,31 @@ final class Connection: ConcurrentObservable {
         case open, succeed, fail, retry, close
     }
 
-    let state = Observed(State.idle)
+    private let present = Observed(State.idle)
+    /// Only events change it.
+    var state: ReadOnly<State> { present.readOnly }
 
     /// Goes on to the next state, if the event means anything in the present one.
     ///
-    /// Looking and going are one step: of two threads that report the same event, one finds that it has come too late.
+    /// Reading the state and setting the next one are one step. When two threads report the same event, one of
+    /// them finds the new state.
     ///
     /// - Returns: Whether it went on.
     @discardableResult
     func handle(_ event: Event) -> Bool {
         while true {
-            let present = state.value
-            guard let next = present.after(event) else { return false }
-            if state.compareExchange(expected: present, desired: next).exchanged { return true }
+            let state = present.value
+            guard let next = state.after(event) else { return false }
+            if present.compareExchange(expected: state, desired: next).exchanged { return true }
         }
+    }
+
+    /// Reports that an open connection was lost, unless another thread has reported it.
+    ///
+    /// - Returns: Whether this call was the first.
+    func reportLoss() -> Bool {
+        // A later report finds a connection that is being opened again. It is not a failure of that attempt.
+        present.compareExchange(expected: .connected, desired: .connecting(attempt: 1)).exchanged
     }
 
     /// Waits until the connection is open. Returns false if it is closed before.

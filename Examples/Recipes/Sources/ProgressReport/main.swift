@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Progress of work on several threads: every piece is counted, a display that is slow shows the latest and holds up nobody.
+// Progress of work on several threads. Every piece is counted. A slow display shows the latest, and delays no
+// worker.
 
 import ConcurrentObserve
 import Dispatch
@@ -8,8 +9,9 @@ import Synchronization
 
 final class Job: ConcurrentObservable {
     let total: Int
-    /// Both numbers are one value: nobody sees one without the other.
-    let progress = Observed(Progress())
+    private let pieces = Observed(Progress())
+    /// Both numbers are one value: they always belong together.
+    var progress: ReadOnly<Progress> { pieces.readOnly }
 
     struct Progress: Sendable, Equatable {
         var done = 0
@@ -19,19 +21,26 @@ final class Job: ConcurrentObservable {
 
     init(total: Int) { self.total = total }
 
-    func work() {
-        DispatchQueue.concurrentPerform(iterations: total) { piece in
-            if piece % 100 == 99 {
-                progress.modify { $0.failed += 1 }
-            } else {
-                progress.modify { $0.done += 1 }
+    /// Returns when all pieces are done.
+    func work() async {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { [self] in
+                DispatchQueue.concurrentPerform(iterations: total) { piece in
+                    if piece % 100 == 99 {
+                        pieces.modify { $0.failed += 1 }
+                    } else {
+                        pieces.modify { $0.done += 1 }
+                    }
+                }
+                continuation.resume()
             }
         }
     }
 }
 
-/// Shows the numbers, one at a time, and has to be asked by nobody.
-actor Display {
+/// Shows the numbers, on the main actor as user interfaces do.
+@MainActor
+final class Display {
     private(set) var shown: [Int] = []
 
     func show(_ progress: Job.Progress) { shown.append(progress.finished) }
@@ -40,18 +49,19 @@ actor Display {
 let job = Job(total: 2_000)
 let display = Display()
 
-// Hears the last, and of those before what it has time for.
-let reported = job.progress.observe(on: display, options: .initial, buffering: .latest) { display, change in
-    if let progress = change.new { display.show(progress) }
+// On the main actor, since it is written in code of the main actor. It receives the last change, and those before
+// for which there was time.
+let reported = job.progress.observeIsolated(options: .initial, buffering: .latest) { change in
+    display.show(change.new)
 }
 
-// Hears every change, on the thread that makes it: it ends itself at the quarter it waits for, once.
+// Each receives every change, on the thread that makes it, and ends itself at the quarter it waits for.
 let quarters = Mutex<[Int]>([])
 var tokens = Set<ObservationToken>()
 for quarter in 1...4 {
     let mark = job.total * quarter / 4
-    job.progress.observe() { change, observation in
-        guard let finished = change.new?.finished, finished == mark else { return }
+    job.progress.observe { change, observation in
+        guard change.new.finished == mark else { return }
         observation.cancel()
         quarters.withLock { $0.append(quarter * 25) }
     }.store(in: &tokens)
@@ -64,17 +74,15 @@ let finished = Task.detached {
     return Job.Progress()
 }
 
-job.work()
+await job.work()
 
 print("finished: \(await finished.value)")
 print("quarters: \(quarters.withLock { $0.sorted() })")
 print("still watching: \(tokens.filter(\.isActive).count)")
 
-let counts = await { () async -> DeliveryCounts in
-    while reported.deliveryCounts!.pending > 0 { await Task.yield() }
-    return reported.deliveryCounts!
-}()
-let shown = await display.shown
+await reported.flush()
+let counts = reported.deliveryCounts!
+let shown = display.shown
 print("display: \(shown.last!) at last, never back: \(shown == shown.sorted())")
 print(
     "sent \(counts.sent), all of them shown or counted as dropped: \(UInt64(shown.count) + counts.dropped == counts.sent)"

@@ -10,11 +10,12 @@ final class Tyre: ConcurrentObservable {
 print("--- removeDuplicates, chunks")
 do {
     var tyre: Tyre? = Tyre()
-    let chunks = tyre!.values(\.pressure, includingInitial: true).removeDuplicates().chunks(ofCount: 3)
-    // From here on the iterator hears everything; nobody has to wait for it.
+    let pressures = tyre!.pressure.values(includingInitial: true)
+    let chunks = pressures.removeDuplicates().chunks(ofCount: 3)
+    // From here on the iterator receives every change, whether it is asked for one or not.
     var iterator = chunks.makeAsyncIterator()
     for pressure in [1, 1, 2, 3, 3, 3, 4] { tyre!.pressure.value = pressure }
-    // The sequence keeps nothing alive, and finishes with its source.
+    // The sequence does not retain its source, and finishes with it.
     tyre = nil
     while let chunk = await iterator.next() { print(chunk) }
 }
@@ -34,8 +35,8 @@ print("--- merge")
 do {
     let (front, rear) = (Tyre(), Tyre())
     var merged = merge(
-        front.values(\.pressure, includingInitial: true).map { "front \($0)" },
-        rear.values(\.pressure, includingInitial: true).map { "rear \($0)" }
+        front.pressure.values(includingInitial: true).map { "front \($0)" },
+        rear.pressure.values(includingInitial: true).map { "rear \($0)" }
     ).makeAsyncIterator()
     // The first two come in any order.
     var first: [String] = []
@@ -43,7 +44,7 @@ do {
     print(first.sorted())
     for (tyre, pressure) in [(front, 2), (rear, 3), (rear, 4), (front, 5)] {
         tyre.pressure.value = pressure
-        if let heard = await merged.next() { print(heard) }
+        if let line = await merged.next() { print(line) }
     }
 }
 
@@ -54,15 +55,13 @@ do {
     let listening = Observed(0)
     await withTaskGroup(of: (tyre: Int, sum: Int, changes: UInt64).self) { group in
         for (index, tyre) in tyres.enumerated() {
-            let changes = tyre.changes(\.pressure, options: .initial)
+            let changes = tyre.pressure.changes(options: .initial)
             group.addTask {
                 var result = (tyre: index, sum: 0, changes: UInt64(0))
                 for await change in changes {
-                    switch change.reason {
-                    case .initial: listening.modify { $0 += 1 }
-                    case .sourceDeleted: break
-                    default: (result.sum, result.changes) = (result.sum + (change.new ?? 0), change.version)
-                    }
+                    if change.reason == .initial { listening.modify { $0 += 1 } }
+                    result.sum += change.new
+                    result.changes = change.version
                 }
                 return result
             }
@@ -79,9 +78,20 @@ do {
     }
 }
 
+print("--- several properties as one sequence")
+do {
+    let (front, rear) = (Tyre(), Tyre())
+    // Paths, properties and read-only ones can be in one group. Each element is a tuple.
+    let both = Group(front.pressure, rear.property(\.pressure)).values(includingInitial: true)
+    var iterator = both.makeAsyncIterator()
+    rear.pressure.value = 3
+    front.pressure.value = 2
+    for _ in 1...3 { if let (front, rear) = await iterator.next() { print(front, rear) } }
+}
+
 print("--- the end of an observation, at the top level")
 let spare = Tyre()
-let token = spare.pressure.observe { change in print("spare", change.new ?? 0) }
+let token = spare.pressure.observe { change in print("spare", change.new) }
 spare.pressure.value = 6
 print(await token.cancelAndWait())
 spare.pressure.value = 7
