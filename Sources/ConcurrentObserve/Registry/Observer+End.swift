@@ -86,11 +86,13 @@ extension Observer {
     func notifyListeners() {
         // Relaxed: the caller has ended the observation, or comes after whoever did.
         let end = ObservationEnd(rawValue: state.load(ordering: .relaxed) >> ObserverState.endShift)!
-        let listeners = core.lock.withLock { () -> [OnEnd] in
+        let (listeners, unused) = core.lock.withLock { () -> ([OnEnd], (@Sendable () -> Void)?) in
             let listeners = extras?.onEnd ?? []
             extras?.onEnd = []
-            return listeners
+            return (listeners, extras?.atSourceEnd.take())
         }
+        // Destroyed under no lock. (P5)
+        withExtendedLifetime(unused) {}
         #if INSTRUMENTED
         if notifiesWrongly(listeners, end) { return }
         #endif

@@ -14,6 +14,8 @@ extension Observer {
         var mailbox: (any FlushableMailbox)?
         /// The core of the path that begins here, if the observer wires the first step of one.
         var path: RegistryCore?
+        /// Ends that path when the source is gone.
+        var atSourceEnd: (@Sendable () -> Void)?
 
         init(lentCore: Unmanaged<RegistryCore>, owner: WeakReference?) {
             unsafe self.lentCore = unsafe lentCore
@@ -63,6 +65,17 @@ extension Observer {
     /// Makes the observer the beginning of a path, or of a delivery through a mailbox: who removes it from its source ends the observations of `path`.
     func begin(path: RegistryCore) {
         core.lock.withLock { withExtras { $0.path = path } }
+    }
+
+    /// Has `body` called when the source is gone: on the thread that drops the source, before that goes on, under no lock.
+    func atSourceEnd(_ body: @escaping @Sendable () -> Void) {
+        core.lock.withLock { withExtras { $0.atSourceEnd = body } }
+    }
+
+    /// The source is gone, and the observation has ended with it.
+    func sourceIsGone() {
+        let body = core.lock.withLock { extras?.atSourceEnd.take() }
+        if let body { ThreadRecord.withUserCode { body() } }
     }
 
     /// The core of the path that begins here, if any.

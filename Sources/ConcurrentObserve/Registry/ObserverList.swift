@@ -114,7 +114,11 @@ internal struct ObserverList: ~Copyable, Sendable {
         if mutant(.aRemovalTakesTwoSteps), !isSourceGone { endHalf(core, reason) }
         #endif
         for observer in core.unlinkAll(reason, isSourceGone: isSourceGone) {
-            if !isSourceGone { observer.path?.removeAll(reason) { _ in true } }
+            if !isSourceGone {
+                observer.path?.removeAll(reason) { _ in true }
+            } else if observer.isWiring {
+                observer.sourceIsGone()
+            }
             retireOneOfMany(observer)
         }
         ThreadRecord.pause(for: core.source)

@@ -33,7 +33,7 @@ extension Promises.P13PropertyOwnerTests {
         #expect(!token.isActive)
     }
 
-    @Test("P13 With a living owner the observation ends with the property, with a dead one as ownerDeleted")
+    @Test("P13 A living owner's observation ends with the property; so does a dead one's that was not noticed, once")
     func end() throws {
         let property = Slot(Observed("a"))
         let owners = (0..<2).map { _ in Slot(Lives().make()) }
@@ -45,7 +45,7 @@ extension Promises.P13PropertyOwnerTests {
         owners[1].clear()
         property.clear()
         for told in told { try told.ended.wait() }
-        #expect(told.map(\.lines) == [["sourceDeleted"], ["ownerDeleted"]])
+        #expect(told.map(\.lines) == [["sourceDeleted"], ["sourceDeleted"]])
         #expect(tokens.allSatisfy { !$0.isActive })
         owners[0].clear()
     }
