@@ -62,4 +62,27 @@ struct OptionsTests {
         #expect(command.threads == 5)
         #expect(command.seed == 9)
     }
+
+    @Test("A mistyped scenario is refused with the one that was probably meant")
+    func mistypedScenario() {
+        let error = #expect(throws: ValidationError.self) { try scenarios(named: ["registration-chrun"]) }
+        #expect(error?.message.contains("did you mean 'registration-churn'?") == true)
+        let far = #expect(throws: ValidationError.self) { try scenarios(named: ["breakfast"]) }
+        #expect(far?.message == "unknown scenario 'breakfast'; `stress list` names them")
+    }
+
+    @Test("What follows a mistyped option is not taken for a scenario", arguments: ["5s", "7"])
+    func mistypedOption(value: String) {
+        let error = #expect(throws: ValidationError.self) { try scenarios(named: [value]) }
+        #expect(error?.message == "'\(value)' belongs to no option; see `stress run --help`")
+    }
+
+    @Test("The nearest name differs by a third of the letters at most")
+    func nearestName() {
+        #expect(
+            nearest(to: "end is told twicee", among: ["a read is torn", "end is told twice"]) == "end is told twice"
+        )
+        #expect(nearest(to: "lunch", among: ["flood", "forking"]) == nil)
+        #expect(nearest(to: "flood", among: []) == nil)
+    }
 }

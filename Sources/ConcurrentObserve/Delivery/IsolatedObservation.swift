@@ -86,6 +86,9 @@ extension DeliveryIsolation {
     /// compiler accepts a method reference only in the code of its actor: that is `context`.
     @usableFromInline
     static func of(_ own: (any Actor)?, context: (any Actor)?) -> DeliveryIsolation {
+        #if INSTRUMENTED
+        if mutant(.aMethodReferenceLeavesItsActor) { return elsewhere(own) }
+        #endif
         if let own { return DeliveryIsolation(of: own) }
         guard let context else {
             fatalError(

@@ -25,7 +25,7 @@ struct CalibrateCommand: ParsableCommand {
     @Flag(help: "List the tests that take a repair back.")
     var listTests = false
 
-    @Option(help: "plain, faults, explorer or histories; may be repeated. Without one, all.")
+    @Option(help: "May be repeated; without one, all.")
     var engine: [CalibratedEngine] = []
 
     @Option(
@@ -55,7 +55,7 @@ struct CalibrateCommand: ParsableCommand {
 
     mutating func validate() throws {
         for name in defect where KnownDefect.named(name) == nil {
-            throw ValidationError("unknown defect '\(name)'; `stress calibrate --list` names them")
+            throw unknown("defect", name, among: KnownDefect.all.map(\.name), listedBy: "stress calibrate --list")
         }
     }
 

@@ -26,7 +26,7 @@ struct ExploreCommand: ParsableCommand {
 
     mutating func validate() throws {
         for name in program where LibraryProgram.named(name) == nil {
-            throw ValidationError("unknown program '\(name)'; `stress explore --list` names them")
+            throw unknown("program", name, among: LibraryProgram.all.map(\.name), listedBy: "stress explore --list")
         }
     }
 
@@ -70,8 +70,8 @@ struct SearchOptions: ParsableArguments {
 
     @Option(
         help: """
-            Adds faults to the programs, one a schedule: any of fork, no-thread, exit, joined by commas, or all. A fault costs as \
-            much as a preemption.
+            Adds faults to the programs, one a schedule: a list as in fork,no-thread,exit; or all. A fault costs as much as a \
+            preemption.
             """
     )
     var faults: String?

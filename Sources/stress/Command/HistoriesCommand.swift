@@ -38,7 +38,7 @@ struct HistoriesCommand: ParsableCommand {
 
     mutating func validate() throws {
         for name in subject where HistorySubject.named(name) == nil {
-            throw ValidationError("unknown subject '\(name)'; `stress histories --list` names them")
+            throw unknown("subject", name, among: HistorySubject.all.map(\.name), listedBy: "stress histories --list")
         }
         guard (2...8).contains(threads) else { throw ValidationError("--threads takes 2 to 8, not \(threads)") }
         guard histories > 0 else { throw ValidationError("--histories takes 1 or more, not \(histories)") }

@@ -12,7 +12,8 @@ struct MutantsCommand: ParsableCommand {
     )
 
     @Argument(
-        help: "Seeded bugs, each by its sentence in quotes; without any, all of the engine.",
+        help:
+            "Seeded bugs, each as one word with hyphens or as its sentence in quotes; without any, all of the engine.",
         transform: SeededBug.init(parsing:)
     )
     var mutant: [SeededBug] = []
@@ -23,7 +24,7 @@ struct MutantsCommand: ParsableCommand {
     @Option(help: "The first seed.")
     var seed: UInt64 = 1
 
-    @Option(help: "run: this build's scenarios. explorer: controlled schedules. histories: `stress histories`.")
+    @Option(help: "run: scenarios on real threads. explorer: controlled schedules. histories: `stress histories`.")
     var engine: MutantsEngine = .run
 
     enum MutantsEngine: String, ExpressibleByArgument, CaseIterable { case run, explorer, histories }
@@ -60,14 +61,14 @@ struct MutantsCommand: ParsableCommand {
     private static var catalogue: String {
         var table = TextTable([("seeded bug", false), ("engine", false), ("looked for in", false)])
         for mutant in Mutant.all where mutant.killEngine != .histories {
-            table.add([mutant.bug.rawValue, "\(mutant.killEngine)", mutant.scenario])
+            table.add([mutant.bug.rawValue, mutant.engineAsTyped, mutant.scenario])
         }
         for mutant in ExplorerMutant.all { table.add([mutant.bug.rawValue, "explorer", mutant.program]) }
         for mutant in HistoryMutant.all { table.add([mutant.bug.rawValue, "histories", mutant.subject]) }
         return table.text
     }
 
-    /// Every seeded bug of this build's engine, and each scenario without one.
+    /// Every seeded bug of this build's scenarios, and each scenario without one.
     private func runScenarios() throws -> [Kill] {
         let engine = Sanitizer.current.map(Mutant.Engine.sanitizer) ?? .plain
         let chosen = Mutant.all.filter {

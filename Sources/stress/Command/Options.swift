@@ -90,7 +90,11 @@ func scenarios(named names: [String]) throws -> [Scenario] {
     }
     return try names.map { name in
         guard let scenario = Scenario.named(name) else {
-            throw ValidationError("unknown scenario '\(name)'; `stress list` names them")
+            // What follows an option that does not exist is taken for a scenario.
+            if Double(name) != nil || (try? DurationArgument(parsing: name)) != nil {
+                throw ValidationError("'\(name)' belongs to no option; see `stress run --help`")
+            }
+            throw unknown("scenario", name, among: Scenario.all.map(\.name), listedBy: "stress list")
         }
         if let sanitizer = Sanitizer.current, scenario.unfit.contains(sanitizer) {
             throw ValidationError("scenario '\(name)' cannot run under the \(sanitizer.rawValue) sanitizer")
@@ -101,12 +105,13 @@ func scenarios(named names: [String]) throws -> [Scenario] {
 
 #if INSTRUMENTED
 extension SeededBug {
-    /// Parses what was typed: its sentence.
+    /// Parses what was typed: its sentence, or that as one word with hyphens, which needs no quotes.
     ///
-    /// - Throws: Where the sentences are listed.
+    /// - Throws: Which was probably meant, and where all are listed.
     init(parsing text: String) throws {
-        guard let bug = SeededBug(rawValue: text) else {
-            throw ValidationError("unknown seeded bug '\(text)'; `stress mutants --list` names them")
+        let bugs = SeededBug.allCases
+        guard let bug = bugs.first(where: { $0.rawValue == text || ExplorationString.word($0.rawValue) == text }) else {
+            throw unknown("seeded bug", text, among: bugs.map(\.rawValue), listedBy: "stress mutants --list")
         }
         self = bug
     }

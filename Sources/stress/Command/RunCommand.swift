@@ -28,13 +28,13 @@ struct RunCommand: ParsableCommand {
     @Option(help: "Reproduces workload and delays, not the operating system's schedule.")
     var seed: UInt64 = UInt64.random(in: 1...999_999_999)
 
-    @Option(help: "smoke (10 s), ci (90 s) or soak (10 min).")
+    @Option(help: "A duration in one word: smoke is 10s, ci 90s, soak 10m with all scenarios in turn.")
     var profile: Profile = .smoke
 
     @Option(
         help: """
-            Any of the delays yield,stall,affinity,stutter,starve,long,crowd,rotate (all: every one) and of the faults \
-            fork,no-thread,late-barrier,fail-barrier,slow-deinit,stuck-deinit (faults: every one); or none. \
+            A list as in yield,stall,fork; or none. Delays: yield, stall, affinity, stutter, starve, long, crowd, rotate; all is \
+            every one. Faults: fork, no-thread, late-barrier, fail-barrier, slow-deinit, stuck-deinit; faults is every one. \
             (default: \(PerturbationArgument.usual))
             """,
         transform: PerturbationArgument.init(parsing:)

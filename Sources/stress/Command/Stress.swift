@@ -10,7 +10,9 @@ struct Stress: ParsableCommand {
         commandName: "stress",
         abstract: "Hammers registration, notification, cancellation and deallocation races, and checks what must hold.",
         discussion: """
-            Without a subcommand: `run --profile smoke`.
+            Without a subcommand: `run --profile smoke`. As it is typed:
+              stress run registration-churn --duration 30s --perturb yield,fork
+              \(examples)
             Exit codes: 0 pass, 1 usage, 2 invariant violated, 3 harness error, 4 inconclusive (a window was not hit), 5 hang, \
             6 mutant survived, 7 crash.
             """,
@@ -27,6 +29,12 @@ struct Stress: ParsableCommand {
     private static let subcommands: [any ParsableCommand.Type] = [
         RunCommand.self, ListCommand.self, ReportCommand.self, DoctorCommand.self,
     ]
+    #endif
+
+    #if INSTRUMENTED
+    private static let examples = "stress mutants end-is-told-twice --seeds 3"
+    #else
+    private static let examples = "stress-product run --profile ci"
     #endif
 
     /// Parses before anything runs: a wrong option is one line on standard error and exit 1.

@@ -50,6 +50,9 @@ enum CatalogueCheck {
         ExplorerMutant.all.filter { LibraryProgram.named($0.program) == nil }.map {
             "\($0.bug.rawValue): no program '\($0.program)'"
         }
+            + ExplorerMutant.all.filter(\.invariants.isEmpty).map {
+                "\($0.bug.rawValue): no invariant for the explorer"
+            }
     }
 
     private static var historyFailures: [String] {

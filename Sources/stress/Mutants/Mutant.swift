@@ -60,6 +60,16 @@ struct Mutant: Sendable {
         }
     }
 
+    /// What looks for it, as `stress mutants --engine` takes it; or the script of what is no engine of this build.
+    var engineAsTyped: String {
+        switch engine {
+        case .plain: "run"
+        case .histories: "histories"
+        case .model: "Scripts/check-models.sh"
+        case .sanitizer(let sanitizer): "Scripts/sanitize.sh \(sanitizer.rawValue)"
+        }
+    }
+
     /// The column of its kills.
     var killEngine: Kill.Engine {
         switch engine {

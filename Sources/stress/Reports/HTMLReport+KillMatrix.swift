@@ -21,7 +21,8 @@ extension HTMLReport {
         }
         var body = """
             <p>\(matrix.summary.escaped)</p>
-            \(table([("mutant", false)] + matrix.engines.map { ($0.title, false) }, rows))
+            <p class="soft">A bar is the time until the bug was found, on the logarithmic scale above its column.</p>
+            \(table(heads: ["<th>seeded bug</th>"] + matrix.engines.map { head($0, longest) }, rows))
             """
         if !controls.isEmpty {
             let columns = [("scenario", false), ("engine", false), ("found", false), ("took", true)]
@@ -52,13 +53,54 @@ extension HTMLReport {
         )
     }
 
+    /// Where a time ends on the bars' scale, in percent: logarithmic, but for what is shorter than a tenth of a second.
+    private static func place(of seconds: Double, _ longest: Double) -> Int {
+        Int(log1p(10 * seconds) / log1p(10 * max(longest, 0.1)) * 100)
+    }
+
+    /// An engine's name, over the scale of its bars.
+    private static func head(_ engine: Kill.Engine, _ longest: Double) -> String {
+        let marks = [0.1, 1, 10, 100, 1_000].filter { $0 <= longest }.map { seconds in
+            "<i style=\"left: \(place(of: seconds, longest))%\">\(seconds < 1 ? "0.1 s" : "\(Int(seconds)) s")</i>"
+        }
+        return "<th class=\"cell\">\(engine.title.escaped)<span class=\"scale\">\(marks.joined())</span></th>"
+    }
+
     private static func cell(_ cell: KillMatrix.Cell, _ longest: Double) -> String {
-        let share = max(2, log1p(10 * cell.seconds) / log1p(10 * longest) * 100)
         let time = verdict(cell.text, isGood: !cell.hasSurvivor)
         return """
             <td class="cell">\(time)<small>\(cell.catchers.joined(separator: ", ").escaped)</small>\
             <small>in \(cell.scenarios.joined(separator: ", ").escaped)</small>\
-            <span class="bar" style="width: \(Int(share))%"></span></td>
+            <span class="bar" style="width: \(max(2, place(of: cell.seconds, longest)))%"></span></td>
             """
+    }
+}
+
+extension Kill.Engine {
+    /// Whether it draws its workload from a seed.
+    var hasSeed: Bool {
+        switch self {
+        case .plain, .faults, .histories, .thread, .address, .realtime: true
+        case .explorer, .model, .litmus, .tests: false
+        }
+    }
+
+    /// Whether it runs scenarios on threads that are delayed.
+    fileprivate var runsScenarios: Bool { hasSeed && self != .histories }
+}
+
+extension Report {
+    private var engines: [Kill.Engine] { kills.map(\.engine) + (trials ?? []).map(\.engine) }
+
+    /// Whether anything here was drawn from a seed.
+    var hasSeed: Bool { engines.isEmpty || engines.contains(where: \.hasSeed) }
+
+    /// Whether any scenario was run.
+    var hasScenarios: Bool { engines.isEmpty || engines.contains(where: \.runsScenarios) }
+
+    var whatIsReproduced: String {
+        hasSeed
+            ? "The seed reproduces the workload and the delays, not the schedule of the operating system."
+            : "A schedule that the explorer prints is replayed step by step by `stress replay`."
     }
 }

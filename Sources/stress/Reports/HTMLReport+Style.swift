@@ -28,6 +28,9 @@ extension HTMLReport {
         tbody th { font-weight: 500; } td.number, th.number { text-align: right; white-space: nowrap;
           font-variant-numeric: tabular-nums; }
         .cell { min-width: 8rem; } .cell small { display: block; color: var(--soft); }
+        .scale { display: block; position: relative; height: 1.1rem; }
+        .scale i { position: absolute; bottom: 0; transform: translateX(-100%); padding-right: 3px; font-style: normal;
+          font-weight: 400; font-size: .7rem; color: var(--soft); border-right: 1px solid var(--soft); }
         .bar { display: block; height: 4px; margin-top: 3px; border-radius: 2px; background: var(--first); }
         .card { border: 1px solid var(--edge); border-left: 4px solid var(--bad); border-radius: .5rem;
           padding: .75rem 1rem; margin: .75rem 0; }

@@ -35,12 +35,19 @@ enum HTMLReport {
 
     /// - Parameter columns: Titles; a numeric column is aligned to the right.
     static func table(_ columns: [(title: String, isNumeric: Bool)], _ rows: [String]) -> String {
-        let head = columns.map { "<th\($0.isNumeric ? " class=\"number\"" : "")>\($0.title.escaped)</th>" }.joined()
-        return """
-            <div class="wide"><table><thead><tr>\(head)</tr></thead><tbody>
-            \(rows.joined(separator: "\n"))
-            </tbody></table></div>
-            """
+        table(
+            heads: columns.map { "<th\($0.isNumeric ? " class=\"number\"" : "")>\($0.title.escaped)</th>" },
+            rows
+        )
+    }
+
+    /// - Parameter heads: The cells above the rows.
+    static func table(heads: [String], _ rows: [String]) -> String {
+        """
+        <div class="wide"><table><thead><tr>\(heads.joined())</tr></thead><tbody>
+        \(rows.joined(separator: "\n"))
+        </tbody></table></div>
+        """
     }
 
     static func verdict(_ text: String, isGood: Bool, isDoubt: Bool = false) -> String {
@@ -51,10 +58,15 @@ enum HTMLReport {
 
     private static func header(_ report: Report) -> String {
         let machine = report.machine
-        let facts: [(String, String)] = [
-            ("seed", "\(report.seed)"), ("command", report.command), ("build", report.build),
-            ("threads under test", "\(report.threads)"),
-            ("delays", report.perturbations.isEmpty ? "none" : report.perturbations.joined(separator: ", ")),
+        var facts: [(String, String)] = [("command", report.command), ("build", report.build)]
+        if report.hasSeed { facts.append(("seed", "\(report.seed)")) }
+        if report.hasScenarios {
+            facts.append(("threads under test", "\(report.threads)"))
+            facts.append(
+                ("delays", report.perturbations.isEmpty ? "none" : report.perturbations.joined(separator: ", "))
+            )
+        }
+        facts += [
             ("took", Format.seconds(report.seconds)), ("toolchain", machine.toolchain),
             ("processor", "\(machine.cores) × \(machine.processor)"), ("kernel", machine.kernel),
             ("liburcu", machine.liburcu), ("membarrier", machine.membarrier ? "in use" : "missing"),
@@ -63,7 +75,7 @@ enum HTMLReport {
         let list = facts.map { "<div><dt>\($0.escaped)</dt><dd>\($1.escaped)</dd></div>" }.joined(separator: "\n")
         return """
             <header><h1>stress: \(verdict(report.verdict, isGood: report.exitCode == 0))</h1>
-            <p class="soft">The seed reproduces the workload and the delays, not the schedule of the operating system.</p>
+            <p class="soft">\(report.whatIsReproduced)</p>
             <dl class="facts">\(list)</dl></header>
             """
     }
@@ -88,7 +100,7 @@ enum HTMLReport {
         cards += report.kills.filter(\.isFailure).map { kill in
             card(
                 "\(kill.mutant ?? "control"): \(kill.text)",
-                "\(kill.engine.title), \(kill.scenario), seed \(kill.seed)",
+                "\(kill.engine.title), \(kill.scenario)" + (kill.engine.hasSeed ? ", seed \(kill.seed)" : ""),
                 pre(kill.output ?? "")
             )
         }

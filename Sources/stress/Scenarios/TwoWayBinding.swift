@@ -196,7 +196,8 @@ extension Worker {
             let value = uniqueSerial()
             side.value = value
             check(
-                bindings.left.value == value && bindings.right.value == value && bindings.follower.value.number == value,
+                bindings.left.value == value && bindings.right.value == value
+                    && bindings.follower.value.number == value,
                 "P3.last-update",
                 "set to \(value) when all was quiet: \(bindings.left.value), \(bindings.right.value)"
             )
