@@ -92,20 +92,24 @@ extension Promises.DeliveryArticleTests {
 // swift-format-ignore
 extension Promises.DeliveryArticleTests.Dashboard {
     func follow(_ car: Promises.DeliveryArticleTests.Car) -> ObservationToken {
-        car.mileage.observe(buffering: .latest) { change in self.show(change.new ?? 0) }
+        car.mileage.observeIsolated(buffering: .latest) { change in
+            self.show(change.new)
+        }
     }
 
     func followAll(_ car: Promises.DeliveryArticleTests.Car) -> ObservationToken {
-        car.mileage.observe(buffering: .unbounded, note)
+        car.mileage.observeIsolated(note)
     }
 
-    func note(_ change: Change<Int>) { show(change.new ?? 0) }
+    func note(_ change: Change<Int>) { show(change.new) }
 }
 
 // swift-format-ignore
 extension Promises.DeliveryArticleTests.Screen {
     func follow(_ car: Promises.DeliveryArticleTests.Car) -> ObservationToken {
-        car.mileage.observe(buffering: .latest) { change in self.show(change.new ?? 0) }
+        car.mileage.observeIsolated(buffering: .latest) { change in
+            self.show(change.new)
+        }
     }
 }
 
@@ -115,17 +119,22 @@ extension Promises.DeliveryArticleTests {
     func threads() async {
         let (car, meter, queue) = (Car(), Meter(), DispatchQueue(label: "meter"))
         do {
-            let token = car.mileage.observe { change in meter.add(change.new ?? 0) }
+            let token = car.mileage.observe { change in meter.add(change.new) }
             await hearsOfChange(car, meter)
             token.cancel()
         }
         do {
-            let token = car.mileage.observe(delivery: .serial()) { change in meter.add(change.new ?? 0) }
+            let token = car.mileage.observe(delivery: .serial()) { change in
+                meter.add(change.new)
+            }
             await hearsOfChange(car, meter)
             token.cancel()
         }
         do {
-            let token = car.mileage.observe(delivery: .queue(queue, .droppingOldest(100))) { change in meter.add(change.new ?? 0) }
+            let delivery = Delivery.queue(queue, buffering: .droppingOldest(100))
+            let token = car.mileage.observe(delivery: delivery) { change in
+                meter.add(change.new)
+            }
             await hearsOfChange(car, meter)
             token.cancel()
         }
@@ -136,12 +145,16 @@ extension Promises.DeliveryArticleTests {
         let (car, meter) = (Car(), Meter())
         let (dashboard, screen) = (Dashboard(meter), Screen(meter))
         do {
-            let token = car.mileage.observe(on: dashboard, buffering: .latest) { dashboard, change in dashboard.show(change.new ?? 0) }
+            let token = car.mileage.observe(on: dashboard, buffering: .latest) {
+                dashboard, change in dashboard.show(change.new)
+            }
             await hearsOfChange(car, meter)
             token.cancel()
         }
         do {
-            let token = car.mileage.observe(buffering: .unbounded) { @MainActor change in screen.show(change.new ?? 0) }
+            let token = car.mileage.observeIsolated { @MainActor change in
+                screen.show(change.new)
+            }
             await hearsOfChange(car, meter)
             token.cancel()
         }
@@ -150,14 +163,23 @@ extension Promises.DeliveryArticleTests {
             token.cancel()
         }
         do {
-            let token = car.mileage.observe(on: dashboard, buffering: .latest) { dashboard, change in dashboard.show(change.new ?? 0) }
+            let token = car.mileage.observe(on: dashboard, buffering: .latest) {
+                dashboard, change in dashboard.show(change.new)
+            }
             car.mileage.value = 7
             await token.flush()
             #expect(meter.heard.value == 7)
             meter.heard.value = 0
         }
         let log = ObservationActor(buffering: .droppingNewest(1_000))
-        let tokens = [log.observe(car.mileage) { change in meter.add(change.new ?? 0) }, log.observe(car, \.name) { change in meter.note(change.new ?? "") }]
+        let tokens = [
+            car.mileage.observe(delivery: .actor(log)) { change in
+                meter.add(change.new)
+            },
+            car.observe(\.name, delivery: .actor(log)) { change in
+                meter.note(change.new)
+            },
+        ]
         await hearsOfChange(car, meter)
         for token in tokens { token.cancel() }
     }
@@ -166,7 +188,11 @@ extension Promises.DeliveryArticleTests {
     func sequence() async {
         let (car, meter) = (Car(), Meter())
         let dashboard = Dashboard(meter)
-        let task = Task { for await miles in car.mileage.values(buffering: .latest) { await dashboard.store(miles) } }
+        let task = Task {
+            for await miles in car.mileage.values(buffering: .latest) {
+                await dashboard.store(miles)
+            }
+        }
         while meter.heard.value == 0 {
             car.mileage.modify { $0 += 1 }
             await Task.yield()

@@ -83,13 +83,13 @@ extension Promises.MigrationTests {
         let driver = WeakObserved<Person>()
     }
 
-    fileprivate final class Car: ObserverRemoving {
+    fileprivate final class Car: ConcurrentObservable, ObservationSource {
         let name = Observed("Beetle")
         let mileage = Observed(0)
         let engine = Observed(Engine())
         let spare = Observed<Engine?>(nil)
 
-        func removeAllObservers() { ObservationToken.cancelAll(of: name, mileage, engine, spare) }
+        func cancelAllObservations() { ObservationToken.cancelAll(of: name, mileage, engine, spare) }
     }
 
     fileprivate final class Owner: Sendable {
@@ -161,14 +161,14 @@ extension Promises.MigrationTests {
             token = car.name.observe(options: .initial) { change in show(change.new) }
             car.name.value = "Golf"
         }
-        token = car.name.observe(options: .prior) { change in show(change.isPrior) }
+        token = car.name.observe(options: .prior) { change in show(change.reason == .prior) }
         compare(["true", "false"]) { car.name.value = "Polo" }
         token = car.observe(\.engine.rpm) { change in show(change.new) }
         compare(["1", "0"]) {
             car.engine.value.rpm.value = 1
             car.engine.value = Engine()
         }
-        token = car.observe(\.spare.rpm, owner: owner) { owner, change in owner.show(change.new) }
+        token = car.property(\.spare.rpm).observe(owner: owner) { owner, change in owner.show(change.new) }
         compare(["0", "nil"]) {
             car.spare.value = Engine()
             car.spare.value = nil
@@ -176,7 +176,7 @@ extension Promises.MigrationTests {
         token = car.name.observe(owner: owner) { owner, change in owner.show(change.new) }
         // Automatic there, too, between the two calls: once.
         compare(["Golf"]) { car.name.value = "Golf" }
-        car.name.removeAllObservers(ownedBy: owner)
+        car.name.cancelAllObservations(ownedBy: owner)
         compare([]) { car.name.value = "Polo" }
         token = car.mileage.observe { change in show(change.new) }
         compare(["1"]) { car.mileage.modify { $0 += 1 } }
@@ -197,11 +197,11 @@ extension Promises.MigrationTests {
             golf()
         }
         compare(["Beetle", "Golf", "Beetle"]) {
-            tokens = [car.name.observe(removingDuplicates: true, options: .initial) { change in show(change.new) }]
+            tokens = [car.name.removingDuplicates().observe(options: .initial) { change in show(change.new) }]
             golf()
         }
         compare(["Beetle 0", "Golf 0", "Golf 0", "Beetle 0", "Beetle 5"]) {
-            tokens = [car.observe(all: \.name, \.mileage, includingInitial: true) { _, name, mileage in show(name, mileage) }]
+            tokens = [Group(car.name, car.mileage).observeValues(includingInitial: true) { name, mileage in show(name, mileage) }]
             golf()
             car.mileage.value = 5
         }
@@ -211,7 +211,7 @@ extension Promises.MigrationTests {
             golf()
         }
         tokens = []
-        let token = car.name.observe(owner: owner, options: .initial) { owner, change in owner.title.value = change.new ?? "" }
+        let token = car.name.observe(owner: owner, options: .initial) { owner, change in owner.title.value = change.new }
         #expect(owner.title.value == "Beetle")
         car.name.value = "Golf"
         #expect(owner.title.value == "Golf")
@@ -272,7 +272,7 @@ extension Promises.MigrationTests {
         #expect(two == ["Beetle 0", "Golf 0", "Golf 7"])
         compare(two) {
             let car = Car()
-            let token = car.observe(all: \.name, \.mileage, includingInitial: true) { _, name, mileage in show(name, mileage) }
+            let token = Group(car.name, car.mileage).observeValues(includingInitial: true) { name, mileage in show(name, mileage) }
             car.name.value = "Golf"
             car.mileage.value = 7
             withExtendedLifetime(token) {}
@@ -296,7 +296,7 @@ extension Promises.MigrationTests {
         let middle = lines.count
         let others = [
             Task { let car = observed; for await name in car.name.values(includingInitial: true, buffering: .latest) { show(name) } },
-            Task { let car = observed; for await rpm in car.values(\.engine.rpm, includingInitial: true, buffering: .latest) { show(rpm) } },
+            Task { let car = observed; for await rpm in car.property(\.engine.rpm).values(includingInitial: true, buffering: .latest) { show(rpm) } },
         ]
         try await eventuallyAsync("the first elements here") { @Sendable in lines.count == middle + 2 }
         observed.name.value = "Golf"
@@ -322,14 +322,15 @@ extension Promises.MigrationTests {
             let other = dying!.observe(\.engine.rpm) { change in
                 if change.reason == .valueChanged { show("a value") }
                 if case .pathChanged(let depth) = change.reason { show(depth) }
-                if change.reason == .sourceDeleted { show("the end") }
             }
+            let token = other
+            token.onEnd { end in show(end == .sourceDeleted) }
             dying!.engine.value.rpm.value = 1
             dying!.engine.value = Engine()
             dying = nil
-            other.cancel()
+            ConcurrentObserveDiagnostics.drain()
         }
-        #expect(reasons == ["a value", "0", "the end"])
+        #expect(reasons == ["a value", "0", "true"])
     }
 
     @Test("PrettyGoodKVO")
@@ -337,21 +338,21 @@ extension Promises.MigrationTests {
         let (car, owner) = (Car(), Owner())
         var tokens: [ObservationToken] = []
         compare(["Beetle", "Golf", "Golf"]) {
-            tokens = [car.observe(\.name, owner: owner, options: [.initial, .new, .old]) { owner, change in owner.show(change.new) }]
+            tokens = [car.name.observe(owner: owner, options: .initial) { owner, change in owner.show(change.new) }]
             car.name.value = "Golf"
             car.name.value = "Golf"
         }
-        car.name.removeAllObservers(ownedBy: owner)
+        car.name.cancelAllObservations(ownedBy: owner)
         compare([]) { car.name.value = "Beetle" }
         compare(["Beetle Golf"]) {
-            tokens.append(car.name.observe(removingDuplicates: true) { change in show(change.old, change.new) })
+            tokens.append(car.name.removingDuplicates().observe { change in show(change.old, change.new) })
             car.name.value = "Golf"
             car.name.value = "Golf"
         }
-        tokens.append(car.observe(\.name, owner: owner) { owner, change in owner.show(change.new) })
+        tokens.append(car.property(\.name).observe(owner: owner) { owner, change in owner.show(change.new) })
         ObservationToken.cancelAll(ownedBy: owner)
         compare(["Golf Polo"]) { car.name.value = "Polo" }
-        car.removeAllObservers()
+        car.cancelAllObservations()
         compare([]) { car.name.value = "Golf" }
         #expect(tokens.allSatisfy { !$0.isActive })
     }
@@ -360,7 +361,7 @@ extension Promises.MigrationTests {
     func closureKVO() {
         let car = Car()
         let bag = ObservationBag()
-        let first = car.name.observe() { change, observation in observation.cancel() }
+        let first = car.name.observe { change, observation in observation.cancel() }
         let token = car.name.observe { change in show(change.new) }
         compare(["Golf"]) { car.name.value = "Golf" }
         #expect(!first.isActive)
@@ -374,10 +375,10 @@ extension Promises.MigrationTests {
     @Test("HTBKVObservation")
     func htbKVObservation() async {
         let car = Car()
-        let token = car.name.observe(options: []) { change in show(change.reason) }
-        let other = car.observe(all: [\.mileage, \.engine.rpm]) { changed, values in show(changed, values) }
+        let token = car.name.observe { change in show(change.reason) }
+        let other = PropertyList([car.property(\.mileage), car.property(\.engine.rpm)]).observeValues { values in show(values) }
         compare(["valueChanged"]) { car.name.value = "Golf" }
-        compare(["0 [1, 0]", "1 [1, 2]"]) {
+        compare(["[1, 0]", "[1, 2]"]) {
             car.mileage.value = 1
             car.engine.value.rpm.value = 2
         }
@@ -395,9 +396,9 @@ extension Promises.MigrationTests {
         let owner = Owner()
         let name = Observed("Beetle")
         let token = name.observe(owner: owner) { owner, change in owner.show(change.old, change.new) }
-        #expect(name.observerCount == 1)
+        #expect(name.observationCount == 1)
         compare(["Beetle Golf"]) { name.value = "Golf" }
-        name.removeAllObservers(ownedBy: owner)
+        name.cancelAllObservations(ownedBy: owner)
         compare([]) { name.value = "Polo" }
         withExtendedLifetime(token) {}
     }

@@ -51,7 +51,11 @@ extension Path {
     public var value: Value { snapshot().value }
 
     /// A number that grows with every change of what the path leads to: the version of the last property, and in the upper half how
-    /// often the steps before it were replaced. A path of one step has its property's version.
+    /// often the steps before it were replaced, an earlier one counting for more than all later ones. A path of one step has its
+    /// property's version.
+    ///
+    /// The steps share 32 bits: of three, so that two can be replaced, each has 16. A step that is replaced more often counts as an
+    /// earlier one.
     ///
     /// - Complexity: O(steps).
     public var version: UInt64 { snapshot().version }
@@ -62,8 +66,11 @@ extension Path {
     public func snapshot() -> (value: Value, version: UInt64) {
         var object: PathObject? = root
         var replacements: UInt64 = 0
+        // A replaced step leads to others, whose versions may be lower: the earlier a step, the more it counts.
+        let bits = 32 / max(steps.links.count, 1)
         for link in steps.links {
-            guard let present = object else { break }
+            replacements <<= bits
+            guard let present = object else { continue }
             let (next, version) = link.sample(link.property(in: present))
             object = next
             replacements &+= version

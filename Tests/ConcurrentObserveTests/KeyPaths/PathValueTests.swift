@@ -28,7 +28,9 @@ extension Promises.PathValueTests {
         #expect(car.property(\.name).value == "Beetle")
     }
 
-    @Test("P2 Its version grows with each change of the end and each replacement of a step; of one step it is the property's")
+    @Test(
+        "P2 Its version grows with each change of the end and each replacement of a step; of one step it is the property's"
+    )
     func versions() {
         let fleet = Fleet(Car(0))
         let path = fleet.property(\.car.axle.wheel.pressure)

@@ -60,8 +60,10 @@ private struct Ground {
     func observe(on listener: Listener, _ body: @escaping @Sendable (Change<Referent?>) -> Void) -> ObservationToken {
         switch path {
         case .oneStep: team.property(\.lead).observe(on: listener, buffering: .latest) { _, change in body(change) }
-        case .twoSteps: firm.property(\.team.lead).observe(on: listener, buffering: .latest) { _, change in body(change) }
-        case .optional: firm.property(\.other.lead).observe(on: listener, buffering: .latest) { _, change in body(change) }
+        case .twoSteps:
+            firm.property(\.team.lead).observe(on: listener, buffering: .latest) { _, change in body(change) }
+        case .optional:
+            firm.property(\.other.lead).observe(on: listener, buffering: .latest) { _, change in body(change) }
         }
     }
 

@@ -73,7 +73,14 @@ extension Promises.WeakPathTests {
         team!.lead.value = person
         let lines = Lines()
         let token = team!.observe(\.lead) { change in
-            lines.note(Change(reason: change.reason, old: change.old.map { $0?.name.value }, new: change.new?.name.value, version: change.version))
+            lines.note(
+                Change(
+                    reason: change.reason,
+                    old: change.old.map { $0?.name.value },
+                    new: change.new?.name.value,
+                    version: change.version
+                )
+            )
         }
         token.onEnd { lines.note($0) }
         team!.lead.value = nil

@@ -159,7 +159,9 @@ extension Promises.GroupTests {
         withExtendedLifetime((tokens, owner)) {}
     }
 
-    @Test("P2 P3 Racing writers: versions without gaps, each beginning where the one before has ended, and the last value")
+    @Test(
+        "P2 P3 Racing writers: versions without gaps, each beginning where the one before has ended, and the last value"
+    )
     func writers() throws {
         for serial in [false, true] {
             let car = Car(0)
@@ -256,7 +258,10 @@ extension Promises.GroupTests {
     /// Which member goes.
     enum Member: String, CaseIterable, Sendable { case first, second }
 
-    @Test("P12 When one member's source is gone the observation ends, last, once; sequences finish", arguments: Member.allCases)
+    @Test(
+        "P12 When one member's source is gone the observation ends, last, once; sequences finish",
+        arguments: Member.allCases
+    )
     func memberDies(member: Member) async throws {
         let (number, car) = (Slot(Observed(1)), Slot(Car(2)))
         let entries = Log<String>()
@@ -304,7 +309,10 @@ extension Promises.GroupTests {
     /// A way to end an observation from outside.
     enum Way: String, CaseIterable, Sendable { case cancel, cancelAndWait, drop, member }
 
-    @Test("P8 P9 P10 Ended, in each way, nothing is heard, and no property has observers any more", arguments: Way.allCases)
+    @Test(
+        "P8 P9 P10 Ended, in each way, nothing is heard, and no property has observers any more",
+        arguments: Way.allCases
+    )
     func ended(way: Way) throws {
         let car = Car(1)
         let (lives, calls, ends) = (Lives(), Counter(), Log<ObservationEnd>())

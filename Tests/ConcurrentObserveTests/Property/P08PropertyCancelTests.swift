@@ -13,7 +13,9 @@ extension Promises.P08PropertyCancelTests {
     func silence() {
         let property = Slot(Observed(0))
         let told = Told<Int>()
-        let tokens = ([[], .initial, .prior, []] as [ObservationOptions]).map { property.value!.observe(told, options: $0) }
+        let tokens = ([[], .initial, .prior, []] as [ObservationOptions]).map {
+            property.value!.observe(told, options: $0)
+        }
         property.value!.value = 1
         #expect(told.count == 6)
         for token in tokens {

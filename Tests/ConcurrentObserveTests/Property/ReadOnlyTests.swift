@@ -35,7 +35,9 @@ extension Promises.ReadOnlyTests {
         let property = Observed("a")
         let view = property.readOnly
         let (own, seen) = (Told<String>(), Told<String>())
-        let tokens = [property.observe(own, options: [.initial, .prior]), view.observe(seen, options: [.initial, .prior])]
+        let tokens = [
+            property.observe(own, options: [.initial, .prior]), view.observe(seen, options: [.initial, .prior]),
+        ]
         property.value = "b"
         property.modify { $0 = "c" }
         #expect(view.value == "c")
