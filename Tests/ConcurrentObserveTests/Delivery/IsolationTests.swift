@@ -28,12 +28,17 @@ private actor Tally {
     /// Observes with a closure, or a method, of this actor's.
     func observe(_ stage: Stage, _ form: Form) -> ObservationToken {
         switch (form, stage.origin) {
-        case (.closure, .property): stage.property.value!.observeIsolated(buffering: .unbounded) { _ in self.count += 1 }
+        case (.closure, .property):
+            stage.property.value!.observeIsolated(buffering: .unbounded) { _ in self.count += 1 }
         case (.closure, .path):
-            stage.car.value!.property(\.axle.wheel.pressure).observeIsolated(buffering: .unbounded) { _ in self.count += 1 }
-        case (.closure, .registry): stage.registry.value!.observeIsolated(buffering: .unbounded) { _ in self.count += 1 }
+            stage.car.value!.property(\.axle.wheel.pressure).observeIsolated(buffering: .unbounded) { _ in
+                self.count += 1
+            }
+        case (.closure, .registry):
+            stage.registry.value!.observeIsolated(buffering: .unbounded) { _ in self.count += 1 }
         case (.method, .property): stage.property.value!.observeIsolated(buffering: .unbounded, note)
-        case (.method, .path): stage.car.value!.property(\.axle.wheel.pressure).observeIsolated(buffering: .unbounded, self.note)
+        case (.method, .path):
+            stage.car.value!.property(\.axle.wheel.pressure).observeIsolated(buffering: .unbounded, self.note)
         case (.method, .registry): stage.registry.value!.observeIsolated(buffering: .unbounded, noteEvent)
         }
     }

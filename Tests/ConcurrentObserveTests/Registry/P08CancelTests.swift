@@ -274,7 +274,7 @@ extension Promises.P08CancelTests {
             let begin = ContinuousClock.now
             Process.withoutMoreThreads { cancelAndNotify(tokens, registries[0]) }
             let time = ContinuousClock.now - begin
-            check(registries.allSatisfy(\.observationCount == 0), "some observations are left")
+            check(registries.allSatisfy { $0.observationCount == 0 }, "some observations are left")
             check(time < .seconds(5), "cancelling took \(time)")
             try Process.settle()
             check(deaths.value == 10_000, "\(10_000 - deaths.value) captures are left")

@@ -52,7 +52,7 @@ extension Promises.P11RetainsNothingTests {
         let token: ObservationToken
         do {
             let captured = source.take()!
-            token = captured.observe { [captured] _ in _ = captured.count }
+            token = captured.observe { [captured] _ in _ = captured.observationCount }
         }
         #expect(weak.object != nil)
         token.cancel()
