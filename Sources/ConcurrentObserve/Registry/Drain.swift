@@ -13,7 +13,7 @@ extension ConcurrentObserveDiagnostics {
     public static func drain(deadline: ContinuousClock.Instant? = nil) -> DrainOutcome {
         if ThreadRecord.isInsideCallback { return outcomeInsideCallback }
         OwnerWatch.sweep()
-        return Reclaimer.shared.drain(until: deadline)
+        return ReclamationThread.shared.drain(until: deadline)
     }
 
     private static var outcomeInsideCallback: DrainOutcome {

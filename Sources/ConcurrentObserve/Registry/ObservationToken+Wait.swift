@@ -31,7 +31,7 @@ extension ObservationToken {
         } else {
             // Another thread has ended it, and the reclaimer may be pausing; after a fork it may
             // not be running yet.
-            Reclaimer.shared.wait(for: "end of the observation") { observer.isFinished }
+            ReclamationThread.shared.wait(for: "end of the observation") { observer.isFinished }
         }
         return .finished
     }
@@ -71,7 +71,7 @@ extension ObservationToken {
 
     /// Whether the end waits for a thread that the library does not have yet.
     private var mustAskAgain: Bool {
-        let asks = !observer.isFinished && !Reclaimer.shared.wake(urgently: true)
+        let asks = !observer.isFinished && !ReclamationThread.shared.wake(urgently: true)
         #if INSTRUMENTED
         if mutant(.aWaiterAsksOnceForAThread) { return false }
         #endif

@@ -46,7 +46,7 @@ internal class Observer: Retirable, @unchecked Sendable {
 
     /// As `init` without more, for an observer that was used before; nil if none was kept.
     static func reused(core: borrowing RegistryCore) -> Observer? {
-        guard let spare = Spares.take() else { return nil }
+        guard let spare = ObserverPool.take() else { return nil }
         // Safe: nothing but observers is kept.
         let observer = unsafe unsafeDowncast(spare.take(), to: Observer.self)
         observer.renew(core: core)
@@ -129,7 +129,7 @@ internal class Observer: Retirable, @unchecked Sendable {
     // MARK: Retirable
 
     /// If it was the last reference, the observer is kept for another observation.
-    final override class func giveUp(_ reference: Unmanaged<Retirable>) {
+    final override class func recycleOrRelease(_ reference: Unmanaged<Retirable>) {
         // Safe: the caller's reference, which is given up here; every instance of this class is an observer.
         var observer = unsafe unsafeDowncast(reference.takeRetainedValue(), to: Observer.self)
         guard isUnique(&observer),
@@ -139,7 +139,7 @@ internal class Observer: Retirable, @unchecked Sendable {
         atomicMemoryFence(ordering: .acquiring)
         observer.leaveCore()
         let kept = unsafe Unmanaged<Retirable>.passRetained(consume observer)
-        if unsafe !Spares.keep(RetiredItem(at: UInt(bitPattern: kept.toOpaque()))) { unsafe kept.release() }
+        if unsafe !ObserverPool.keep(RetiredItem(at: UInt(bitPattern: kept.toOpaque()))) { unsafe kept.release() }
     }
 
     private static func isUnique(_ observer: inout Observer) -> Bool {
@@ -154,7 +154,7 @@ internal class Observer: Retirable, @unchecked Sendable {
     final override var source: UInt { withCore { $0.source } }
     final override func reclaim() { finish() }
 
-    final override func forsake() {
+    final override func abandonInChild() {
         // Release: pairs with the acquire in isFinished. Relaxed: the child has one thread. Whoever waits there waits no longer.
         state.store(state.load(ordering: .relaxed) | ObserverState.finished, ordering: .releasing)
     }

@@ -21,7 +21,7 @@ extension ObserverList {
     @inlinable @inline(__always)
     internal borrowing func walk(_ call: (_ observer: UInt) -> Void) {
         unsafe withPinnedTable { contents, frame in
-            unsafe contents.pointee.visit(frame, fenced: !AsymmetricBarrier.usesMembarrier) { observer, _ in
+            unsafe contents.pointee.visit(frame, fenced: AsymmetricBarrier.needsFences) { observer, _ in
                 call(observer)
             }
         }
@@ -32,7 +32,7 @@ extension ObserverList {
     @inlinable @inline(__always)
     internal borrowing func walkClosures(_ call: (borrowing LentClosure) -> Void) {
         unsafe withPinnedTable { contents, frame in
-            if AsymmetricBarrier.usesMembarrier {
+            if !AsymmetricBarrier.needsFences {
                 unsafe contents.pointee.visit(frame, fenced: false) { unsafe call(LentClosure(observer: $0, $1)) }
             } else {
                 unsafe contents.pointee.visit(frame, fenced: true) { unsafe call(LentClosure(observer: $0, $1)) }

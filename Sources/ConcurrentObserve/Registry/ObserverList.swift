@@ -76,7 +76,7 @@ internal struct ObserverList: ~Copyable, Sendable {
             ordering: .acquiringAndReleasing
         )
         if exchanged {
-            Reclaimer.shared.startLooking()
+            ReclamationThread.shared.startLooking()
             return core
         }
         unsafe unmanaged.release()

@@ -85,7 +85,7 @@ extension TableEntry {
         let address = word.load(ordering: .relaxed) & ~Mark.all
         guard address != 0 else { return }
         // Safe: the table owns the reference, and is being freed.
-        unsafe Observer.giveUp(Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: address)!))
+        unsafe Observer.recycleOrRelease(Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: address)!))
     }
 
     /// Where an entry has the closure.

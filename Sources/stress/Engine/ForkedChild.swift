@@ -131,7 +131,7 @@ enum ForkedChild {
     }
 
     /// Uses in the parent what a child uses: what the runtime makes on first use it makes under locks, which a fork may find taken.
-    /// Returns when the observations that this takes are gone: an epoch counts those that are live when it begins.
+    /// Returns when the observations that this takes are gone: a round counts those that are live when it begins.
     static func prepare() {
         let live = ConcurrentObserveDiagnostics.current().liveObservers
         _ = usesNewObjects() && sharesAnActor()

@@ -15,11 +15,11 @@ extension Scenario {
             "removed in a callback", "removed by owner", "removed by object", "removed by property",
             "removed in the middle of a path",
         ]
-    ) { epoch in
+    ) { round in
         let shared = PathRoot(PathEnd(1))
 
-        epoch.load { lane in
-            lane.begin("standing observers")
+        round.load { worker in
+            worker.begin("standing observers")
             let root = PathRoot(PathEnd(1))
             let owner = Owner()
             let (direct, path, owned, inner) = (Counter(), Counter(), Counter(), Counter())
@@ -31,7 +31,7 @@ extension Scenario {
                 root.middle.value.end.observe { [inner] (_: Change<PathEnd?>) in inner.note() },
             ]
             let (end, number) = (root.middle.value.end, root.middle.value.end.value!.number)
-            let kind = Removal.allCases.randomElement(using: &lane.generator)!
+            let kind = Removal.allCases.randomElement(using: &worker.generator)!
             let remove: @Sendable () -> Void = { [weak root, weak owner, end] in
                 switch kind {
                 case .byProperty: root?.middle.cancelAllObservations()
@@ -40,19 +40,19 @@ extension Scenario {
                 case .byOwner: if let owner { ObservationToken.cancelAll(ownedBy: owner) }
                 }
             }
-            if lane.generator.oneIn(2) {
-                lane.begin("remove in a callback")
+            if worker.generator.oneIn(2) {
+                worker.begin("remove in a callback")
                 let token = number.observe { (_: Change<UInt64>) in remove() }
                 number.value = 2
                 token.cancel()
-                lane.hit(0)
+                worker.hit(0)
             } else {
-                lane.begin("remove")
+                worker.begin("remove")
                 remove()
             }
-            lane.hit(kind.window)
+            worker.hit(kind.window)
             let before = (direct.calls, path.calls, owned.calls, inner.calls)
-            lane.begin("change")
+            worker.begin("change")
             number.value = 3
             end.value = PathEnd(5)
             root.middle.value = PathMiddle(PathEnd(4))
@@ -60,11 +60,11 @@ extension Scenario {
             let heard = (
                 direct.calls - before.0, path.calls - before.1, owned.calls - before.2, inner.calls - before.3
             )
-            lane.checkRemoval(kind, heard)
+            worker.checkRemoval(kind, heard)
             for token in tokens { token.cancel() }
         }
 
-        epoch.checkRest()
+        round.checkRest()
     }
 }
 
@@ -80,18 +80,18 @@ private enum Removal: Int, CaseIterable {
 
 /// Calls, on the one thread that makes the changes; others are not counted.
 private final class Counter: Sendable {
-    private let thread = Lane.current?.index
+    private let thread = Worker.current?.index
     private let count = Atomic<Int>(0)
 
     var calls: Int { count.load(ordering: .relaxed) }
 
     func note() {
         checkUserCode("callback")
-        if Lane.current?.index == thread { count.add(1, ordering: .relaxed) }
+        if Worker.current?.index == thread { count.add(1, ordering: .relaxed) }
     }
 }
 
-extension Lane {
+extension Worker {
     /// Three changes of the path, two of which replace a step, and one change of a property that others share.
     fileprivate func checkRemoval(_ kind: Removal, _ heard: (direct: Int, path: Int, owned: Int, inner: Int)) {
         let silent: Bool

@@ -17,39 +17,39 @@ extension Scenario {
         ],
         windows: ["a writer left its change to another", "the observation began under writers"],
         leastThreads: 2
-    ) { epoch in
+    ) { round in
         let root = PathRoot(PathEnd(0))
-        let standing = CombinationWitness(root, epoch)
+        let standing = CombinationWitness(root, round)
 
-        epoch.load { lane in
-            let number = lane.uniqueSerial()
+        round.load { worker in
+            let number = worker.uniqueSerial()
             let calls = standing.calls
-            switch lane.generator.below(32) {
+            switch worker.generator.below(32) {
             case 0:
-                lane.begin("observe")
-                let witness = CombinationWitness(root, epoch)
-                lane.set(root, number)
-                if witness.calls > 2 { lane.hit(1) }
+                worker.begin("observe")
+                let witness = CombinationWitness(root, round)
+                worker.set(root, number)
+                if witness.calls > 2 { worker.hit(1) }
                 witness.token.cancelAndWaitBlocking()
             case 1:
-                lane.begin("replace a step")
+                worker.begin("replace a step")
                 root.middle.value = PathMiddle(PathEnd(number))
             default:
-                lane.begin("set")
-                lane.set(root, number)
-                if standing.calls == calls { lane.hit(0) }
+                worker.begin("set")
+                worker.set(root, number)
+                if standing.calls == calls { worker.hit(0) }
             }
             // A mailbox without a bound.
-            while standing.token.deliveryCounts!.pending > 1_000, !epoch.isOver { usleep(100) }
+            while standing.token.deliveryCounts!.pending > 1_000, !round.isOver { usleep(100) }
         }
 
-        if epoch.violations.isEmpty { standing.settle(epoch, expected: root.present &+ root.first.value) }
+        if round.violations.isEmpty { standing.settle(round, expected: root.present &+ root.first.value) }
         standing.token.cancelAndWaitBlocking()
-        epoch.checkRest()
+        round.checkRest()
     }
 }
 
-extension Lane {
+extension Worker {
     fileprivate func set(_ root: PathRoot, _ number: UInt64) {
         if index & 1 == 0 { root.first.value = number } else { root.middle.value.end.value?.number.value = number }
     }
@@ -60,8 +60,8 @@ private final class CombinationWitness: Sendable {
     let token: ObservationToken
     private let state: CombinationState
 
-    init(_ root: PathRoot, _ epoch: Epoch) {
-        let (state, violations) = (CombinationState(), epoch.violations)
+    init(_ root: PathRoot, _ round: Round) {
+        let (state, violations) = (CombinationState(), round.violations)
         self.state = state
         let group = Group(root.property(\.first), root.property(\.middle.end.number))
         token = group.observe(options: .initial, delivery: .serial()) { change in
@@ -85,12 +85,12 @@ private final class CombinationWitness: Sendable {
     var calls: UInt64 { state.calls }
 
     /// At rest, with all writers' calls returned.
-    func settle(_ epoch: Epoch, expected: UInt64) {
+    func settle(_ round: Round, expected: UInt64) {
         let isIdle = waitWhileMoving({ state.calls }) {
             token.deliveryCounts!.pending == 0 && state.ended == state.calls
         }
-        epoch.check(isIdle, "P3.combination", "\(token.deliveryCounts!), and nothing is delivered")
-        epoch.check(
+        round.check(isIdle, "P3.combination", "\(token.deliveryCounts!), and nothing is delivered")
+        round.check(
             state.sum == expected,
             "P3.combination",
             "what was made of two paths is \(state.sum), of what they lead to now \(expected)"
