@@ -26,7 +26,11 @@ struct ChangeLog: Service {
         for name in Flag.Name.allCases {
             // Counted where the change is made, which costs next to nothing; logged on the actor.
             tokens.append(flags[name].observe { _ in changes.increment() })
-            tokens.append(flags[name].observe(delivery: .actor(actor)) { change in log(change, of: name) })
+            tokens.append(
+                flags[name].observe(delivery: .actor(actor)) { change in
+                    log(change, of: name)
+                }
+            )
         }
         try? await gracefulShutdown()
         // Lines that wait in a mailbox are logged first.

@@ -21,7 +21,8 @@ struct EventRoute: Sendable {
                     try await request.body.consumeWithCancellationOnInboundClose { _ in
                         try await stream.run { event in
                             try await writer.write(event.encoded)
-                            // A write is done when the event loop has done it: so at most one of each stream waits there.
+                            // A write is done when the event loop has done it.
+                            // So at most one of each stream waits there.
                             try await context.channel.eventLoop.submit {}.get()
                         }
                     }
