@@ -138,7 +138,7 @@ proctype canceller(byte observer) {
   }
 }
 
-// The Destroyers.
+// The DeinitThreads.
 proctype destroyer() {
   byte observer;
 end:

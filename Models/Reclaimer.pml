@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Part of other models: a pass of the reclaimer, Reclaimer.pass in Reclamation/Reclaimer.swift.
+// Part of other models: a pass of the reclaimer, ReclamationThread.pass in Reclamation/ReclamationThread+Pass.swift.
 
 byte heldTables, heldObservers; // put aside by earlier passes
 

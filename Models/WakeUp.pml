@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// No retired item is forgotten while the reclaimer sleeps: ThreadRecord.retire, Reclaimer.wake and Reclaimer.park, and the EventCount
+// No retired item is forgotten while the reclaimer sleeps: ThreadRecord.retire, ReclamationThread.wake and ReclamationThread.park, and the EventCount
 // between them, in Reclamation.
 //
 // Threads retire one item each. The push, the store of `isParked`, and the loads of the other's word after each are sequentially
@@ -56,7 +56,7 @@ inline fallAsleep() {
   }
 }
 
-// ThreadRecord.retire, then Reclaimer.wake.
+// ThreadRecord.retire, then ReclamationThread.wake.
 proctype retirer(byte self) {
   bit isDelayed, isSomebodyThere;
   // ThreadRecords.push
@@ -79,7 +79,7 @@ proctype retirer(byte self) {
   d_step { stacks = stacks | (isDelayed << self); busy-- }
 }
 
-// Reclaimer.run.
+// ReclamationThread.run.
 proctype reclaimer() {
   byte ticket, taken, seen;
   bit isDelayed;
@@ -98,7 +98,7 @@ end_notStarted:
         // Woken, or after a while.
         isAsleep = 0;
         sleepers--
-     // Reclaimer.park
+     // ReclamationThread.park
      :: !taken ->
         if
         :: isParked = 1;

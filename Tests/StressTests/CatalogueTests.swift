@@ -112,12 +112,12 @@ struct CatalogueTests {
         }
     }
 
-    @Test("A seed gives an epoch its seed, whatever else runs")
+    @Test("A seed gives a round its seed, whatever else runs")
     func seeds() {
-        #expect(Generator.epochSeed(7, "a", 0) == Generator.epochSeed(7, "a", 0))
-        #expect(Set((0..<100).map { Generator.epochSeed(7, "a", $0) }).count == 100)
-        #expect(Generator.epochSeed(7, "a", 0) != Generator.epochSeed(7, "b", 0))
-        #expect(Generator.epochSeed(7, "a", 0) != Generator.epochSeed(8, "a", 0))
+        #expect(Generator.roundSeed(7, "a", 0) == Generator.roundSeed(7, "a", 0))
+        #expect(Set((0..<100).map { Generator.roundSeed(7, "a", $0) }).count == 100)
+        #expect(Generator.roundSeed(7, "a", 0) != Generator.roundSeed(7, "b", 0))
+        #expect(Generator.roundSeed(7, "a", 0) != Generator.roundSeed(8, "a", 0))
     }
 }
 

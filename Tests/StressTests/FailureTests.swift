@@ -13,11 +13,11 @@ struct FailureTests {
     func hang() async {
         let result = await #expect(processExitsWith: .exitCode(5), observing: [\.standardErrorContent]) {
             Watchdog.shared.setPatience(.seconds(3))
-            run("hanging", seed: 77) { lane in
-                lane.begin("go on")
-                guard lane.index == 1 else { return }
-                lane.note("callback", 1 << 40 | 3)
-                lane.begin("wait for nobody")
+            run("hanging", seed: 77) { worker in
+                worker.begin("go on")
+                guard worker.index == 1 else { return }
+                worker.note("callback", 1 << 40 | 3)
+                worker.begin("wait for nobody")
                 DispatchSemaphore(value: 0).wait()
             }
         }
@@ -35,10 +35,10 @@ struct FailureTests {
     func crash() async {
         let result = await #expect(processExitsWith: .exitCode(7), observing: [\.standardErrorContent]) {
             CrashReport.install(seed: 78)
-            run("crashing", seed: 78) { lane in
-                lane.begin("go on")
-                guard lane.index == 1 else { return }
-                lane.begin("go too far")
+            run("crashing", seed: 78) { worker in
+                worker.begin("go on")
+                guard worker.index == 1 else { return }
+                worker.begin("go too far")
                 raise(SIGSEGV)
             }
         }
@@ -48,10 +48,10 @@ struct FailureTests {
     }
 }
 
-/// Runs one epoch in which two threads do `body` over and over, for longer than either end takes on a busy machine.
-private func run(_ name: String, seed: UInt64, _ body: @escaping @Sendable (Lane) -> Void) {
-    let scenario = Scenario(name: name, summary: "", invariants: [], windows: []) { epoch in epoch.load(body) }
+/// Runs one round in which two threads do `body` over and over, for longer than either end takes on a busy machine.
+private func run(_ name: String, seed: UInt64, _ body: @escaping @Sendable (Worker) -> Void) {
+    let scenario = Scenario(name: name, summary: "", invariants: [], windows: []) { round in round.load(body) }
     var plan = RunPlan.test([scenario], iterations: 1, seed: seed)
-    plan.epochLength = .seconds(60)
+    plan.roundLength = .seconds(60)
     _ = Runner(plan: plan, progress: .silent).run()
 }

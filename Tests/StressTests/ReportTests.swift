@@ -114,7 +114,7 @@ extension Harness.ReportTests {
     @Test("A violation carries the last events of the threads, the finder's most, oldest first")
     func events() throws {
         let violations = Violations(scenario: "test", seed: 9)
-        let epoch = Epoch(
+        let round = Round(
             scenario: Scenario(name: "test", summary: "", invariants: [], windows: []) { _ in },
             seed: 1,
             threads: 2,
@@ -122,16 +122,16 @@ extension Harness.ReportTests {
             perturbation: Perturbation([]),
             violations: violations
         )
-        let lanes = (0..<2).map { Lane(index: $0, epoch: epoch) }
-        Roster.shared.enlist(lanes)
+        let workers = (0..<2).map { Worker(index: $0, round: round) }
+        Roster.shared.enlist(workers)
         defer { Roster.shared.enlist([]) }
-        lanes[0].begin("zero")
-        lanes[1].begin("one")
-        lanes[1].note("callback", 1 << 40 | 3)
-        lanes[1].check(true, "P1.a", "")
+        workers[0].begin("zero")
+        workers[1].begin("one")
+        workers[1].note("callback", 1 << 40 | 3)
+        workers[1].check(true, "P1.a", "")
         #expect(violations.summary.total == 0)
-        lanes[1].check(false, "P1.a", "found")
-        lanes[0].check(false, "P1.a", "found again")
+        workers[1].check(false, "P1.a", "found")
+        workers[0].check(false, "P1.a", "found again")
         let (total, first) = violations.summary
         let violation = try #require(first.first)
         #expect(total == 2 && first.count == 1)
@@ -230,7 +230,7 @@ private enum Sample {
                 promises: ["P1"],
                 invariants: name == "storm" ? ["P1.a", "P1.b", Realtime.invariant] : ["P1.a"],
                 seconds: 1,
-                epochs: 2,
+                rounds: 2,
                 operations: 100,
                 checks: 200,
                 windows: [Report.WindowRow(name: "never", hits: hits)],

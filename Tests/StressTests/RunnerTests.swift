@@ -5,7 +5,7 @@ import Testing
 
 @testable import stress_product
 
-/// Tests that run epochs: they share the process's threads under test, so one after the other.
+/// Tests that run rounds: they share the process's threads under test, so one after the other.
 @Suite("Harness", .serialized)
 enum Harness {}
 
@@ -22,21 +22,21 @@ extension Harness {
 
 /// What the harness itself promises: it keeps nothing of what it has run.
 extension Harness.RunnerTests {
-    @Test("An epoch that is over is gone, and its lanes with it")
+    @Test("A round that is over is gone, and its workers with it")
     func nothingIsKept() {
-        let epochs = Guarded<[WeakEpoch]>([])
-        let scenario = Scenario(name: "test", summary: "", invariants: [], windows: []) { epoch in
-            epochs.withLock { $0.append(WeakEpoch(epoch)) }
-            epoch.load { lane in lane.begin("step") }
+        let rounds = Guarded<[WeakRound]>([])
+        let scenario = Scenario(name: "test", summary: "", invariants: [], windows: []) { round in
+            rounds.withLock { $0.append(WeakRound(round)) }
+            round.load { worker in worker.begin("step") }
         }
         _ = Runner(plan: .test([scenario], iterations: 3), progress: .silent).run()
-        #expect(epochs.withLock { $0.count } == 3)
-        #expect(epochs.withLock { $0.allSatisfy { $0.epoch == nil } })
+        #expect(rounds.withLock { $0.count } == 3)
+        #expect(rounds.withLock { $0.allSatisfy { $0.round == nil } })
     }
 
-    private struct WeakEpoch: Sendable {
-        weak let epoch: Epoch?
-        init(_ epoch: Epoch) { self.epoch = epoch }
+    private struct WeakRound: Sendable {
+        weak let round: Round?
+        init(_ round: Round) { self.round = round }
     }
 }
 
@@ -45,7 +45,7 @@ extension Progress {
 }
 
 extension RunPlan {
-    /// A plan for scenarios of the tests' own, in short epochs.
+    /// A plan for scenarios of the tests' own, in short rounds.
     static func test(
         _ scenarios: [Scenario],
         iterations: Int,
@@ -60,12 +60,12 @@ extension RunPlan {
             seed: seed,
             perturbations: perturbations,
             stopsAtFirstFailure: false,
-            epochLength: .milliseconds(20)
+            roundLength: .milliseconds(20)
         )
     }
 }
 
-/// What a lane draws, whatever delays it.
+/// What a worker draws, whatever delays it.
 extension Harness.WorkloadTests {
     @Test("The same seed draws the same workload, however threads are delayed; another seed another")
     func reproducible() {
@@ -83,11 +83,11 @@ extension Harness.WorkloadTests {
         #expect(threads([]) == 2)
     }
 
-    /// The first 500 numbers that each of two lanes draws.
+    /// The first 500 numbers that each of two workers draws.
     private func workload(seed: UInt64, _ kinds: PerturbationKinds) -> [[UInt64]] {
         let perturbation = Perturbation(kinds)
         perturbation.prepare(seed: seed, threads: 2)
-        let epoch = Epoch(
+        let round = Round(
             scenario: Scenario(name: "test", summary: "", invariants: [], windows: []) { _ in },
             seed: seed,
             threads: 2,
@@ -97,12 +97,12 @@ extension Harness.WorkloadTests {
         )
         let drawn = Guarded([[UInt64]](repeating: [], count: 2))
         concurrently(2) { index in
-            let lane = Lane(index: index, epoch: epoch)
-            lane.attach {
-                perturbation.threadStarted(lane)
+            let worker = Worker(index: index, round: round)
+            worker.attach {
+                perturbation.threadStarted(worker)
                 let numbers = (0..<500).map { _ in
-                    lane.begin("draw")
-                    return lane.generator.next()
+                    worker.begin("draw")
+                    return worker.generator.next()
                 }
                 drawn.withLock { $0[index] = numbers }
             }
@@ -110,11 +110,11 @@ extension Harness.WorkloadTests {
         return drawn.withLock { $0 }
     }
 
-    /// How many threads an epoch has that would have two.
+    /// How many threads a round has that would have two.
     private func threads(_ kinds: PerturbationKinds, sparing spared: PerturbationKinds = []) -> Int {
         let found = Guarded(0)
-        let scenario = Scenario(name: "test", summary: "", invariants: [], windows: [], spared: spared) { epoch in
-            found.withLock { $0 = epoch.threads }
+        let scenario = Scenario(name: "test", summary: "", invariants: [], windows: [], spared: spared) { round in
+            found.withLock { $0 = round.threads }
         }
         _ = Runner(plan: .test([scenario], iterations: 1, perturbations: kinds), progress: .silent).run()
         return found.withLock { $0 }

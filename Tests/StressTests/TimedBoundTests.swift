@@ -33,7 +33,7 @@ struct TimedBoundTests {
         #expect(own >= late / 2 && own < late)
     }
 
-    @Test("Late only with the time in line is starved: the epoch does not judge")
+    @Test("Late only with the time in line is starved: the round does not judge")
     func starved() {
         let bound = bound
         let late = limit * 8 * Sanitizer.slowdown

@@ -5,8 +5,6 @@ import Foundation
 /// The documentation of the library and of its optional parts, built with the toolchain's DocC. A
 /// warning is an error, and so is a public symbol without documentation.
 enum Documentation {
-    private static let catalog = "Sources/ConcurrentObserve/ConcurrentObserve.docc"
-
     static func check(_ arguments: [String]) throws -> String {
         if arguments.count > 1 || arguments.first?.hasPrefix("-") == true {
             throw Failure("one folder at most", code: 2)
@@ -25,8 +23,8 @@ enum Documentation {
                     String(contentsOfFile: file, encoding: .utf8)
                 )
             }
-            let own = module == "ConcurrentObserve" ? catalog : nil
-            try convert(module, symbols: "\(work.path)/\(module)", catalog: own, to: output)
+            let catalog = "Sources/\(module)/\(module).docc"
+            try convert(module, symbols: "\(work.path)/\(module)", catalog: catalog, to: output)
         }
         let verdict = "\(graphs.map(\.symbols.count).reduce(0, +)) public symbols documented"
         return arguments.isEmpty ? verdict : "\(verdict)\n\(howToRead(output))"
@@ -35,7 +33,8 @@ enum Documentation {
     private static func howToRead(_ output: String) -> String {
         """
         The archives are in \(output). To read them in a browser:
-          docc process-archive transform-for-static-hosting \(output)/ConcurrentObserve.doccarchive --output-path \(output)/html
+          docc merge \(output)/*.doccarchive --output-path \(output)/merged/All.doccarchive
+          docc process-archive transform-for-static-hosting \(output)/merged/All.doccarchive --output-path \(output)/html
           python3 -m http.server --directory \(output)/html 8000
         and open http://localhost:8000/documentation/concurrentobserve
         """

@@ -10,9 +10,11 @@ extension Structure {
             """,
             "Reclamation": """
             CallbackAges Diagnostics EventCount ForbiddenSections Fork ForkGate
-            FrameScan KnownTypes LibraryThread Lock PendingEvents ProcessorClock
-            ReadSection Reclaimer Retirable Spares ThreadRecord+Passage
-            ThreadRecord+Retire ThreadRecord
+            FrameBlock FrameScan KnownTypes LibraryThread Lock ObserverPool
+            PendingEvents ProcessorClock ReadSection ReclamationThread
+            ReclamationThread+Pass Retirable ThreadRecord ThreadRecord+Current
+            ThreadRecord+Frames ThreadRecord+Mutants ThreadRecord+Passage
+            ThreadRecord+Retire ThreadRecords
             """,
             "Registry": """
             Callback Flush ObservationToken Observer+Visit Observer

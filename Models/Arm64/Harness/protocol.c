@@ -189,9 +189,9 @@ static __attribute__((noinline)) struct record *attach(void) {
         record = aligned_alloc(64, sizeof *record);
         memset(record, 0, sizeof *record);
         lock(&records_lock);
-        //= Reclamation/ThreadRecord.swift … bitPattern: head.load(ordering: .relaxed)
+        //= Reclamation/ThreadRecords.swift … bitPattern: head.load(ordering: .relaxed)
         record->next = (struct record *)load(&records, relaxed);
-        //= Reclamation/ThreadRecord.swift … head.store(UInt(bitPattern: record)
+        //= Reclamation/ThreadRecords.swift … head.store(UInt(bitPattern: record)
         store(&records, (uintptr_t)record, sequentiallyConsistent);
         unlock(&records_lock);
         tally(&events.records);
@@ -208,27 +208,27 @@ struct record *own_record(void) {
 }
 
 static struct record *first_record(void) {
-    //= Reclamation/ThreadRecord.swift … let first = head.load(ordering: .sequentiallyConsistent)
+    //= Reclamation/ThreadRecords.swift … let first = head.load(ordering: .sequentiallyConsistent)
     return (struct record *)load(&records, sequentiallyConsistent);
 }
 
 // MARK: Frames
 
 static struct frame *enter_frame(struct record *record) {
-    //= Reclamation/ThreadRecord.swift … let depth = unsafe pointee.depth.load(ordering: .relaxed)
+    //= Reclamation/ThreadRecord+Frames.swift … let depth = unsafe pointee.depth.load(ordering: .relaxed)
     intptr_t depth = load(&record->depth, relaxed);
     if (depth == FRAMES) abort();
     if (broken(defect_weak_depth)) store(&record->depth, depth + 1, relaxed);  //= own: a defect
-    //= Reclamation/ThreadRecord.swift … pointee.depth.store(depth &+ 1, ordering: .releasing)
+    //= Reclamation/ThreadRecord+Frames.swift … pointee.depth.store(depth &+ 1, ordering: .releasing)
     else store(&record->depth, depth + 1, releasing);
     return &record->frames[depth];
 }
 
 static void leave_frame(struct record *record) {
-    //= Reclamation/ThreadRecord.swift … pointee.depth.store(pointee.depth.load(ordering: .relaxed)
+    //= Reclamation/ThreadRecord+Frames.swift … pointee.depth.store(pointee.depth.load(ordering: .relaxed)
     intptr_t depth = load(&record->depth, relaxed);
     if (broken(defect_weak_depth)) store(&record->depth, depth - 1, relaxed);  //= own: a defect
-    //= Reclamation/ThreadRecord.swift … &- 1, ordering: .releasing)
+    //= Reclamation/ThreadRecord+Frames.swift … &- 1, ordering: .releasing)
     else store(&record->depth, depth - 1, releasing);
 }
 
@@ -247,7 +247,7 @@ static void clear(struct frame *frame) {
 
 static intptr_t depth_of(struct record *record) {
     if (broken(defect_weak_depth)) return load(&record->depth, relaxed);  //= own: a defect
-    //= Reclamation/ThreadRecord.swift … let depth = unsafe pointee.depth.load(ordering: .acquiring)
+    //= Reclamation/ThreadRecord+Frames.swift … let depth = unsafe pointee.depth.load(ordering: .acquiring)
     intptr_t depth = load(&record->depth, acquiring);
     return broken(defect_depth) && depth > 0 ? depth - 1 : depth;
 }
@@ -767,7 +767,7 @@ void retire(struct item *item) {
     add(&handed_over, 1, relaxed);  //= own: a statistic
     push(own_record(), item);
     if (is_reclaiming) return;
-    //= Reclamation/Reclaimer.swift … isParked.load(ordering: .sequentiallyConsistent)
+    //= Reclamation/Parking.swift … isParked.load(ordering: .sequentiallyConsistent)
     if (load(&is_parked, sequentiallyConsistent)) signal_all(&wake_up);
 }
 
@@ -857,7 +857,7 @@ static bool has_retired(void) {
             found |= load(&record->retired, acquiring) != 0;  //= own: a defect
             continue;
         }
-        //= Reclamation/Reclaimer.swift … record.pointee.retired.load
+        //= Reclamation/ReclamationThread.swift … record.pointee.retired.load
         if (load(&record->retired, sequentiallyConsistent) != 0) found = true;
     }
     return found;
@@ -866,14 +866,14 @@ static bool has_retired(void) {
 static void park(uint32_t ticket) {
     linger();
     if (broken(defect_park)) store(&is_parked, 1, releasing);  //= own: a defect
-    //= Reclamation/Reclaimer.swift … isParked.store(true, ordering: .sequentiallyConsistent)
+    //= Reclamation/Parking.swift … isParked.store(true, ordering: .sequentiallyConsistent)
     else store(&is_parked, 1, sequentiallyConsistent);
     if (fences_parking && !broken(defect_park)) fence(sequentiallyConsistent);  //= own: for an emulator
     if (!has_retired()) {
         events.parked++;
         sleep_until_signal(&wake_up, ticket, -1);
     }
-    //= Reclamation/Reclaimer.swift … private func park( … isParked.store(false
+    //= Reclamation/Parking.swift … isParked.store(false
     store(&is_parked, 0, relaxed);
 }
 
@@ -881,7 +881,7 @@ static void *run_reclaimer(void *nothing) {
     curcu_begin_thread("observe-reclaim");
     is_reclaiming = true;
     own_record();
-    //= Reclamation/Reclaimer.swift … private func run() { … isParked.store(false
+    //= Reclamation/Parking.swift … isParked.store(false
     store(&is_parked, 0, relaxed);
     while (true) {
         uint32_t before = ticket(&wake_up);

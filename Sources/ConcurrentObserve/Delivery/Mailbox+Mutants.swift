@@ -12,5 +12,9 @@ extension Mailbox {
         }
         return false
     }
+
+    /// Takes the end, and nothing remembers it.
+    @usableFromInline
+    mutating func forgetEnd() { end = .none }
 }
 #endif

@@ -114,7 +114,7 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     @inlinable
     mutating func takeEnd() {
         #if INSTRUMENTED
-        if mutant(.aSequenceFinishesTwice) { return }
+        if mutant(.aFinishedSequenceWaitsAgain) { return forgetEnd() }
         #endif
         end = .taken
     }

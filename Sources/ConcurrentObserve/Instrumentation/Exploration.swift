@@ -81,7 +81,7 @@ internal func exploredStart(_ name: StaticString, _ body: @escaping @Sendable ()
 
 internal func exploredEnd() -> Bool { unsafe Instrumentation.exploration?.endsReclaimer() ?? false }
 
-internal var isExplored: Bool { unsafe Instrumentation.exploration != nil }
+internal var isExploredProcess: Bool { unsafe Instrumentation.exploration != nil }
 
 internal func exploredNow() -> ContinuousClock.Instant? { unsafe Instrumentation.exploration?.now }
 

@@ -51,7 +51,7 @@ internal func exploredStart(_ name: StaticString, _ body: @escaping @Sendable ()
 internal func exploredEnd() -> Bool { false }
 
 @_alwaysEmitIntoClient
-internal var isExplored: Bool { @inline(__always) get { false } }
+internal var isExploredProcess: Bool { @inline(__always) get { false } }
 
 @_alwaysEmitIntoClient @inline(__always)
 internal func exploredNow() -> ContinuousClock.Instant? { nil }

@@ -62,8 +62,10 @@ extension PathObservation {
         let observer = VersionedObserver(core: core, owner: isRoot ? owner : nil, hears: hears | ObserverState.isWiring)
         guard isRoot else { return observer }
         observer.begin(path: observers.core())
-        // The others are retained until their observers have ended.
-        _ = observer.whenFinished { [self] end in if end == .sourceDeleted { rootIsGone() } }
+        // At once: what changes after the root's end is not delivered any more. (P12)
+        observer.atSourceEnd { [self] in rootIsGone() }
+        // The path, and so the other observers, is retained until this one has ended.
+        _ = observer.whenFinished { [self] _ in withExtendedLifetime(self) {} }
         return observer
     }
 

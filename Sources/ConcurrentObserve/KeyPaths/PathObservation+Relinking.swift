@@ -57,7 +57,7 @@ extension PathObservation {
         /// Outside the drain loop. What is kept is released elsewhere: it may be the last to go, and take its time. (P5)
         mutating func release(for path: AnyObject) {
             brief = []
-            if !kept.isEmpty { ThreadRecord.retire(Errand(for: path, lettingGoOf: &kept)) }
+            if !kept.isEmpty { ThreadRecord.retire(DeferredAction(for: path, releasing: &kept)) }
         }
     }
 
@@ -98,6 +98,6 @@ extension PathObservation {
         #if INSTRUMENTED
         if mutant(.racingReplacementsAreNotHandedOn) { return }
         #endif
-        ThreadRecord.retire(Errand(for: self) { [self] in settle() })
+        ThreadRecord.retire(DeferredAction(for: self) { [self] in settle() })
     }
 }

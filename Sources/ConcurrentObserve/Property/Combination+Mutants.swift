@@ -2,6 +2,16 @@
 
 #if INSTRUMENTED
 extension Combination {
+    /// Publishes changes before the user's observer is there.
+    func beginLate(
+        _ observer: PropertyObserver<Value>,
+        of property: Observed<Value>,
+        _ published: Int
+    ) -> ObservationToken {
+        open(property, published)
+        return property.attach(observer)
+    }
+
     /// Reads what was noted before it has the property's lock: an older combination may come after a newer one.
     func publishOutOfOrder(_ property: Observed<Value>) {
         guard let present = lock.withLock({ takeUnpublished() }) else { return }

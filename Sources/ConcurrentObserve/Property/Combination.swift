@@ -101,11 +101,7 @@ extension Combination {
             return (read(), noted)
         }
         let property = Observed(first.value)
-        lock.withLock {
-            published = first.noted
-            self.property = property
-        }
-        let token = property.attach(observer)
+        let token = begin(observer, of: property, published: first.noted)
         // What was noted in between is published now.
         publish(property)
         let handle = ObservationHandle(token.observer)
@@ -117,6 +113,28 @@ extension Combination {
             }
         }
         return token
+    }
+
+    private func begin(
+        _ observer: PropertyObserver<Value>,
+        of property: Observed<Value>,
+        published: Int
+    ) -> ObservationToken {
+        #if INSTRUMENTED
+        if mutant(.aCombinationChangesBeforeItIsObserved) { return beginLate(observer, of: property, published) }
+        #endif
+        let token = property.attach(observer)
+        // Not before: the observation begins at version 0.
+        open(property, published)
+        return token
+    }
+
+    /// From now on what is noted is published.
+    func open(_ property: Observed<Value>, _ published: Int) {
+        lock.withLock {
+            self.published = published
+            self.property = property
+        }
     }
 
     /// Ends the user's observation with `.sourceDeleted`, as the end of any property does. (P12)

@@ -16,25 +16,41 @@
 /// The group retains its properties; what is observed through it does not. (P11) When one of them is gone, the observation ends with
 /// `.sourceDeleted`; when the observations of one of them are cancelled, the group's are cancelled, too. (P8, P12) `.prior` is not
 /// delivered: a group learns of a change when it is made.
-public struct Group<each Property: ObservableProperty>: ObservableProperty {
-    public typealias Value = (repeat (each Property).Value)
+public struct Group<Value: Sendable>: ObservableProperty {
+    // Closures, and no pack of properties: a pack in the type of `Value` is more than the compiler (6.3) manages in users' closures.
+    private let readValue: @Sendable () -> Value
+    private let readVersion: @Sendable () -> UInt64
 
-    private let property: (repeat each Property)
+    /// Begins observations for as long as all properties live. (P11)
+    public let weakAttachment: WeakAttachment<Value>
 
     /// Makes a group.
     ///
     /// - Parameter property: The properties, in the order of the values in the tuple.
-    public init(_ property: repeat each Property) { self.property = (repeat each property) }
+    public init<each Property: ObservableProperty>(
+        _ property: repeat each Property
+    ) where Value == (repeat (each Property).Value) {
+        self.init(members: repeat each property)
+    }
+
+    private init<each Property: ObservableProperty>(
+        members property: repeat each Property
+    ) where Value == (repeat (each Property).Value) {
+        let properties = (repeat each property)
+        readValue = { (repeat (each properties).value) }
+        readVersion = {
+            var sum: UInt64 = 0
+            for property in repeat each properties { sum &+= property.version }
+            return sum
+        }
+        weakAttachment = Self.attachment(repeat each property)
+    }
 
     /// Values that were present together at one moment. (P20)
     public var value: Value { snapshot().value }
 
     /// The sum of the properties' versions: it grows with every change of one of them.
-    public var version: UInt64 {
-        var sum: UInt64 = 0
-        for property in repeat each property { sum &+= property.version }
-        return sum
-    }
+    public var version: UInt64 { readVersion() }
 
     /// Values that were present together at one moment, and the number that belongs to them. Any thread; waits for no body of a `modify`. (P20)
     ///
@@ -45,7 +61,7 @@ public struct Group<each Property: ObservableProperty>: ObservableProperty {
     public func snapshot() -> (value: Value, version: UInt64) {
         while true {
             let version = version
-            let value = (repeat (each property).value)
+            let value = readValue()
             if self.version == version { return (value, version) }
         }
     }
@@ -57,8 +73,10 @@ public struct Group<each Property: ObservableProperty>: ObservableProperty {
         weakAttachment(observer)!
     }
 
-    /// Begins observations for as long as all properties live. (P11)
-    public var weakAttachment: WeakAttachment<Value> {
+    /// Attaches an observer to all properties, which it does not retain.
+    private static func attachment<each Property: ObservableProperty>(
+        _ property: repeat each Property
+    ) -> WeakAttachment<Value> where Value == (repeat (each Property).Value) {
         let attachments = (repeat (each property).weakAttachment)
         return { observer in
             let combination = Combination<Value>()
@@ -73,5 +91,46 @@ public struct Group<each Property: ObservableProperty>: ObservableProperty {
             guard isComplete else { return nil }
             return combination.start(observer, members) { (repeat (each slots).value) }
         }
+    }
+}
+
+// The type checker reaches into the tuple of a closure of one expression only where no pack is in between.
+extension Group {
+    /// Makes a group of two.
+    ///
+    /// - Parameters: The properties, in the order of the values in the tuple.
+    public init<First: ObservableProperty, Second: ObservableProperty>(
+        _ first: First,
+        _ second: Second
+    ) where Value == (First.Value, Second.Value) {
+        self.init(members: first, second)
+    }
+
+    /// Makes a group of three.
+    ///
+    /// - Parameters: The properties, in the order of the values in the tuple.
+    public init<First: ObservableProperty, Second: ObservableProperty, Third: ObservableProperty>(
+        _ first: First,
+        _ second: Second,
+        _ third: Third
+    ) where Value == (First.Value, Second.Value, Third.Value) {
+        self.init(members: first, second, third)
+    }
+
+    /// Makes a group of four.
+    ///
+    /// - Parameters: The properties, in the order of the values in the tuple.
+    public init<
+        First: ObservableProperty,
+        Second: ObservableProperty,
+        Third: ObservableProperty,
+        Fourth: ObservableProperty
+    >(
+        _ first: First,
+        _ second: Second,
+        _ third: Third,
+        _ fourth: Fourth
+    ) where Value == (First.Value, Second.Value, Third.Value, Fourth.Value) {
+        self.init(members: first, second, third, fourth)
     }
 }

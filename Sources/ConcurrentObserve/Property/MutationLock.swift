@@ -153,7 +153,7 @@ extension MutationLock {
         // Relaxed: in a child this is set before any thread but one runs.
         let record = unsafe UnsafePointer<ThreadRecord>(bitPattern: modifier.load(ordering: .relaxed))
         // Safe: records are never freed.
-        guard let record = unsafe record, unsafe record.pointee.isForsaken else { return }
+        guard let record = unsafe record, unsafe record.pointee.isAbandoned else { return }
         fatalError(
             "ConcurrentObserve: a forked child changes a property that another thread was in a modify of at the fork. That thread does not exist in the child. Change it in the parent only, or make another property in the child."
         )

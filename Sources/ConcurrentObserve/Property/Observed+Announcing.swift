@@ -12,15 +12,22 @@ extension Observed {
     /// And so that a caller that is asynchronous never keeps a thread's address across a suspension.
     @inlinable @inline(never)
     internal func deliver(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
+        #if INSTRUMENTED
         if mutant(.aChangeIsPostedOutsideTheLock) { post(replaced, new) }
+        #endif
         if observers.mayHaveOrderedObservers { observers.wake(Value.self) }
         if observers.mayHaveLinks { return deliverAlongPaths(replaced, new) }
-        let old = replaced.value
-        observers.tell(
-            mutant(.oldAndNewAreSwapped)
-                ? Change(reason: .valueChanged, old: new, new: old, version: replaced.version)
-                : Change(reason: .valueChanged, old: old, new: new, version: replaced.version)
-        )
+        observers.tell(change(of: replaced, new))
+    }
+
+    @inlinable @inline(__always)
+    internal func change(of replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) -> Change<Value> {
+        #if INSTRUMENTED
+        if mutant(.oldAndNewAreSwapped) {
+            return Change(reason: .valueChanged, old: new, new: replaced.value, version: replaced.version)
+        }
+        #endif
+        return Change(reason: .valueChanged, old: replaced.value, new: new, version: replaced.version)
     }
 
     /// As `deliver`, with paths that lead on from here. Out of line: few properties have some, and

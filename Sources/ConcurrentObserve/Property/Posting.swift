@@ -42,8 +42,16 @@ extension Observed {
     @inlinable @inline(__always)
     internal func commit(_ words: Latch.Words, _ new: Value) -> ValueCell<Value>.Replaced {
         let replaced = cell.publish(words)
-        if observers.isPossiblyObserved, !mutant(.aChangeIsPostedOutsideTheLock) { post(replaced, new) }
+        if observers.isPossiblyObserved { postUnderLock(replaced, new) }
         return replaced
+    }
+
+    @inlinable @inline(__always)
+    internal func postUnderLock(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
+        #if INSTRUMENTED
+        if mutant(.aChangeIsPostedOutsideTheLock) { return }
+        #endif
+        post(replaced, new)
     }
 
     @inlinable @inline(never)

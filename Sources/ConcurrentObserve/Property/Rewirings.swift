@@ -17,13 +17,23 @@ internal final class Rewirings {
     ///
     /// - Parameter isLate: It is done after the property's own observers have been told.
     static func tell(isLate: Bool, _ telling: @escaping () -> Void) {
-        guard let rewirings = ThreadRecord.deferral as? Rewirings, !mutant(.pathsAreToldWhileOthersAreWired)
-        else { return telling() }
-        if isLate, !mutant(.aPathIsToldWhereItLeadsBeforeItIsToldWhy) {
-            rewirings.lateTellings.append(telling)
-        } else {
-            rewirings.tellings.append(telling)
-        }
+        guard let rewirings = current else { return telling() }
+        rewirings.put(telling, isLate: isLate)
+    }
+
+    /// Where the tellings of this thread are put, if paths are being linked on it.
+    private static var current: Rewirings? {
+        #if INSTRUMENTED
+        if mutant(.pathsAreToldWhileOthersAreWired) { return nil }
+        #endif
+        return ThreadRecord.deferral as? Rewirings
+    }
+
+    private func put(_ telling: @escaping () -> Void, isLate: Bool) {
+        #if INSTRUMENTED
+        if mutant(.aPathIsToldWhereItLeadsBeforeItIsToldWhy) { return tellings.append(telling) }
+        #endif
+        if isLate { lateTellings.append(telling) } else { tellings.append(telling) }
     }
 
     /// Puts off what `wiring` has to tell. No callback of an observer runs in it.

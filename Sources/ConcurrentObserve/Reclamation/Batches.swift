@@ -7,7 +7,7 @@ internal struct Batch: Equatable {
 
 /// A retired item, and the batch that is not complete before it is reclaimed.
 ///
-/// Not a tuple: see `Reclaimer.PassResult`.
+/// Not a tuple: see `ReclamationThread.PassResult`.
 internal struct RetiredWork {
     let item: RetiredItem
     let batch: Batch

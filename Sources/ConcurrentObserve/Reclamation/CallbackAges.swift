@@ -4,23 +4,25 @@ import Synchronization
 
 /// Notices callbacks that run for long, without a clock on the notification path.
 ///
-/// Each look remembers since when a frame has been in the same pass at the same observer. An age is therefore a lower bound: it
-/// counts from the first look that saw the callback, and looks happen with every pass of the reclaimer, every reading of the
-/// diagnostics, and once a second while the reclaimer sleeps.
+/// Each look remembers since when a frame has been in the same pass at the same observer. An age is
+/// therefore a lower bound: it counts from the first look that saw the callback. Looks happen with
+/// every reclamation pass, with every reading of the diagnostics, and once a second while the
+/// reclamation thread sleeps.
 internal final class CallbackAges: @unchecked Sendable {
     // Unchecked: `seen` is guarded by `lock`.
     static let shared = CallbackAges()
 
-    /// One callback that was found running: the pass of a frame, and the address of the observer that it calls.
+    /// One callback that was found running: the pass of a frame, and the address of the observer
+    /// that it calls.
     struct Sighting: Hashable {
         let frame: UInt
         let passes: UInt
         let current: UInt
     }
 
-    /// How long the reclamation thread sleeps between two looks when it has nothing else to do; nil where
-    /// the explorer decides what happens.
-    static var pause: Duration? { isExplored ? nil : .seconds(1) }
+    /// How long the reclamation thread sleeps between two looks when it has nothing else to do; nil
+    /// where the explorer decides what happens.
+    static var pause: Duration? { LibraryClock.sleep(.seconds(1)) }
 
     private let lock = ForkAwareLock()
     private var seen: [UInt: (sighting: Sighting, since: ContinuousClock.Instant)] = [:]
@@ -36,19 +38,26 @@ internal final class CallbackAges: @unchecked Sendable {
             var running: [UInt: (sighting: Sighting, since: ContinuousClock.Instant)] = [:]
             unsafe ThreadRecords.shared.forEach { record in
                 unsafe record.forEachFrame { frame in
-                    // Relaxed: a statistic; the addresses are compared, not followed.
-                    let current = unsafe frame.pointee.current.load(ordering: .relaxed)
-                    guard current != 0, !mutant(.aRunningCallbackIsNotSeen) else { return }
-                    let passes = unsafe frame.pointee.passes.load(ordering: .relaxed)
-                    let frame = UInt(bitPattern: frame)
-                    let sighting = Sighting(frame: frame, passes: passes, current: current)
-                    let known = seen[frame]
-                    running[frame] = (sighting, known?.sighting == sighting ? known!.since : now)
+                    guard let sighting = unsafe sighting(in: frame) else { return }
+                    let known = seen[sighting.frame]
+                    running[sighting.frame] = (sighting, known?.sighting == sighting ? known!.since : now)
                 }
             }
             seen = running
             return Array(running.values)
         }
+    }
+
+    /// The callback that the frame is in, if any.
+    private func sighting(in frame: UnsafeMutablePointer<Frame>) -> Sighting? {
+        #if INSTRUMENTED
+        if mutant(.aRunningCallbackIsNotSeen) { return nil }
+        #endif
+        // Safe: frames are never freed. Relaxed, both: a statistic; the addresses are compared, not followed.
+        let current = unsafe frame.pointee.current.load(ordering: .relaxed)
+        guard current != 0 else { return nil }
+        let passes = unsafe frame.pointee.passes.load(ordering: .relaxed)
+        return Sighting(frame: UInt(bitPattern: frame), passes: passes, current: current)
     }
 
     func lockForFork() { lock.lockForFork() }

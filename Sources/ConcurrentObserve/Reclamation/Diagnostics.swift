@@ -55,7 +55,7 @@ public struct ConcurrentObserveDiagnostics: Sendable {
         let since = CallbackAges.shared.observe()
         let pending = PendingEvents.look()
         // The reclaimed first: counted later than retired, it could only be too high.
-        let reclaimed = Reclaimer.shared.batches.reclaimedCount
+        let reclaimed = ReclamationThread.shared.batches.reclaimedCount
         let retired = ThreadRecords.shared.retiredCount
         var live = 0
         var dropped: UInt = 0
@@ -71,10 +71,10 @@ public struct ConcurrentObserveDiagnostics: Sendable {
             droppedEvents: Int(bitPattern: dropped),
             pendingEvents: pending,
             peakPendingEvents: PendingEvents.peak,
-            gracePeriods: Int(bitPattern: Reclaimer.shared.gracePeriodCount),
+            gracePeriods: Int(bitPattern: ReclamationThread.shared.gracePeriodCount),
             oldestCallbackAge: since.map { $0.duration(to: .now) },
             threadRecords: ThreadRecords.shared.count,
-            usesMembarrier: AsymmetricBarrier.usesMembarrier
+            usesMembarrier: !AsymmetricBarrier.needsFences
         )
     }
 }

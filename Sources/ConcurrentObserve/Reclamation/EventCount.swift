@@ -39,12 +39,26 @@ import Synchronization
         sleepers.subtract(1, ordering: .relaxed)  // Relaxed: too high a count costs a wake-up, nothing else.
     }
 
+    /// Waits until `condition` holds, which is signalled here: spins for a moment, then sleeps.
+    func wait(for name: StaticString, until condition: () -> Bool) {
+        if exploredWait(name, until: condition) { return }
+        for _ in 0..<64 {
+            if condition() { return }
+            curcu_spin_hint()
+        }
+        while true {
+            let ticket = ticket()
+            if condition() { return }
+            wait(ticket, atMost: nil)
+        }
+    }
+
     private func isSignalled(after ticket: Ticket) -> Bool {
         // Relaxed: for the explorer, which runs one thread at a time.
         unsafe signals.pointee.load(ordering: .relaxed) != ticket.signals
     }
 
-    /// Wakes everybody who took a ticket before.
+    /// Wakes every thread that took a ticket before.
     func signal() {
         // Sequentially consistent, both: what happened is ordered before the count, the count before the look for
         // sleepers; pair with ticket() and with the kernel's barrier in wait(_:atMost:).

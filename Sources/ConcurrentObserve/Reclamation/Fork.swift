@@ -23,9 +23,9 @@ internal enum Fork {
                 )
                 Fork.check(curcu_fork_handlers_error(), "the system has no memory for its fork handlers")
                 ForkGate.prepare()
-                Spares.prepare()
+                ObserverPool.prepare()
                 KnownTypes.prepare()
-                _ = (Reclaimer.shared, Destroyers.shared, CallbackAges.shared, ThreadRecords.shared)
+                _ = (ReclamationThread.shared, DeinitThreads.shared, CallbackAges.shared, ThreadRecords.shared)
                 LibraryThread.prepare()
                 Rehearsal.perform()
             }
@@ -78,31 +78,31 @@ internal enum Fork {
 
     /// - Parameter isRehearsal: See `Rehearsal`: no other thread uses the library.
     static func lock(isRehearsal: Bool = false) {
-        Reclaimer.shared.lockForFork()
+        ReclamationThread.shared.lockForFork()
         ForkGate.close(isRehearsal: isRehearsal)
         registration.lockForFork()
         for (lock, _) in unsafe upper { lock.lockForFork() }
         CallbackAges.shared.lockForFork()
-        Destroyers.shared.lockForFork()
-        Reclaimer.shared.batches.lockForFork()
+        DeinitThreads.shared.lockForFork()
+        ReclamationThread.shared.batches.lockForFork()
         ThreadRecords.shared.lockForFork()
     }
 
     static func unlock() {
         ThreadRecords.shared.unlockAfterFork()
-        Reclaimer.shared.batches.unlockAfterFork()
-        Destroyers.shared.unlockAfterFork()
+        ReclamationThread.shared.batches.unlockAfterFork()
+        DeinitThreads.shared.unlockAfterFork()
         CallbackAges.shared.unlockAfterFork()
         for (lock, _) in unsafe upper { lock.unlockAfterFork() }
         registration.unlockAfterFork()
         ForkGate.open()
-        Reclaimer.shared.unlockAfterFork()
+        ReclamationThread.shared.unlockAfterFork()
     }
 
     static func restartInChild() {
-        ThreadRecords.shared.adoptInChild()
-        Reclaimer.shared.batches.unlockAfterFork()
-        Destroyers.shared.restartInChild()
+        ThreadRecords.shared.restartInChild()
+        ReclamationThread.shared.batches.unlockAfterFork()
+        DeinitThreads.shared.restartInChild()
         CallbackAges.shared.unlockAfterFork()
         for (lock, inChild) in unsafe upper {
             lock.unlockAfterFork()
@@ -110,6 +110,6 @@ internal enum Fork {
         }
         registration.unlockAfterFork()
         ForkGate.open()
-        Reclaimer.shared.restartInChild()
+        ReclamationThread.shared.restartInChild()
     }
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CURCU
 import Synchronization
 
 /// Keeps threads out of the sources' locks while the process forks. (P18)
 ///
-/// Those who pass pay a store and a load of their own; the forking thread pays the barrier for all. As with `current` and
-/// the mark, at least one of the two sees the other's store: the passer that the gate is closed, or the forker that somebody
-/// is inside. Both then sleep: the other thread may have a lower priority and the same processor.
+/// A thread that passes pays for a store and a load of its own; the forking thread pays for the
+/// barrier, once for all. As with `current` and the mark, at least one of the two sees the other's
+/// store: the passing thread sees that the gate is closed, or the forking thread sees that a thread
+/// is inside. Either then sleeps: the other thread may have a lower priority and the same
+/// processor.
 internal enum ForkGate {
     private static let isClosed = Atomic<Bool>(false)
     private static let opening = EventCount()
@@ -16,7 +17,8 @@ internal enum ForkGate {
     /// Makes what the gate needs. See `Fork.prepare()`.
     static func prepare() { _ = (isClosed.load(ordering: .relaxed), opening, departure) }
 
-    /// Runs `body` while no fork happens; waits while one does. Whoever is inside already stays so until the outermost body returns.
+    /// Runs `body` while no fork happens; waits while one does. A thread that is inside already
+    /// stays inside until its outermost body returns.
     @inline(__always)
     static func pass<Result: ~Copyable>(_ body: () -> Result) -> Result {
         let isOutermost = enter()
@@ -26,7 +28,7 @@ internal enum ForkGate {
 
     /// Goes inside, unless the thread is there already.
     ///
-    /// - Returns: Whether it was outside: then it leaves, too.
+    /// - Returns: Whether the thread was outside: then it calls `leave()`.
     static func enter() -> Bool { unsafe enter(ThreadRecord.current) }
 
     static func leave() { unsafe leave(ThreadRecord.current) }
@@ -38,12 +40,12 @@ internal enum ForkGate {
         while true {
             // Relaxed: ordered before the load by the barrier; pairs with heavy() in close().
             unsafe record.pointee.isInsideGate.store(true, ordering: .relaxed)
-            AsymmetricBarrier.light(fenced: !AsymmetricBarrier.usesMembarrier)
+            AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
             // Acquire: pairs with the release in open().
             if !isClosed.load(ordering: .acquiring) { return true }
             unsafe leave(record)
             // Relaxed: the load above follows, which decides.
-            wait(for: "gate opens", opening) { !isClosed.load(ordering: .relaxed) }
+            opening.wait(for: "gate opens") { !isClosed.load(ordering: .relaxed) }
         }
     }
 
@@ -51,9 +53,16 @@ internal enum ForkGate {
     static func leave(_ record: UnsafeMutablePointer<ThreadRecord>) {
         // Safe: records are never freed. Release: pairs with the acquire in close().
         unsafe record.pointee.isInsideGate.store(false, ordering: .releasing)
-        AsymmetricBarrier.light(fenced: !AsymmetricBarrier.usesMembarrier)
+        AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
         // Relaxed: if the load comes before the barrier in close(), the store is seen there, and the forker does not sleep.
-        if isClosed.load(ordering: .relaxed), !mutant(.aForkIsNotWoken) { departure.signal() }
+        if isClosed.load(ordering: .relaxed) { wakeForker() }
+    }
+
+    private static func wakeForker() {
+        #if INSTRUMENTED
+        if mutant(.aForkIsNotWoken) { return }
+        #endif
+        departure.signal()
     }
 
     /// Closes the gate and waits until no thread is inside. No user code is, so the wait is short. One thread at a time.
@@ -65,7 +74,7 @@ internal enum ForkGate {
         if !isRehearsal { AsymmetricBarrier.heavy() }
         unsafe ThreadRecords.shared.forEach { record in
             // Acquire: pairs with the release in leave(_:); what was done inside is whole.
-            wait(for: "gate is left", departure) { unsafe !record.pointee.isInsideGate.load(ordering: .acquiring) }
+            departure.wait(for: "gate is left") { unsafe !record.pointee.isInsideGate.load(ordering: .acquiring) }
         }
     }
 
@@ -74,19 +83,5 @@ internal enum ForkGate {
         // Release: pairs with the acquire in enter(_:).
         isClosed.store(false, ordering: .releasing)
         opening.signal()
-    }
-
-    /// Waits until `condition` holds, about which `event` is signalled: spins for a moment, then sleeps.
-    private static func wait(for name: StaticString, _ event: EventCount, until condition: () -> Bool) {
-        if exploredWait(name, until: condition) { return }
-        for _ in 0..<64 {
-            if condition() { return }
-            curcu_spin_hint()
-        }
-        while true {
-            let ticket = event.ticket()
-            if condition() { return }
-            event.wait(ticket, atMost: nil)
-        }
     }
 }

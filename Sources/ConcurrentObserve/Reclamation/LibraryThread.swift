@@ -54,6 +54,10 @@ internal enum LibraryThread {
         return error == 0
     }
 
+    /// Whether the calling thread of the library ends here. Only the explorer ends one, so that the
+    /// next program starts another, or finds that the system has none to give.
+    static var endsHere: Bool { exploredEnd() }
+
     private final class Start: Sendable {
         let name: StaticString
         let body: @Sendable () -> Void

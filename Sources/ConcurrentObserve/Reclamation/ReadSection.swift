@@ -4,8 +4,8 @@ public import CURCU
 
 /// The short stretch in which a published pointer may be loaded and pinned: liburcu's read-side critical section.
 ///
-/// Between `enter` and `leave` run a few instructions of this library, never user code, so a grace period never waits for
-/// anybody's callback. (P5)
+/// Between `enter` and `leave` run a few instructions of this library, never user code. So a grace
+/// period never waits for a callback. (P5)
 @usableFromInline
 internal enum ReadSection {
     @inlinable @inline(__always)
@@ -44,7 +44,9 @@ extension ReadSection {
 ///
 /// Afterwards every pin that was stored inside those sections is visible to a scan.
 internal func waitForGracePeriod() {
+    #if INSTRUMENTED
     if mutant(.gracePeriodDoesNothing) { return }
+    #endif
     if exploredGracePeriod() { return }
     // First this library's own, which repeats a call of membarrier that fails, or says why it cannot: liburcu aborts.
     AsymmetricBarrier.heavy()

@@ -10,7 +10,7 @@
 internal enum Rehearsal {
     /// No other thread uses the library, and the calling thread has no record.
     static func perform() {
-        ThreadRecords.shared.lend { Reclaimer.shared.rehearse() }
+        ThreadRecords.shared.lend { ReclamationThread.shared.rehearse() }
         Fork.lock(isRehearsal: true)
         Fork.unlock()
         Fork.lock(isRehearsal: true)

@@ -13,7 +13,7 @@ internal class Retirable: @unchecked Sendable {
     /// What keeps it from being reclaimed. Always the same.
     var hold: Hold { preconditionFailure("a retired item says what holds it") }
 
-    /// Whether reclaiming it runs user code, and so belongs on a thread of the `Destroyers`. Always the same.
+    /// Whether reclaiming it runs user code, and so belongs on a thread of the `DeinitThreads`. Always the same.
     var runsUserCode: Bool { false }
 
     /// Names the source of an item that runs user code: an address that is compared and never
@@ -27,10 +27,10 @@ internal class Retirable: @unchecked Sendable {
     func reclaim() { preconditionFailure("a retired item can be reclaimed") }
 
     /// Gives up a reference to an item that is reclaimed. Where many of a kind are made, the last one may be kept to be used again.
-    class func giveUp(_ reference: Unmanaged<Retirable>) { unsafe reference.release() }
+    class func recycleOrRelease(_ reference: Unmanaged<Retirable>) { unsafe reference.release() }
 
     /// Called in the child of a fork that caught another thread in the middle of `reclaim`: nobody will finish that here.
-    func forsake() {}
+    func abandonInChild() {}
 
     @usableFromInline
     init() {}
@@ -77,10 +77,10 @@ internal class Retirable: @unchecked Sendable {
     func reclaim() { unsafe reference._withUnsafeGuaranteedRef { $0.reclaim() } }
 
     /// See `Retirable`. What is half reclaimed is never released.
-    func forsake() { unsafe reference._withUnsafeGuaranteedRef { $0.forsake() } }
+    func abandonInChild() { unsafe reference._withUnsafeGuaranteedRef { $0.abandonInChild() } }
 
     /// Gives the reference up: the last that is done with it.
-    func release() { unsafe reference._withUnsafeGuaranteedRef { type(of: $0) }.giveUp(reference) }
+    func release() { unsafe reference._withUnsafeGuaranteedRef { type(of: $0) }.recycleOrRelease(reference) }
 }
 
 /// A list of retired items, linked through the items: moving them from list to list needs no memory.

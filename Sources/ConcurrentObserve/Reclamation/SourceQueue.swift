@@ -4,7 +4,7 @@
 /// ends.
 ///
 /// A class: as a struct it would be checked for exclusive access, as a whole, with every item.
-/// Guarded by the lock of the `Destroyers`, all of it.
+/// Guarded by the lock of the `DeinitThreads`, all of it.
 internal final class SourceQueue {
     /// The source's name: see `Retirable.source`. Constant while the queue is in use.
     var source: UInt

@@ -14,7 +14,7 @@ import Synchronization
 /// What the sources that are not crowded have waiting has a limit of its own, all of them together:
 /// there may be very many, with an item each. Blocked sources, which are crowded, do not use it up.
 ///
-/// Guarded by the lock of the `Destroyers`, but for `mayBeCrowded`.
+/// Guarded by the lock of the `DeinitThreads`, but for `mayBeCrowded`.
 internal final class SourceQueues: @unchecked Sendable {
     // Unchecked: see above; `publicMarks` is atomic.
 
@@ -24,8 +24,8 @@ internal final class SourceQueues: @unchecked Sendable {
     private var buckets = [SourceQueue?](repeating: nil, count: 64)
     private var count = 0
     /// Queues that are kept to be used again, linked.
-    private var spare: SourceQueue?
-    private var spares = 0
+    private var pooled: SourceQueue?
+    private var pooledCount = 0
 
     /// Those in which something waits, linked, in the order of their turns.
     private var (first, last) = (SourceQueue?.none, SourceQueue?.none)
@@ -57,7 +57,7 @@ internal final class SourceQueues: @unchecked Sendable {
     /// As many items of one source may wait, however many others do. (P16)
     private static var roomForEach: Int { 4_096 }
     /// As many queues are kept to be used again.
-    private static var mostSpares: Int { 256 }
+    private static var mostPooled: Int { 256 }
 
     // MARK: In and out
 
@@ -80,7 +80,7 @@ internal final class SourceQueues: @unchecked Sendable {
 
     /// An item, and the queue that it comes from.
     ///
-    /// Not a tuple: see `Reclaimer.PassResult`.
+    /// Not a tuple: see `ReclamationThread.PassResult`.
     struct Serving {
         let work: RetiredWork
         let queue: SourceQueue
@@ -114,7 +114,10 @@ internal final class SourceQueues: @unchecked Sendable {
 
     /// Whether the source may have another thread: as many as are left, and one in any case.
     private func mayHaveThread(_ queue: SourceQueue) -> Bool {
-        queue.busy < max(1, Self.mostThreads - busy) || mutant(.oneSourceHasAllThreads)
+        #if INSTRUMENTED
+        if mutant(.oneSourceHasAllThreads) { return true }
+        #endif
+        return queue.busy < max(1, Self.mostThreads - busy)
     }
 
     private func list(_ queue: SourceQueue) {
@@ -146,10 +149,10 @@ internal final class SourceQueues: @unchecked Sendable {
         if let last, last.source == source { return last }
         if let queue = existingQueue(of: source) { return queue }
         if count == buckets.count { growTable() }
-        let queue = spare ?? SourceQueue(source: source)
-        if spare != nil {
-            spare = queue.next
-            spares -= 1
+        let queue = pooled ?? SourceQueue(source: source)
+        if pooled != nil {
+            pooled = queue.next
+            pooledCount -= 1
             queue.next = nil
             queue.source = source
         }
@@ -177,10 +180,10 @@ internal final class SourceQueues: @unchecked Sendable {
         }
         queue.sibling = nil
         count -= 1
-        guard spares < Self.mostSpares else { return }
-        queue.next = spare
-        spare = queue
-        spares += 1
+        guard pooledCount < Self.mostPooled else { return }
+        queue.next = pooled
+        pooled = queue
+        pooledCount += 1
     }
 
     private func growTable() {

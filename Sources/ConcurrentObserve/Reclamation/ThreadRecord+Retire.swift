@@ -3,57 +3,72 @@
 import Synchronization
 
 extension ThreadRecord {
-    /// Items of one thread that may wait to be taken before the thread itself waits for the reclaimer. (P16)
+    /// Items of one thread that may wait to be taken before the thread itself waits for a pass.
+    /// (P16)
     static var backlogLimit: UInt { 4096 }
 
     /// Hands an item over for reclamation. Runs no user code and needs no memory. (P5, P8)
     ///
-    /// The item must be out of reach of passes that start from now on. Call it under no lock: with a full backlog it waits up
-    /// to ten milliseconds for the reclaimer to catch up, and as long for room among what waits to
-    /// be destroyed of the item's own source.
+    /// The item must be out of reach of passes that start from now on. Call it under no lock: with a
+    /// full backlog it waits up to ten milliseconds for the reclamation thread to catch up, and as
+    /// long for room among the waiting items of the item's own source.
     ///
     /// - Parameter isOneOfMany: Leaves out the second wait: `pause(for:)` follows, once for all.
     static func retire(_ item: Retirable, isOneOfMany: Bool = false) {
         inject("end.retire")
         let record = unsafe current
-        // Before the push, after which the item may be gone. A destroyer does not wait: others
-        // would wait for it.
+        // Before the push, after which the item may be gone. A deinit thread does not wait: other
+        // items would wait for it.
         // Safe: records are never freed.
-        let source = unsafe isOneOfMany || record.pointee.isDestroying ? nil : Destroyers.shared.crowdedSource(of: item)
+        let isExempt = unsafe isOneOfMany || record.pointee.isDeinitThread
+        let source = isExempt ? nil : DeinitThreads.shared.crowdedSource(of: item)
         let backlog = unsafe record.push(item)
-        // A pass retires tables itself, many perhaps, and takes them at once: it must not wait for itself.
+        // A pass retires tables itself, many perhaps, and takes them at once: it must not wait for
+        // itself.
         if unsafe record.pointee.isReclaiming { return }
-        Reclaimer.shared.wake(urgently: backlog == backlogLimit / 2)
+        ReclamationThread.shared.wake(urgently: backlog == backlogLimit / 2)
+        pause(forCrowded: source, backlog)
+    }
+
+    /// Waits where too many items wait: for room among the source's, or for a pass.
+    ///
+    /// - Parameters:
+    ///   - source: The source of the item that was retired, if it may be crowded.
+    ///   - backlog: How many items of this thread wait to be taken.
+    @inline(__always)
+    private static func pause(forCrowded source: UInt?, _ backlog: UInt) {
+        #if INSTRUMENTED
         if mutant(.backlogIsUnbounded) { return }
+        #endif
         if let source {
-            Destroyers.shared.waitForRoom(source)
+            DeinitThreads.shared.waitForRoom(source)
         } else if backlog > backlogLimit {
-            Reclaimer.shared.waitUntilTaken()
+            ReclamationThread.shared.waitUntilTaken()
         }
     }
 
     /// Waits, after many items of a source were retired, as `retire` does after one. Under no lock.
     static func pause(for source: UInt) {
         // Safe: records are never freed.
-        if unsafe current.pointee.isDestroying { return }
-        Destroyers.shared.waitForRoom(source)
+        if unsafe current.pointee.isDeinitThread { return }
+        DeinitThreads.shared.waitForRoom(source)
     }
 
-    /// Marks the calling thread as one of the `Destroyers` while `body` runs.
-    static func runAsDestroyer(_ body: (borrowing DestroyersRecord) -> Void) {
+    /// Marks the calling thread as one of the `DeinitThreads` while `body` runs.
+    static func runAsDeinitThread(_ body: (borrowing DeinitThreadRecord) -> Void) {
         // Safe: records are never freed.
         let record = unsafe current
-        unsafe record.pointee.isDestroying = true
-        unsafe body(DestroyersRecord(record: record))
-        unsafe record.pointee.isDestroying = false
+        unsafe record.pointee.isDeinitThread = true
+        unsafe body(DeinitThreadRecord(record: record))
+        unsafe record.pointee.isDeinitThread = false
     }
 }
 
-/// The thread record of a thread that destroys.
-@safe internal struct DestroyersRecord: ~Copyable {
+/// The thread record of a deinit thread.
+@safe internal struct DeinitThreadRecord: ~Copyable {
     fileprivate let record: UnsafeMutablePointer<ThreadRecord>
 
-    /// Whether something waits to be taken that this thread has retired.
+    /// Whether an item waits to be taken that this thread has retired.
     var hasRetired: Bool {
         // Safe: records are never freed. Relaxed: the thread's own pushes; what another has taken
         // is not there.
@@ -69,8 +84,9 @@ extension UnsafeMutablePointer<ThreadRecord> {
         var top = unsafe pointee.retired.load(ordering: .relaxed)  // Relaxed: the exchange below checks it.
         while true {
             item.link = top
-            // Release: pairs with the acquire in takeRetired(). Sequentially consistent: before the look at `isParked` in
-            // Reclaimer.wake(urgently:); pairs with the looks at the stacks in park(). Relaxed, when it fails: tried again.
+            // Release: pairs with the acquire in takeRetired(_:). Sequentially consistent: before the
+            // look at `isParked` in Parking.needsSignal(urgently:); pairs with the looks at the
+            // stacks after Parking.park(). Relaxed, when it fails: tried again.
             let (exchanged, original) = unsafe pointee.retired.weakCompareExchange(
                 expected: top,
                 desired: address,
@@ -87,7 +103,8 @@ extension UnsafeMutablePointer<ThreadRecord> {
         return unsafe count &- pointee.takenCount.load(ordering: .relaxed)
     }
 
-    /// Takes everything the record's threads have retired, and visits it. The reclaimer alone.
+    /// Takes everything the record's threads have retired, and visits it. Under the pass lock of
+    /// the `ReclamationThread`.
     func takeRetired(_ body: (RetiredItem) -> Void) {
         // Relaxed: what was retired before the pass began is seen; what is retired meanwhile can wait for the next.
         guard unsafe pointee.retired.load(ordering: .relaxed) != 0 else { return }
@@ -100,14 +117,17 @@ extension UnsafeMutablePointer<ThreadRecord> {
             count &+= 1
             body(item)
         }
-        // Relaxed: see push(_:); the reclaimer alone writes it.
+        // Relaxed: see push(_:); it is written under the pass lock alone.
         let taken = unsafe pointee.takenCount.load(ordering: .relaxed) &+ count
         unsafe pointee.takenCount.store(taken, ordering: .relaxed)
     }
 
-    /// Makes the count of what the record's threads have retired exact, where a fork came between a push and its count: in the
-    /// child, which has one thread.
+    /// In the child of a fork, which has one thread: makes the count of what the record's threads
+    /// have retired exact, where the fork came between a push and its count.
     func countRetired() {
+        #if INSTRUMENTED
+        if mutant(.aForkTrustsForeignCounts) { return }
+        #endif
         // Relaxed, all: the child has one thread.
         var count = unsafe pointee.takenCount.load(ordering: .relaxed)
         var address = unsafe pointee.retired.load(ordering: .relaxed)

@@ -40,8 +40,10 @@ internal struct CoreLife: ~Copyable, Sendable {
     ///
     /// - Returns: True if the reference that all share is to be released: no observer is left.
     borrowing func end() -> Bool {
-        // Relaxed: a thread that makes an observer at this moment comes before or after; the exchange says which.
+        #if INSTRUMENTED
         if mutant(.aSourcesEndForgetsItsObservers) { return true }
+        #endif
+        // Relaxed: a thread that makes an observer at this moment comes before or after; the exchange says which.
         let count = lent.bitwiseOr(Self.hasEnded, ordering: .relaxed).oldValue
         // Acquire and release: see giveBack().
         return balance.add(Int(count), ordering: .acquiringAndReleasing).newValue == 0

@@ -11,10 +11,15 @@ extension ConcurrentObserveDiagnostics {
     @available(*, noasync, message: "it blocks the thread: call it from a thread of your own")
     @discardableResult
     public static func drain(deadline: ContinuousClock.Instant? = nil) -> DrainOutcome {
-        if ThreadRecord.isInsideCallback {
-            return mutant(.drainInACallbackIsNotPutOff) ? .timedOut : .deferred
-        }
+        if ThreadRecord.isInsideCallback { return outcomeInsideCallback }
         OwnerWatch.sweep()
-        return Reclaimer.shared.drain(until: deadline)
+        return ReclamationThread.shared.drain(until: deadline)
+    }
+
+    private static var outcomeInsideCallback: DrainOutcome {
+        #if INSTRUMENTED
+        if mutant(.drainInACallbackIsNotPutOff) { return .timedOut }
+        #endif
+        return .deferred
     }
 }

@@ -22,9 +22,7 @@ extension ObservationToken {
     @available(*, noasync, message: "write await token.cancelAndWait()")
     @discardableResult
     public func cancelAndWaitBlocking() -> CancellationOutcome {
-        if ThreadRecord.isInsideCallback && !mutant(.cancelAndWaitInACallbackWaits)
-            || mutant(.cancelAndWaitIsPutOffEverywhere)
-        {
+        if mustNotWait {
             observer.end(.cancelled)
             return .deferred
         }
@@ -33,7 +31,7 @@ extension ObservationToken {
         } else {
             // Another thread has ended it, and the reclaimer may be pausing; after a fork it may
             // not be running yet.
-            Reclaimer.shared.wait(for: "end of the observation") { observer.isFinished }
+            ReclamationThread.shared.wait(for: "end of the observation") { observer.isFinished }
         }
         return .finished
     }
@@ -46,11 +44,13 @@ extension ObservationToken {
     /// - Returns: `.finished`.
     @discardableResult
     public func cancelAndWait() async -> CancellationOutcome {
-        if mutant(.aTasksWaitIsPutOff) { return .deferred }
-        if beginWaiting() || mutant(.aTaskDoesNotWait) { return .finished }
+        #if INSTRUMENTED
+        if let outcome = outcomeWithoutWaiting() { return outcome }
+        #endif
+        if beginWaiting() { return .finished }
         // The system may have no thread for the library at the moment, and nothing else may ask for
         // one.
-        while !observer.isFinished, !Reclaimer.shared.wake(urgently: true), !mutant(.aWaiterAsksOnceForAThread) {
+        while mustAskAgain {
             // A task of its own: the cancellation of the one that waits must not turn this into a
             // busy loop.
             await Task { try? await Task.sleep(for: .milliseconds(2)) }.value
@@ -59,6 +59,23 @@ extension ObservationToken {
             if observer.whenFinished({ _ in continuation.resume() }) != nil { continuation.resume() }
         }
         return .finished
+    }
+
+    /// Whether waiting here can deadlock.
+    private var mustNotWait: Bool {
+        #if INSTRUMENTED
+        if let mustNotWait = mustNotWaitWrongly { return mustNotWait }
+        #endif
+        return ThreadRecord.isInsideCallback
+    }
+
+    /// Whether the end waits for a thread that the library does not have yet.
+    private var mustAskAgain: Bool {
+        let asks = !observer.isFinished && !ReclamationThread.shared.wake(urgently: true)
+        #if INSTRUMENTED
+        if mutant(.aWaiterAsksOnceForAThread) { return false }
+        #endif
+        return asks
     }
 
     /// Ends the observation. True if that was all: no callback was running, and the closure is destroyed.
@@ -75,20 +92,28 @@ extension Observer {
     fileprivate func finishAfterCallbacks() {
         inject("wait.barrier")
         // The mark was cleared before: a walker whose `current` the loop does not see will see the mark.
-        if !mutant(.noBarrierBeforeTheScan) { AsymmetricBarrier.heavy() }
+        barrierBeforeScan()
         inject("wait.scan")
-        if !mutant(.cancelAndWaitDoesNotWait) {
-            Backoff.wait(for: "end of the callbacks") { FrameScan.hasCurrent(address) }
-            if mutant(.cancelAndWaitWaitsForOthers) {
-                let end = ContinuousClock.now + .milliseconds(5)
-                while CallbackAges.shared.observe() != nil, ContinuousClock.now < end {}
-            }
-        }
+        waitForCallbacks()
         inject("wait.destroy")
         finishOnThisThread()
     }
 
-    /// The same without the wait: false, and nothing done, if a callback may be running.
+    private func barrierBeforeScan() {
+        #if INSTRUMENTED
+        if mutant(.noBarrierBeforeTheScan) { return }
+        #endif
+        AsymmetricBarrier.heavy()
+    }
+
+    private func waitForCallbacks() {
+        #if INSTRUMENTED
+        if waitsWrongly() { return }
+        #endif
+        Backoff.wait(for: "end of the callbacks") { FrameScan.hasCurrent(address) }
+    }
+
+    /// Destroys the closure without a wait: false, and nothing done, if a callback may be running.
     func finishUnlessRunning() -> Bool {
         AsymmetricBarrier.heavy()
         if FrameScan.hasCurrent(address) { return false }

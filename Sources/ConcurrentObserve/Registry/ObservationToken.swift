@@ -11,7 +11,9 @@ public final class ObservationToken: Sendable {
     internal init(_ observer: consuming Observer) { self.observer = observer }
 
     deinit {
+        #if INSTRUMENTED
         if mutant(.aDroppedTokenEndsNothing) { return }
+        #endif
         // Safe: this object's own reference. Counted once more, as the compiler would, it costs as much as all else here.
         unsafe Unmanaged.passUnretained(observer)._withUnsafeGuaranteedRef { _ = $0.end(.cancelled) }
     }
@@ -27,7 +29,12 @@ public final class ObservationToken: Sendable {
     ///
     /// - Complexity: O(1). Needs no memory. When its thread has cancelled thousands within a moment, it pauses some
     ///   milliseconds for the reclamation to catch up (P16).
-    public func cancel() { if !mutant(.aCancellationComesToNothing) { observer.end(.cancelled) } }
+    public func cancel() {
+        #if INSTRUMENTED
+        if mutant(.aCancellationComesToNothing) { return }
+        #endif
+        observer.end(.cancelled)
+    }
 
     /// Calls `body` with the reason once the observation has ended: after its last callback, once. (P12)
     ///

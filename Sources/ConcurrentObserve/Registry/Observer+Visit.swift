@@ -17,7 +17,7 @@ extension Observer {
         // Release: as in a walk.
         unsafe frame.pointee.current.store(address, ordering: .releasing)
         // Between the store of current and the load of the mark: pairs with AsymmetricBarrier.heavy().
-        AsymmetricBarrier.light(fenced: !AsymmetricBarrier.usesMembarrier)
+        AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
         inject("visit.current")
         if Observer.isActive(at: address) {
             inject("visit.marked")

@@ -21,7 +21,7 @@ extension ObserverList {
     @inlinable @inline(__always)
     internal borrowing func walk(_ call: (_ observer: UInt) -> Void) {
         unsafe withPinnedTable { contents, frame in
-            unsafe contents.pointee.visit(frame, fenced: !AsymmetricBarrier.usesMembarrier) { observer, _ in
+            unsafe contents.pointee.visit(frame, fenced: AsymmetricBarrier.needsFences) { observer, _ in
                 call(observer)
             }
         }
@@ -32,7 +32,7 @@ extension ObserverList {
     @inlinable @inline(__always)
     internal borrowing func walkClosures(_ call: (borrowing LentClosure) -> Void) {
         unsafe withPinnedTable { contents, frame in
-            if AsymmetricBarrier.usesMembarrier {
+            if !AsymmetricBarrier.needsFences {
                 unsafe contents.pointee.visit(frame, fenced: false) { unsafe call(LentClosure(observer: $0, $1)) }
             } else {
                 unsafe contents.pointee.visit(frame, fenced: true) { unsafe call(LentClosure(observer: $0, $1)) }
@@ -54,15 +54,11 @@ extension ObserverList {
         // Acquire: pairs with the release that published the table.
         let table = head.load(ordering: .acquiring)
         guard table != 0 else { return ReadSection.leave() }
-        if mutant(.pinIsStoredAfterTheReadSection) { ReadSection.leave() }
-        inject("walk.head")
-        // Relaxed: whoever frees the table waits for this section, which makes the pin visible.
-        unsafe frame.pointee.pin.store(table, ordering: .relaxed)
-        if !mutant(.pinIsStoredAfterTheReadSection) { ReadSection.leave() }
+        unsafe Self.pin(table, in: frame)
         inject("walk.pinned")
-
-        if mutant(.aNotificationAllocates) { misbehave(allocates: true) }
-        if mutant(.aNotificationTakesALock) { misbehave(allocates: false) }
+        #if INSTRUMENTED
+        misbehave()
+        #endif
 
         // Relaxed: a statistic with one writer.
         unsafe frame.pointee.passes.store(frame.pointee.passes.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
@@ -71,10 +67,22 @@ extension ObserverList {
         unsafe body(contents, frame)
         unsafe checkWalkedTable(contents)
         unsafe frame.pointee.clear()
-        if mutant(.innerPassClearsTheOuterPin) {
-            unsafe record.inlineFrames.pointee.pin.store(0, ordering: .releasing)
-        }
+        #if INSTRUMENTED
+        if mutant(.innerPassClearsTheOuterPin) { unsafe record.clearOutermostPin() }
+        #endif
         inject("walk.cleared")
+    }
+
+    /// Pins the table, and leaves the read section in which its address was loaded.
+    @inlinable @inline(__always)
+    internal static func pin(_ table: UInt, in frame: UnsafeMutablePointer<Frame>) {
+        #if INSTRUMENTED
+        if mutant(.pinIsStoredAfterTheReadSection) { return unsafe pinLate(table, in: frame) }
+        #endif
+        inject("walk.head")
+        // Relaxed: the thread that frees the table waits for this section, which makes the pin visible.
+        unsafe frame.pointee.pin.store(table, ordering: .relaxed)
+        ReadSection.leave()
     }
 }
 
@@ -91,7 +99,9 @@ extension TableContents {
         // Acquire: pairs with the release in append(_:); entries below the count are complete.
         let count = count.load(ordering: .acquiring)
         inject("walk.count")
-        if mutant(.pinIsClearedBeforeTheWalkEnds) { unsafe frame.pointee.pin.store(0, ordering: .releasing) }
+        #if INSTRUMENTED
+        if mutant(.pinIsClearedBeforeTheWalkEnds) { unsafe frame.pointee.clearPin() }
+        #endif
 
         // By address, not by index: fewer registers, so that the frame's address stays in one across the calls.
         // Safe: the entries up to the count lie in the pinned table; the end is compared, not followed.
@@ -108,34 +118,27 @@ extension TableContents {
                 observer &= ~TableEntry.Mark.all
             }
             inject("walk.entry")
-            if mutant(.markIsTestedBeforeCurrentIsStored), unsafe !entry.pointee.isActive { continue }
+            #if INSTRUMENTED
+            let isSkipped = unsafe entry.pointee.isSkippedEarly
+            if isSkipped { continue }
+            #endif
             inject("walk.marked")
             // Release: ends the previous callback for whoever waits for it; pairs with the acquire in the scans.
             unsafe frame.pointee.current.store(observer, ordering: .releasing)
             // Between the store of current and the load of the mark: pairs with AsymmetricBarrier.heavy().
             observer = AsymmetricBarrier.light(fenced: fenced, observer)
             inject("walk.current")
-            if unsafe !entry.pointee.isActive, !mutant(.markIsTestedBeforeCurrentIsStored),
-                !mutant(.markIsNotTested)
-            {
-                continue
-            }
-            if mutant(.aDeliveryIsDropped), unsafe (entry - first) & 1023 == 3 { continue }
-            if mutant(.aLongWalkEndsEarly), unsafe entry - first == 64 { break }
+            if unsafe !entry.pointee.isDue { continue }
+            let callback = unsafe TableEntry.callback(of: entry)
             #if INSTRUMENTED
-            // The first few are heard by all.
-            if mutant(.anObserverHearsItsOwnThreadAlone), unsafe entry - first >= 8,
-                unsafe Observer.at(observer).note != UInt(bitPattern: ThreadRecord.current)
-            {
-                continue
+            switch unsafe frame.pointee.misstep(at: unsafe entry - first, observer) {
+            case .none: break
+            case .skip: continue
+            case .stop: return
+            case .again: unsafe call(observer, callback)
             }
             #endif
-            if mutant(.currentIsClearedBeforeTheCallback) {
-                unsafe frame.pointee.current.store(0, ordering: .releasing)
-            }
-            let callback = unsafe TableEntry.callback(of: entry)
             unsafe call(observer, callback)
-            if mutant(.aDeliveryIsRepeated), unsafe (entry - first) & 1023 == 3 { unsafe call(observer, callback) }
             inject("walk.called")
         }
     }

@@ -76,7 +76,7 @@ internal struct ObserverList: ~Copyable, Sendable {
             ordering: .acquiringAndReleasing
         )
         if exchanged {
-            Reclaimer.shared.startLooking()
+            ReclamationThread.shared.startLooking()
             return core
         }
         unsafe unmanaged.release()
@@ -107,28 +107,27 @@ internal struct ObserverList: ~Copyable, Sendable {
             ._withUnsafeGuaranteedRef { count($0) > 0 }
     }
 
-    /// What a notification must not do: for seeded bugs. (P15)
-    @usableFromInline
-    borrowing func misbehave(allocates: Bool) {
-        // Of a size that the compiler does not know, so that it is not put on the stack.
-        if allocates {
-            return withExtendedLifetime([UInt8](repeating: 0, count: Int(head.load(ordering: .relaxed) & 63) + 1)) {}
-        }
-        existingCore?.lock.withLock {}
-    }
-
     /// Ends every observation. With `isSourceGone`, as the last thing in the source's life.
     borrowing func endAll(_ reason: ObservationEnd, isSourceGone: Bool) {
         guard let core = existingCore else { return }
-        if mutant(.aRemovalTakesTwoSteps), !isSourceGone {
-            core.removeAll(reason) { $0.index.isMultiple(of: 2) }
-            inject("end.unlinked")
-        }
+        #if INSTRUMENTED
+        if mutant(.aRemovalTakesTwoSteps), !isSourceGone { endHalf(core, reason) }
+        #endif
         for observer in core.unlinkAll(reason, isSourceGone: isSourceGone) {
-            if mutant(.sourceDeathLeaksTheClosures) { continue }
-            if !isSourceGone { observer.path?.removeAll(reason) { _ in true } }
-            ThreadRecord.retire(observer, isOneOfMany: true)
+            if !isSourceGone {
+                observer.path?.removeAll(reason) { _ in true }
+            } else if observer.isWiring {
+                observer.sourceIsGone()
+            }
+            retireOneOfMany(observer)
         }
         ThreadRecord.pause(for: core.source)
+    }
+
+    private borrowing func retireOneOfMany(_ observer: Observer) {
+        #if INSTRUMENTED
+        if mutant(.sourceDeathLeaksTheClosures) { return }
+        #endif
+        ThreadRecord.retire(observer, isOneOfMany: true)
     }
 }

@@ -64,19 +64,11 @@ extension ObserverRegistry {
     @usableFromInline
     internal func start(_ observer: consuming Observer) -> ObservationToken {
         #if INSTRUMENTED
-        if mutant(.observeReturnsBeforePublishing) { return startLate(observer) }
-        if mutant(.anObserverHearsItsOwnThreadAlone) { observer.noteThread() }
+        if let token = startWrongly(observer) { return token }
         #endif
         observer.register()
         return ObservationToken(observer)
     }
-
-    #if INSTRUMENTED
-    private func startLate(_ observer: Observer) -> ObservationToken {
-        _ = LibraryThread.start(named: "mutant") { [self] in observers.core().append(observer) }
-        return ObservationToken(observer)
-    }
-    #endif
 }
 
 // MARK: - All observations

@@ -24,8 +24,7 @@ import Synchronization
         super.init()
         survivors?.forEachEntry { entry in
             guard let observer = entry.liveObserver else { return }
-            place(observer)
-            if mutant(.compactionLosesAnEntry), count == 3 { bury(observer) }
+            takeOver(observer)
         }
         // Relaxed: the release that publishes the table publishes its count.
         unsafe contents.pointee.count.store(count, ordering: .relaxed)
@@ -38,15 +37,28 @@ import Synchronization
 
     /// Adds an observer at the end. Under the core's lock, to a table that is not full.
     func append(_ observer: Observer) {
-        if mutant(.appendPublishesTheCountFirst) {
-            unsafe contents.pointee.count.store(count + 1, ordering: .releasing)
-        }
+        #if INSTRUMENTED
+        if mutant(.appendPublishesTheCountFirst) { publishCountFirst() }
+        #endif
         inject("append.entry")
         place(observer)
         inject("append.publish")
+        publishCount()
+    }
+
+    private func publishCount() {
+        #if INSTRUMENTED
+        if mutant(.relaxedPublish) { return publishCountRelaxed() }
+        #endif
         // Release: pairs with the walker's acquire of the count; the entry and the observer are complete before it.
-        if mutant(.relaxedPublish) { return unsafe contents.pointee.count.store(count, ordering: .relaxed) }
         unsafe contents.pointee.count.store(count, ordering: .releasing)
+    }
+
+    private func takeOver(_ observer: Observer) {
+        place(observer)
+        #if INSTRUMENTED
+        if mutant(.compactionLosesAnEntry) { loseThird(observer) }
+        #endif
     }
 
     private func place(_ observer: Observer) {
@@ -61,7 +73,7 @@ import Synchronization
     }
 
     /// Marks an observer's entry as cancelled. Under the core's lock.
-    func bury(_ observer: Observer) {
+    func tombstone(_ observer: Observer) {
         // Relaxed: walkers need only the heavy barrier, which whoever destroys the closure executes between this and its look at the frames.
         unsafe contents.pointee.entry(Int(observer.index)).pointee.word
             .store(observer.address | TableEntry.Mark.ended, ordering: .relaxed)
@@ -70,7 +82,9 @@ import Synchronization
     /// Sends the walkers that still have the table to the observers' own marks: observations that end from now on are not marked here.
     /// Under the core's lock, which whoever ends one takes.
     func markReplaced() {
+        #if INSTRUMENTED
         if mutant(.aReplacedTableKeepsItsWord) { return }
+        #endif
         forEachEntry { $0.markReplaced() }
     }
 

@@ -85,7 +85,7 @@ extension TableEntry {
         let address = word.load(ordering: .relaxed) & ~Mark.all
         guard address != 0 else { return }
         // Safe: the table owns the reference, and is being freed.
-        unsafe Observer.giveUp(Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: address)!))
+        unsafe Observer.recycleOrRelease(Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: address)!))
     }
 
     /// Where an entry has the closure.
@@ -93,6 +93,15 @@ extension TableEntry {
     static func callback(of entry: UnsafePointer<TableEntry>) -> UnsafePointer<CallbackStorage> {
         // Safe: the closure follows the word; the caller's table is pinned.
         unsafe (UnsafeRawPointer(entry) + MemoryLayout<UInt>.size).assumingMemoryBound(to: CallbackStorage.self)
+    }
+
+    /// Whether to call the entry, whose observer a frame has as current.
+    @inlinable @inline(__always)
+    var isDue: Bool {
+        #if INSTRUMENTED
+        if isDueUntested { return true }
+        #endif
+        return isActive
     }
 
     /// Whether the observation of an entry that a frame has as current goes on.

@@ -35,7 +35,7 @@ struct ExploreCommand: ParsableCommand {
             for program in LibraryProgram.all { print("\(program.name): \(program.summary)") }
             return
         }
-        if search.isWorker { ExplorationWorker.explore(LibraryProgram.named(program[0])!, search) }
+        if search.isChild { ExplorationChild.explore(LibraryProgram.named(program[0])!, search) }
         print("stress: sequential consistency only; \(search.text)")
         var worst = StressExit.pass
         for program in program.isEmpty ? LibraryProgram.all : program.map({ LibraryProgram.named($0)! }) {
@@ -82,8 +82,8 @@ struct SearchOptions: ParsableArguments {
     @Option(help: .hidden)
     var omit: String = "none"
 
-    @Flag(name: .customLong("worker"), help: .hidden)
-    var isWorker = false
+    @Flag(name: .customLong("child"), help: .hidden)
+    var isChild = false
 
     mutating func validate() throws {
         guard (0...8).contains(bound) else { throw ValidationError("--bound takes 0 to 8, not \(bound)") }
@@ -110,7 +110,7 @@ struct SearchOptions: ParsableArguments {
     ) -> SearchOptions {
         var search = SearchOptions()
         (search.bound, search.pct, search.random, search.roundRobin) = (bound, nil, false, false)
-        (search.runs, search.seed, search.mutant, search.omit, search.isWorker) = (
+        (search.runs, search.seed, search.mutant, search.omit, search.isChild) = (
             runs, 1, mutant, omissions.text, false
         )
         search.faults = faults.isEmpty ? nil : faults.text

@@ -14,8 +14,8 @@ struct ReplayCommand: ParsableCommand {
     @Argument(help: "The schedule, as `stress explore` prints it: program:mutant:omissions:steps.")
     var string: String
 
-    @Flag(name: .customLong("worker"), help: .hidden)
-    var isWorker = false
+    @Flag(name: .customLong("child"), help: .hidden)
+    var isChild = false
 
     private var parsed: (ExplorationString, LibraryProgram)? {
         guard let string = ExplorationString(text: string, mutants: SeededBug.allCases.map(\.rawValue)),
@@ -31,7 +31,7 @@ struct ReplayCommand: ParsableCommand {
     }
 
     func run() throws {
-        if isWorker, let (string, program) = parsed { ExplorationWorker.replay(string, of: program) }
+        if isChild, let (string, program) = parsed { ExplorationChild.replay(string, of: program) }
         let (steps, verdict) = ExplorationProcess.replay(string)
         if case .diverged(let message) = verdict { harnessFailure(message) }
         print(Columns.text(steps))

@@ -19,7 +19,7 @@ struct RunCommand: ParsableCommand {
     )
     var duration: DurationArgument?
 
-    @Option(help: "Epochs for each scenario, instead of a duration.")
+    @Option(help: "Rounds for each scenario, instead of a duration.")
     var iterations: Int?
 
     @Option(help: "Threads under test.")

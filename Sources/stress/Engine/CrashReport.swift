@@ -36,9 +36,9 @@ enum CrashReport {
         write(", seed ")
         unsafe write(cString: seed)
         write("\n")
-        guard let lane = Lane.current else { return }
+        guard let worker = Worker.current else { return }
         write("  the crashed thread's last events:\n")
-        unsafe lane.events.forLast(12) { _, name, _ in
+        unsafe worker.events.forLast(12) { _, name, _ in
             write("    ")
             unsafe write(cString: name)
             write("\n")

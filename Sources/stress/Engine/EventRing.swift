@@ -65,7 +65,7 @@ struct Event: Codable, Sendable, Equatable {
     }
 }
 
-extension Lane {
+extension Worker {
     /// The thread's last events, the oldest first.
     func lastEvents(_ count: Int, before now: UInt64) -> [Event] {
         var found: [Event] = []

@@ -5,7 +5,7 @@ import Synchronization
 
 /// What the system, and users' deinitialisers, do at their worst while a scenario is under load: `--perturb faults`.
 ///
-/// Each epoch draws its faults from the seed; every fourth has none, so that what is not judged under faults is judged. Nothing goes wrong at rest, where all must come right again.
+/// Each round draws its faults from the seed; every fourth has none, so that what is not judged under faults is judged. Nothing goes wrong at rest, where all must come right again.
 final class Faults: Sendable {
     /// What they find by themselves, beside what children do.
     static let invariants = ["P9.barrier-repeated"]
@@ -33,7 +33,7 @@ final class Faults: Sendable {
         }
     }
 
-    /// The epoch's faults, and whether its load has ended. Relaxed, both: the library's threads may read the last epoch's.
+    /// The round's faults, and whether its load has ended. Relaxed, both: the library's threads may read the last round's.
     private let active = Atomic<Int>(0)
     private let isAtRest = Atomic<Bool>(true)
     /// For how long deinitialisers are stuck, from the first one on, and until when that is: 0 before. Relaxed: as above.
@@ -47,7 +47,7 @@ final class Faults: Sendable {
     private let violations = Guarded<Violations?>(nil)
     private let forker = Forker()
 
-    /// Whether something may go wrong in this epoch, so that no bound against the clock, or of memory, is held.
+    /// Whether something may go wrong in this round, so that no bound against the clock, or of memory, is held.
     var isActive: Bool { active.load(ordering: .relaxed) != 0 }
 
     /// What may go wrong now.
@@ -55,9 +55,9 @@ final class Faults: Sendable {
         isAtRest.load(ordering: .relaxed) ? [] : PerturbationKinds(rawValue: active.load(ordering: .relaxed))
     }
 
-    /// Draws an epoch's faults.
+    /// Draws a round's faults.
     ///
-    /// - Parameter round: Epochs of the scenario before this one.
+    /// - Parameter round: Rounds of the scenario before this one.
     func prepare(
         _ allowed: PerturbationKinds,
         seed: UInt64,
@@ -82,7 +82,7 @@ final class Faults: Sendable {
         isAtRest.store(false, ordering: .relaxed)
     }
 
-    /// The epoch's load has ended. Returns when no fork is under way.
+    /// The round's load has ended. Returns when no fork is under way.
     func rest() {
         isAtRest.store(true, ordering: .relaxed)
         forker.settle()
@@ -195,7 +195,7 @@ private final class Forker: Sendable {
                 self.fork()
             }
         }
-        // The epoch begins when its observations are gone: it counts those that are live.
+        // The round begins when its observations are gone: it counts those that are live.
         isPrepared.wait()
     }
 

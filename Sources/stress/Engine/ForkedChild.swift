@@ -131,7 +131,7 @@ enum ForkedChild {
     }
 
     /// Uses in the parent what a child uses: what the runtime makes on first use it makes under locks, which a fork may find taken.
-    /// Returns when the observations that this takes are gone: an epoch counts those that are live when it begins.
+    /// Returns when the observations that this takes are gone: a round counts those that are live when it begins.
     static func prepare() {
         let live = ConcurrentObserveDiagnostics.current().liveObservers
         _ = usesNewObjects() && sharesAnActor()
@@ -198,7 +198,7 @@ enum ForkedChild {
     private static func sharesAnActor() -> Bool {
         let actor = ObservationActor()
         let registry = ObserverRegistry<UInt64>()
-        let tokens = (0..<256).map { _ in actor.observe(registry) { _ in } }
+        let tokens = (0..<256).map { _ in registry.observe(delivery: .actor(actor)) { _ in } }
         let ready = Semaphore()
         let look: @Sendable () -> Void = {
             let end = nanoseconds() + 3_000_000

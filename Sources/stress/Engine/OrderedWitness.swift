@@ -45,9 +45,9 @@ final class OrderedWitness: @unchecked Sendable {
     ///   - name: For messages.
     ///   - mayLeaveOut: Whether the observer's policy drops changes.
     ///   - beginsWithInitial: Whether it has asked for the initial delivery.
-    init(_ name: String, _ epoch: Epoch, mayLeaveOut: Bool = false, beginsWithInitial: Bool = false) {
+    init(_ name: String, _ round: Round, mayLeaveOut: Bool = false, beginsWithInitial: Bool = false) {
         self.name = name
-        violations = epoch.violations
+        violations = round.violations
         self.mayLeaveOut = mayLeaveOut
         self.beginsWithInitial = beginsWithInitial
     }
@@ -123,18 +123,18 @@ extension OrderedWitness {
     ///
     /// - Returns: What has become of it.
     @discardableResult
-    func settle(_ epoch: Epoch, _ counts: () -> DeliveryCounts) -> DeliveryCounts {
+    func settle(_ round: Round, _ counts: () -> DeliveryCounts) -> DeliveryCounts {
         let isSettled = waitWhileMoving({ count }) {
             let counts = counts()
             return counts.pending == 0 && count == counts.received
         }
         let counts = counts()
-        epoch.check(
+        round.check(
             isSettled,
             "P1.counts-add-up",
             "\(name): sent \(counts.sent), received \(counts.received), dropped \(counts.dropped), heard \(count), and nothing moves"
         )
-        epoch.add(checks: checks)
+        round.add(checks: checks)
         return counts
     }
 }

@@ -15,9 +15,9 @@ struct PerturbationKinds: OptionSet, Sendable {
 
     /// Stops all threads together, and lets them go together, twenty times a second.
     static let stutter = PerturbationKinds(rawValue: 8)
-    /// Takes a fifth of its time from one thread of each epoch.
+    /// Takes a fifth of its time from one thread of each round.
     static let starve = PerturbationKinds(rawValue: 16)
-    /// Stops one thread for 300 ms, in few epochs.
+    /// Stops one thread for 300 ms, in few rounds.
     static let long = PerturbationKinds(rawValue: 32)
     /// Starts three times as many threads.
     static let crowd = PerturbationKinds(rawValue: 64)
@@ -32,7 +32,7 @@ struct PerturbationKinds: OptionSet, Sendable {
     static let lateBarrier = PerturbationKinds(rawValue: 1024)
     /// Makes every deinitialiser that the library runs take 2 ms.
     static let slowDeinit = PerturbationKinds(rawValue: 2048)
-    /// Blocks every deinitialiser that the library runs for as long as an epoch's load takes.
+    /// Blocks every deinitialiser that the library runs for as long as a round's load takes.
     static let stuckDeinit = PerturbationKinds(rawValue: 4096)
     /// Has membarrier fail: for a moment, or until the process registers for it again.
     static let failBarrier = PerturbationKinds(rawValue: 8192)
@@ -61,23 +61,23 @@ struct PerturbationKinds: OptionSet, Sendable {
     var list: [String] { Self.names.filter { contains($0.kind) }.map(\.name) }
 }
 
-/// Delays threads at two injection points, chosen anew for every epoch from the seed, and where their operations begin.
+/// Delays threads at two injection points, chosen anew for every round from the seed, and where their operations begin.
 ///
 /// Its dice are not the workload's: how often a thread gets to a point depends on the schedule, what it does next must not.
 final class Perturbation: Sendable {
     let kinds: PerturbationKinds
-    /// Indices of the hot points. The library's own threads read them while an epoch sets new ones.
+    /// Indices of the hot points. The library's own threads read them while a round sets new ones.
     private let firstHot = Atomic<Int>(0)
     private let secondHot = Atomic<Int>(0)
-    /// The present scenario's kinds, the epoch's thread that starves, and so on; relaxed, all: a thread that still sees the
-    /// last epoch's is as good.
+    /// The present scenario's kinds, the round's thread that starves, and so on; relaxed, all: a thread that still sees the
+    /// last round's is as good.
     private let active = Atomic<Int>(0)
     private let victim = Atomic<Int>(0)
     private let longStallsLeft = Atomic<Int>(0)
     private let isResting = Atomic<Bool>(false)
     private let nextLibraryDelay = Atomic<UInt64>(0)
 
-    /// A point that is hot in every epoch, if any.
+    /// A point that is hot in every round, if any.
     private let fixedPoint: String?
 
     /// What goes wrong, if anything may.
@@ -98,7 +98,7 @@ final class Perturbation: Sendable {
         #endif
     }
 
-    /// Chooses the points, the faults, and the thread that suffers, for an epoch.
+    /// Chooses the points, the faults, and the thread that suffers, for a round.
     func prepare(
         seed: UInt64,
         sparing spared: PerturbationKinds = [],
@@ -110,7 +110,7 @@ final class Perturbation: Sendable {
         var generator = Generator(seed: seed, stream: 0xBEEF)
         #if INSTRUMENTED
         let fixed = Instrumentation.points.firstIndex { $0.description == fixedPoint }
-        // Relaxed: a thread that still sees the last epoch's points is as good.
+        // Relaxed: a thread that still sees the last round's points is as good.
         firstHot.store(fixed ?? generator.below(Instrumentation.points.count), ordering: .relaxed)
         secondHot.store(generator.below(Instrumentation.points.count), ordering: .relaxed)
         #endif
@@ -121,7 +121,7 @@ final class Perturbation: Sendable {
         faults?.prepare(kinds.subtracting(spared), seed: seed, round: round, length, violations)
     }
 
-    /// The epoch's threads have ended. The library's threads finish the work that is left with few delays: on a busy
+    /// The round's threads have ended. The library's threads finish the work that is left with few delays: on a busy
     /// machine each yield costs a time slice, and thousands of deliveries may be left.
     func rest() {
         isResting.store(true, ordering: .relaxed)
@@ -129,38 +129,38 @@ final class Perturbation: Sendable {
     }
 
     /// Places a thread that starts.
-    func threadStarted(_ lane: Lane) {
-        guard kinds.contains(.affinity), lane.dice.oneIn(3) else { return }
-        place(lane)
+    func threadStarted(_ worker: Worker) {
+        guard kinds.contains(.affinity), worker.dice.oneIn(3) else { return }
+        place(worker)
     }
 
-    private func place(_ lane: Lane) {
+    private func place(_ worker: Worker) {
         let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-        Thread.bind(toCore: lane.dice.below(min(cores, 64)))
+        Thread.bind(toCore: worker.dice.below(min(cores, 64)))
     }
 
     /// Called where a thread's operation begins.
     @inline(__always)
-    func reachedStep(_ lane: Lane, at now: UInt64) {
+    func reachedStep(_ worker: Worker, at now: UInt64) {
         let active = PerturbationKinds(rawValue: active.load(ordering: .relaxed))
-        if !active.isDisjoint(with: .atSteps) { disturb(lane, at: now, active) }
+        if !active.isDisjoint(with: .atSteps) { disturb(worker, at: now, active) }
     }
 
-    private func disturb(_ lane: Lane, at now: UInt64, _ active: PerturbationKinds) {
-        let dice = lane.dice.next()
-        if active.contains(.rotate), dice % 1_024 == 0 { place(lane) }
+    private func disturb(_ worker: Worker, at now: UInt64, _ active: PerturbationKinds) {
+        let dice = worker.dice.next()
+        if active.contains(.rotate), dice % 1_024 == 0 { place(worker) }
         if active.contains(.stutter) {
             let phase = now % 50_000_000
             if phase < 5_000_000 { usleep(UInt32((5_000_000 - phase) / 1_000)) }
         }
-        if active.contains(.starve), lane.index == victim.load(ordering: .relaxed), now > lane.nextStarvation {
+        if active.contains(.starve), worker.index == victim.load(ordering: .relaxed), now > worker.nextStarvation {
             usleep(2_000)
-            lane.nextStarvation = nanoseconds() + 8_000_000
+            worker.nextStarvation = nanoseconds() + 8_000_000
         }
         if active.contains(.long), dice % 256 == 1, longStallsLeft.load(ordering: .relaxed) > 0,
             longStallsLeft.exchange(0, ordering: .relaxed) > 0
         {
-            lane.note("stalled for 300 ms", lane.operations)
+            worker.note("stalled for 300 ms", worker.operations)
             usleep(300_000)
         }
     }
@@ -173,18 +173,18 @@ final class Perturbation: Sendable {
             points[firstHot.load(ordering: .relaxed)].isSame(as: point)
                 || points[secondHot.load(ordering: .relaxed)].isSame(as: point)
         else { return }
-        // The library's threads have no lane: they take their dice from the clock.
-        let (lane, now) = (Lane.current, nanoseconds())
-        let dice = lane?.dice.next() ?? now &* 0x9E37_79B9_7F4A_7C15 >> 20
+        // The library's threads have no worker: they take their dice from the clock.
+        let (worker, now) = (Worker.current, nanoseconds())
+        let dice = worker?.dice.next() ?? now &* 0x9E37_79B9_7F4A_7C15 >> 20
         if let faults, faults.forks(at: dice >> 32) { return }
         if isResting.load(ordering: .relaxed), (dice >> 40) % 16 != 0 { return }
-        guard now >= lane?.nextDelay ?? nextLibraryDelay.load(ordering: .relaxed) else { return }
+        guard now >= worker?.nextDelay ?? nextLibraryDelay.load(ordering: .relaxed) else { return }
         delay(dice)
         // On a busy machine a yield costs many time slices. A quarter of a thread's time is spent so at most.
         let end = nanoseconds()
         guard end - now > 500_000 else { return }
         let next = end + 3 * (end - now)
-        if let lane { lane.nextDelay = next } else { nextLibraryDelay.store(next, ordering: .relaxed) }
+        if let worker { worker.nextDelay = next } else { nextLibraryDelay.store(next, ordering: .relaxed) }
     }
 
     private func delay(_ dice: UInt64) {

@@ -5,7 +5,7 @@ import Synchronization
 /// The life of one closure, in memory that outlives every use of it, correct or not.
 ///
 /// A callback looks at its probe when it begins and when it ends: a closure that was destroyed meanwhile is a violation counted,
-/// not a crash. Probes are never freed while the process runs; they are recycled between epochs.
+/// not a crash. Probes are never freed while the process runs; they are recycled between rounds.
 struct Probe: ~Copyable {
     let serial = Atomic<UInt64>(0)
     /// Times that the closure was destroyed.

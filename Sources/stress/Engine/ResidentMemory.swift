@@ -24,7 +24,7 @@ enum ResidentMemory {
 
     private static let looks = Atomic<Int>(0)
 
-    /// True in the first epoch that asks: pools and allocator arenas, the harness's own included, are still being touched.
+    /// True in the first round that asks: pools and allocator arenas, the harness's own included, are still being touched.
     static var isWarmingUp: Bool { looks.add(1, ordering: .relaxed).oldValue == 0 }
 }
 

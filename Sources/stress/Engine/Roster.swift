@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The threads of the epoch that runs: who reports a failure, or draws the run's course, finds them here.
+/// The threads of the round that runs: who reports a failure, or draws the run's course, finds them here.
 final class Roster: Sendable {
     static let shared = Roster()
 
-    private let enlisted = Guarded<[Lane]>([])
+    private let enlisted = Guarded<[Worker]>([])
 
-    var lanes: [Lane] { enlisted.withLock { $0 } }
+    var workers: [Worker] { enlisted.withLock { $0 } }
 
-    func enlist(_ lanes: [Lane]) { enlisted.withLock { $0 = lanes } }
+    func enlist(_ workers: [Worker]) { enlisted.withLock { $0 = workers } }
 
     /// The last events before `now`, of one thread more than of the others, in the order in which they began.
-    func timeline(of lane: Lane? = nil, before now: UInt64) -> [Event] {
-        let present = lanes
+    func timeline(of worker: Worker? = nil, before now: UInt64) -> [Event] {
+        let present = workers
         let others = max(2, 24 / max(1, present.count))
-        var events = present.flatMap { $0.lastEvents($0 === lane ? 16 : others, before: now) }
-        if let lane, !present.contains(where: { $0 === lane }) { events += lane.lastEvents(16, before: now) }
+        var events = present.flatMap { $0.lastEvents($0 === worker ? 16 : others, before: now) }
+        if let worker, !present.contains(where: { $0 === worker }) { events += worker.lastEvents(16, before: now) }
         return events.enumerated()
             .sorted { ($1.element.microsecondsBefore, $0.offset) < ($0.element.microsecondsBefore, $1.offset) }
             .map(\.element)

@@ -5,21 +5,21 @@ struct RunPlan: Sendable {
     var scenarios: [Scenario]
     /// For the whole run, divided among the scenarios.
     var duration: Duration
-    /// Epochs for each scenario, instead of a duration.
+    /// Rounds for each scenario, instead of a duration.
     var iterations: Int?
     var threads: Int
     var seed: UInt64
     var perturbations: PerturbationKinds
     var stopsAtFirstFailure: Bool
-    /// Whether the scenarios take turns, epoch by epoch, and resident memory must stay level meanwhile.
+    /// Whether the scenarios take turns, round by round, and resident memory must stay level meanwhile.
     var takesTurns = false
-    /// An injection point that is hot in every epoch, if any.
+    /// An injection point that is hot in every round, if any.
     var fixedPoint: String?
-    /// How long an epoch lasts.
-    var epochLength: Duration = .milliseconds(400)
+    /// How long a round lasts.
+    var roundLength: Duration = .milliseconds(400)
 }
 
-/// Runs scenarios, epoch by epoch.
+/// Runs scenarios, round by round.
 struct Runner {
     let plan: RunPlan
     let progress: Progress
@@ -69,10 +69,10 @@ struct Runner {
         let lastCall = end + 20_000_000_000
         repeat {
             let now = nanoseconds()
-            // Whole epochs again for windows that were missed.
-            let remaining = now < end ? Duration.nanoseconds(Int64(end - now)) : plan.epochLength
-            run.runEpoch(
-                plan.iterations == nil ? max(.milliseconds(50), min(plan.epochLength, remaining)) : plan.epochLength
+            // Whole rounds again for windows that were missed.
+            let remaining = now < end ? Duration.nanoseconds(Int64(end - now)) : plan.roundLength
+            run.runRound(
+                plan.iterations == nil ? max(.milliseconds(50), min(plan.roundLength, remaining)) : plan.roundLength
             )
             progress.update(run.result, run.violations)
         } while run.violations.isEmpty
@@ -92,7 +92,7 @@ struct Runner {
             for run in runs where run.violations.isEmpty {
                 progress.begin(run.result.scenario)
                 recorder?.begin(run.result, run.violations)
-                run.runEpoch(plan.epochLength)
+                run.runRound(plan.roundLength)
                 progress.update(run.result, run.violations)
                 recorder?.end(runs.filter { $0.rounds > 0 }.map(\.result), memory: memory)
                 if plan.stopsAtFirstFailure, !run.violations.isEmpty { return Outcome(results: runs.map(\.result)) }
@@ -111,8 +111,8 @@ struct Runner {
 }
 
 extension Generator {
-    /// The seed of one epoch: it depends on the run's seed, the scenario's name and the round, not on what else runs.
-    static func epochSeed(_ seed: UInt64, _ name: String, _ round: Int) -> UInt64 {
+    /// The seed of one round: it depends on the run's seed, the scenario's name and the round, not on what else runs.
+    static func roundSeed(_ seed: UInt64, _ name: String, _ round: Int) -> UInt64 {
         let hash = name.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         var generator = Generator(seed: seed ^ hash, stream: UInt64(round))
         return generator.next()

@@ -39,22 +39,22 @@ final class Sampler: Sendable {
     }
 
     private func look() {
-        var last = (lanes: [ObjectIdentifier](), steps: UInt64(0), time: nanoseconds(), periods: 0)
+        var last = (workers: [ObjectIdentifier](), steps: UInt64(0), time: nanoseconds(), periods: 0)
         while !isOver.load(ordering: .relaxed) {
             usleep(UInt32(interval / 1_000))
-            let lanes = Roster.shared.lanes
+            let workers = Roster.shared.workers
             let library = ConcurrentObserveDiagnostics.current()
             let now = (
-                lanes: lanes.map(ObjectIdentifier.init),
-                steps: lanes.reduce(0) { $0 &+ $1.heartbeat.load(ordering: .relaxed) },
+                workers: workers.map(ObjectIdentifier.init),
+                steps: workers.reduce(0) { $0 &+ $1.heartbeat.load(ordering: .relaxed) },
                 time: nanoseconds(),
                 periods: library.gracePeriods
             )
             defer { last = now }
-            guard let scenario = lanes.first?.epoch.scenario.name else { continue }
+            guard let scenario = workers.first?.round.scenario.name else { continue }
             let seconds = Double(now.time - last.time) / 1e9
             // Other threads than at the last look have begun from nothing since.
-            let steps = now.lanes == last.lanes && now.steps >= last.steps ? now.steps - last.steps : now.steps
+            let steps = now.workers == last.workers && now.steps >= last.steps ? now.steps - last.steps : now.steps
             let sample = Sample(
                 seconds: Double(now.time - start) / 1e9,
                 scenario: scenario,

@@ -15,8 +15,8 @@ struct Scenario: Sendable {
     var spared: PerturbationKinds = []
     /// The sanitizers under which it cannot run.
     var unfit: Set<Sanitizer> = []
-    /// Runs one epoch: builds the objects, starts the threads, and checks at rest.
-    let run: @Sendable (Epoch) -> Void
+    /// Runs one round: builds the objects, starts the threads, and checks at rest.
+    let run: @Sendable (Round) -> Void
 
     /// The promises that the invariants belong to.
     var promises: [String] {

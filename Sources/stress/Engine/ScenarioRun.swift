@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One scenario's epochs, and what they have added up to.
+/// One scenario's rounds, and what they have added up to.
 final class ScenarioRun {
     let violations: Violations
     private(set) var result: ScenarioResult
     private let scenario: Scenario
     private let plan: RunPlan
     private let perturbation: Perturbation
-    private var round = 0
+    /// Rounds that were run.
+    private(set) var rounds = 0
     private var nanosecondsSpent: UInt64 = 0
 
     init(_ scenario: Scenario, _ plan: RunPlan, _ perturbation: Perturbation) {
@@ -18,26 +19,23 @@ final class ScenarioRun {
         result = ScenarioResult(scenario: scenario, windows: scenario.windows)
     }
 
-    /// Epochs that were run.
-    var rounds: Int { round }
-
-    /// Runs one epoch of about so long.
-    func runEpoch(_ length: Duration) {
+    /// Runs one round of about so long.
+    func runRound(_ length: Duration) {
         let start = nanoseconds()
         unsafe CurrentRun.violations = violations
         CrashReport.enter(scenario.name)
-        let seed = Generator.epochSeed(plan.seed, scenario.name, round)
+        let seed = Generator.roundSeed(plan.seed, scenario.name, rounds)
         let crowd = plan.perturbations.subtracting(scenario.spared).contains(.crowd) ? 3 : 1
         let threads = max(plan.threads * crowd, scenario.leastThreads)
         perturbation.prepare(
             seed: seed,
             sparing: scenario.spared,
             threads: threads,
-            round: round,
+            round: rounds,
             length: length,
             violations
         )
-        let epoch = Epoch(
+        let round = Round(
             scenario: scenario,
             seed: seed,
             threads: threads,
@@ -45,11 +43,11 @@ final class ScenarioRun {
             perturbation: perturbation,
             violations: violations
         )
-        scenario.run(epoch)
+        scenario.run(round)
         perturbation.faults?.rest()
-        result.add(epoch)
-        epoch.discardLanes()
-        round += 1
+        result.add(round)
+        round.discardWorkers()
+        rounds += 1
         nanosecondsSpent += nanoseconds() - start
         result.finish(violations, seconds: Double(nanosecondsSpent) / 1e9)
     }

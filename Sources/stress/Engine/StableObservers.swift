@@ -10,15 +10,15 @@ struct StableObservers: Sendable {
         tokens = (1...count).map { number in
             registry.observe { _ in
                 checkUserCode("callback")
-                guard let lane = Lane.current else { return }
-                lane.pass.stableCalls += 1
-                lane.pass.stableSum += number
+                guard let worker = Worker.current else { return }
+                worker.pass.stableCalls += 1
+                worker.pass.stableSum += number
             }
         }
     }
 
-    func check(_ pass: PassRecord, _ lane: Lane) {
-        lane.check(
+    func check(_ pass: PassRecord, _ worker: Worker) {
+        worker.check(
             pass.stableCalls == count && pass.stableSum == count * (count + 1) / 2,
             "P1.exactly-once",
             "\(count) standing observers were called \(pass.stableCalls) times, sum of their numbers \(pass.stableSum)"

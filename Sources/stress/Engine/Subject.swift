@@ -8,7 +8,7 @@ struct Subject: Sendable {
     let token: ObservationToken
 }
 
-extension Lane {
+extension Worker {
     /// A number that no other closure of the run has.
     func uniqueSerial() -> UInt64 {
         closures += 1
@@ -22,13 +22,13 @@ extension Lane {
     ///   - atEnd: What the deinit of the closure's capture does.
     func observe(
         _ registry: ObserverRegistry<UInt64>,
-        _ body: @escaping @Sendable (Lane?, UInt64) -> Void = { _, _ in },
+        _ body: @escaping @Sendable (Worker?, UInt64) -> Void = { _, _ in },
         atEnd: (@Sendable () -> Void)? = nil
     ) -> Subject {
         let probe = ProbeReference.make(serial: uniqueSerial())
         let capture = Capture(probe, atEnd: atEnd)
         let token = registry.observe { event in
-            guarded(probe) { lane in body(lane, event) }
+            guarded(probe) { worker in body(worker, event) }
             withExtendedLifetime(capture) {}
         }
         return Subject(probe: probe, token: token)
@@ -56,26 +56,26 @@ extension Lane {
 
 /// What every callback under test checks around its body. (P5, P9, P14)
 @inline(__always)
-func guarded(_ probe: ProbeReference, _ body: (Lane?) -> Void) {
+func guarded(_ probe: ProbeReference, _ body: (Worker?) -> Void) {
     checkUserCode("callback")
-    let lane = Lane.current
-    lane?.checkCallable(probe, "begins")
-    if let lane {
-        lane.note("callback", probe.serial)
-        lane.notePassing(probe)
-        lane.depth += 1
+    let worker = Worker.current
+    worker?.checkCallable(probe, "begins")
+    if let worker {
+        worker.note("callback", probe.serial)
+        worker.notePassing(probe)
+        worker.depth += 1
     }
     probe.markRunning(true)
-    body(lane)
+    body(worker)
     probe.markRunning(false)
-    if let lane {
-        lane.depth -= 1
-        lane.note("callback ends", probe.serial)
-        lane.checkCallable(probe, "ends")
+    if let worker {
+        worker.depth -= 1
+        worker.note("callback ends", probe.serial)
+        worker.checkCallable(probe, "ends")
     }
 }
 
-extension Lane {
+extension Worker {
     fileprivate func notePassing(_ probe: ProbeReference) {
         pass.calls += 1
         if pass.watched == probe.serial { pass.watchedCalls += 1 }

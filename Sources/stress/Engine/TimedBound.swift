@@ -5,7 +5,7 @@ import Glibc
 /// A bound against the clock: half of what is measured may take so long, not counting the time for which the threads in question stood
 /// in line for a processor.
 ///
-/// Half above the bound without that time is slow: a violation. Half above it only with that time is starved: this epoch does not judge
+/// Half above the bound without that time is slow: a violation. Half above it only with that time is starved: this round does not judge
 /// the bound, and the scenario goes on until one does. The window says whether one has.
 final class TimedBound: Sendable {
     private let invariant: String
@@ -28,7 +28,7 @@ final class TimedBound: Sendable {
 
     /// - Parameters:
     ///   - limit: Nanoseconds; more under a sanitizer.
-    ///   - window: The index of the scenario's window that is hit when an epoch has judged the bound.
+    ///   - window: The index of the scenario's window that is hit when a round has judged the bound.
     init(_ invariant: String, limit: UInt64, window: Int) {
         (self.invariant, self.limit, self.window) = (invariant, limit * Sanitizer.slowdown, window)
     }
@@ -49,21 +49,21 @@ final class TimedBound: Sendable {
         }
     }
 
-    /// At rest: judges what the epoch has measured, if that can be.
+    /// At rest: judges what the round has measured, if that can be.
     ///
     /// - Parameter what: The subject of the message, such as "half of the waits took longer than".
-    func judge(_ epoch: Epoch, _ what: String) {
-        guard !epoch.isFaulted else { return }
+    func judge(_ round: Round, _ what: String) {
+        guard !round.isFaulted else { return }
         switch verdict {
         case nil, .starved: return
-        case .holds: epoch.check(true, invariant, what)
-        case .slow(let own): epoch.check(false, invariant, "\(what) \(own / 1_000) µs on a processor")
+        case .holds: round.check(true, invariant, what)
+        case .slow(let own): round.check(false, invariant, "\(what) \(own / 1_000) µs on a processor")
         }
-        epoch.lanes.first?.hit(window)
+        round.workers.first?.hit(window)
     }
 }
 
-extension Lane {
+extension Worker {
     /// Waits, without using the library, until its threads have brought `condition` about, and notes how long it took
     /// where a bound asks for it.
     ///

@@ -38,7 +38,7 @@ final class Violations: Sendable {
     /// How many there were, and the first of each invariant.
     var summary: (total: Int, first: [Violation]) { state.withLock { ($0.total, $0.first) } }
 
-    func report(_ invariant: String, _ message: String, lane: Lane? = nil) {
+    func report(_ invariant: String, _ message: String, worker: Worker? = nil) {
         let now = nanoseconds()
         state.withLock { state in
             state.total += 1
@@ -47,12 +47,12 @@ final class Violations: Sendable {
                 scenario: scenario,
                 invariant: invariant,
                 message: message,
-                thread: lane?.index,
+                thread: worker?.index,
                 seed: seed,
-                events: Roster.shared.timeline(of: lane, before: now)
+                events: Roster.shared.timeline(of: worker, before: now)
             )
             state.first.append(violation)
-            print(violation, isFirst: state.first.count == 1, at: lane?.currentStep)
+            print(violation, isFirst: state.first.count == 1, at: worker?.currentStep)
         }
         count.add(1, ordering: .relaxed)
     }

@@ -11,7 +11,7 @@ final class Watchdog: Sendable {
     private let patience = Atomic<UInt64>(40_000_000_000)
 
     private struct Watched {
-        var lane: Lane
+        var worker: Worker
         var heartbeat: UInt64
         var since: UInt64
     }
@@ -26,9 +26,9 @@ final class Watchdog: Sendable {
     /// Changes how long a thread may stand still, from 40 s.
     func setPatience(_ duration: Duration) { patience.store(UInt64(duration.seconds * 1e9), ordering: .relaxed) }
 
-    func watch(_ lanes: [Lane]) {
+    func watch(_ workers: [Worker]) {
         let now = nanoseconds()
-        watched.withLock { $0 = lanes.map { Watched(lane: $0, heartbeat: 0, since: now) } }
+        watched.withLock { $0 = workers.map { Watched(worker: $0, heartbeat: 0, since: now) } }
         if isStarted.exchange(true, ordering: .acquiringAndReleasing) { return }
         _ = Thread {
             while true {
@@ -41,10 +41,10 @@ final class Watchdog: Sendable {
     private func look() {
         let now = nanoseconds()
         let patience = patience.load(ordering: .relaxed)
-        let stuck = watched.withLock { watched -> [Lane]? in
+        let stuck = watched.withLock { watched -> [Worker]? in
             var hasStuck = false
             for index in watched.indices {
-                let heartbeat = watched[index].lane.heartbeat.load(ordering: .relaxed)
+                let heartbeat = watched[index].worker.heartbeat.load(ordering: .relaxed)
                 if heartbeat != watched[index].heartbeat {
                     watched[index].heartbeat = heartbeat
                     watched[index].since = now
@@ -52,7 +52,7 @@ final class Watchdog: Sendable {
                     hasStuck = true
                 }
             }
-            return hasStuck ? watched.map(\.lane) : nil
+            return hasStuck ? watched.map(\.worker) : nil
         }
         guard let stuck else { return }
         let threads = Self.dump(stuck, patience)
@@ -69,17 +69,17 @@ final class Watchdog: Sendable {
     }
 
     /// Where each thread stands, and what each has done last.
-    private static func dump(_ lanes: [Lane], _ patience: UInt64) -> String {
+    private static func dump(_ workers: [Worker], _ patience: UInt64) -> String {
         let now = nanoseconds()
-        let epoch = lanes.first?.epoch
+        let round = workers.first?.round
         var lines = [
-            "HANG \(epoch?.scenario.name ?? "?"): seed \(epoch?.violations.seed ?? 0); a thread made no step for \(Format.time(patience))"
+            "HANG \(round?.scenario.name ?? "?"): seed \(round?.violations.seed ?? 0); a thread made no step for \(Format.time(patience))"
         ]
-        for lane in lanes {
+        for worker in workers {
             lines.append(
-                "  thread \(lane.index): \(lane.heartbeat.load(ordering: .relaxed)) operations, at \(lane.currentStep), depth \(lane.depth)"
+                "  thread \(worker.index): \(worker.heartbeat.load(ordering: .relaxed)) operations, at \(worker.currentStep), depth \(worker.depth)"
             )
-            lines.append(lane.lastEvents(4, before: now).text)
+            lines.append(worker.lastEvents(4, before: now).text)
         }
         return lines.joined(separator: "\n")
     }

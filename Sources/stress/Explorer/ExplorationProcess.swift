@@ -6,12 +6,12 @@ import Foundation
 /// Explores and replays in processes of their own, so that a failure, a crash or a deadlock leaves nothing behind.
 enum ExplorationProcess {
     static func explore(_ program: LibraryProgram, _ search: SearchOptions) -> ExplorationVerdict {
-        verdict(run(["explore", program.name, "--worker"] + search.arguments))
+        verdict(run(["explore", program.name, "--child"] + search.arguments))
     }
 
     /// The steps of a schedule and what became of it.
     static func replay(_ string: String) -> (steps: [Columns.Step], verdict: ExplorationVerdict) {
-        let output = run(["replay", "--worker", string])
+        let output = run(["replay", "--child", string])
         let steps = output.split(separator: "\n").compactMap { line -> Columns.Step? in
             let parts = line.split(separator: "\t", omittingEmptySubsequences: false)
             guard parts.count == 4, parts[0] == "step", let thread = Int(parts[1]) else { return nil }

@@ -121,14 +121,14 @@ final class RegistryTrial: HistoryTrial, @unchecked Sendable {
                 }
             )
         case 11..<13:
-            log.counts.append(timed(thread) { .count(registry.count) })
+            log.counts.append(timed(thread) { .count(registry.observationCount) })
         case 13:
-            log.counts.append(timed(thread) { .isEmpty(registry.isEmpty) })
+            log.counts.append(timed(thread) { .isEmpty(registry.observationCount == 0) })
         case 14:
             guard let (observer, token) = log.tokens.last else { return }
             log.observations[observer]!.append(timed(thread) { .isActive(token.isActive) })
         default:
-            log.removals.append(timed(thread) { registry.removeAll() })
+            log.removals.append(timed(thread) { registry.cancelAllObservations() })
         }
     }
 

@@ -195,15 +195,21 @@ extension Mutant {
             [.invariant("P2.in-order-on-one-thread")]
         ),
         Mutant(
-            .severalPathsAreToldAtOnce,
+            .aCombinationIsReadOutsideTheLock,
             "combinations",
-            [.invariant("P2.combined-versions"), .invariant("P3.combination")]
+            [.invariant("P2.combined-order"), .invariant("P3.combination")]
         ),
         Mutant(
-            .theInitialValuesOfSeveralPathsComeWhenTheyCome,
+            .aCombinationChangesBeforeItIsObserved,
             "combinations",
-            [.invariant("P4.initial-first"), .invariant("P2.combined-versions")]
+            [.invariant("P2.combined-versions"), .invariant("P4.initial-first")]
         ),
+        Mutant(
+            .aCombinationTakesAnOlderChange,
+            "combinations",
+            [.invariant("P2.combined-order"), .invariant("P3.combination")]
+        ),
+        Mutant(.twoDeliverAtOnce, "combinations", [.invariant("P2.combined-versions")], at: "mailbox.taken"),
         Mutant(
             .aPathsEndDoesNotWait,
             "path-death",
@@ -338,9 +344,10 @@ extension Mutant {
         ),
         // Sequences
         Mutant(
-            .aSequenceFinishesTwice,
+            .aFinishedSequenceWaitsAgain,
             "sequence-cancellation",
-            [.invariant("P12.finishes-once")]
+            [.invariant("P12.finishes-at-the-end")],
+            .seconds(30)
         ),
         Mutant(
             .anEventIsYieldedAfterTheEnd,
@@ -403,7 +410,7 @@ extension Mutant {
         Mutant(
             .aCancellationComesToNothing,
             "property-death",
-            [.invariant("P12.end-once")]
+            [.invariant("P12.reason")]
         ),
         Mutant(.aTasksWaitIsPutOff, "asynchronous-use", [.invariant("P9.async-outcome")]),
         Mutant(.aTaskDoesNotWait, "asynchronous-use", [.invariant("P9.async-closure-destroyed")]),

@@ -52,7 +52,7 @@ final class Progress {
             usesColour
             ? "\u{1B}[\(result.verdict == .pass ? 32 : 31)m\(result.verdict.text)\u{1B}[0m" : result.verdict.text
         StandardError.print(
-            "\(result.scenario.name): \(verdict), \(Format.count(result.operations)) operations in \(result.epochs) epochs"
+            "\(result.scenario.name): \(verdict), \(Format.count(result.operations)) operations in \(result.rounds) rounds"
         )
     }
 

@@ -62,7 +62,7 @@ extension Report.ScenarioRow {
             promises: result.scenario.promises,
             invariants: result.scenario.invariants,
             seconds: result.seconds,
-            epochs: result.epochs,
+            rounds: result.rounds,
             operations: result.operations,
             checks: result.checks,
             windows: result.windows.map { Report.WindowRow(name: $0.name, hits: $0.hits) },

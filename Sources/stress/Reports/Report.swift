@@ -33,7 +33,7 @@ struct Report: Codable, Sendable {
         let promises: [String]
         let invariants: [String]
         let seconds: Double
-        let epochs: Int
+        let rounds: Int
         let operations: UInt64
         let checks: UInt64
         let windows: [WindowRow]

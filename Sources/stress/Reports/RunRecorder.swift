@@ -25,7 +25,7 @@ final class RunRecorder: Sendable {
     /// Samples the run while `body` runs.
     func watch<Result>(_ body: () -> Result) -> Result { sampler.map { $0.watch(body) } ?? body() }
 
-    /// A scenario begins; or, where they take turns, an epoch of one.
+    /// A scenario begins; or, where they take turns, a round of one.
     func begin(_ result: ScenarioResult, _ violations: Violations) {
         state.withLock { $0.running = (result, violations) }
         if !plan.takesTurns { write(ending: .crash) }

@@ -3,7 +3,7 @@
 /// How one scenario went.
 struct ScenarioResult {
     let scenario: Scenario
-    private(set) var epochs = 0
+    private(set) var rounds = 0
     private(set) var operations: UInt64 = 0
     private(set) var checks: UInt64 = 0
     private(set) var windows: [(name: String, hits: UInt64)]
@@ -19,15 +19,15 @@ struct ScenarioResult {
         self.windows = windows.map { ($0, 0) }
     }
 
-    mutating func add(_ epoch: Epoch) {
-        epochs += 1
-        checks += epoch.checks
-        for lane in epoch.lanes {
-            operations += lane.operations
-            checks += lane.checks
-            notify.merge(lane.notifyLatency)
-            wait.merge(lane.waitLatency)
-            for index in windows.indices { windows[index].hits += lane.windows[index] }
+    mutating func add(_ round: Round) {
+        rounds += 1
+        checks += round.checks
+        for worker in round.workers {
+            operations += worker.operations
+            checks += worker.checks
+            notify.merge(worker.notifyLatency)
+            wait.merge(worker.waitLatency)
+            for index in windows.indices { windows[index].hits += worker.windows[index] }
         }
     }
 

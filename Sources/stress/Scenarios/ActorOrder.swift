@@ -22,43 +22,43 @@ extension Scenario {
             "the path led elsewhere",
         ],
         leastThreads: 8
-    ) { epoch in
+    ) { round in
         var property: Observed<UInt64>? = Observed(0)
         let ends = (1...4).map { PathEnd(UInt64($0)) }
         var root: PathRoot? = PathRoot(ends[0])
-        let cast = Cast(epoch, property!, root!)
+        let cast = Cast(round, property!, root!)
 
         let load = { [property = property!, root = root!] in
-            epoch.load { lane in
-                if lane.index == 0, lane.operations == 0 {
-                    cast.fillMailboxes(lane, property)
-                } else if lane.generator.oneIn(4) {
-                    lane.rewire(root, ends)
+            round.load { worker in
+                if worker.index == 0, worker.operations == 0 {
+                    cast.fillMailboxes(worker, property)
+                } else if worker.generator.oneIn(4) {
+                    worker.rewire(root, ends)
                 } else {
-                    lane.change(property)
+                    worker.change(property)
                 }
-                cast.keepPace(lane)
-                cast.flush(lane, property)
+                cast.keepPace(worker)
+                cast.flush(worker, property)
             }
         }
         load()
 
-        let counts = cast.settle(epoch)
-        cast.check(epoch, counts, property!, root!)
-        checkLargeMailboxes(epoch)
-        cast.checkDeathOfActors(epoch, property!)
+        let counts = cast.settle(round)
+        cast.check(round, counts, property!, root!)
+        checkLargeMailboxes(round)
+        cast.checkDeathOfActors(round, property!)
         property = nil
         root = nil
-        cast.checkEnd(epoch)
-        epoch.checkRest()
+        cast.checkEnd(round)
+        round.checkRest()
     }
 }
 
-extension Lane {
+extension Worker {
     fileprivate func change(_ property: Observed<UInt64>) {
         if generator.oneIn(256) {
             begin("burst")
-            for _ in 0..<1_000 where !epoch.isOver { property.value = uniqueSerial() }
+            for _ in 0..<1_000 where !round.isOver { property.value = uniqueSerial() }
         }
         let number = uniqueSerial()
         switch generator.below(8) {
@@ -133,7 +133,7 @@ extension Stage {
         _ options: ObservationOptions,
         _ witness: OrderedWitness
     ) -> ObservationToken {
-        property.observe(options: options, buffering: .unbounded) { [executor] change in
+        property.observeIsolated(options: options) { [executor] change in
             witness.hear(change, isThere: executor.isCurrent)
         }
     }
@@ -162,7 +162,7 @@ private final class Cast: Sendable {
         init(_ actor: any Actor) { self.actor = actor }
     }
 
-    init(_ epoch: Epoch, _ property: Observed<UInt64>, _ root: PathRoot) {
+    init(_ round: Round, _ property: Observed<UInt64>, _ root: PathRoot) {
         let (stage, listener, serializer) = (Stage(), Listener(), ObservationActor())
         let backlog = DispatchSemaphore(value: 0)
         self.backlog = backlog
@@ -178,7 +178,7 @@ private final class Cast: Sendable {
             _ isOnMortalActor: Bool,
             _ observe: (OrderedWitness) -> ObservationToken
         ) {
-            let witness = OrderedWitness(name, epoch, beginsWithInitial: true)
+            let witness = OrderedWitness(name, round, beginsWithInitial: true)
             let token = observe(witness)
             witness.listen(to: token)
             members.append(Member(witness: witness, token: token, isOnPath: isOnPath, isOnMortalActor: isOnMortalActor))
@@ -204,13 +204,13 @@ private final class Cast: Sendable {
             }
         }
         add("the serialising actor", onMortalActor: true) { witness in
-            serializer.observe(property, options: options) { [weak serializer] change in
+            property.observe(options: options, delivery: .actor(serializer)) { [weak serializer] change in
                 serializer?.preconditionIsolated()
                 witness.hear(change)
             }
         }
         add("a closure that is isolated") { witness in
-            property.observe(options: options, buffering: .unbounded) { @GlobalListener change in
+            property.observeIsolated(options: options) { @GlobalListener change in
                 GlobalListener.shared.preconditionIsolated()
                 witness.hear(change)
             }
@@ -220,7 +220,7 @@ private final class Cast: Sendable {
         }
         add("a serial observer") { witness in
             property.observe(options: options, delivery: .serial()) { change in
-                if change.reason == .valueChanged, Lane.current == nil { Cast.noteLibraryThread() }
+                if change.reason == .valueChanged, Worker.current == nil { Cast.noteLibraryThread() }
                 witness.hear(change)
             }
         }
@@ -235,7 +235,7 @@ private final class Cast: Sendable {
             property.observe(options: options, delivery: .queue(.global())) { change in witness.hear(change) }
         }
         addPath("an actor on a path", onMortalActor: true) { witness in
-            root.observe(\.middle.end.number, on: stage, options: options) { stage, change in
+            root.property(\.middle.end.number).observe(on: stage, options: options) { stage, change in
                 witness.hear(change, isThere: stage.isCurrent)
             }
         }
@@ -257,119 +257,119 @@ private final class Cast: Sendable {
     private static func noteLibraryThread() { callsFromLibrary.withLock { $0 += 1 } }
 
     /// How far behind the observers are.
-    private func look(_ lane: Lane) -> UInt64 {
+    private func look(_ worker: Worker) -> UInt64 {
         // More may be reported than there is: the counts are read one after the other.
         let pending = members.map(\.counts.pending).max() ?? 0
-        if pending > 1 { lane.hit(0) }
-        if pending > 256 { lane.hit(1) }
+        if pending > 1 { worker.hit(0) }
+        if pending > 256 { worker.hit(1) }
         return pending
     }
 
     /// Makes changes while one actor is blocked in its first one, and lets it go on.
-    func fillMailboxes(_ lane: Lane, _ property: Observed<UInt64>) {
-        lane.begin("fill the mailboxes")
+    func fillMailboxes(_ worker: Worker, _ property: Observed<UInt64>) {
+        worker.begin("fill the mailboxes")
         // On a busy machine each change takes long, and others wait for the actor to go on.
         repeat {
-            for _ in 0..<32 { property.value = lane.uniqueSerial() }
-        } while look(lane) <= 256 && !lane.epoch.isOver
+            for _ in 0..<32 { property.value = worker.uniqueSerial() }
+        } while look(worker) <= 256 && !worker.round.isOver
         backlog.signal()
     }
 
     /// Now and then waits for the observers, so that memory does not grow without end.
-    func keepPace(_ lane: Lane) {
-        guard lane.generator.oneIn(16) else { return }
-        lane.begin("wait for the observers")
-        while !lane.epoch.isOver, look(lane) > 2_000 { usleep(100) }
+    func keepPace(_ worker: Worker) {
+        guard worker.generator.oneIn(16) else { return }
+        worker.begin("wait for the observers")
+        while !worker.round.isOver, look(worker) > 2_000 { usleep(100) }
     }
 
     /// Now and then waits for what one observer has still to hear: afterwards it has heard it to the end. (P1)
-    func flush(_ lane: Lane, _ property: Observed<UInt64>) {
-        guard lane.generator.oneIn(64) else { return }
-        lane.begin("flush")
+    func flush(_ worker: Worker, _ property: Observed<UInt64>) {
+        guard worker.generator.oneIn(64) else { return }
+        worker.begin("flush")
         let direct = members.filter { !$0.isOnPath }
-        let member = direct[lane.generator.below(direct.count)]
+        let member = direct[worker.generator.below(direct.count)]
         let done = DispatchSemaphore(value: 0)
         // The change that follows is a later one, and its setter has returned before the flush.
         let version = property.version + 1
-        property.value = lane.uniqueSerial()
+        property.value = worker.uniqueSerial()
         let task = Task.detached {
             await member.token.flush()
             done.signal()
         }
         let hasReturned = done.wait(timeout: .now() + 10 * Double(Sanitizer.slowdown)) == .success
-        lane.check(hasReturned, "P1.flush-returns", "a flush has waited for ten seconds")
+        worker.check(hasReturned, "P1.flush-returns", "a flush has waited for ten seconds")
         guard hasReturned else { return task.cancel() }
         // The initial value, and each version.
-        lane.check(
+        worker.check(
             member.witness.count > version,
             "P1.flushed",
             "heard \(member.witness.count) changes to the end, \(version + 1) were committed before"
         )
     }
 
-    func settle(_ epoch: Epoch) -> [DeliveryCounts] {
+    func settle(_ round: Round) -> [DeliveryCounts] {
         // Again: the first thread may not have run at all.
         backlog.signal()
         let counts = members.map { member in
-            epoch.violations.isEmpty ? member.witness.settle(epoch) { member.counts } : member.counts
+            round.violations.isEmpty ? member.witness.settle(round) { member.counts } : member.counts
         }
-        if Self.callsFromLibrary.withLock({ $0 }) > 0 { epoch.lanes[0].hit(2) }
+        if Self.callsFromLibrary.withLock({ $0 }) > 0 { round.workers[0].hit(2) }
         return counts
     }
 
-    func check(_ epoch: Epoch, _ counts: [DeliveryCounts], _ property: Observed<UInt64>, _ root: PathRoot) {
-        guard epoch.violations.isEmpty else { return }
+    func check(_ round: Round, _ counts: [DeliveryCounts], _ property: Observed<UInt64>, _ root: PathRoot) {
+        guard round.violations.isEmpty else { return }
         let (value, version) = property.snapshot()
         for (member, counts) in zip(members, counts) {
-            epoch.check(counts.dropped == 0, "P1.nothing-dropped", "\(counts.dropped) of \(counts.sent) were dropped")
+            round.check(counts.dropped == 0, "P1.nothing-dropped", "\(counts.dropped) of \(counts.sent) were dropped")
             let last = member.witness.last?.new ?? 0
             if member.isOnPath {
-                epoch.check(
+                round.check(
                     last == root.present,
                     "P3.path-converges",
                     "the last word was \(last), the path leads to \(root.present)"
                 )
                 continue
             }
-            epoch.check(
+            round.check(
                 counts.sent == version + 1,
                 "P1.ordered-once",
                 "\(counts.sent) changes were sent with the initial one, the version is \(version)"
             )
-            epoch.check(last == value, "P3.last-value", "the last change brought \(last), the property has \(value)")
+            round.check(last == value, "P3.last-value", "the last change brought \(last), the property has \(value)")
         }
     }
 
     /// The actors are retained by nobody else: they go, and the next change ends their observations. (P11, P13)
-    func checkDeathOfActors(_ epoch: Epoch, _ property: Observed<UInt64>) {
-        guard epoch.violations.isEmpty else { return }
+    func checkDeathOfActors(_ round: Round, _ property: Observed<UInt64>) {
+        guard round.violations.isEmpty else { return }
         actors.withLock { $0.removeAll() }
         let areGone = waitWhileMoving { watched.allSatisfy { $0.actor == nil } }
-        epoch.check(areGone, "P11.actor-not-retained", "an actor is alive whose observations alone are left")
+        round.check(areGone, "P11.actor-not-retained", "an actor is alive whose observations alone are left")
         guard areGone else { return }
         property.value &+= 1
         let mortal = members.filter { $0.isOnMortalActor && !$0.isOnPath }
         let haveEnded = waitWhileMoving { mortal.allSatisfy { !$0.token.isActive && $0.counts.pending == 0 } }
-        epoch.check(haveEnded, "P13.actor-death-noticed", "an observation goes on whose actor is gone")
+        round.check(haveEnded, "P13.actor-death-noticed", "an observation goes on whose actor is gone")
     }
 
     /// The sources are gone: who still listens has heard of it, last.
-    func checkEnd(_ epoch: Epoch) {
-        guard epoch.violations.isEmpty else { return }
+    func checkEnd(_ round: Round) {
+        guard round.violations.isEmpty else { return }
         for member in members {
             let isMortal = member.isOnMortalActor
             let hasEnded = waitWhileMoving {
                 !member.token.isActive && (isMortal || member.witness.hasHeardEnd) && member.counts.pending == 0
             }
-            epoch.check(hasEnded, "P12.end-heard", "an observer has not heard of its source's end")
+            round.check(hasEnded, "P12.end-heard", "an observer has not heard of its source's end")
             member.token.cancel()
         }
     }
 }
 
 /// A mailbox that is not emptied is reported, with the label of its observation. (P16)
-private func checkLargeMailboxes(_ epoch: Epoch) {
-    guard epoch.violations.isEmpty else { return }
+private func checkLargeMailboxes(_ round: Round) {
+    guard round.violations.isEmpty else { return }
     let queue = DispatchQueue(label: "stress.held")
     queue.suspend()
     let property = Observed<UInt64>(0, label: "held")
@@ -377,7 +377,7 @@ private func checkLargeMailboxes(_ epoch: Epoch) {
     for number in 1...3_000 as ClosedRange<UInt64> { property.value = number }
     let found = ConcurrentObserveDiagnostics.largestMailboxes(1_000).filter { $0.label == "held" }
     let peak = ConcurrentObserveDiagnostics.current().peakPendingEvents
-    epoch.check(
+    round.check(
         found.count == 1 && found[0].counts.pending == 3_000 && peak >= 3_000,
         "P16.large-mailboxes-are-told",
         "3,000 events wait, the diagnostics have \(found.map(\.counts)) and a peak of \(peak)"

@@ -13,31 +13,31 @@ extension Scenario {
             "P14.nothing-left", "P16.backlog-drains", "P5.no-lock-around-user-code", "memory.table-in-use",
         ],
         windows: ["awaited while the callback ran", "awaited by a cancelled task"]
-    ) { epoch in
+    ) { round in
         let registry = ObserverRegistry<UInt64>()
         let standing = registry.observe { event in if event & 63 == 0 { spin(nanoseconds: 20_000) } }
 
-        epoch.load { lane in
-            lane.begin("task")
-            let seed = lane.generator.next()
+        round.load { worker in
+            worker.begin("task")
+            let seed = worker.generator.next()
             let done = DispatchSemaphore(value: 0)
             let found = Guarded(AsynchronousResult())
             let box = ResultBox(found)
             let task = Task.detached {
-                box.set(await asynchronousRound(registry, seed, epoch))
+                box.set(await asynchronousRound(registry, seed, round))
                 done.signal()
             }
             if seed & 3 == 0 { task.cancel() }
-            lane.pass(registry)
+            worker.pass(registry)
             done.wait()
             let result = box.value
-            if result.wasRunning { lane.hit(0) }
-            if seed & 3 == 0 { lane.hit(1) }
-            lane.checks += 3
+            if result.wasRunning { worker.hit(0) }
+            if seed & 3 == 0 { worker.hit(1) }
+            worker.checks += 3
         }
 
         standing.cancelAndWaitBlocking()
-        epoch.checkRest()
+        round.checkRest()
     }
 }
 
@@ -58,7 +58,7 @@ private final class ResultBox: Sendable {
 private func asynchronousRound(
     _ registry: ObserverRegistry<UInt64>,
     _ seed: UInt64,
-    _ epoch: Epoch
+    _ round: Round
 ) async -> AsynchronousResult {
     let calls = CallCount()
     let subject = observe(registry, seed, calls)
@@ -66,15 +66,15 @@ private func asynchronousRound(
     for _ in 0..<4 {
         let before = calls.value
         registry.notify(seed)
-        epoch.check(calls.value > before, "P1.async-own-observer-hears", "an observer missed its own task's event")
+        round.check(calls.value > before, "P1.async-own-observer-hears", "an observer missed its own task's event")
         await Task.yield()
     }
     let wasRunning = probe.isRunning
     probe.markEnding()
     let outcome = await token.cancelAndWait()
     probe.markDead()
-    epoch.check(outcome == .finished, "P9.async-outcome", "await cancelAndWait() returned \(outcome)")
-    epoch.check(
+    round.check(outcome == .finished, "P9.async-outcome", "await cancelAndWait() returned \(outcome)")
+    round.check(
         probe.destroyed == 1,
         Task.isCancelled ? "P9.async-cancelled-task" : "P9.async-closure-destroyed",
         "the closure was destroyed \(probe.destroyed) times at the return"

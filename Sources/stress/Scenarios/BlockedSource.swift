@@ -17,7 +17,7 @@ extension Scenario {
         windows: ["destroyed beside blocked ones"],
         // Many threads of the library's, more than a checker of memory keeps up with.
         unfit: [.thread, .address]
-    ) { epoch in
+    ) { round in
         let gate = DispatchSemaphore(value: 0)
         let begun = Count()
         let retired = Count()
@@ -32,36 +32,36 @@ extension Scenario {
         while begun.value < 128 { sched_yield() }
         let start = nanoseconds()
 
-        epoch.load([
-            Epoch.Role(threads: 1) { lane in
-                lane.begin("retire for the blocked source")
+        round.load([
+            Round.Role(threads: 1) { worker in
+                worker.begin("retire for the blocked source")
                 registry.observe { _ in }.cancel()
                 retired.increment()
             },
-            Epoch.Role(threads: epoch.threads - 1) { lane in
-                lane.begin("observe")
+            Round.Role(threads: round.threads - 1) { worker in
+                worker.begin("observe")
                 let other = ObserverRegistry<UInt64>()
-                let subject = lane.observe(other)
-                lane.pass(other, watching: subject.probe)
-                lane.begin("cancel")
+                let subject = worker.observe(other)
+                worker.pass(other, watching: subject.probe)
+                worker.begin("cancel")
                 subject.probe.markEnding()
                 subject.token.cancel()
-                guard lane.generator.oneIn(64) else { return }
-                let isDestroyed = lane.wait { subject.probe.destroyed != 0 }
-                lane.check(isDestroyed, "P14.others-are-destroyed", "not destroyed after ten seconds")
-                lane.hit(0)
+                guard worker.generator.oneIn(64) else { return }
+                let isDestroyed = worker.wait { subject.probe.destroyed != 0 }
+                worker.check(isDestroyed, "P14.others-are-destroyed", "not destroyed after ten seconds")
+                worker.hit(0)
             },
         ])
 
         // Half of the room that all sources share, what is on its way, and a hundred each second.
         let most = 32_768 + 3 * 4_096 + Int((nanoseconds() - start) / 10_000_000) + 10
-        epoch.check(
+        round.check(
             retired.value <= most,
             "P16.blocked-source-pauses",
             "\(retired.value) observations of a blocked source were ended, \(most) at most should have been"
         )
         for _ in 0..<count { gate.signal() }
-        epoch.checkRest()
+        round.checkRest()
     }
 }
 

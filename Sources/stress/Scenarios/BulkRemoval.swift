@@ -11,88 +11,105 @@ extension Scenario {
             "P8.silent-after-removal", "P8.others-go-on", "P5.no-lock-around-user-code", "P14.nothing-left",
             "P16.backlog-drains",
         ],
-        windows: ["removed in a callback", "removed by owner", "removed by object"]
-    ) { epoch in
+        windows: [
+            "removed in a callback", "removed by owner", "removed by object", "removed by property",
+            "removed in the middle of a path",
+        ]
+    ) { round in
         let shared = PathRoot(PathEnd(1))
 
-        epoch.load { lane in
-            lane.begin("standing observers")
+        round.load { worker in
+            worker.begin("standing observers")
             let root = PathRoot(PathEnd(1))
             let owner = Owner()
-            let (direct, path, owned) = (Counter(), Counter(), Counter())
+            let (direct, path, owned, inner) = (Counter(), Counter(), Counter(), Counter())
             let tokens = [
                 root.middle.observe { [direct] (_: Change<PathMiddle>) in direct.note() },
                 root.observe(\.middle.end.number) { [path] (_: Change<UInt64?>) in path.note() },
-                root.observe(\.middle.end.number, owner: owner) { [owned] _, _ in owned.note() },
+                root.property(\.middle.end.number).observe(owner: owner) { [owned] _, _ in owned.note() },
                 shared.middle.observe(owner: owner) { [owned] _, _ in owned.note() },
+                root.middle.value.end.observe { [inner] (_: Change<PathEnd?>) in inner.note() },
             ]
-            let number = root.middle.value.end.value!.number
-            let kind = lane.generator.below(4)
-            let remove: @Sendable () -> Void = { [weak root, weak owner] in
+            let (end, number) = (root.middle.value.end, root.middle.value.end.value!.number)
+            let kind = Removal.allCases.randomElement(using: &worker.generator)!
+            let remove: @Sendable () -> Void = { [weak root, weak owner, end] in
                 switch kind {
-                case 0: root?.middle.removeAllObservers()
-                case 1: root?.removeAllObservers()
-                default: if let owner { ObservationToken.cancelAll(ownedBy: owner) }
+                case .byProperty: root?.middle.cancelAllObservations()
+                case .byInnerProperty: end.cancelAllObservations()
+                case .byObject: root?.cancelAllObservations()
+                case .byOwner: if let owner { ObservationToken.cancelAll(ownedBy: owner) }
                 }
             }
-            if lane.generator.oneIn(2) {
-                lane.begin("remove in a callback")
+            if worker.generator.oneIn(2) {
+                worker.begin("remove in a callback")
                 let token = number.observe { (_: Change<UInt64>) in remove() }
                 number.value = 2
                 token.cancel()
-                lane.hit(0)
+                worker.hit(0)
             } else {
-                lane.begin("remove")
+                worker.begin("remove")
                 remove()
             }
-            lane.hit(kind == 1 ? 2 : kind == 0 ? 0 : 1)
-            let before = (direct.calls, path.calls, owned.calls)
-            lane.begin("change")
+            worker.hit(kind.window)
+            let before = (direct.calls, path.calls, owned.calls, inner.calls)
+            worker.begin("change")
             number.value = 3
+            end.value = PathEnd(5)
             root.middle.value = PathMiddle(PathEnd(4))
             shared.middle.value = PathMiddle(nil)
-            let heard = (direct.calls - before.0, path.calls - before.1, owned.calls - before.2)
-            lane.checkRemoval(kind, heard)
+            let heard = (
+                direct.calls - before.0, path.calls - before.1, owned.calls - before.2, inner.calls - before.3
+            )
+            worker.checkRemoval(kind, heard)
             for token in tokens { token.cancel() }
         }
 
-        epoch.checkRest()
+        round.checkRest()
     }
 }
 
 private final class Owner: Sendable {}
 
+/// How observations are removed.
+private enum Removal: Int, CaseIterable {
+    case byOwner = 1
+    case byObject, byProperty, byInnerProperty
+
+    var window: Int { rawValue }
+}
+
 /// Calls, on the one thread that makes the changes; others are not counted.
 private final class Counter: Sendable {
-    private let thread = Lane.current?.index
+    private let thread = Worker.current?.index
     private let count = Atomic<Int>(0)
 
     var calls: Int { count.load(ordering: .relaxed) }
 
     func note() {
         checkUserCode("callback")
-        if Lane.current?.index == thread { count.add(1, ordering: .relaxed) }
+        if Worker.current?.index == thread { count.add(1, ordering: .relaxed) }
     }
 }
 
-extension Lane {
-    /// Two changes of the path, one of which replaces the first step, and one change of a property that others share.
-    fileprivate func checkRemoval(_ kind: Int, _ heard: (direct: Int, path: Int, owned: Int)) {
+extension Worker {
+    /// Three changes of the path, two of which replace a step, and one change of a property that others share.
+    fileprivate func checkRemoval(_ kind: Removal, _ heard: (direct: Int, path: Int, owned: Int, inner: Int)) {
         let silent: Bool
         let others: Bool
         switch kind {
-        case 0:
-            // By property: paths are observations of their roots, and go on.
-            silent = heard.direct == 0
-            others = heard.path == 2 && heard.owned == 3
-        case 1:
+        case .byProperty, .byObject:
+            // The paths begin with the property.
             silent = heard.direct == 0 && heard.path == 0
-            others = heard.owned == 1
-        default:
+            others = heard.owned == 1 && heard.inner == 1
+        case .byInnerProperty:
+            // Paths lead through the property, and go on.
+            silent = heard.inner == 0
+            others = heard.direct == 1 && heard.path == 3 && heard.owned == 4
+        case .byOwner:
             silent = heard.owned == 0
-            others = heard.direct == 1 && heard.path == 2
+            others = heard.direct == 1 && heard.path == 3 && heard.inner == 1
         }
-        check(silent, "P8.silent-after-removal", "kind \(kind): what was removed heard \(heard)")
-        check(others, "P8.others-go-on", "kind \(kind): heard \(heard)")
+        check(silent, "P8.silent-after-removal", "\(kind): what was removed heard \(heard)")
+        check(others, "P8.others-go-on", "\(kind): heard \(heard)")
     }
 }

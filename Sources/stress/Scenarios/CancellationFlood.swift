@@ -10,33 +10,33 @@ extension Scenario {
             "P1.all-hear", "P8.all-silent", "P5.no-lock-around-user-code", "memory.table-in-use",
         ],
         windows: ["ended 50,000 observations in a row"]
-    ) { epoch in
-        epoch.load { lane in
+    ) { round in
+        round.load { worker in
             let count = 50_000
             let registry = ObserverRegistry<UInt64>()
             var tokens: [ObservationToken] = []
             tokens.reserveCapacity(count)
             for number in 0..<count {
-                if number & 1023 == 0 { lane.begin("observe") }
-                tokens.append(registry.observe { _ in Lane.current?.countCall() })
+                if number & 1023 == 0 { worker.begin("observe") }
+                tokens.append(registry.observe { _ in Worker.current?.countCall() })
             }
-            lane.begin("notify")
-            let heard = lane.pass(registry)
-            lane.check(heard.calls == count, "P1.all-hear", "\(heard.calls) of \(count) observers were called")
+            worker.begin("notify")
+            let heard = worker.pass(registry)
+            worker.check(heard.calls == count, "P1.all-hear", "\(heard.calls) of \(count) observers were called")
             for (number, token) in tokens.enumerated() {
-                if number & 1023 == 0 { lane.begin("cancel") }
+                if number & 1023 == 0 { worker.begin("cancel") }
                 token.cancel()
             }
-            lane.checkBacklogNow()
-            lane.hit(0)
-            let silent = lane.pass(registry)
-            lane.check(silent.calls == 0, "P8.all-silent", "\(silent.calls) observers were called after cancel()")
+            worker.checkBacklogNow()
+            worker.hit(0)
+            let silent = worker.pass(registry)
+            worker.check(silent.calls == 0, "P8.all-silent", "\(silent.calls) observers were called after cancel()")
         }
-        epoch.checkRest()
+        round.checkRest()
     }
 }
 
-extension Lane {
+extension Worker {
     /// Shows the watchdog now and then that so long a pass gets on: on a busy machine its delays add up to more than a step may take.
     fileprivate func countCall() {
         pass.calls += 1

@@ -19,48 +19,48 @@ extension Scenario {
             "token released in its own callback",
         ],
         leastThreads: 3
-    ) { epoch in
+    ) { round in
         let registry = ObserverRegistry<UInt64>()
         let slots = (0..<4).map { _ in Place<Subject>() }
 
-        epoch.load { lane in
-            let slot = slots[lane.generator.below(slots.count)]
-            switch lane.generator.below(8) {
+        round.load { worker in
+            let slot = slots[worker.generator.below(slots.count)]
+            switch worker.generator.below(8) {
             case 0...3:
-                lane.begin("notify")
-                lane.pass(registry)
+                worker.begin("notify")
+                worker.pass(registry)
             case 4:
-                lane.begin("replace")
-                let subject = lane.observe(registry) { lane, _ in
-                    guard let lane else { return }
-                    spin(nanoseconds: lane.generator.next() % 3_000)
-                    if lane.generator.oneIn(64) { lane.endFromWithin(slot) }
+                worker.begin("replace")
+                let subject = worker.observe(registry) { worker, _ in
+                    guard let worker else { return }
+                    spin(nanoseconds: worker.generator.next() % 3_000)
+                    if worker.generator.oneIn(64) { worker.endFromWithin(slot) }
                 }
-                lane.end(slot.exchange(subject))
+                worker.end(slot.exchange(subject))
             case 5:
                 // The token stays in its slot, for others to end it as well.
                 guard let subject = slot.content else { return }
-                if subject.probe.isRunning { lane.hit(0) }
-                if subject.probe.isEnding { lane.hit(1) }
-                lane.cancelAndWait(subject)
+                if subject.probe.isRunning { worker.hit(0) }
+                if subject.probe.isEnding { worker.hit(1) }
+                worker.cancelAndWait(subject)
             case 6:
                 guard let subject = slot.content else { return }
-                lane.begin("cancel")
-                if subject.probe.isEnding { lane.hit(1) }
+                worker.begin("cancel")
+                if subject.probe.isEnding { worker.hit(1) }
                 subject.probe.markEnding()
                 subject.token.cancel()
-                lane.check(!subject.token.isActive, "P8.inactive-after-cancel", "the token is active after cancel()")
+                worker.check(!subject.token.isActive, "P8.inactive-after-cancel", "the token is active after cancel()")
             default:
-                lane.end(slot.exchange(nil))
+                worker.end(slot.exchange(nil))
             }
         }
 
-        for slot in slots { slot.exchange(nil).map { epoch.finish($0) } }
-        epoch.checkRest()
+        for slot in slots { slot.exchange(nil).map { round.finish($0) } }
+        round.checkRest()
     }
 }
 
-extension Lane {
+extension Worker {
     /// Ends an observation that has left its slot: waits for it, or releases the token.
     fileprivate func end(_ subject: Subject?) {
         guard let subject else { return }
@@ -91,7 +91,7 @@ extension Lane {
     }
 }
 
-extension Epoch {
+extension Round {
     /// At rest: ends what is left.
     fileprivate func finish(_ subject: Subject) {
         let outcome = subject.token.cancelAndWaitBlocking()

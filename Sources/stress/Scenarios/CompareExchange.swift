@@ -12,50 +12,50 @@ extension Scenario {
             "P16.backlog-drains", "P14.nothing-left",
         ],
         windows: ["a comparison was repeated or failed", "a value was handed on"]
-    ) { epoch in
+    ) { round in
         let counter = Observed<UInt64>(0)
         let boxed = Observed(Count(0))
         let handed = Observed<UInt64>(0)
-        let totals = (0..<epoch.threads).map { _ in Totals() }
+        let totals = (0..<round.threads).map { _ in Totals() }
 
-        epoch.load { lane in
-            let total = totals[lane.index]
-            lane.begin("compareExchange")
+        round.load { worker in
+            let total = totals[worker.index]
+            worker.begin("compareExchange")
             var seen = counter.value
             while true {
                 let (exchanged, original) = counter.compareExchange(expected: seen, desired: seen + 1)
                 if exchanged { break }
-                lane.hit(0)
-                lane.check(original != seen, "P2.no-lost-update", "refused \(seen), which was there")
+                worker.hit(0)
+                worker.check(original != seen, "P2.no-lost-update", "refused \(seen), which was there")
                 seen = original
             }
             total.counted += 1
-            lane.begin("compareExchange, boxed")
+            worker.begin("compareExchange, boxed")
             let count = boxed.value
             if boxed.compareExchange(expected: count, desired: Count(count.number + 1)).exchanged {
                 total.countedBoxed += 1
             } else {
-                lane.hit(0)
+                worker.hit(0)
             }
-            lane.begin("exchange")
-            let serial = lane.uniqueSerial()
+            worker.begin("exchange")
+            let serial = worker.uniqueSerial()
             total.put &+= serial
             total.got &+= handed.exchange(serial)
-            lane.hit(1)
+            worker.hit(1)
         }
 
         let counted = totals.reduce(0) { $0 + $1.counted }
         let boxedCount = totals.reduce(0) { $0 + $1.countedBoxed }
-        epoch.check(counter.value == counted, "P2.no-lost-update", "\(counter.value) after \(counted) additions")
-        epoch.check(
+        round.check(counter.value == counted, "P2.no-lost-update", "\(counter.value) after \(counted) additions")
+        round.check(
             boxed.value.number == boxedCount && boxed.version == boxedCount,
             "P2.no-lost-update",
             "\(boxed.value.number) after \(boxedCount) additions, version \(boxed.version)"
         )
         let (put, got) = totals.reduce((0, handed.value)) { ($0.0 &+ $1.put, $0.1 &+ $1.got) }
-        epoch.check(put == got, "P2.each-value-once", "put \(put), got \(got): sums of the values handed on")
+        round.check(put == got, "P2.each-value-once", "put \(put), got \(got): sums of the values handed on")
         boxed.value = Count(0)
-        epoch.checkRest()
+        round.checkRest()
     }
 }
 
@@ -78,7 +78,7 @@ private final class Count: Sendable, Equatable {
         // Inside a callback, as all user code that the library runs: nothing waits there.
         if left.number & 1023 == 1023 {
             let outcome = ConcurrentObserveDiagnostics.drain(deadline: .now)
-            Lane.current?.check(outcome == .deferred, "P5.deferred-in-comparison", "drain in == returned \(outcome)")
+            Worker.current?.check(outcome == .deferred, "P5.deferred-in-comparison", "drain in == returned \(outcome)")
         }
         return left.number == right.number
     }

@@ -20,26 +20,26 @@ extension Scenario {
             "let go with changes left", "ended itself with changes left", "an actor died with changes left",
         ],
         leastThreads: 4
-    ) { epoch in
+    ) { round in
         let values = Guarded<[ProbeReference]>([])
-        endObservations(epoch, values)
-        if checkDeathOfActors(epoch) { epoch.lanes[0].hit(5) }
-        checkValues(epoch, values)
-        epoch.checkRest()
+        endObservations(round, values)
+        if checkDeathOfActors(round) { round.workers[0].hit(5) }
+        checkValues(round, values)
+        round.checkRest()
     }
 }
 
 /// Apart, so that the sources are gone when it returns.
-private func endObservations(_ epoch: Epoch, _ values: Guarded<[ProbeReference]>) {
+private func endObservations(_ round: Round, _ values: Guarded<[ProbeReference]>) {
     let sources = Sources()
-    epoch.load { lane in
-        lane.begin("change")
-        let before = (0..<16).map { _ in sources.change(lane) }
-        let ending = Ending(lane, sources)
-        lane.begin("change")
-        let after = (0..<16).map { _ in sources.change(lane) }
+    round.load { worker in
+        worker.begin("change")
+        let before = (0..<16).map { _ in sources.change(worker) }
+        let ending = Ending(worker, sources)
+        worker.begin("change")
+        let after = (0..<16).map { _ in sources.change(worker) }
         values.withLock { $0 += before + after }
-        ending.end(lane, sources)
+        ending.end(worker, sources)
     }
 }
 
@@ -64,11 +64,11 @@ private final class Sources: Sendable {
 
     /// Makes a change somewhere; returns the life of the value that it brings.
     @inline(never)
-    func change(_ lane: Lane) -> ProbeReference {
-        let value = TrackedValue(serial: lane.uniqueSerial())
-        switch lane.generator.below(8) {
-        case 0: root.end.value = ends[lane.generator.below(2)]
-        case 1...3: ends[lane.generator.below(2)].value.value = value
+    func change(_ worker: Worker) -> ProbeReference {
+        let value = TrackedValue(serial: worker.uniqueSerial())
+        switch worker.generator.below(8) {
+        case 0: root.end.value = ends[worker.generator.below(2)]
+        case 1...3: ends[worker.generator.below(2)].value.value = value
         default: property.value = value
         }
         return value.probe
@@ -84,21 +84,21 @@ private struct Ending {
 
     enum Way: CaseIterable { case wait, asyncWait, cancel, letGo, fromWithin }
 
-    init(_ lane: Lane, _ sources: Sources) {
-        lane.begin("observe")
-        way = Way.allCases[lane.generator.below(Way.allCases.count)]
+    init(_ worker: Worker, _ sources: Sources) {
+        worker.begin("observe")
+        way = Way.allCases[worker.generator.below(Way.allCases.count)]
         let policies: [Buffering] = [.unbounded, .latest, .droppingOldest(4), .droppingNewest(1), .droppingNewest(4)]
-        let buffering = policies[lane.generator.below(policies.count)]
-        let options: ObservationOptions = lane.generator.oneIn(2) ? .initial : []
-        let probe = ProbeReference.make(serial: lane.uniqueSerial())
-        let kind = way == .fromWithin ? 5 + lane.generator.below(2) : lane.generator.below(8)
+        let buffering = policies[worker.generator.below(policies.count)]
+        let options: ObservationOptions = worker.generator.oneIn(2) ? .initial : []
+        let probe = ProbeReference.make(serial: worker.uniqueSerial())
+        let kind = way == .fromWithin ? 5 + worker.generator.below(2) : worker.generator.below(8)
         state = EndState(isOnProperty: [0, 1, 2, 5, 6].contains(kind))
         let token = Self.observe(
             sources,
             kind: kind,
             options,
             buffering,
-            Self.body(probe, state, lane.epoch, endsItself: way == .fromWithin)
+            Self.body(probe, state, worker.round, endsItself: way == .fromWithin)
         )
         subject = Subject(probe: probe, token: token)
     }
@@ -109,13 +109,13 @@ private struct Ending {
     private static func body(
         _ probe: ProbeReference,
         _ state: EndState,
-        _ epoch: Epoch,
+        _ round: Round,
         endsItself: Bool
     ) -> Body {
         let capture = Capture(probe)
         return { change, handle in
             checkUserCode("callback")
-            state.check(probe, change, epoch.violations)
+            state.check(probe, change, round.violations)
             probe.markRunning(true)
             if change.version & 7 == 0 { usleep(50) }
             if endsItself, let handle {
@@ -123,7 +123,7 @@ private struct Ending {
                 state.isSilent.store(true, ordering: .relaxed)
             }
             probe.markRunning(false)
-            state.check(probe, nil, epoch.violations)
+            state.check(probe, nil, round.violations)
             withExtendedLifetime(capture) {}
         }
     }
@@ -141,51 +141,60 @@ private struct Ending {
             return property.observe(on: sources.listener, options: options, buffering: buffering) { body($1, nil) }
         case 1: return property.observe(on: sources.stage, options: options, buffering: buffering) { body($1, nil) }
         case 2:
-            return property.observe(options: options, buffering: buffering) { @GlobalListener in body($0, nil) }
+            return property.observeIsolated(options: options, buffering: buffering) { @GlobalListener in body($0, nil) }
         case 3:
-            return sources.root.observe(\.end.value, options: options, delivery: .queue(sources.queue, buffering)) {
+            return sources.root.observe(
+                \.end.value,
+                options: options,
+                delivery: .queue(sources.queue, buffering: buffering)
+            ) {
                 body($0, nil)
             }
         case 4:
-            return sources.root.observe(\.end.value, options: options, delivery: .serial(buffering)) { body($0, nil) }
+            return sources.root.observe(\.end.value, options: options, delivery: .serial(buffering: buffering)) {
+                body($0, nil)
+            }
         case 5:
-            return property.observe(options: options, delivery: .serial(buffering)) { change, handle in
+            return property.observe(options: options, delivery: .serial(buffering: buffering)) { change, handle in
                 body(change, handle)
             }
         case 6:
-            return property.observe(options: options, delivery: .queue(sources.queue, buffering)) { change, handle in
+            return property.observe(options: options, delivery: .queue(sources.queue, buffering: buffering)) {
+                change,
+                handle in
                 body(change, handle)
             }
         default:
-            return sources.root.observe(\.end.value, on: sources.stage, options: options, buffering: buffering) {
+            return sources.root.property(\.end.value).observe(on: sources.stage, options: options, buffering: buffering)
+            {
                 body($1, nil)
             }
         }
     }
 
-    func end(_ lane: Lane, _ sources: Sources) {
+    func end(_ worker: Worker, _ sources: Sources) {
         let counts = { [observer = subject.token] in observer.deliveryCounts! }
         let left = way == .fromWithin ? counts().dropped : counts().pending
-        if left > 0, let window = Way.allCases.firstIndex(of: way) { lane.hit(window) }
+        if left > 0, let window = Way.allCases.firstIndex(of: way) { worker.hit(window) }
         switch way {
         case .wait:
-            lane.cancelAndWait(subject)
+            worker.cancelAndWait(subject)
         case .asyncWait:
-            lane.begin("await cancelAndWait")
-            lane.awaitEnd(of: subject)
+            worker.begin("await cancelAndWait")
+            worker.awaitEnd(of: subject)
         case .cancel, .fromWithin:
-            lane.begin("cancel")
+            worker.begin("cancel")
             subject.token.cancel()
             // What comes after this has a later version.
             state.lastVersion.store(sources.property.version, ordering: .relaxed)
-            lane.checkDestruction(of: subject.probe)
+            worker.checkDestruction(of: subject.probe)
         case .letGo:
             // The caller does, of the last reference to the token.
-            return lane.begin("let go")
+            return worker.begin("let go")
         }
-        guard lane.generator.oneIn(16) else { return }
-        lane.begin("wait for the counts")
-        lane.check(
+        guard worker.generator.oneIn(16) else { return }
+        worker.begin("wait for the counts")
+        worker.check(
             waitWhileMoving { counts().pending == 0 },
             "P1.counts-add-up",
             "\(counts()) after the end"
@@ -228,7 +237,7 @@ private final class EndState: Sendable {
     }
 }
 
-extension Lane {
+extension Worker {
     /// Awaits the end on a thread of the concurrency runtime. (P9)
     fileprivate func awaitEnd(of subject: Subject) {
         subject.probe.markEnding()
@@ -260,9 +269,9 @@ extension Lane {
 /// Actors die while more changes wait than they take at a time: the observations end, and the counts add up. (P1, P13)
 ///
 /// - Returns: Whether an actor died with changes left.
-private func checkDeathOfActors(_ epoch: Epoch) -> Bool {
+private func checkDeathOfActors(_ round: Round) -> Bool {
     var hasDropped = false
-    for _ in 0..<4 where epoch.violations.isEmpty {
+    for _ in 0..<4 where round.violations.isEmpty {
         let property = Observed<UInt64>(0)
         let token = observeOnMortal(property)
         let hasEnded = waitWhileMoving({ token.deliveryCounts!.received }) {
@@ -270,10 +279,10 @@ private func checkDeathOfActors(_ epoch: Epoch) -> Bool {
             property.value = 0
             return !token.isActive
         }
-        epoch.check(hasEnded, "P13.actor-death-noticed", "an observation goes on whose actor is gone")
+        round.check(hasEnded, "P13.actor-death-noticed", "an observation goes on whose actor is gone")
         let isSettled = waitWhileMoving { token.deliveryCounts!.pending == 0 }
         let counts = token.deliveryCounts!
-        epoch.check(isSettled, "P1.counts-add-up", "\(counts) after the actor's death")
+        round.check(isSettled, "P1.counts-add-up", "\(counts) after the actor's death")
         if counts.dropped > 0 { hasDropped = true }
     }
     return hasDropped
@@ -288,12 +297,12 @@ private func observeOnMortal(_ property: Observed<UInt64>) -> ObservationToken {
 }
 
 /// When the sources are gone, every value is destroyed, once. (P14)
-private func checkValues(_ epoch: Epoch, _ values: Guarded<[ProbeReference]>) {
-    guard epoch.violations.isEmpty else { return }
+private func checkValues(_ round: Round, _ values: Guarded<[ProbeReference]>) {
+    guard round.violations.isEmpty else { return }
     let values = values.withLock { $0 }
     _ = waitWhileMoving { values.allSatisfy { $0.destroyed > 0 } }
     let wrong = values.filter { $0.destroyed != 1 }
-    epoch.check(
+    round.check(
         wrong.isEmpty,
         "P14.value-destroyed",
         "of \(values.count) values, \(wrong.count) were not destroyed once, the first \(wrong.first?.destroyed ?? 0) times"

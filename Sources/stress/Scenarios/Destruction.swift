@@ -18,7 +18,7 @@ extension Scenario {
         ],
         // P14.prompt is held against the clock: among dozens of threads each would stand in line most of the time, and judge nothing.
         spared: .crowd
-    ) { epoch in
+    ) { round in
         let registry = ObserverRegistry<UInt64>()
         let other = ObserverRegistry<UInt64>()
         let standing = other.observe { _ in checkUserCode("callback") }
@@ -26,21 +26,21 @@ extension Scenario {
         let blocked = Atomic<Int>(0)
         let delays = TimedBound("P14.prompt", limit: 100_000_000, window: 3)
 
-        epoch.load { lane in
-            lane.begin("observe")
-            let kind = lane.generator.below(400)
+        round.load { worker in
+            worker.begin("observe")
+            let kind = worker.generator.below(400)
             let watched = Guarded<ProbeReference?>(nil)
             let box = Box(watched)
-            let subject = lane.observe(
+            let subject = worker.observe(
                 registry,
                 atEnd: {
-                    box.checkPlace(epoch)
+                    box.checkPlace(round)
                     switch kind {
                     case 0:
                         usleep(10_000)
                         blocked.add(1, ordering: .relaxed)
                     case 1..<100:
-                        checkReentry(epoch, other)
+                        checkReentry(round, other)
                         reentered.add(1, ordering: .relaxed)
                     default:
                         break
@@ -48,24 +48,24 @@ extension Scenario {
                 }
             )
             box.fill(subject.probe)
-            lane.begin("notify")
-            lane.pass(registry)
-            if lane.generator.oneIn(3) {
-                lane.cancelAndWait(subject)
-                lane.hit(2)
+            worker.begin("notify")
+            worker.pass(registry)
+            if worker.generator.oneIn(3) {
+                worker.cancelAndWait(subject)
+                worker.hit(2)
             } else {
-                lane.begin("cancel")
+                worker.begin("cancel")
                 subject.probe.markEnding()
                 subject.token.cancel()
-                lane.awaitDestruction(of: subject.probe, every: 64, delays)
+                worker.awaitDestruction(of: subject.probe, every: 64, delays)
             }
         }
 
-        if reentered.load(ordering: .relaxed) > 0 { epoch.lanes.first?.hit(0) }
-        if blocked.load(ordering: .relaxed) > 0 { epoch.lanes.first?.hit(1) }
-        delays.judge(epoch, "half of the closures were destroyed later after the end than")
+        if reentered.load(ordering: .relaxed) > 0 { round.workers.first?.hit(0) }
+        if blocked.load(ordering: .relaxed) > 0 { round.workers.first?.hit(1) }
+        delays.judge(round, "half of the closures were destroyed later after the end than")
         standing.cancelAndWaitBlocking()
-        epoch.checkRest()
+        round.checkRest()
     }
 }
 
@@ -78,27 +78,27 @@ private final class Box: Sendable {
     func fill(_ reference: ProbeReference) { probe.withLock { $0 = reference } }
 
     /// A thread of the scenario destroys a closure only if it waits for that very one. (P5)
-    func checkPlace(_ epoch: Epoch) {
-        guard let lane = Lane.current, let probe = probe.withLock({ $0 }) else { return }
-        epoch.check(
-            lane.waitsFor == probe,
+    func checkPlace(_ round: Round) {
+        guard let worker = Worker.current, let probe = probe.withLock({ $0 }) else { return }
+        round.check(
+            worker.waitsFor == probe,
             "P5.not-on-the-canceller",
-            "thread \(lane.index), at \(lane.currentStep), destroys a closure that it does not wait for"
+            "thread \(worker.index), at \(worker.currentStep), destroys a closure that it does not wait for"
         )
     }
 }
 
 /// Uses the library from a deinit that the library runs: waiting is put off there. (P5, P9)
-private func checkReentry(_ epoch: Epoch, _ registry: ObserverRegistry<UInt64>) {
+private func checkReentry(_ round: Round, _ registry: ObserverRegistry<UInt64>) {
     let token = registry.observe { _ in checkUserCode("callback") }
     registry.notify(0)
     let outcome = token.cancelAndWaitBlocking()
-    epoch.check(outcome == .deferred, "P5.deferred-in-deinit", "cancelAndWait in a deinit returned \(outcome)")
+    round.check(outcome == .deferred, "P5.deferred-in-deinit", "cancelAndWait in a deinit returned \(outcome)")
     let drained = ConcurrentObserveDiagnostics.drain(deadline: .now)
-    epoch.check(drained == .deferred, "P5.deferred-in-deinit", "drain in a deinit returned \(drained)")
+    round.check(drained == .deferred, "P5.deferred-in-deinit", "drain in a deinit returned \(drained)")
 }
 
-extension Lane {
+extension Worker {
     /// Now and then waits, without using the library, until a closure is destroyed, and notes how long it took. (P14)
     fileprivate func awaitDestruction(
         of probe: ProbeReference,

@@ -20,32 +20,32 @@ extension Scenario {
             "a buffer was full",
         ],
         leastThreads: 4
-    ) { epoch in
+    ) { round in
         var property: Observed<TrackedValue>? = Observed(TrackedValue(serial: 0))
-        let listeners = FloodListener.all(epoch, property!)
-        change(property!, under: epoch, listeners)
+        let listeners = FloodListener.all(round, property!)
+        change(property!, under: round, listeners)
 
-        for listener in listeners { listener.checkRest(epoch, property!) }
+        for listener in listeners { listener.checkRest(round, property!) }
         property = nil
-        for listener in listeners { listener.checkEnd(epoch) }
-        checkPolicies(epoch)
-        epoch.checkRest()
+        for listener in listeners { listener.checkEnd(round) }
+        checkPolicies(round)
+        round.checkRest()
     }
 }
 
-private func change(_ property: Observed<TrackedValue>, under epoch: Epoch, _ listeners: [FloodListener]) {
-    epoch.load { lane in
-        lane.begin("set")
-        for _ in 0..<32 { property.value = TrackedValue(serial: lane.uniqueSerial()) }
-        lane.begin("modify")
-        let value = TrackedValue(serial: lane.uniqueSerial())
+private func change(_ property: Observed<TrackedValue>, under round: Round, _ listeners: [FloodListener]) {
+    round.load { worker in
+        worker.begin("set")
+        for _ in 0..<32 { property.value = TrackedValue(serial: worker.uniqueSerial()) }
+        worker.begin("modify")
+        let value = TrackedValue(serial: worker.uniqueSerial())
         property.modify { draft in
             // Nobody posts meanwhile.
-            for listener in listeners { listener.checkCapacity(lane) }
+            for listener in listeners { listener.checkCapacity(worker) }
             draft = value
         }
-        lane.begin("wait for the unbounded")
-        for listener in listeners { listener.keepPace(lane) }
+        worker.begin("wait for the unbounded")
+        for listener in listeners { listener.keepPace(worker) }
     }
 }
 
@@ -58,17 +58,17 @@ private struct FloodListener: Sendable {
 
     private var counts: DeliveryCounts { token.deliveryCounts! }
 
-    /// One for each policy, and each kind of delivery; which for which depends on the epoch.
-    static func all(_ epoch: Epoch, _ property: Observed<TrackedValue>) -> [FloodListener] {
-        var generator = Generator(seed: epoch.seed, stream: 0xF100D)
+    /// One for each policy, and each kind of delivery; which for which depends on the round.
+    static func all(_ round: Round, _ property: Observed<TrackedValue>) -> [FloodListener] {
+        var generator = Generator(seed: round.seed, stream: 0xF100D)
         let policies: [Buffering] = [
             .unbounded, .latest, .droppingOldest(1 + generator.below(16)), .droppingNewest(1 + generator.below(16)),
         ]
-        return policies.map { FloodListener(epoch, property, $0, way: generator.below(4), generator.oneIn(2)) }
+        return policies.map { FloodListener(round, property, $0, way: generator.below(4), generator.oneIn(2)) }
     }
 
     init(
-        _ epoch: Epoch,
+        _ round: Round,
         _ property: Observed<TrackedValue>,
         _ buffering: Buffering,
         way: Int,
@@ -76,7 +76,7 @@ private struct FloodListener: Sendable {
     ) {
         let witness = OrderedWitness(
             "\(buffering)",
-            epoch,
+            round,
             mayLeaveOut: buffering != .unbounded,
             beginsWithInitial: hasInitial
         )
@@ -92,9 +92,9 @@ private struct FloodListener: Sendable {
         token =
             switch way {
             case 0: property.observe(on: Stage.forFloods, options: options, buffering: buffering) { hear($1) }
-            case 1: property.observe(options: options, delivery: .serial(buffering), hear)
-            case 2: property.observe(options: options, delivery: .queue(.global(), buffering), hear)
-            default: property.observe(options: options, buffering: buffering) { @GlobalListener in hear($0) }
+            case 1: property.observe(options: options, delivery: .serial(buffering: buffering), hear)
+            case 2: property.observe(options: options, delivery: .queue(.global(), buffering: buffering), hear)
+            default: property.observeIsolated(options: options, buffering: buffering) { @GlobalListener in hear($0) }
             }
         witness.listen(to: token)
         (self.buffering, self.witness, self.hasInitial) = (buffering, witness, hasInitial)
@@ -110,52 +110,52 @@ private struct FloodListener: Sendable {
     }
 
     /// While nobody posts: no more are pending than the policy allows, and the one that is on its way out of the buffer.
-    func checkCapacity(_ lane: Lane) {
+    func checkCapacity(_ worker: Worker) {
         let pending = counts.pending
         guard let capacity else {
-            lane.check(counts.dropped == 0, "P1.nothing-dropped", "an unbounded buffer dropped \(counts.dropped)")
+            worker.check(counts.dropped == 0, "P1.nothing-dropped", "an unbounded buffer dropped \(counts.dropped)")
             return
         }
-        lane.check(pending <= capacity + 1, "P1.capacity", "\(buffering): \(pending) are pending")
-        if pending >= capacity { lane.hit(4) }
+        worker.check(pending <= capacity + 1, "P1.capacity", "\(buffering): \(pending) are pending")
+        if pending >= capacity { worker.hit(4) }
     }
 
     /// Waits for an observer that drops nothing, so that memory does not grow without end.
-    func keepPace(_ lane: Lane) {
+    func keepPace(_ worker: Worker) {
         guard capacity == nil else { return }
-        while counts.pending > 2_000, !lane.epoch.isOver { usleep(100) }
+        while counts.pending > 2_000, !worker.round.isOver { usleep(100) }
     }
 
-    func checkRest(_ epoch: Epoch, _ property: Observed<TrackedValue>) {
-        guard epoch.violations.isEmpty else { return }
-        let counts = witness.settle(epoch) { self.counts }
+    func checkRest(_ round: Round, _ property: Observed<TrackedValue>) {
+        guard round.violations.isEmpty else { return }
+        let counts = witness.settle(round) { self.counts }
         let (value, version) = property.snapshot()
-        epoch.check(
+        round.check(
             counts.sent == version + (hasInitial ? 1 : 0),
             "P1.counts-add-up",
             "\(buffering): \(counts.sent) were sent, the version is \(version)"
         )
         switch buffering {
         case .unbounded:
-            epoch.check(counts.dropped == 0, "P1.nothing-dropped", "an unbounded buffer dropped \(counts.dropped)")
-            epoch.lanes[0].hit(3)
-        case .latest: if counts.dropped > 0 { epoch.lanes[0].hit(0) }
-        case .droppingOldest: if counts.dropped > 0 { epoch.lanes[0].hit(1) }
+            round.check(counts.dropped == 0, "P1.nothing-dropped", "an unbounded buffer dropped \(counts.dropped)")
+            round.workers[0].hit(3)
+        case .latest: if counts.dropped > 0 { round.workers[0].hit(0) }
+        case .droppingOldest: if counts.dropped > 0 { round.workers[0].hit(1) }
         case .droppingNewest:
-            if counts.dropped > 0 { epoch.lanes[0].hit(2) }
+            if counts.dropped > 0 { round.workers[0].hit(2) }
             return
         }
-        epoch.check(
+        round.check(
             witness.last?.version == version && witness.last?.new == value.serial,
             "P3.last-value",
             "\(buffering): the last heard was version \(witness.last?.version ?? 0), the property has \(version)"
         )
     }
 
-    func checkEnd(_ epoch: Epoch) {
-        guard epoch.violations.isEmpty else { return }
+    func checkEnd(_ round: Round) {
+        guard round.violations.isEmpty else { return }
         let hasEnded = waitWhileMoving { !token.isActive && witness.hasHeardEnd }
-        epoch.check(hasEnded, "P12.end-heard", "\(buffering): nothing was heard of the source's end")
+        round.check(hasEnded, "P12.end-heard", "\(buffering): nothing was heard of the source's end")
         token.cancel()
     }
 }
@@ -176,8 +176,8 @@ extension OrderedWitness {
 // MARK: - To the letter
 
 /// A queue that stands still lets each policy show what it keeps, the end included; what it drops is destroyed under no lock.
-private func checkPolicies(_ epoch: Epoch) {
-    guard epoch.violations.isEmpty else { return }
+private func checkPolicies(_ round: Round) {
+    guard round.violations.isEmpty else { return }
     let kept: [(Buffering, [UInt64])] = [
         (.unbounded, Array(1...9)), (.latest, [9]), (.droppingOldest(3), [7, 8, 9]), (.droppingNewest(3), [1, 2, 3]),
     ]
@@ -185,10 +185,12 @@ private func checkPolicies(_ epoch: Epoch) {
         let queue = DispatchQueue(label: "stress.standstill")
         queue.suspend()
         let (heard, ends) = (Guarded<[UInt64]>([]), Guarded(0))
-        let token = observeAndFlood(epoch, queue, buffering) { change in heard.withLock { $0.append(change.version) } }
+        let token = observeAndFlood(round, queue, buffering) { change in heard.withLock { $0.append(change.version) } }
         token.onEnd { end in if end == .sourceDeleted { ends.withLock { $0 += 1 } } }
+        // The property is gone: the end is in the mailbox, or would be.
+        round.drain()
         let waiting = token.deliveryCounts!
-        epoch.check(
+        round.check(
             waiting.received == 0 && waiting.pending == UInt64(expected.count) && waiting.sent == 9,
             "P1.capacity",
             "\(buffering): \(waiting) after nine changes"
@@ -197,10 +199,10 @@ private func checkPolicies(_ epoch: Epoch) {
         _ = waitWhileMoving { !token.isActive && ends.withLock { $0 } > 0 }
         queue.sync {}
         let (versions, endCount) = (heard.withLock { $0 }, ends.withLock { $0 })
-        epoch.check(versions == expected, "P1.kept-as-asked", "\(buffering) kept \(versions) of 1 to 9")
-        epoch.check(endCount == 1, "P12.end-heard", "\(buffering): the end was heard \(endCount) times")
+        round.check(versions == expected, "P1.kept-as-asked", "\(buffering) kept \(versions) of 1 to 9")
+        round.check(endCount == 1, "P12.end-heard", "\(buffering): the end was heard \(endCount) times")
         let counts = token.deliveryCounts!
-        epoch.check(
+        round.check(
             counts.pending == 0 && counts.received == UInt64(expected.count),
             "P1.counts-add-up",
             "\(buffering): \(counts)"
@@ -210,17 +212,17 @@ private func checkPolicies(_ epoch: Epoch) {
 
 /// Makes nine changes of a property that then goes.
 private func observeAndFlood(
-    _ epoch: Epoch,
+    _ round: Round,
     _ queue: DispatchQueue,
     _ buffering: Buffering,
     _ hear: @escaping @Sendable (Change<TrackedValue>) -> Void
 ) -> ObservationToken {
     let property = Observed(TrackedValue(serial: 0))
-    let token = property.observe(delivery: .queue(queue, buffering), hear)
+    let token = property.observe(delivery: .queue(queue, buffering: buffering), hear)
     for serial in 1...9 as ClosedRange<UInt64> {
         property.value = TrackedValue(serial: serial)
         // Nobody else has the replaced value any more.
-        epoch.drain()
+        round.drain()
     }
     return token
 }

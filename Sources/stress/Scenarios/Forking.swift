@@ -16,7 +16,7 @@ extension Scenario {
         leastThreads: 5,
         // Its child may start no threads, which the library does on first need.
         unfit: [.thread]
-    ) { epoch in
+    ) { round in
         // Nobody changes it: the child may use it.
         let calm = ObserverRegistry<UInt64>()
         let inside = Atomic<Int>(0)
@@ -32,32 +32,32 @@ extension Scenario {
         // What the runtime makes on first use it makes under locks, which a fork may find taken.
         _ = child.usesNewObjects()
 
-        epoch.load([
-            Epoch.Role(threads: 1) { lane in
-                lane.begin("fork")
-                if hints.isInside { lane.hit(0) }
-                if hints.registrations > 0 { lane.hit(1) }
-                if modified.whileModifying({ child.forkAndWait(lane) }) { lane.hit(2) }
+        round.load([
+            Round.Role(threads: 1) { worker in
+                worker.begin("fork")
+                if hints.isInside { worker.hit(0) }
+                if hints.registrations > 0 { worker.hit(1) }
+                if modified.whileModifying({ child.forkAndWait(worker) }) { worker.hit(2) }
             },
-            Epoch.Role(threads: 1) { lane in
-                lane.begin("modify")
+            Round.Role(threads: 1) { worker in
+                worker.begin("modify")
                 modified.modifyIfAsked()
             },
-            Epoch.Role(threads: epoch.threads - 4) { lane in
-                lane.begin("notify")
+            Round.Role(threads: round.threads - 4) { worker in
+                worker.begin("notify")
                 calm.notify(1)
             },
-            Epoch.Role(threads: 2) { lane in
-                lane.begin("observe")
-                let subject = lane.observe(busy)
+            Round.Role(threads: 2) { worker in
+                worker.begin("observe")
+                let subject = worker.observe(busy)
                 hints.register()
-                lane.pass(busy, watching: subject.probe)
-                lane.cancelAndWait(subject)
+                worker.pass(busy, watching: subject.probe)
+                worker.cancelAndWait(subject)
             },
         ])
 
         standing.cancelAndWaitBlocking()
-        epoch.checkRest()
+        round.checkRest()
     }
 }
 
@@ -145,7 +145,7 @@ private struct Child {
         (self.calm, self.standing, self.modified) = (calm, standing, modified)
     }
 
-    func forkAndWait(_ lane: Lane) {
+    func forkAndWait(_ worker: Worker) {
         // The importer marks the function unavailable. Safe: that is its type.
         let fork = unsafe unsafeBitCast(dlsym(nil, "fork"), to: (@convention(c) () -> pid_t).self)
         let number = fork()
@@ -158,17 +158,17 @@ private struct Child {
         var status: Int32 = 0
         while unsafe waitpid(number, &status, 0) == -1, errno == EINTR {}
         let (signal, code) = (status & 0x7F, status >> 8 & 0xFF)
-        lane.check(
+        worker.check(
             signal == 0 && code != Self.doesNotEnd,
             "P18.child-goes-on",
             signal == SIGALRM ? "the child hangs" : "the child ended with signal \(signal), status \(code)"
         )
-        lane.check(
+        worker.check(
             signal != 0 || code != Self.miscounts,
             "P18.child-counts",
             "in the child more is reclaimed than was retired, or less"
         )
-        lane.check(
+        worker.check(
             signal != 0 || code == 0 || code == Self.doesNotEnd || code == Self.miscounts,
             "P18.child-hears",
             "the child ended with status \(code)"

@@ -19,24 +19,24 @@ extension Scenario {
         // Under ThreadSanitizer its child may start no threads; under AddressSanitizer stacks have another layout, and a fork copies
         // the shadow of all memory.
         unfit: [.thread, .address]
-    ) { epoch in
+    ) { round in
         // What the runtime makes on first use it makes under locks, which a fork may find taken.
         _ = fillStack(Depth.ofSources) { useSourceOnStack() }
-        let stacks = epoch.threads
+        let stacks = round.threads
 
-        epoch.load([
-            Epoch.Role(threads: 1) { lane in
-                lane.begin("fork")
-                let isInDeinit = lane.generator.oneIn(4)
-                check(isInDeinit ? forkInDeinit() : forkBesideSources(stacks), lane)
-                lane.hit(isInDeinit ? 1 : 0)
+        round.load([
+            Round.Role(threads: 1) { worker in
+                worker.begin("fork")
+                let isInDeinit = worker.generator.oneIn(4)
+                check(isInDeinit ? forkInDeinit() : forkBesideSources(stacks), worker)
+                worker.hit(isInDeinit ? 1 : 0)
             },
-            Epoch.Role(threads: epoch.threads - 1) { lane in
-                lane.begin("source")
+            Round.Role(threads: round.threads - 1) { worker in
+                worker.begin("source")
                 _ = fillStack(Depth.ofSources) { useSourceOnStack() }
             },
         ])
-        epoch.checkRest()
+        round.checkRest()
     }
 }
 
@@ -47,19 +47,19 @@ private enum Status {
     static let endsEarly: Int32 = 12
 }
 
-private func check(_ status: Int32, _ lane: Lane) {
+private func check(_ status: Int32, _ worker: Worker) {
     let (signal, code) = (status & 0x7F, status >> 8 & 0xFF)
-    lane.check(
+    worker.check(
         signal != 0 || code != Status.hasChangedStack,
         "P18.child-stacks",
         "the child's reclamation has changed the stack of a thread"
     )
-    lane.check(
+    worker.check(
         signal != 0 || code != Status.endsEarly,
         "P18.child-finishes",
         "in the child an end was told before the deinitialiser that forked had returned, or never"
     )
-    lane.check(
+    worker.check(
         status == 0 || signal == 0 && [Status.hasChangedStack, Status.endsEarly].contains(code),
         "P18.child-goes-on",
         signal == SIGALRM ? "the child hangs" : "the child ended with signal \(signal), status \(code)"

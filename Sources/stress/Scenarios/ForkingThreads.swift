@@ -15,30 +15,30 @@ extension Scenario {
         // Under ThreadSanitizer its child may start no threads; under AddressSanitizer a fork copies the shadow of all memory, and
         // there are too few of them.
         unfit: [.thread, .address]
-    ) { epoch in
+    ) { round in
         // On the heap: a thread that reads it is registered with liburcu.
         let property = Observed<[UInt64]>([1, 2, 3])
         let (forks, threads) = (Tally(), Tally())
         concurrently(2) { _ in _ = property.value }
 
-        epoch.load([
-            Epoch.Role(threads: 1) { lane in
-                lane.begin("fork")
+        round.load([
+            Round.Role(threads: 1) { worker in
+                worker.begin("fork")
                 let status = readInChild(property)
-                lane.check(
+                worker.check(
                     status == 0,
                     "P18.child-goes-on",
                     status & 0x7F == SIGALRM ? "the child hangs" : "the child ended with status \(status)"
                 )
-                if forks.increment() >= 10 { lane.hit(0) }
+                if forks.increment() >= 10 { worker.hit(0) }
             },
-            Epoch.Role(threads: epoch.threads - 1) { lane in
-                lane.begin("thread")
+            Round.Role(threads: round.threads - 1) { worker in
+                worker.begin("thread")
                 concurrently(1) { _ in _ = property.value }
-                if threads.increment() >= 10 { lane.hit(1) }
+                if threads.increment() >= 10 { worker.hit(1) }
             },
         ])
-        epoch.checkRest()
+        round.checkRest()
     }
 }
 

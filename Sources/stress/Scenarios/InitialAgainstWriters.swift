@@ -13,36 +13,36 @@ extension Scenario {
         ],
         windows: ["a change was heard beside the initial value", "registered while a change was made"],
         leastThreads: 3
-    ) { epoch in
+    ) { round in
         // The property's value is its version.
         let property = Observed<UInt64>(0)
-        let hearings = (0..<epoch.threads).map { _ in Guarded<[Hearing]>([]) }
-        let writers = max(2, epoch.threads / 2)
+        let hearings = (0..<round.threads).map { _ in Guarded<[Hearing]>([]) }
+        let writers = max(2, round.threads / 2)
 
-        epoch.load([
-            Epoch.Role(threads: writers) { lane in
-                lane.begin("modify")
+        round.load([
+            Round.Role(threads: writers) { worker in
+                worker.begin("modify")
                 property.modify { $0 += 1 }
             },
-            Epoch.Role(threads: epoch.threads - writers) { lane in
-                // As many observers as the writers can bear: the epoch's last part is without registrations.
-                guard hearings[lane.index].withLock({ $0.count < 48 }) else { return sleepBriefly() }
-                lane.begin("observe")
+            Round.Role(threads: round.threads - writers) { worker in
+                // As many observers as the writers can bear: the round's last part is without registrations.
+                guard hearings[worker.index].withLock({ $0.count < 48 }) else { return sleepBriefly() }
+                worker.begin("observe")
                 let before = property.version
-                let hearing = Hearing(withInitial: lane.generator.below(4) > 0, before: before)
-                hearing.start(on: property, lane)
-                if property.version != before { lane.hit(1) }
-                if hearing.wasOvertaken { lane.hit(0) }
-                hearings[lane.index].withLock { $0.append(hearing) }
+                let hearing = Hearing(withInitial: worker.generator.below(4) > 0, before: before)
+                hearing.start(on: property, worker)
+                if property.version != before { worker.hit(1) }
+                if hearing.wasOvertaken { worker.hit(0) }
+                hearings[worker.index].withLock { $0.append(hearing) }
                 sleepBriefly()
             },
         ])
 
         let (value, version) = property.snapshot()
-        epoch.check(value == version, "P3.last-value", "value \(value), version \(version)")
-        for hearing in hearings.flatMap({ $0.withLock { $0 } }) { hearing.check(epoch, version) }
+        round.check(value == version, "P3.last-value", "value \(value), version \(version)")
+        for hearing in hearings.flatMap({ $0.withLock { $0 } }) { hearing.check(round, version) }
         for hearing in hearings { hearing.withLock { $0 = [] } }
-        epoch.checkRest()
+        round.checkRest()
     }
 }
 
@@ -69,12 +69,12 @@ private final class Hearing: Sendable {
 
     var wasOvertaken: Bool { overtaken.load(ordering: .relaxed) }
 
-    func start(on property: Observed<UInt64>, _ lane: Lane) {
+    func start(on property: Observed<UInt64>, _ worker: Worker) {
         let observed = property.observe(options: withInitial ? .initial : []) { [weak self] change in
             checkUserCode("callback")
-            self?.note(change, on: lane)
+            self?.note(change, on: worker)
         }
-        lane.check(
+        worker.check(
             !withInitial || initials.load(ordering: .relaxed) == 1,
             "P4.initial-once",
             "heard \(initials.load(ordering: .relaxed)) initial values before observe returned"
@@ -82,15 +82,15 @@ private final class Hearing: Sendable {
         token.withLock { $0 = observed }
     }
 
-    private func note(_ change: Change<UInt64>, on registering: Lane) {
-        guard let lane = Lane.current else { return }
-        lane.check(change.new == change.version, "P4.initial-value", "\(change)")
+    private func note(_ change: Change<UInt64>, on registering: Worker) {
+        guard let worker = Worker.current else { return }
+        worker.check(change.new == change.version, "P4.initial-value", "\(change)")
         if change.reason == .initial {
-            lane.check(lane === registering, "P4.initial-once", "the initial value came on another thread")
+            worker.check(worker === registering, "P4.initial-once", "the initial value came on another thread")
             initials.add(1, ordering: .relaxed)
             initial.store(change.version, ordering: .relaxed)
             // Some take their time: changes are heard meanwhile, on other threads.
-            if lane.generator.oneIn(4) { sleepBriefly() }
+            if worker.generator.oneIn(4) { sleepBriefly() }
             if calls.load(ordering: .relaxed) > 0 { overtaken.store(true, ordering: .relaxed) }
             return
         }
@@ -101,33 +101,33 @@ private final class Hearing: Sendable {
     }
 
     /// At rest: each version after the first, once.
-    func check(_ epoch: Epoch, _ version: UInt64) {
+    func check(_ round: Round, _ version: UInt64) {
         let (calls, sum) = (calls.load(ordering: .relaxed), versions.load(ordering: .relaxed))
         let (smallest, largest) = (smallest.load(ordering: .relaxed), largest.load(ordering: .relaxed))
         var since = initial.load(ordering: .relaxed)
         if withInitial {
-            epoch.check(
+            round.check(
                 initials.load(ordering: .relaxed) == 1,
                 "P4.initial-once",
                 "\(initials.load(ordering: .relaxed)) times"
             )
-            epoch.check(
+            round.check(
                 since >= versionBefore,
                 "P4.nothing-earlier",
                 "initial \(since), but \(versionBefore) was there before"
             )
         } else {
             since = calls == 0 ? version : smallest - 1
-            epoch.check(
+            round.check(
                 since >= versionBefore,
                 "P4.nothing-earlier",
                 "heard \(smallest), registered after \(versionBefore)"
             )
         }
         guard calls > 0 || since < version else { return }
-        epoch.check(smallest > since, "P4.nothing-earlier", "heard version \(smallest) after initial \(since)")
-        epoch.check(largest == version, "P3.last-value", "the last heard is \(largest), the property is at \(version)")
-        epoch.check(
+        round.check(smallest > since, "P4.nothing-earlier", "heard version \(smallest) after initial \(since)")
+        round.check(largest == version, "P3.last-value", "the last heard is \(largest), the property is at \(version)")
+        round.check(
             calls == version &- since && sum == sumOfNumbers(after: since, through: version),
             "P4.nothing-between",
             "from version \(since) to \(version) heard \(calls), sum \(sum)"

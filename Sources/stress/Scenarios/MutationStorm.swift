@@ -12,21 +12,21 @@ extension Scenario {
             "P9.nothing-after-wait", "P14.not-while-called", "P14.nothing-left", "P16.backlog-drains",
         ],
         windows: ["another change was published before this was delivered", "set in a callback", "a boxed value"]
-    ) { epoch in
+    ) { round in
         // One property with values in itself, one with boxed ones.
-        let small = Storm<UInt64>(epoch) { $0 }
-        let boxed = Storm<Payload>(epoch) { Payload($0) }
-        epoch.load { lane in
-            if lane.generator.oneIn(2) {
-                small.step(lane)
+        let small = Storm<UInt64>(round) { $0 }
+        let boxed = Storm<Payload>(round) { Payload($0) }
+        round.load { worker in
+            if worker.generator.oneIn(2) {
+                small.step(worker)
             } else {
-                lane.hit(2)
-                boxed.step(lane)
+                worker.hit(2)
+                boxed.step(worker)
             }
         }
-        small.check(epoch)
-        boxed.check(epoch)
-        epoch.checkRest()
+        small.check(round)
+        boxed.check(round)
+        round.checkRest()
     }
 }
 
@@ -53,47 +53,47 @@ private final class Storm<Value: Numbered>: Sendable {
     private let tokens: [ObservationToken]
     private let make: @Sendable (UInt64) -> Value
 
-    init(_ epoch: Epoch, _ make: @escaping @Sendable (UInt64) -> Value) {
+    init(_ round: Round, _ make: @escaping @Sendable (UInt64) -> Value) {
         let property = Observed(make(0))
-        let logs = (0..<epoch.threads).map { _ in Log() }
+        let logs = (0..<round.threads).map { _ in Log() }
         tokens = standingObservers(of: property, logs, make)
         (self.property, self.logs, self.make) = (property, logs, make)
     }
 
-    func step(_ lane: Lane) {
-        let log = logs[lane.index]
-        switch lane.generator.below(8) {
+    func step(_ worker: Worker) {
+        let log = logs[worker.index]
+        switch worker.generator.below(8) {
         case 0..<4:
-            lane.begin("set")
+            worker.begin("set")
             log.announced += 1
-            property.value = make(lane.uniqueSerial())
+            property.value = make(worker.uniqueSerial())
         case 4:
-            lane.begin("exchange")
+            worker.begin("exchange")
             log.announced += 1
-            property.exchange(make(lane.uniqueSerial()))
+            property.exchange(make(worker.uniqueSerial()))
         case 5, 6:
-            lane.begin("modify")
-            let value = make(lane.uniqueSerial())
+            worker.begin("modify")
+            let value = make(worker.uniqueSerial())
             property.modify { $0 = value }
         default:
-            lane.begin("observe")
-            let number = lane.uniqueSerial()
+            worker.begin("observe")
+            let number = worker.uniqueSerial()
             log.ownCalls = 0
-            let subject = lane.observe(property) { [logs] lane, change in
-                if change.new.number == number { lane.map { logs[$0.index].ownCalls += 1 } }
+            let subject = worker.observe(property) { [logs] worker, change in
+                if change.new.number == number { worker.map { logs[$0.index].ownCalls += 1 } }
             }
             log.announced += 1
             property.value = make(number)
-            lane.check(log.ownCalls == 1, "P1.own-observer-hears", "heard its own change \(log.ownCalls) times")
-            lane.cancelAndWait(subject)
+            worker.check(log.ownCalls == 1, "P1.own-observer-hears", "heard its own change \(log.ownCalls) times")
+            worker.cancelAndWait(subject)
         }
-        if log.lastHeard < property.version { lane.hit(0) }
-        if log.nested > 0 { lane.hit(1) }
+        if log.lastHeard < property.version { worker.hit(0) }
+        if log.nested > 0 { worker.hit(1) }
     }
 
-    func check(_ epoch: Epoch) {
+    func check(_ round: Round) {
         let (last, version) = property.snapshot()
-        checkChain(epoch, logs, version, last.number)
+        checkChain(round, logs, version, last.number)
         for token in tokens { token.cancelAndWaitBlocking() }
     }
 }
@@ -122,14 +122,14 @@ private func standingObservers<Value: Numbered>(
     return choices.enumerated().map { index, options in
         property.observe(options: options) { [weak property] change in
             checkUserCode("callback")
-            guard let lane = Lane.current else { return }
-            let log = logs[lane.index]
-            lane.check(
+            guard let worker = Worker.current else { return }
+            let log = logs[worker.index]
+            worker.check(
                 change.reason == .valueChanged || change.reason == .prior && options.contains(.prior),
                 "P2.as-asked",
                 "told \(change.reason), asked for \(options.rawValue)"
             )
-            lane.check(
+            worker.check(
                 (change.old != nil) == (change.reason == .valueChanged),
                 "P2.as-asked",
                 "told \(change.reason), with an old value: \(change.old != nil)"
@@ -140,51 +140,51 @@ private func standingObservers<Value: Numbered>(
             log.lastHeard = change.version
             guard index == 0 else { return }
             log.chain.append((change.version, old.number, change.new.number))
-            guard lane.depth == 0, lane.generator.oneIn(64) else { return }
-            lane.depth += 1
+            guard worker.depth == 0, worker.generator.oneIn(64) else { return }
+            worker.depth += 1
             log.nested += 1
             log.announced += 1
-            property?.value = make(lane.uniqueSerial())
-            lane.depth -= 1
+            property?.value = make(worker.uniqueSerial())
+            worker.depth -= 1
         }
     }
 }
 
 /// At rest: versions 1, 2, 3, … each once, each beginning where the one before has ended.
-private func checkChain(_ epoch: Epoch, _ logs: [Log], _ version: UInt64, _ last: UInt64) {
-    guard epoch.violations.isEmpty else { return }
+private func checkChain(_ round: Round, _ logs: [Log], _ version: UInt64, _ last: UInt64) {
+    guard round.violations.isEmpty else { return }
     var chain = logs.flatMap(\.chain)
     chain.sort { $0.version < $1.version }
     var value: UInt64 = 0
     for (index, change) in chain.enumerated() {
-        epoch.check(
+        round.check(
             change.version == UInt64(index) + 1,
             "P2.versions-without-gaps",
             "change \(index + 1) has version \(change.version)"
         )
-        epoch.check(
+        round.check(
             change.old == value,
             "P2.old-is-last-new",
             "version \(change.version) replaced \(change.old), but \(value) was there"
         )
-        guard epoch.violations.isEmpty else { return }
+        guard round.violations.isEmpty else { return }
         value = change.new
     }
-    epoch.check(
+    round.check(
         UInt64(chain.count) == version,
         "P2.versions-without-gaps",
         "\(chain.count) changes, version \(version)"
     )
-    epoch.check(value == last, "P3.last-value", "the last change brought \(value), the property has \(last)")
+    round.check(value == last, "P3.last-value", "the last change brought \(value), the property has \(last)")
     for index in 0..<4 {
         let calls = logs.reduce(0) { $0 &+ $1.heard[index].calls }
         let versions = logs.reduce(0) { $0 &+ $1.heard[index].versions }
-        epoch.check(
+        round.check(
             calls == version && versions == version &* (version &+ 1) / 2,
             "P1.every-change-once",
             "observer \(index) heard \(calls) of \(version) changes, sum of their versions \(versions)"
         )
     }
     let (priors, announced) = (logs.reduce(0) { $0 + $1.priors }, logs.reduce(0) { $0 + $1.announced })
-    epoch.check(priors == announced, "P2.prior-ahead", "\(priors) changes were told ahead, \(announced) expected")
+    round.check(priors == announced, "P2.prior-ahead", "\(priors) changes were told ahead, \(announced) expected")
 }

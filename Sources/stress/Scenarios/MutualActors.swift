@@ -17,15 +17,15 @@ extension Scenario {
             "answered by an actor", "answered by a serial observer", "a serial observer has changed its own source",
         ],
         leastThreads: 4
-    ) { epoch in
-        epoch.load { lane in
-            lane.begin("ping and pong")
-            let game = Game(lane)
-            lane.hit(game.isSerial ? 1 : 0)
-            if game.hasReentered { lane.hit(2) }
-            game.play(lane)
+    ) { round in
+        round.load { worker in
+            worker.begin("ping and pong")
+            let game = Game(worker)
+            worker.hit(game.isSerial ? 1 : 0)
+            if game.hasReentered { worker.hit(2) }
+            game.play(worker)
         }
-        epoch.checkRest()
+        round.checkRest()
     }
 }
 
@@ -40,13 +40,13 @@ private final class Game: Sendable {
     let isSerial: Bool
     let hasReentered: Bool
 
-    init(_ lane: Lane) {
-        let epoch = lane.epoch
-        let kinds = (lane.generator.below(4), lane.generator.below(4))
+    init(_ worker: Worker) {
+        let round = worker.round
+        let kinds = (worker.generator.below(4), worker.generator.below(4))
         // The right one answers to itself, too: its observer changes what it observes.
-        let isSelfish = lane.generator.oneIn(2)
+        let isSelfish = worker.generator.oneIn(2)
         (isSerial, hasReentered) = (kinds.0 == 1 || kinds.1 == 1, isSelfish && kinds.1 == 1)
-        let witnesses = [OrderedWitness("left", epoch), OrderedWitness("right", epoch)]
+        let witnesses = [OrderedWitness("left", round), OrderedWitness("right", round)]
         self.witnesses = witnesses
         tokens = Guarded([])
         let (left, right) = (left, right)
@@ -85,7 +85,7 @@ private final class Game: Sendable {
         case 0: property.observe(on: actors[Int(nanoseconds() & 1)]) { body($1) }
         case 1: property.observe(delivery: .serial(), body)
         case 2: property.observe(delivery: .queue(.global()), body)
-        default: property.observe(buffering: .unbounded) { @GlobalListener in body($0) }
+        default: property.observeIsolated { @GlobalListener in body($0) }
         }
     }
 
@@ -93,7 +93,7 @@ private final class Game: Sendable {
     private static let actors = [Listener(), Listener()]
 
     /// Makes the first move, and waits until the last is answered.
-    func play(_ lane: Lane) {
+    func play(_ worker: Worker) {
         left.value = 1
         let isOver = waitWhileMoving({ witnesses[0].count &+ witnesses[1].count }) {
             left.value >= Self.moves && right.value >= Self.moves
@@ -104,20 +104,20 @@ private final class Game: Sendable {
                     }
                 }
         }
-        lane.check(
+        worker.check(
             isOver,
             "P3.answered-to-the-end",
             "it ended at \(left.value) and \(right.value), \(Self.moves) expected"
         )
         for (token, witness) in zip(tokens.withLock { $0 }, witnesses) {
             let counts = token.deliveryCounts!
-            lane.check(
+            worker.check(
                 counts.sent == counts.received && counts.dropped == 0,
                 "P1.counts-add-up",
                 "\(counts) with nothing left to do"
             )
-            lane.checks &+= witness.checks
-            lane.begin("cancelAndWait")
+            worker.checks &+= witness.checks
+            worker.begin("cancelAndWait")
             token.cancelAndWaitBlocking()
         }
         tokens.withLock { $0 = [] }

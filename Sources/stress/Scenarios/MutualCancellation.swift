@@ -13,46 +13,46 @@ extension Scenario {
         ],
         windows: ["both callbacks at once", "waited for from outside meanwhile"],
         leastThreads: 3
-    ) { epoch in
+    ) { round in
         let left = ObserverRegistry<UInt64>()
         let right = ObserverRegistry<UInt64>()
         let current = Guarded<Pair?>(nil)
 
-        epoch.load { lane in
-            switch lane.generator.below(6) {
+        round.load { worker in
+            switch worker.generator.below(6) {
             case 0:
-                lane.begin("replace")
-                let pair = lane.makePair(left, right)
+                worker.begin("replace")
+                let pair = worker.makePair(left, right)
                 let previous = current.withLock { current in
                     defer { current = pair }
                     return current
                 }
                 guard let previous, let subjects = previous.subjects else { return }
-                if subjects.0.probe.isRunning || subjects.1.probe.isRunning { lane.hit(1) }
-                lane.cancelAndWait(subjects.0)
-                lane.cancelAndWait(subjects.1)
+                if subjects.0.probe.isRunning || subjects.1.probe.isRunning { worker.hit(1) }
+                worker.cancelAndWait(subjects.0)
+                worker.cancelAndWait(subjects.1)
                 previous.clear()
             case 1...2:
-                lane.begin("notify left")
-                lane.pass(left)
+                worker.begin("notify left")
+                worker.pass(left)
             case 3...4:
-                lane.begin("notify right")
-                lane.pass(right)
+                worker.begin("notify right")
+                worker.pass(right)
             default:
                 guard let subjects = current.withLock({ $0 })?.subjects else { return }
-                lane.cancelAndWait(lane.generator.oneIn(2) ? subjects.0 : subjects.1)
+                worker.cancelAndWait(worker.generator.oneIn(2) ? subjects.0 : subjects.1)
             }
         }
 
         if let pair = current.withLock({ $0 }) {
             if let subjects = pair.subjects {
                 for subject in [subjects.0, subjects.1] {
-                    epoch.check(
+                    round.check(
                         subject.token.cancelAndWaitBlocking() == .finished,
                         "P9.outcome",
                         "not finished at rest"
                     )
-                    epoch.check(
+                    round.check(
                         subject.probe.destroyed == 1,
                         "P9.closure-destroyed",
                         "destroyed \(subject.probe.destroyed) times"
@@ -61,7 +61,7 @@ extension Scenario {
             }
             pair.clear()
         }
-        epoch.checkRest()
+        round.checkRest()
     }
 }
 
@@ -82,11 +82,11 @@ private final class Pair: Sendable {
     }
 }
 
-extension Lane {
+extension Worker {
     fileprivate func makePair(_ left: ObserverRegistry<UInt64>, _ right: ObserverRegistry<UInt64>) -> Pair {
         let pair = Pair()
-        let first = observe(left) { lane, _ in lane?.endOther(of: pair, isFirst: true) }
-        let second = observe(right) { lane, _ in lane?.endOther(of: pair, isFirst: false) }
+        let first = observe(left) { worker, _ in worker?.endOther(of: pair, isFirst: true) }
+        let second = observe(right) { worker, _ in worker?.endOther(of: pair, isFirst: false) }
         pair.fill(first, second)
         return pair
     }

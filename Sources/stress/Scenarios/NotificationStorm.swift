@@ -14,51 +14,51 @@ extension Scenario {
         ],
         windows: ["walked a table of 64 or more", "registered during a pass", "cancelled during a pass"],
         leastThreads: 3
-    ) { epoch in
+    ) { round in
         let registry = ObserverRegistry<UInt64>()
         let stable = StableObservers(registry, count: 8)
         let cancelled = Announcement()
         let registrations = Atomic<UInt64>(0)
         let cancellations = Atomic<UInt64>(0)
-        let churners = max(1, epoch.threads / 3)
+        let churners = max(1, round.threads / 3)
 
-        epoch.load([
-            Epoch.Role(threads: epoch.threads - churners) { lane in
-                lane.begin("notify")
+        round.load([
+            Round.Role(threads: round.threads - churners) { worker in
+                worker.begin("notify")
                 // Relaxed: hints for the windows.
                 let before = (registrations.load(ordering: .relaxed), cancellations.load(ordering: .relaxed))
-                let heard = lane.pass(registry)
-                stable.check(heard, lane)
-                if heard.calls >= 64 { lane.hit(0) }
-                if registrations.load(ordering: .relaxed) != before.0 { lane.hit(1) }
-                if cancellations.load(ordering: .relaxed) != before.1 { lane.hit(2) }
-                if lane.operations & 7 == 0 { lane.checkCancelled(cancelled, registry) }
+                let heard = worker.pass(registry)
+                stable.check(heard, worker)
+                if heard.calls >= 64 { worker.hit(0) }
+                if registrations.load(ordering: .relaxed) != before.0 { worker.hit(1) }
+                if cancellations.load(ordering: .relaxed) != before.1 { worker.hit(2) }
+                if worker.operations & 7 == 0 { worker.checkCancelled(cancelled, registry) }
             },
-            Epoch.Role(threads: churners) { lane in
-                let count = 1 << lane.generator.below(10)
+            Round.Role(threads: churners) { worker in
+                let count = 1 << worker.generator.below(10)
                 var subjects: [Subject] = []
                 for _ in 0..<count {
-                    lane.begin("observe")
-                    subjects.append(lane.observe(registry))
+                    worker.begin("observe")
+                    subjects.append(worker.observe(registry))
                     registrations.add(1, ordering: .relaxed)
                 }
-                lane.begin("notify bulk")
-                let watched = subjects[lane.generator.below(count)].probe
-                let heard = lane.pass(registry, watching: watched)
-                stable.check(heard, lane)
-                lane.check(
+                worker.begin("notify bulk")
+                let watched = subjects[worker.generator.below(count)].probe
+                let heard = worker.pass(registry, watching: watched)
+                stable.check(heard, worker)
+                worker.check(
                     heard.watchedCalls == 1,
                     "P1.bulk-hears",
                     "called \(heard.watchedCalls) times, expected once"
                 )
-                lane.check(heard.calls >= count, "P1.bulk-hears", "\(heard.calls) calls for \(count) own observers")
-                subjects.shuffle(using: &lane.generator)
+                worker.check(heard.calls >= count, "P1.bulk-hears", "\(heard.calls) calls for \(count) own observers")
+                subjects.shuffle(using: &worker.generator)
                 for subject in subjects {
-                    lane.begin("end")
+                    worker.begin("end")
                     cancellations.add(1, ordering: .relaxed)
                     subject.probe.markEnding()
-                    if lane.generator.oneIn(16) {
-                        lane.cancelAndWait(subject)
+                    if worker.generator.oneIn(16) {
+                        worker.cancelAndWait(subject)
                     } else {
                         subject.token.cancel()
                         cancelled.show(subject.probe)
@@ -67,11 +67,11 @@ extension Scenario {
             },
         ])
 
-        epoch.check(
-            registry.count == stable.count,
+        round.check(
+            registry.observationCount == stable.count,
             "P1.count-at-rest",
-            "\(registry.count) observers, \(stable.count) expected"
+            "\(registry.observationCount) observers, \(stable.count) expected"
         )
-        withExtendedLifetime(stable) { epoch.checkRest(liveObservers: stable.count) }
+        withExtendedLifetime(stable) { round.checkRest(liveObservers: stable.count) }
     }
 }

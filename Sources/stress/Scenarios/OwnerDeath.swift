@@ -13,74 +13,74 @@ extension Scenario {
             "memory.table-in-use",
         ],
         windows: ["called with its owner", "noticed by a notification", "ended as ownerDeleted"]
-    ) { epoch in
+    ) { round in
         let registry = ObserverRegistry<UInt64>()
         let ends = Atomic<Int>(0)
         let begun = Atomic<Int>(0)
 
-        epoch.load { lane in
-            lane.begin("observe with an owner")
+        round.load { worker in
+            worker.begin("observe with an owner")
             var owner: Owner? = Owner()
-            let probe = ProbeReference.make(serial: lane.uniqueSerial())
+            let probe = ProbeReference.make(serial: worker.uniqueSerial())
             let capture = Capture(probe)
             let token = registry.observe(owner: owner!) { owner, _ in
-                guarded(probe) { lane in
-                    lane?.checkAlive(owner, "begins")
-                    lane?.hit(0)
-                    lane?.checkAlive(owner, "ends")
+                guarded(probe) { worker in
+                    worker?.checkAlive(owner, "begins")
+                    worker?.hit(0)
+                    worker?.checkAlive(owner, "ends")
                 }
                 withExtendedLifetime(capture) {}
             }
             begun.add(1, ordering: .relaxed)
             token.onEnd { reason in
                 checkUserCode("onEnd body")
-                if reason == .ownerDeleted { Lane.current?.hit(2) }
+                if reason == .ownerDeleted { Worker.current?.hit(2) }
                 ends.add(1, ordering: .relaxed)
             }
-            lane.begin("notify")
-            let heard = lane.pass(registry, watching: probe)
-            lane.check(
+            worker.begin("notify")
+            let heard = worker.pass(registry, watching: probe)
+            worker.check(
                 heard.watchedCalls == 1,
                 "P13.hears-while-alive",
                 "called \(heard.watchedCalls) times with its owner alive"
             )
             withExtendedLifetime(owner) {}
-            if lane.generator.oneIn(2) {
-                lane.begin("drop the owner")
+            if worker.generator.oneIn(2) {
+                worker.begin("drop the owner")
                 weak let dead = owner
                 owner = nil
                 if dead == nil {
-                    lane.begin("notice by isActive")
-                    lane.check(!token.isActive, "P13.death-noticed", "the token is active after its owner's death")
-                    lane.hit(2)
+                    worker.begin("notice by isActive")
+                    worker.check(!token.isActive, "P13.death-noticed", "the token is active after its owner's death")
+                    worker.hit(2)
                 }
             } else {
-                lane.begin("notice by notify")
+                worker.begin("notice by notify")
                 owner = nil
-                let silent = lane.pass(registry, watching: probe)
-                lane.checks += 1
-                if silent.watchedCalls == 0 { lane.hit(1) }
+                let silent = worker.pass(registry, watching: probe)
+                worker.checks += 1
+                if silent.watchedCalls == 0 { worker.hit(1) }
             }
         }
 
-        epoch.checkDeadOwnersAreCounted(registry)
+        round.checkDeadOwnersAreCounted(registry)
         let cancelled = Atomic<Int>(0)
         for _ in 0..<32 {
             let token = registry.removeByOwnerWhereOneHasDied { end in
                 if end == .cancelled { cancelled.add(1, ordering: .relaxed) }
             }
             // Not dropped before it has ended: that would cancel it.
-            epoch.check(!token.isActive, "P13.death-noticed", "the token is active after its owner's death")
+            round.check(!token.isActive, "P13.death-noticed", "the token is active after its owner's death")
         }
-        epoch.checkRest()
+        round.checkRest()
         let mistaken = cancelled.load(ordering: .relaxed)
-        epoch.check(
+        round.check(
             mistaken == 0,
             "P13.death-is-no-cancellation",
             "\(mistaken) observations of dead owners were cancelled by removals of new ones"
         )
-        epoch.check(
-            ends.load(ordering: .relaxed) == begun.load(ordering: .relaxed) || !epoch.violations.isEmpty,
+        round.check(
+            ends.load(ordering: .relaxed) == begun.load(ordering: .relaxed) || !round.violations.isEmpty,
             "P12.end-once",
             "\(begun.load(ordering: .relaxed)) observations, \(ends.load(ordering: .relaxed)) ends"
         )
@@ -102,18 +102,18 @@ private final class Owner: Sendable {
     }
 }
 
-extension Lane {
+extension Worker {
     fileprivate func checkAlive(_ owner: Owner, _ moment: StaticString) {
         check(owner.isAlive, "P13.not-after-deinit", "a callback \(moment) with an owner whose deinit has begun")
     }
 }
 
-extension Epoch {
+extension Round {
     /// Observers whose owners are dead do not count, without any notification.
     fileprivate func checkDeadOwnersAreCounted(_ registry: ObserverRegistry<UInt64>) {
         var tokens: [ObservationToken] = []
         for _ in 0..<100 { tokens.append(registry.observe(owner: Owner()) { _, _ in }) }
-        let count = registry.count
+        let count = registry.observationCount
         check(count == 0, "P13.death-noticed", "\(count) observers with dead owners are counted")
         withExtendedLifetime(tokens) {}
     }
@@ -132,7 +132,7 @@ extension ObserverRegistry {
         dying = nil
         var others = [Owner()]
         while others.count < 8, ObjectIdentifier(others.last!) != address { others.append(Owner()) }
-        removeAll(ownedBy: others.last!)
+        cancelAllObservations(ownedBy: others.last!)
         withExtendedLifetime(others) {}
         return token
     }

@@ -19,53 +19,53 @@ extension Scenario {
             "registered while a body was blocked",
         ],
         leastThreads: 4
-    ) { epoch in
+    ) { round in
         // The property's value is its version. The other one is set inside its bodies.
         let property = Observed<UInt64>(0)
         let other = Observed<UInt64>(0)
         let parking = Parking()
         let pool = Place<[Subject]>()
 
-        epoch.load([
-            Epoch.Role(threads: 2) { lane in
-                lane.begin("modify")
-                lane.park(property, other, parking)
-                lane.begin("observe")
-                _ = pool.exchange((0..<4).map { _ in lane.observe(property) })
+        round.load([
+            Round.Role(threads: 2) { worker in
+                worker.begin("modify")
+                worker.park(property, other, parking)
+                worker.begin("observe")
+                _ = pool.exchange((0..<4).map { _ in worker.observe(property) })
                 sleepBriefly()
             },
-            Epoch.Role(threads: epoch.threads - 2) { lane in
-                lane.begin("read")
+            Round.Role(threads: round.threads - 2) { worker in
+                worker.begin("read")
                 let before = parking.occupant
                 let (value, version) = property.snapshot()
                 let lent = property.withValue { $0 }
                 let after = parking.occupant
-                lane.check(value == version, "P2.version-fits", "value \(value), version \(version)")
+                worker.check(value == version, "P2.version-fits", "value \(value), version \(version)")
                 if before != 0, before == after {
-                    lane.check(
+                    worker.check(
                         version == before.version && lent == before.version,
                         "P5.earlier-value",
                         "read \(version) and \(lent) beside a body that has found \(before.version)"
                     )
-                    lane.hit(0)
+                    worker.hit(0)
                 }
-                if lane.generator.oneIn(4), let subjects = pool.exchange(nil) {
-                    lane.begin("cancel")
-                    for subject in subjects { lane.cancelAndWait(subject) }
-                    if before != 0, before == parking.occupant { lane.hit(1) }
+                if worker.generator.oneIn(4), let subjects = pool.exchange(nil) {
+                    worker.begin("cancel")
+                    for subject in subjects { worker.cancelAndWait(subject) }
+                    if before != 0, before == parking.occupant { worker.hit(1) }
                 }
-                if lane.generator.oneIn(8) { lane.register(property, parking) }
+                if worker.generator.oneIn(8) { worker.register(property, parking) }
                 parking.step()
             },
         ])
         _ = pool.exchange(nil)
         let changes = parking.changes.load(ordering: .relaxed)
-        epoch.check(
+        round.check(
             property.version == changes,
             "P5.throw-publishes-nothing",
             "version \(property.version) after \(changes) bodies that did not throw"
         )
-        epoch.checkRest()
+        round.checkRest()
     }
 }
 
@@ -90,9 +90,9 @@ private final class Parking: Sendable {
     func step() { steps.add(1, ordering: .relaxed) }
 
     /// Waits until the others have read, or cancelled, several times: for ever, if a body held them up.
-    func awaitSteps(_ count: Int, _ epoch: Epoch) {
+    func awaitSteps(_ count: Int, _ round: Round) {
         let goal = steps.load(ordering: .relaxed) + count
-        while steps.load(ordering: .relaxed) < goal, !epoch.isOver { usleep(20) }
+        while steps.load(ordering: .relaxed) < goal, !round.isOver { usleep(20) }
     }
 }
 
@@ -102,14 +102,14 @@ extension UInt64 {
 
 private struct Refusal: Error {}
 
-extension Lane {
+extension Worker {
     fileprivate func park(_ property: Observed<UInt64>, _ other: Observed<UInt64>, _ parking: Parking) {
         let refuses = generator.oneIn(4)
         let own = observe(property)
         do throws(Refusal) {
             try property.modify { value throws(Refusal) in
                 parking.enter(value)
-                parking.awaitSteps(8, epoch)
+                parking.awaitSteps(8, round)
                 check(
                     property.snapshot().version == value,
                     "P5.earlier-value",
@@ -133,7 +133,7 @@ extension Lane {
     }
 }
 
-extension Lane {
+extension Worker {
     /// Registers while a body may be blocked, and hears the value that it has found.
     fileprivate func register(_ property: Observed<UInt64>, _ parking: Parking) {
         begin("observe")

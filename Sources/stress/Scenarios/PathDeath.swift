@@ -17,49 +17,49 @@ extension Scenario {
             "waited for a path's callbacks",
         ],
         leastThreads: 3
-    ) { epoch in
+    ) { round in
         let ends = (1...3).map { PathEnd(UInt64($0)) }
         let slots = (0..<3).map { _ in Place<PathSource>() }
-        let records = (0..<epoch.threads).map { _ in Guarded<[PathRecord]>([]) }
+        let records = (0..<round.threads).map { _ in Guarded<[PathRecord]>([]) }
 
-        epoch.load { lane in
-            let slot = slots[lane.generator.below(slots.count)]
-            let end = ends[lane.generator.below(ends.count)]
-            switch lane.generator.below(12) {
+        round.load { worker in
+            let slot = slots[worker.generator.below(slots.count)]
+            let end = ends[worker.generator.below(ends.count)]
+            switch worker.generator.below(12) {
             case 0:
-                lane.begin("make a root")
+                worker.begin("make a root")
                 let source = PathSource(PathRoot(end))
-                let made = source.observe(times: 1 + lane.generator.below(4))
-                records[lane.index].withLock { $0 += made.map(\.record) }
+                let made = source.observe(times: 1 + worker.generator.below(4))
+                records[worker.index].withLock { $0 += made.map(\.record) }
                 _ = slot.exchange(source)
             case 2:
-                lane.begin("wait for callbacks")
-                guard let path = slot.content?.paths.randomElement(using: &lane.generator) else { break }
-                if path.token.cancelAndWaitBlocking() == .finished { lane.hit(3) }
+                worker.begin("wait for callbacks")
+                guard let path = slot.content?.paths.randomElement(using: &worker.generator) else { break }
+                if path.token.cancelAndWaitBlocking() == .finished { worker.hit(3) }
                 path.record.silence()
             case 1:
-                lane.begin("drop a root")
-                if slot.exchange(nil) != nil { lane.hit(0) }
+                worker.begin("drop a root")
+                if slot.exchange(nil) != nil { worker.hit(0) }
             case 3:
-                lane.begin("cancel")
-                slot.content?.paths.randomElement(using: &lane.generator)?.token.cancel()
-                lane.hit(1)
+                worker.begin("cancel")
+                slot.content?.paths.randomElement(using: &worker.generator)?.token.cancel()
+                worker.hit(1)
             case 4:
-                lane.begin("replace a step")
+                worker.begin("replace a step")
                 slot.content?.root.middle.value = PathMiddle(end)
             case 5:
-                lane.begin("lead elsewhere")
-                slot.content?.root.middle.value.end.value = lane.generator.oneIn(3) ? nil : end
+                worker.begin("lead elsewhere")
+                slot.content?.root.middle.value.end.value = worker.generator.oneIn(3) ? nil : end
             default:
-                lane.begin("change an end")
-                if slot.content == nil { lane.hit(2) }
-                end.number.value = lane.uniqueSerial()
+                worker.begin("change an end")
+                if slot.content == nil { worker.hit(2) }
+                end.number.value = worker.uniqueSerial()
             }
         }
 
         for slot in slots { _ = slot.exchange(nil) }
-        epoch.checkRest()
-        for record in records.flatMap({ $0.withLock { $0 } }) { record.check(epoch) }
+        round.checkRest()
+        for record in records.flatMap({ $0.withLock { $0 } }) { record.check(round) }
     }
 }
 
@@ -116,21 +116,21 @@ private final class PathRecord: Sendable {
     }
 
     /// At rest: ended once, and if by the root's end, after it had heard every version up to the last that it has heard.
-    func check(_ epoch: Epoch) {
-        guard epoch.violations.isEmpty else { return }
+    func check(_ round: Round) {
+        guard round.violations.isEmpty else { return }
         let ends = ends.load(ordering: .acquiring)
-        epoch.check(ends == 1, "P12.end-once", "onEnd was called \(ends) times")
+        round.check(ends == 1, "P12.end-once", "onEnd was called \(ends) times")
         let reason = ObservationEnd(rawValue: reason.load(ordering: .relaxed))
-        epoch.check(reason == .sourceDeleted || reason == .cancelled, "P12.reason", "\(String(describing: reason))")
+        round.check(reason == .sourceDeleted || reason == .cancelled, "P12.reason", "\(String(describing: reason))")
         let (heard, highest) = (heard.load(ordering: .relaxed), highest.load(ordering: .relaxed))
-        epoch.check(
+        round.check(
             reason != .sourceDeleted || heard == highest,
             "P1.heard-before-the-end",
             "heard \(heard) changes, one of them with version \(highest), before the root's end"
         )
         let late = late.load(ordering: .relaxed)
-        epoch.check(late == 0, "P9.silent-path", "called \(late) times after cancelAndWait had returned")
+        round.check(late == 0, "P9.silent-path", "called \(late) times after cancelAndWait had returned")
         let after = after.load(ordering: .relaxed)
-        epoch.check(after == 0, "P12.path-end-last", "heard \(after) changes after the root's end")
+        round.check(after == 0, "P12.path-end-last", "heard \(after) changes after the root's end")
     }
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A model of three steps for the scenarios about paths: the middle one may lead nowhere.
-final class PathRoot: ObserverRemoving {
+final class PathRoot: ConcurrentObservable, ObservationSource {
     let first = Observed<UInt64>(0)
     let middle: Observed<PathMiddle>
 
     init(_ leaf: PathEnd?) { middle = Observed(PathMiddle(leaf)) }
 
-    func removeAllObservers() { ObservationToken.cancelAll(of: first, middle) }
+    func cancelAllObservations() { ObservationToken.cancelAll(of: first, middle) }
 }
 
 final class PathMiddle: ConcurrentObservable {

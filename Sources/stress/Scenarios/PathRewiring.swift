@@ -20,57 +20,57 @@ extension Scenario {
             "replacements kept coming while the path was wired",
         ],
         leastThreads: 3
-    ) { epoch in
+    ) { round in
         let ends = (1...4).map { PathEnd(UInt64($0)) }
         let root = PathRoot(ends[0])
-        let path = PathWitness(root, lanes: epoch.threads, options: .initial)
-        let bare = PathWitness(root, lanes: epoch.threads, options: [])
+        let path = PathWitness(root, workers: round.threads, options: .initial)
+        let bare = PathWitness(root, workers: round.threads, options: [])
 
-        epoch.load { lane in
-            let end = ends[lane.generator.below(ends.count)]
-            switch lane.generator.below(16) {
+        round.load { worker in
+            let end = ends[worker.generator.below(ends.count)]
+            switch worker.generator.below(16) {
             case 0:
-                lane.begin("replace the first step")
+                worker.begin("replace the first step")
                 root.middle.value = PathMiddle(end)
-                lane.hit(1)
+                worker.hit(1)
             case 1, 2:
-                lane.begin("replace the second step")
+                worker.begin("replace the second step")
                 root.middle.value.end.value = end
             case 3:
-                lane.begin("lead to nowhere")
+                worker.begin("lead to nowhere")
                 root.middle.value.end.value = nil
-                lane.hit(0)
+                worker.hit(0)
             case 4:
-                lane.begin("replace a step in a body")
+                worker.begin("replace a step in a body")
                 end.number.modify { number in
                     root.middle.value.end.value = end
-                    number = lane.uniqueSerial()
+                    number = worker.uniqueSerial()
                 }
             default:
-                lane.begin("change an end")
-                if root.middle.value.end.value !== end { lane.hit(2) }
-                end.number.value = lane.uniqueSerial()
+                worker.begin("change an end")
+                if root.middle.value.end.value !== end { worker.hit(2) }
+                end.number.value = worker.uniqueSerial()
             }
         }
 
-        epoch.drain()
-        path.check(epoch, present: root.present)
-        bare.checkCount(epoch)
+        round.drain()
+        path.check(round, present: root.present)
+        bare.checkCount(round)
         path.end()
         bare.end()
-        checkChangesInCallbacks(epoch)
-        checkPathThatPassesItsEnd(epoch)
-        if checkReplacementsInWiring(epoch) { epoch.lanes[0].hit(3) }
-        epoch.checkRest()
+        checkChangesInCallbacks(round)
+        checkPathThatPassesItsEnd(round)
+        if checkReplacementsInWiring(round) { round.workers[0].hit(3) }
+        round.checkRest()
         weak let watched = root
         _ = consume root
-        epoch.check(watched == nil, "P11.not-retained", "the path keeps its root alive")
+        round.check(watched == nil, "P11.not-retained", "the path keeps its root alive")
     }
 }
 
 /// When an observer of one path is told of a replacement, all other paths lead to the new property already: they hear the change that it
 /// makes there, besides the replacement.
-private func checkChangesInCallbacks(_ epoch: Epoch) {
+private func checkChangesInCallbacks(_ round: Round) {
     let root = PathRoot(PathEnd(1))
     let heard = (0..<2).map { _ in Guarded<[UInt64]>([]) }
     let tokens = heard.map { heard in
@@ -86,7 +86,7 @@ private func checkChangesInCallbacks(_ epoch: Epoch) {
     root.middle.value = PathMiddle(PathEnd(10))
     for (index, heard) in heard.enumerated() {
         let heard = heard.withLock { $0 }
-        epoch.check(
+        round.check(
             heard.sorted() == [10, 11, 12],
             "P1.heard-from-a-callback",
             "path \(index) heard \(heard) of a replacement and two changes that its callbacks made"
@@ -97,14 +97,14 @@ private func checkChangesInCallbacks(_ epoch: Epoch) {
 
 /// A path that passes the property at which it ends: a change of that is heard first as one of the
 /// end, then as a replacement.
-private func checkPathThatPassesItsEnd(_ epoch: Epoch) {
+private func checkPathThatPassesItsEnd(_ round: Round) {
     let node = PathNode()
     node.next.value = node
     let heard = Guarded<[UInt64]>([])
     let token = node.observe(\.next.next) { change in heard.withLock { $0.append(change.version) } }
     node.next.value = PathNode()
     let versions = heard.withLock { $0 }
-    epoch.check(
+    round.check(
         versions == [1, 2],
         "P2.in-order-on-one-thread",
         "a path that passes its own end heard the versions \(versions)"
@@ -119,8 +119,8 @@ private final class PathNode: ConcurrentObservable {
 /// Whoever wires a path anew does not do it for ever: the library goes on with it, and has the last word.
 ///
 /// - Returns: Whether it came to that.
-private func checkReplacementsInWiring(_ epoch: Epoch) -> Bool {
-    guard epoch.violations.isEmpty else { return false }
+private func checkReplacementsInWiring(_ round: Round) -> Bool {
+    guard round.violations.isEmpty else { return false }
     let root = RestlessRoot()
     let caller = pthread_self()
     let (last, others) = (Guarded<UInt64>(0), Guarded(0))
@@ -130,9 +130,9 @@ private func checkReplacementsInWiring(_ epoch: Epoch) -> Bool {
         if pthread_equal(pthread_self(), caller) == 0 { others.withLock { $0 += 1 } }
     }
     root.replace(times: 100)
-    epoch.drain()
+    round.drain()
     let told = last.withLock { $0 }
-    epoch.check(told == 100, "P3.path-converges", "the last word was \(told), 100 replacements were made")
+    round.check(told == 100, "P3.path-converges", "the last word was \(told), 100 replacements were made")
     token.cancelAndWaitBlocking()
     return others.withLock { $0 } > 0
 }
@@ -173,13 +173,13 @@ private final class PathWitness: Sendable {
         var initials: [UInt64] = []
     }
 
-    init(_ root: PathRoot, lanes: Int, options: ObservationOptions) {
-        // The last log is that of the epoch's own thread, which hears the initial value, and of the library's.
-        let logs = (0...lanes).map { _ in Guarded(Log()) }
+    init(_ root: PathRoot, workers: Int, options: ObservationOptions) {
+        // The last log is that of the round's own thread, which hears the initial value, and of the library's.
+        let logs = (0...workers).map { _ in Guarded(Log()) }
         self.logs = logs
         token = root.observe(\.middle.end.number, options: options) { change in
             checkUserCode("callback")
-            let log = logs[Lane.current?.index ?? lanes]
+            let log = logs[Worker.current?.index ?? workers]
             // Nil is nowhere, and stands as 0.
             let (old, new) = ((change.old ?? nil) ?? 0, change.new ?? 0)
             switch change.reason {
@@ -192,10 +192,10 @@ private final class PathWitness: Sendable {
     private var chain: [(version: UInt64, old: UInt64, new: UInt64)] { logs.flatMap { $0.withLock(\.chain) } }
 
     /// At rest: each version once. Another path may fold other changes that race, so that the versions of two differ.
-    func checkCount(_ epoch: Epoch) {
+    func checkCount(_ round: Round) {
         let chain = chain
         let (count, sum) = (UInt64(chain.count), chain.reduce(0) { $0 &+ $1.version })
-        epoch.check(
+        round.check(
             sum == count * (count + 1) / 2,
             "P1.every-change-once",
             "heard \(count) changes, sum of versions \(sum)"
@@ -203,26 +203,26 @@ private final class PathWitness: Sendable {
     }
 
     /// At rest: versions 1, 2, 3, … each once, each beginning where the one before has ended, the last with the present value.
-    func check(_ epoch: Epoch, present: UInt64) {
-        guard epoch.violations.isEmpty else { return }
+    func check(_ round: Round, present: UInt64) {
+        guard round.violations.isEmpty else { return }
         let initials = logs.flatMap { $0.withLock(\.initials) }
-        epoch.check(initials == [1], "P4.initial-once", "heard the initial values \(initials)")
+        round.check(initials == [1], "P4.initial-once", "heard the initial values \(initials)")
         var value = initials.first ?? 0
         for (index, change) in chain.sorted(by: { $0.version < $1.version }).enumerated() {
-            epoch.check(
+            round.check(
                 change.version == UInt64(index) + 1,
                 "P2.path-versions",
                 "change \(index + 1) has version \(change.version)"
             )
-            epoch.check(
+            round.check(
                 change.old == value,
                 "P2.path-chain",
                 "version \(change.version) replaced \(change.old), but \(value) was there"
             )
-            guard epoch.violations.isEmpty else { return }
+            guard round.violations.isEmpty else { return }
             value = change.new
         }
-        epoch.check(value == present, "P3.path-converges", "the last word was \(value), the path leads to \(present)")
+        round.check(value == present, "P3.path-converges", "the last word was \(value), the path leads to \(present)")
     }
 
     func end() { token.cancelAndWaitBlocking() }

@@ -17,47 +17,49 @@ extension Scenario {
             "died with observers", "cancelled before the end", "dropped in a callback",
         ],
         leastThreads: 3
-    ) { epoch in
+    ) { round in
         let slots = (0..<4).map { _ in Place<Source>() }
-        let witnesses = (0..<epoch.threads).map { _ in Witnesses() }
+        let witnesses = (0..<round.threads).map { _ in Witnesses() }
         let values = Census()
 
-        epoch.load { lane in
-            let slot = slots[lane.generator.below(slots.count)]
-            let seen = witnesses[lane.index]
-            switch lane.generator.below(8) {
+        round.load { worker in
+            let slot = slots[worker.generator.below(slots.count)]
+            let seen = witnesses[worker.index]
+            switch worker.generator.below(8) {
             case 0:
-                lane.begin("make a property")
-                let source = Source(lane, values)
-                let count = lane.generator.below(12)
-                for _ in 0...count { source.add(seen.make(on: source.property, slot, lane)) }
+                worker.begin("make a property")
+                let source = Source(worker, values)
+                let count = worker.generator.below(12)
+                for _ in 0...count { source.add(seen.make(on: source.property, slot, worker)) }
                 _ = slot.exchange(source)
             case 1:
-                lane.begin("drop a property")
+                worker.begin("drop a property")
                 let dropped = slot.exchange(nil)
                 guard let witnesses = dropped?.witnesses, !witnesses.isEmpty else { return }
-                lane.hit(0)
+                worker.hit(0)
             case 2:
-                lane.begin("cancel a token")
-                guard let witness = slot.content?.witnesses.randomElement(using: &lane.generator) else { return }
-                witness.cancel(andWait: lane.generator.oneIn(4), lane)
-                lane.hit(1)
+                worker.begin("cancel a token")
+                guard let source = slot.content else { return }
+                guard let witness = source.witnesses.randomElement(using: &worker.generator) else { return }
+                witness.cancel(andWait: worker.generator.oneIn(4), worker)
+                withExtendedLifetime(source) { witness.noteCancellation() }
+                worker.hit(1)
             case 3:
-                lane.begin("register")
+                worker.begin("register")
                 guard let source = slot.content else { return }
-                source.add(seen.make(on: source.property, slot, lane))
+                source.add(seen.make(on: source.property, slot, worker))
             default:
-                lane.begin("set")
+                worker.begin("set")
                 guard let source = slot.content else { return }
-                source.property.value = TrackedValue(serial: lane.uniqueSerial(), atEnd: values.member())
+                source.property.value = TrackedValue(serial: worker.uniqueSerial(), atEnd: values.member())
             }
         }
 
         for slot in slots { _ = slot.exchange(nil) }
-        epoch.checkRest()
-        for seen in witnesses { seen.checkAll(epoch) }
+        round.checkRest()
+        for seen in witnesses { seen.checkAll(round) }
         let alive = values.alive.load(ordering: .acquiring)
-        epoch.check(alive == 0, "P14.value-destroyed", "\(alive) values are alive after their properties' death")
+        round.check(alive == 0, "P14.value-destroyed", "\(alive) values are alive after their properties' death")
     }
 }
 
@@ -77,8 +79,8 @@ private final class Source: Sendable {
     let property: Observed<TrackedValue>
     private let kept = Guarded<[Witness]>([])
 
-    init(_ lane: Lane, _ values: Census) {
-        property = Observed(TrackedValue(serial: lane.uniqueSerial(), atEnd: values.member()))
+    init(_ worker: Worker, _ values: Census) {
+        property = Observed(TrackedValue(serial: worker.uniqueSerial(), atEnd: values.member()))
     }
 
     var witnesses: [Witness] { kept.withLock { $0 } }
@@ -92,6 +94,8 @@ private final class Witness: Sendable {
 
     final class Record: Sendable {
         let callsAfter = Atomic<Int>(0)
+        /// Whether it was cancelled, or had ended, while its property was certainly alive.
+        let isCancelledAlive = Atomic<Bool>(false)
         let ends = Atomic<Int>(0)
         let reason = Atomic<UInt32>(.max)
     }
@@ -106,10 +110,13 @@ private final class Witness: Sendable {
         }
     }
 
-    func cancel(andWait waits: Bool, _ lane: Lane) {
+    /// It was cancelled, and its property is alive: it cannot end by that one's death.
+    func noteCancellation() { record.isCancelledAlive.store(true, ordering: .relaxed) }
+
+    func cancel(andWait waits: Bool, _ worker: Worker) {
         subject.probe.markEnding()
-        guard waits, lane.depth == 0 else { return subject.token.cancel() }
-        lane.begin("cancelAndWait")
+        guard waits, worker.depth == 0 else { return subject.token.cancel() }
+        worker.begin("cancelAndWait")
         subject.token.cancelAndWaitBlocking()
         subject.probe.markDead()
     }
@@ -120,12 +127,12 @@ private final class Witnesses: @unchecked Sendable {
     // Unchecked: one thread appends, others read after joining it.
     private var all: [(probe: ProbeReference, serial: UInt64, record: Witness.Record)] = []
 
-    func make(on property: Observed<TrackedValue>, _ slot: Place<Source>, _ lane: Lane) -> Witness {
+    func make(on property: Observed<TrackedValue>, _ slot: Place<Source>, _ worker: Worker) -> Witness {
         let record = Witness.Record()
-        let subject = lane.observe(property, options: lane.generator.oneIn(4) ? .prior : []) { lane, _ in
+        let subject = worker.observe(property, options: worker.generator.oneIn(4) ? .prior : []) { worker, _ in
             if record.ends.load(ordering: .acquiring) > 0 { record.callsAfter.add(1, ordering: .relaxed) }
-            if let lane, lane.generator.oneIn(32) {
-                lane.hit(2)
+            if let worker, worker.generator.oneIn(32) {
+                worker.hit(2)
                 _ = slot.exchange(nil)
             }
         }
@@ -135,20 +142,25 @@ private final class Witnesses: @unchecked Sendable {
     }
 
     /// At rest: each has ended once, and heard nothing afterwards.
-    func checkAll(_ epoch: Epoch) {
-        guard epoch.violations.isEmpty else { return }
+    func checkAll(_ round: Round) {
+        guard round.violations.isEmpty else { return }
         for (probe, serial, record) in all where probe.serial == serial {
             let ends = record.ends.load(ordering: .acquiring)
-            epoch.check(ends == 1, "P12.end-once", "onEnd was called \(ends) times")
+            round.check(ends == 1, "P12.end-once", "onEnd was called \(ends) times")
             let reason = ObservationEnd(rawValue: record.reason.load(ordering: .relaxed))
-            epoch.check(
+            round.check(
                 reason == .sourceDeleted || reason == .cancelled,
                 "P12.reason",
                 "ended with \(String(describing: reason))"
             )
+            round.check(
+                reason == .cancelled || !record.isCancelledAlive.load(ordering: .relaxed),
+                "P12.reason",
+                "cancelled while its property was alive, ended with \(String(describing: reason))"
+            )
             let after = record.callsAfter.load(ordering: .relaxed)
-            epoch.check(after == 0, "P12.end-last", "heard \(after) changes after the end")
-            epoch.check(probe.destroyed == 1, "P14.destroyed-once", "destroyed \(probe.destroyed) times")
+            round.check(after == 0, "P12.end-last", "heard \(after) changes after the end")
+            round.check(probe.destroyed == 1, "P14.destroyed-once", "destroyed \(probe.destroyed) times")
         }
     }
 }

@@ -12,11 +12,11 @@ extension Scenario {
         ],
         windows: ["notified during churn", "walked a table of 32 or more", "notified within a callback"],
         leastThreads: 3
-    ) { epoch in
+    ) { round in
         let registry = ObserverRegistry<UInt64>()
         let inner = ObserverRegistry<UInt64>()
         let property = Observed<UInt64>(0)
-        let heard = (0..<epoch.threads).map { _ in Tally() }
+        let heard = (0..<round.threads).map { _ in Tally() }
         let stable = [
             registry.observe { event in
                 heard[Int(event & 0xFF)].stable &+= 1
@@ -28,35 +28,35 @@ extension Scenario {
         ]
         let churn = Churn()
 
-        epoch.load([
-            Epoch.Role(threads: epoch.threads - 1) { lane in
-                lane.begin("notify and read")
-                let tally = heard[lane.index]
-                let event = UInt64(lane.index)
+        round.load([
+            Round.Role(threads: round.threads - 1) { worker in
+                worker.begin("notify and read")
+                let tally = heard[worker.index]
+                let event = UInt64(worker.index)
                 let (before, nested) = (churn.steps, tally.inner)
                 // What a thread uses for the first time it makes.
-                if lane.operations == 1 { registry.notify(event) }
+                if worker.operations == 1 { registry.notify(event) }
                 let start = tally.stable
                 Realtime.bracket {
                     for _ in 0..<64 { registry.notify(event) }
                 }
-                lane.check(tally.stable == start + 64, "P1.stable-hears-all", "heard \(tally.stable - start) of 64")
+                worker.check(tally.stable == start + 64, "P1.stable-hears-all", "heard \(tally.stable - start) of 64")
                 var reads: (UInt64, UInt64) = (0, 0)
                 _ = property.value
                 Realtime.bracket { reads = (property.value, property.value) }
-                lane.check(
+                worker.check(
                     tally.lastRead <= reads.0 && reads.0 <= reads.1,
                     "P2.reads-grow",
                     "read \(tally.lastRead), then \(reads.0), then \(reads.1)"
                 )
                 tally.lastRead = reads.1
-                if churn.steps != before { lane.hit(0) }
-                if churn.size >= 32 { lane.hit(1) }
-                if tally.inner > nested { lane.hit(2) }
+                if churn.steps != before { worker.hit(0) }
+                if churn.size >= 32 { worker.hit(1) }
+                if tally.inner > nested { worker.hit(2) }
             },
-            Epoch.Role(threads: 1) { lane in
-                lane.begin("churn")
-                let tokens = (0..<lane.generator.below(64)).map { _ in registry.observe { _ in } }
+            Round.Role(threads: 1) { worker in
+                worker.begin("churn")
+                let tokens = (0..<worker.generator.below(64)).map { _ in registry.observe { _ in } }
                 churn.step(to: tokens.count)
                 property.modify { $0 += 1 }
                 for token in tokens { token.cancel() }
@@ -65,7 +65,7 @@ extension Scenario {
         ])
 
         for token in stable { token.cancelAndWaitBlocking() }
-        epoch.checkRest()
+        round.checkRest()
     }
 }
 

@@ -16,35 +16,35 @@ extension Scenario {
             "cancelled a sibling after the table had grown", "registered in a pass",
             "dropped the registry in its own pass",
         ]
-    ) { epoch in
+    ) { round in
         let shared = ObserverRegistry<UInt64>()
         let stable = StableObservers(shared, count: 4)
         let nesting = shared.observe { event in
-            guard let lane = Lane.current else { return }
-            lane.depth += 1
-            defer { lane.depth -= 1 }
+            guard let worker = Worker.current else { return }
+            worker.depth += 1
+            defer { worker.depth -= 1 }
             // One pass in eight, the first included, nests deeper than the frames of a record; the event says which.
             let limit = event & 7 == 1 ? 12 : 3
-            if lane.depth >= 2 { lane.hit(0) }
-            if lane.depth > 8 { lane.hit(1) }
-            if lane.depth < limit { stable.check(lane.pass(shared), lane) }
+            if worker.depth >= 2 { worker.hit(0) }
+            if worker.depth > 8 { worker.hit(1) }
+            if worker.depth < limit { stable.check(worker.pass(shared), worker) }
         }
 
-        epoch.load { lane in
-            lane.begin("nest")
-            stable.check(lane.pass(shared), lane)
-            lane.begin("ring")
-            Ring(lane).run(lane)
-            lane.begin("extra observer")
-            let extra = lane.observe(shared)
-            stable.check(lane.pass(shared, watching: extra.probe), lane)
+        round.load { worker in
+            worker.begin("nest")
+            stable.check(worker.pass(shared), worker)
+            worker.begin("ring")
+            Ring(worker).run(worker)
+            worker.begin("extra observer")
+            let extra = worker.observe(shared)
+            stable.check(worker.pass(shared, watching: extra.probe), worker)
         }
 
         nesting.cancelAndWaitBlocking()
-        withExtendedLifetime(stable) { epoch.checkRest(liveObservers: stable.count) }
+        withExtendedLifetime(stable) { round.checkRest(liveObservers: stable.count) }
         #if INSTRUMENTED
         let framesInUse = Instrumentation.framesInUse
-        epoch.check(
+        round.check(
             framesInUse == 0,
             "P9.frames-in-use",
             "a wait looks at \(framesInUse) frames while no callback runs"
@@ -59,19 +59,19 @@ private final class Ring: @unchecked Sendable {
     private var registry: ObserverRegistry<UInt64>? = ObserverRegistry<UInt64>()
     private var subjects: [Subject] = []
 
-    init(_ lane: Lane) {
+    init(_ worker: Worker) {
         for position in 0..<6 {
-            let subject = lane.observe(registry!) { [unowned self] lane, _ in
-                if let lane { interfere(lane, from: position) }
+            let subject = worker.observe(registry!) { [unowned self] worker, _ in
+                if let worker { interfere(worker, from: position) }
             }
             subjects.append(subject)
         }
     }
 
-    func run(_ lane: Lane) {
+    func run(_ worker: Worker) {
         for _ in 0..<3 {
             guard let registry else { break }
-            lane.pass(registry)
+            worker.pass(registry)
         }
         for subject in subjects {
             subject.probe.markEnding()
@@ -80,36 +80,36 @@ private final class Ring: @unchecked Sendable {
         }
     }
 
-    private func interfere(_ lane: Lane, from position: Int) {
-        guard lane.depth == 1 else { return }
-        let grows = lane.generator.oneIn(4)
+    private func interfere(_ worker: Worker, from position: Int) {
+        guard worker.depth == 1 else { return }
+        let grows = worker.generator.oneIn(4)
         if grows, let registry {
             // More than the table has room for: the siblings' entries move to another.
             for _ in 0..<10 {
-                let subject = lane.observe(registry)
-                lane.pass.mustNotCall.insert(subject.probe.serial)
+                let subject = worker.observe(registry)
+                worker.pass.mustNotCall.insert(subject.probe.serial)
                 subjects.append(subject)
             }
-            lane.hit(4)
+            worker.hit(4)
         }
-        if lane.generator.oneIn(3), position < 5 {
-            let sibling = subjects[position + 1 + lane.generator.below(5 - position)]
-            if lane.generator.oneIn(2) {
+        if worker.generator.oneIn(3), position < 5 {
+            let sibling = subjects[position + 1 + worker.generator.below(5 - position)]
+            if worker.generator.oneIn(2) {
                 sibling.token.cancel()
             } else {
                 let outcome = sibling.token.cancelAndWaitBlocking()
-                lane.check(
+                worker.check(
                     outcome == .deferred,
                     "P9.deferred-in-callback",
                     "cancelAndWait in a callback returned \(outcome)"
                 )
             }
-            lane.pass.mustNotCall.insert(sibling.probe.serial)
-            lane.hit(grows ? 3 : 2)
+            worker.pass.mustNotCall.insert(sibling.probe.serial)
+            worker.hit(grows ? 3 : 2)
         }
-        if lane.generator.oneIn(64) {
+        if worker.generator.oneIn(64) {
             registry = nil
-            lane.hit(5)
+            worker.hit(5)
         }
     }
 }

@@ -13,53 +13,53 @@ extension Scenario {
             "P16.backlog-bounded", "P16.backlog-drains", "P5.no-lock-around-user-code", "memory.table-in-use",
         ],
         windows: ["registered during another's pass", "saw another's registration", "saw another's cancellation"]
-    ) { epoch in
+    ) { round in
         let registry = ObserverRegistry<UInt64>()
         let stable = StableObservers(registry, count: 6)
         let registered = Announcement()
         let cancelled = Announcement()
 
-        epoch.load { lane in
-            lane.begin("observe")
-            var kept: Subject? = lane.observe(registry)
+        round.load { worker in
+            worker.begin("observe")
+            var kept: Subject? = worker.observe(registry)
             let probe = kept!.probe
             registered.show(probe)
 
-            lane.begin("notify own")
+            worker.begin("notify own")
             let lastRegistered = registered.seen
-            let heard = lane.pass(registry, watching: probe)
-            if registered.seen != lastRegistered { lane.hit(0) }
-            stable.check(heard, lane)
-            lane.check(
+            let heard = worker.pass(registry, watching: probe)
+            if registered.seen != lastRegistered { worker.hit(0) }
+            stable.check(heard, worker)
+            worker.check(
                 heard.watchedCalls == 1,
                 "P1.own-observer-hears",
                 "called \(heard.watchedCalls) times, expected once"
             )
-            lane.checkAnnounced(registered, registry, stable, window: 1)
+            worker.checkAnnounced(registered, registry, stable, window: 1)
 
-            let isReleased = lane.end(&kept, cancelled)
-            lane.begin("notify after the end")
-            let silent = lane.pass(registry, watching: probe)
-            stable.check(silent, lane)
-            lane.check(
+            let isReleased = worker.end(&kept, cancelled)
+            worker.begin("notify after the end")
+            let silent = worker.pass(registry, watching: probe)
+            stable.check(silent, worker)
+            worker.check(
                 silent.watchedCalls == 0,
                 isReleased ? "P10.silent-after-release" : "P8.silent-after-cancel",
                 "called after the end of its observation"
             )
-            lane.checkCancelled(cancelled, registry, window: 2)
-            lane.checkBacklog()
+            worker.checkCancelled(cancelled, registry, window: 2)
+            worker.checkBacklog()
         }
 
-        epoch.check(
-            registry.count == stable.count,
+        round.check(
+            registry.observationCount == stable.count,
             "P1.count-at-rest",
-            "\(registry.count) observers, \(stable.count) expected"
+            "\(registry.observationCount) observers, \(stable.count) expected"
         )
-        withExtendedLifetime(stable) { epoch.checkRest(liveObservers: stable.count) }
+        withExtendedLifetime(stable) { round.checkRest(liveObservers: stable.count) }
     }
 }
 
-extension Lane {
+extension Worker {
     /// Ends an observation by waiting, by cancelling, or by letting go of its token.
     ///
     /// - Returns: Whether the token was let go of.
@@ -126,7 +126,7 @@ extension Lane {
     func checkBacklogNow() {
         let backlog = ConcurrentObserveDiagnostics.current().backlog
         // Each thread may leave 4096 items, the reclaimer hold as many of each, the destroyers about 65,536 and a batch.
-        let bound = 2 * 4_500 * (epoch.threads + 4) + 80_000
+        let bound = 2 * 4_500 * (round.threads + 4) + 80_000
         check(backlog <= bound, "P16.backlog-bounded", "\(backlog) items wait for reclamation, bound \(bound)")
     }
 }

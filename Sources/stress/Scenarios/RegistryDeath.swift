@@ -18,55 +18,55 @@ extension Scenario {
             "asked when the closure was gone",
         ],
         leastThreads: 3
-    ) { epoch in
+    ) { round in
         let slots = (0..<4).map { _ in Place<Source>() }
 
-        epoch.load { lane in
-            let slot = slots[lane.generator.below(slots.count)]
-            switch lane.generator.below(8) {
+        round.load { worker in
+            let slot = slots[worker.generator.below(slots.count)]
+            switch worker.generator.below(8) {
             case 0:
-                lane.begin("make a source")
+                worker.begin("make a source")
                 let source = Source()
-                let subjects = (0...lane.generator.below(12)).map { _ in
+                let subjects = (0...worker.generator.below(12)).map { _ in
                     EndedSubject(
-                        lane.observe(source.registry) { lane, _ in
-                            guard let lane, lane.generator.oneIn(32) else { return }
-                            lane.hit(2)
+                        worker.observe(source.registry) { worker, _ in
+                            guard let worker, worker.generator.oneIn(32) else { return }
+                            worker.hit(2)
                             _ = slot.exchange(nil)
                         },
-                        listensLate: lane.generator.oneIn(4)
+                        listensLate: worker.generator.oneIn(4)
                     )
                 }
                 source.keep(subjects)
                 _ = slot.exchange(source)
             case 1:
-                lane.begin("drop a source")
+                worker.begin("drop a source")
                 guard let source = slot.exchange(nil) else { return }
                 let subjects = source.subjects
-                lane.endSource(source, subjects)
+                worker.endSource(source, subjects)
             case 2:
-                lane.begin("cancel a token")
-                guard let subject = slot.content?.subjects.randomElement(using: &lane.generator) else { return }
+                worker.begin("cancel a token")
+                guard let subject = slot.content?.subjects.randomElement(using: &worker.generator) else { return }
                 subject.cancel()
-                lane.hit(1)
+                worker.hit(1)
                 guard subject.listensLate else { return }
-                lane.begin("ask for the end late")
-                if subject.listenLate() { lane.hit(3) }
+                worker.begin("ask for the end late")
+                if subject.listenLate() { worker.hit(3) }
             case 3:
-                lane.begin("register")
+                worker.begin("register")
                 guard let source = slot.content else { return }
-                let subject = lane.observe(source.registry)
-                lane.pass(source.registry, watching: subject.probe)
+                let subject = worker.observe(source.registry)
+                worker.pass(source.registry, watching: subject.probe)
             default:
-                lane.begin("notify")
+                worker.begin("notify")
                 guard let source = slot.content else { return }
-                lane.pass(source.registry)
+                worker.pass(source.registry)
             }
         }
 
         for slot in slots { _ = slot.exchange(nil) }
-        epoch.checkRest()
-        EndedSubject.checkAll(epoch)
+        round.checkRest()
+        EndedSubject.checkAll(round)
     }
 }
 
@@ -140,28 +140,28 @@ private final class EndedSubject: Sendable {
     }
 
     /// At rest: every observation has ended once, for a reason that there was, and its closure is gone.
-    static func checkAll(_ epoch: Epoch) {
+    static func checkAll(_ round: Round) {
         let all = records.withLock { records in
             defer { records = [] }
             return records
         }
-        guard epoch.violations.isEmpty else { return }
+        guard round.violations.isEmpty else { return }
         for record in all where record.probe.serial == record.serial {
             let ends = record.ends.load(ordering: .acquiring)
             let listeners = record.listeners.load(ordering: .relaxed)
-            epoch.check(ends == listeners, "P12.end-once", "\(listeners) bodies of onEnd were called \(ends) times")
+            round.check(ends == listeners, "P12.end-once", "\(listeners) bodies of onEnd were called \(ends) times")
             let reason = ObservationEnd(rawValue: record.reason.load(ordering: .relaxed))
-            epoch.check(
+            round.check(
                 reason == .sourceDeleted || reason == .cancelled || listeners == 0,
                 "P12.reason",
                 "ended with \(String(describing: reason))"
             )
-            epoch.check(record.probe.destroyed == 1, "P14.destroyed-once", "destroyed \(record.probe.destroyed) times")
+            round.check(record.probe.destroyed == 1, "P14.destroyed-once", "destroyed \(record.probe.destroyed) times")
         }
     }
 }
 
-extension Lane {
+extension Worker {
     /// Drops the last reference that the slot had; if it was the last of all, the source's death shows at once.
     fileprivate func endSource(_ source: consuming Source, _ subjects: [EndedSubject]) {
         weak let registry = source.registry

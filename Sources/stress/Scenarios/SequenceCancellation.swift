@@ -22,56 +22,56 @@ extension Scenario {
             "cancelled while it waited", "cancelled with changes left", "let go with changes left",
             "the source died while a task waited", "the source died before a task had heard all",
         ]
-    ) { epoch in
+    ) { round in
         let property = Observed<UInt64>(0)
         let ends = (1...2).map { PathEnd(UInt64($0)) }
         let root = PathRoot(ends[0])
         let stage = Stage()
-        checkResumption(epoch, on: stage)
+        checkResumption(round, on: stage)
 
-        epoch.load { lane in
-            switch lane.generator.below(5) {
+        round.load { worker in
+            switch worker.generator.below(5) {
             case 0:
-                lane.begin("make iterators and let them go")
-                for _ in 0..<8 { _ = property.changes(options: lane.options()).makeAsyncIterator() }
+                worker.begin("make iterators and let them go")
+                for _ in 0..<8 { _ = property.changes(options: worker.options()).makeAsyncIterator() }
             case 1:
-                lane.begin("a source dies")
-                lane.sourceDies(on: stage)
+                worker.begin("a source dies")
+                worker.sourceDies(on: stage)
             case 2:
-                lane.begin("cancel tasks that iterate over a path")
-                lane.cancelTasks(on: stage) {
-                    root.changes(\.middle.end.number, options: $0, buffering: $1)
+                worker.begin("cancel tasks that iterate over a path")
+                worker.cancelTasks(on: stage) {
+                    root.property(\.middle.end.number).changes(options: $0, buffering: $1)
                 } setting: {
-                    [serial = lane.uniqueSerial()] step in
+                    [serial = worker.uniqueSerial()] step in
                     if step & 3 == 0 { root.middle.value.end.value = ends[step >> 2 & 1] }
                     ends[step & 1].number.value = serial << 8 | UInt64(step)
                 }
             case 3:
-                lane.begin("remove what iterators have left")
-                lane.removeWhatIsLeft()
+                worker.begin("remove what iterators have left")
+                worker.removeWhatIsLeft()
             default:
-                lane.begin("cancel tasks")
-                lane.cancelTasks(on: stage) {
+                worker.begin("cancel tasks")
+                worker.cancelTasks(on: stage) {
                     property.changes(options: $0, buffering: $1)
                 } setting: {
-                    [serial = lane.uniqueSerial()] step in
+                    [serial = worker.uniqueSerial()] step in
                     property.value = serial << 8 | UInt64(step)
                 }
             }
         }
 
-        let isAlone = waitWhileMoving { property.observerCount == 0 }
-        epoch.check(isAlone, "P8.iterator-leaves-nothing", "\(property.observerCount) iterators are still served")
-        checkCancellationBesideRest(epoch)
-        checkDestructionOfRest(epoch)
-        checkStayingOnActor(epoch)
-        epoch.checkRest()
+        let isAlone = waitWhileMoving { property.observationCount == 0 }
+        round.check(isAlone, "P8.iterator-leaves-nothing", "\(property.observationCount) iterators are still served")
+        checkCancellationBesideRest(round)
+        checkDestructionOfRest(round)
+        checkStayingOnActor(round)
+        round.checkRest()
     }
 }
 
 // MARK: - Rounds
 
-extension Lane {
+extension Worker {
     fileprivate func options() -> ObservationOptions { generator.oneIn(2) ? .initial : [] }
 
     /// Starts tasks that iterate over what others change, too, and cancels them.
@@ -85,7 +85,7 @@ extension Lane {
             let (options, buffering) = (options(), policies[generator.below(policies.count)])
             // One in four lets go of its iterator before it is cancelled.
             let limit = generator.oneIn(4) ? UInt64(generator.below(4)) : .max
-            let consumer = Consumer(epoch, options, buffering, limit: limit)
+            let consumer = Consumer(round, options, buffering, limit: limit)
             return (
                 consumer, consumer.start(sequence(options, buffering), on: generator.oneIn(2) ? stage : nil)
             )
@@ -114,7 +114,7 @@ extension Lane {
         let changes = UInt64(generator.below(16))
         let consumers = (0..<3).map { number in
             let options = options()
-            let consumer = Consumer(epoch, options, number < 2 ? .unbounded : .latest) { source == nil }
+            let consumer = Consumer(round, options, number < 2 ? .unbounded : .latest) { source == nil }
             let sequence = property!.changes(options: options, buffering: number < 2 ? .unbounded : .latest)
             _ = consumer.start(sequence, on: generator.oneIn(2) ? stage : nil)
             return (consumer, options)
@@ -127,7 +127,7 @@ extension Lane {
         property = nil
         for (consumer, options) in consumers {
             guard waitForEnd(of: consumer, "P12.finishes-at-the-end") else { return }
-            guard !consumer.witness.mayLeaveOut, epoch.violations.isEmpty else { continue }
+            guard !consumer.witness.mayLeaveOut, round.violations.isEmpty else { continue }
             let expected = changes + (options.contains(.initial) ? 1 : 0)
             check(
                 consumer.witness.count == expected,
@@ -146,7 +146,7 @@ extension Lane {
             let property = Observed<UInt64>(0)
             var iterator = property.values().makeAsyncIterator()
             for number in 1...count { property.value = number }
-            property.removeAllObservers()
+            property.cancelAllObservations()
             let next = await iterator.next()
             returned.withLock { $0 = next }
             done.signal()
@@ -189,25 +189,25 @@ private final class Consumer: Sendable {
     /// A hint.
     let isWaiting = Atomic<Bool>(false)
     private let hasLeftChanges = Atomic<Bool>(false)
-    private let epoch: Epoch
+    private let round: Round
 
     /// Whether what it iterates over is gone.
     private let isSourceGone: @Sendable () -> Bool
 
     /// - Parameter limit: How many elements it takes before it lets go.
     init(
-        _ epoch: Epoch,
+        _ round: Round,
         _ options: ObservationOptions,
         _ buffering: Buffering,
         limit: UInt64 = .max,
         isSourceGone: @escaping @Sendable () -> Bool = { false }
     ) {
-        self.epoch = epoch
+        self.round = round
         self.limit = limit
         self.isSourceGone = isSourceGone
         witness = OrderedWitness(
             "an iterator, \(buffering)",
-            epoch,
+            round,
             mayLeaveOut: buffering != .unbounded,
             beginsWithInitial: options.contains(.initial)
         )
@@ -226,7 +226,7 @@ private final class Consumer: Sendable {
     ) async {
         var iterator = sequence.makeAsyncIterator()
         isReady.signal()
-        while witness.count < limit, epoch.violations.isEmpty {
+        while witness.count < limit, round.violations.isEmpty {
             isWaiting.store(true, ordering: .relaxed)
             let change = await iterator.next(isolation: isolation)
             isWaiting.store(false, ordering: .relaxed)
@@ -269,9 +269,9 @@ private final class Consumer: Sendable {
 // MARK: - Who resumes a task
 
 /// A task that waits is resumed by whoever makes the change, who calls the task's executor: under no lock. (P5)
-private func checkResumption(_ epoch: Epoch, on stage: Stage) {
+private func checkResumption(_ round: Round, on stage: Stage) {
     let property = Observed<UInt64>(0)
-    let consumer = Consumer(epoch, [], .unbounded, limit: 3)
+    let consumer = Consumer(round, [], .unbounded, limit: 3)
     _ = consumer.start(property.changes(), on: stage)
     consumer.isReady.wait()
     for number in 1...3 as ClosedRange<UInt64> {
@@ -281,14 +281,14 @@ private func checkResumption(_ epoch: Epoch, on stage: Stage) {
         property.value = number
     }
     let hasEnded = consumer.isDone.wait(timeout: .now() + 10 * Double(Sanitizer.slowdown)) == .success
-    epoch.check(hasEnded, "P12.finishes-at-the-end", "a task waits for the third of three changes")
+    round.check(hasEnded, "P12.finishes-at-the-end", "a task waits for the third of three changes")
 }
 
 // MARK: - What is left in an iterator
 
 /// Values that an iterator has still to return are destroyed when it goes, by the library: waiting is put off there. (P5)
-private func checkDestructionOfRest(_ epoch: Epoch) {
-    guard epoch.violations.isEmpty else { return }
+private func checkDestructionOfRest(_ round: Round) {
+    guard round.violations.isEmpty else { return }
     let property = Observed(TrackedValue(serial: 0))
     let other = Observed(0)
     let outcomes = Guarded<[CancellationOutcome]>([])
@@ -300,17 +300,17 @@ private func checkDestructionOfRest(_ epoch: Epoch) {
     }
     property.value = TrackedValue(serial: 2)
     // Nobody but the iterator has the value now.
-    epoch.drain()
+    round.drain()
     withExtendedLifetime(iterator) {}
     iterator = nil
-    epoch.drain()
+    round.drain()
     let found = outcomes.withLock { $0 }
-    epoch.check(found == [.deferred], "P5.deferred-in-deinit", "cancelAndWait in the deinit returned \(found)")
+    round.check(found == [.deferred], "P5.deferred-in-deinit", "cancelAndWait in the deinit returned \(found)")
 }
 
 /// Who cancels a task does not destroy what its iterator has left: the deinit of a value may wait for the canceller. (P5)
-private func checkCancellationBesideRest(_ epoch: Epoch) {
-    guard epoch.violations.isEmpty else { return }
+private func checkCancellationBesideRest(_ round: Round) {
+    guard round.violations.isEmpty else { return }
     let stage = Stage()
     let property = Observed(TrackedValue(serial: 0))
     let (ready, cancelled, done) = (
@@ -332,13 +332,13 @@ private func checkCancellationBesideRest(_ epoch: Epoch) {
             wasInTime.withLock { $0 = isInTime }
         }
         property.value = TrackedValue(serial: 3)
-        epoch.drain()
+        round.drain()
         task.cancel()
         cancelled.signal()
     }
     done.wait()
     _ = waitWhileMoving { wasInTime.withLock { $0 } != nil }
-    epoch.check(
+    round.check(
         wasInTime.withLock { $0 } == true,
         "P5.not-by-the-canceller",
         "who cancelled a task has destroyed a value that its iterator had left"
@@ -356,8 +356,8 @@ extension Stage {
 // MARK: - Where an iterator returns
 
 /// An iterator that has something to return does so without leaving the actor that asks.
-private func checkStayingOnActor(_ epoch: Epoch) {
-    guard epoch.violations.isEmpty else { return }
+private func checkStayingOnActor(_ round: Round) {
+    guard round.violations.isEmpty else { return }
     let stage = Stage()
     let done = DispatchSemaphore(value: 0)
     let jobs = Guarded<[Int]>([])
@@ -367,7 +367,7 @@ private func checkStayingOnActor(_ epoch: Epoch) {
     }
     done.wait()
     let found = jobs.withLock { $0 }
-    epoch.check(
+    round.check(
         found.allSatisfy { $0 == found[0] },
         "P2.stays-on-its-actor",
         "the actor was given \(found) jobs while an iterator on it returned what it had"

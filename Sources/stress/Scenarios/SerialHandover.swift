@@ -19,43 +19,43 @@ extension Scenario {
             "a writer delivered another's change",
         ],
         leastThreads: 3
-    ) { epoch in
+    ) { round in
         let property = Observed<UInt64>(0)
-        let witness = OrderedWitness("a serial observer", epoch)
-        let traffic = Traffic(epoch.threads)
+        let witness = OrderedWitness("a serial observer", round)
+        let traffic = Traffic(round.threads)
         let token = property.observe(delivery: .serial()) { change in
-            witness.hear(.init(change) { $0 }) { traffic.hold(change, epoch, witness) }
+            witness.hear(.init(change) { $0 }) { traffic.hold(change, round, witness) }
         }
         witness.listen(to: token)
 
-        epoch.load { lane in
-            lane.begin("set")
-            let number = lane.uniqueSerial()
-            traffic.begin(lane, number)
+        round.load { worker in
+            worker.begin("set")
+            let number = worker.uniqueSerial()
+            traffic.begin(worker, number)
             property.value = number
-            traffic.end(lane)
+            traffic.end(worker)
             // Not while it blocks: it waits for changes.
-            while token.deliveryCounts!.pending > 2_000, !traffic.isHeld, !epoch.isOver { usleep(100) }
+            while token.deliveryCounts!.pending > 2_000, !traffic.isHeld, !round.isOver { usleep(100) }
         }
 
-        if epoch.violations.isEmpty {
-            witness.settle(epoch) { token.deliveryCounts! }
+        if round.violations.isEmpty {
+            witness.settle(round) { token.deliveryCounts! }
             let (value, version) = property.snapshot()
             let counts = token.deliveryCounts!
-            epoch.check(
+            round.check(
                 counts.sent == version && counts.received == version,
                 "P1.ordered-once",
                 "\(counts), the version is \(version)"
             )
-            epoch.check(
+            round.check(
                 (witness.last?.new ?? 0) == value,
                 "P3.last-value",
                 "the last change brought \(witness.last?.new ?? 0), the property has \(value)"
             )
         }
-        traffic.report(epoch)
+        traffic.report(round)
         token.cancelAndWaitBlocking()
-        epoch.checkRest()
+        round.checkRest()
     }
 }
 
@@ -67,46 +67,46 @@ private final class Traffic: Sendable {
     private let heldByLibrary = Atomic<UInt64>(0)
     private let deliveredForOthers = Atomic<UInt64>(0)
     private let held = Atomic<Bool>(false)
-    private let lanes: UInt64
+    private let workers: UInt64
 
     /// Whether the callback blocks.
     var isHeld: Bool { held.load(ordering: .relaxed) }
 
-    init(_ lanes: Int) { self.lanes = UInt64(lanes) }
+    init(_ workers: Int) { self.workers = UInt64(workers) }
 
-    func begin(_ lane: Lane, _ number: UInt64) {
-        lane.pass.watched = number
+    func begin(_ worker: Worker, _ number: UInt64) {
+        worker.pass.watched = number
         begun.add(1, ordering: .relaxed)
     }
 
-    func end(_ lane: Lane) {
-        lane.pass.watched = 0
+    func end(_ worker: Worker) {
+        worker.pass.watched = 0
         completed.add(1, ordering: .relaxed)
     }
 
     /// In the callback. Now and then it blocks until all others have made some changes: were one to wait for it, they could not.
-    func hold(_ change: Change<UInt64>, _ epoch: Epoch, _ witness: OrderedWitness) {
-        let lane = Lane.current
-        if let lane, change.new != lane.pass.watched { deliveredForOthers.add(1, ordering: .relaxed) }
-        guard change.version % 97 == 0 || (lane == nil && change.version % 7 == 0) else { return }
+    func hold(_ change: Change<UInt64>, _ round: Round, _ witness: OrderedWitness) {
+        let worker = Worker.current
+        if let worker, change.new != worker.pass.watched { deliveredForOthers.add(1, ordering: .relaxed) }
+        guard change.version % 97 == 0 || (worker == nil && change.version % 7 == 0) else { return }
         held.store(true, ordering: .relaxed)
         defer { held.store(false, ordering: .relaxed) }
-        let enough = completed.load(ordering: .relaxed) &+ 2 * lanes
-        // At the end of the epoch there are no more, but those that have begun get through: all but this thread's.
-        let own: UInt64 = lane == nil ? 0 : 1
+        let enough = completed.load(ordering: .relaxed) &+ 2 * workers
+        // At the end of the round there are no more, but those that have begun get through: all but this thread's.
+        let own: UInt64 = worker == nil ? 0 : 1
         let hasMoved = waitWhileMoving({ completed.load(ordering: .relaxed) }) {
             let completed = completed.load(ordering: .relaxed)
             return completed >= enough
-                || epoch.isOver && begun.load(ordering: .relaxed) &- completed <= own
+                || round.isOver && begun.load(ordering: .relaxed) &- completed <= own
         }
         witness.check(hasMoved, "P7.no-setter-waits", "no change is completed while a serial callback blocks")
-        guard !epoch.isOver else { return }
-        if lane == nil { heldByLibrary.add(1, ordering: .relaxed) } else { heldByWriter.add(1, ordering: .relaxed) }
+        guard !round.isOver else { return }
+        if worker == nil { heldByLibrary.add(1, ordering: .relaxed) } else { heldByWriter.add(1, ordering: .relaxed) }
     }
 
-    func report(_ epoch: Epoch) {
-        if heldByWriter.load(ordering: .relaxed) > 0 { epoch.lanes[0].hit(0) }
-        if heldByLibrary.load(ordering: .relaxed) > 0 { epoch.lanes[0].hit(1) }
-        if deliveredForOthers.load(ordering: .relaxed) > 0 { epoch.lanes[0].hit(2) }
+    func report(_ round: Round) {
+        if heldByWriter.load(ordering: .relaxed) > 0 { round.workers[0].hit(0) }
+        if heldByLibrary.load(ordering: .relaxed) > 0 { round.workers[0].hit(1) }
+        if deliveredForOthers.load(ordering: .relaxed) > 0 { round.workers[0].hit(2) }
     }
 }

@@ -18,58 +18,58 @@ extension Scenario {
         leastThreads: 3,
         // Under ThreadSanitizer too few slow ones are ended for any to wait.
         unfit: [.thread]
-    ) { epoch in
+    ) { round in
         let slow = ObserverRegistry<UInt64>()
         let source = SlowSource()
         let positions = Guarded(Histogram())
 
-        epoch.load([
-            Epoch.Role(threads: 1) { lane in
-                lane.begin("end slow ones")
+        round.load([
+            Round.Role(threads: 1) { worker in
+                worker.begin("end slow ones")
                 guard source.pending < SlowSource.mostPending else {
                     usleep(1_000)
                     return
                 }
                 for _ in 0..<100 { source.endOne(of: slow) }
             },
-            Epoch.Role(threads: 1) { lane in
-                lane.begin("end a chain")
+            Round.Role(threads: 1) { worker in
+                worker.begin("end a chain")
                 let chain = Chain(length: 100)
                 chain.destroy()
-                let isDestroyed = lane.wait { chain.isDestroyed }
-                lane.check(isDestroyed, "P14.destroyed-once", "a chain is not destroyed after ten seconds")
-                lane.hit(1)
+                let isDestroyed = worker.wait { chain.isDestroyed }
+                worker.check(isDestroyed, "P14.destroyed-once", "a chain is not destroyed after ten seconds")
+                worker.hit(1)
             },
-            Epoch.Role(threads: epoch.threads - 2) { lane in
-                lane.begin("observe")
+            Round.Role(threads: round.threads - 2) { worker in
+                worker.begin("observe")
                 let registry = ObserverRegistry<UInt64>()
-                let subject = lane.observe(registry)
-                lane.pass(registry, watching: subject.probe)
+                let subject = worker.observe(registry)
+                worker.pass(registry, watching: subject.probe)
                 guard source.pending > SlowSource.mostPending / 2 else { return }
-                lane.begin("cancel")
+                worker.begin("cancel")
                 let before = source.deaths
                 subject.probe.markEnding()
                 subject.token.cancel()
-                let isDestroyed = lane.wait { subject.probe.destroyed != 0 }
-                lane.check(
+                let isDestroyed = worker.wait { subject.probe.destroyed != 0 }
+                worker.check(
                     isDestroyed && subject.probe.destroyed == 1,
                     "P14.destroyed-once",
                     "not destroyed ten seconds after the end"
                 )
                 positions.withLock { $0.record(UInt64(source.deaths - before)) }
-                lane.hit(0)
+                worker.hit(0)
             },
         ])
 
         // In turns: behind one of the slow ones for each thread, and those that died while the
         // others waited for a processor.
         let position = positions.withLock { $0.quantile(0.5) } ?? 0
-        epoch.check(
+        round.check(
             position <= UInt64(SlowSource.mostPending / 4),
             "P14.others-first",
             "half of the closures were destroyed after \(position) slow ones of another source"
         )
-        epoch.checkRest()
+        round.checkRest()
     }
 }
 

@@ -4,7 +4,7 @@ import Dispatch
 import Synchronization
 
 extension Scenario {
-    /// One callback blocks for the whole epoch; everything else goes on, on its registry and on others.
+    /// One callback blocks for the whole round; everything else goes on, on its registry and on others.
     static let stuckCallback = Scenario(
         name: "stuck-callback",
         summary:
@@ -21,7 +21,7 @@ extension Scenario {
         ],
         // Bounds are held against the clock: among dozens of threads each would stand in line most of the time, and judge nothing.
         spared: .crowd
-    ) { epoch in
+    ) { round in
         let stuck = ObserverRegistry<UInt64>(label: "stuck")
         let other = ObserverRegistry<UInt64>(label: "other")
         let gate = DispatchSemaphore(value: 0)
@@ -40,44 +40,44 @@ extension Scenario {
         let waits = TimedBound("P7.others-are-waited-for", limit: 1_000_000, window: 3)
         let delays = TimedBound("P7.others-are-destroyed", limit: 100_000_000, window: 4)
 
-        epoch.load { lane in
+        round.load { worker in
             for registry in [stuck, other] {
-                lane.begin("observe")
-                let subject = lane.observe(registry)
-                lane.pass(registry, watching: subject.probe)
-                if lane.generator.oneIn(8) {
-                    lane.cancelAndWait(subject, lane.generator.oneIn(8) ? waits : nil)
-                    lane.hit(0)
+                worker.begin("observe")
+                let subject = worker.observe(registry)
+                worker.pass(registry, watching: subject.probe)
+                if worker.generator.oneIn(8) {
+                    worker.cancelAndWait(subject, worker.generator.oneIn(8) ? waits : nil)
+                    worker.hit(0)
                 } else {
-                    lane.begin("cancel")
+                    worker.begin("cancel")
                     subject.probe.markEnding()
                     subject.token.cancel()
-                    lane.awaitOthers(subject.probe, delays)
+                    worker.awaitOthers(subject.probe, delays)
                 }
             }
-            lane.checkBacklog()
+            worker.checkBacklog()
         }
 
-        if ConcurrentObserveDiagnostics.current().gracePeriods > gracePeriodsBefore { epoch.lanes.first?.hit(2) }
-        waits.judge(epoch, "half of the waits beside a stuck callback took longer than")
-        delays.judge(epoch, "half of the closures beside a stuck callback were destroyed later than")
+        if ConcurrentObserveDiagnostics.current().gracePeriods > gracePeriodsBefore { round.workers.first?.hit(2) }
+        waits.judge(round, "half of the waits beside a stuck callback took longer than")
+        delays.judge(round, "half of the closures beside a stuck callback were destroyed later than")
         _ = ConcurrentObserveDiagnostics.current()
         let age = ConcurrentObserveDiagnostics.current().oldestCallbackAge
-        epoch.check(age != nil, "P7.diagnosed", "the diagnostics know of no running callback")
+        round.check(age != nil, "P7.diagnosed", "the diagnostics know of no running callback")
         let growth = ResidentMemory.current - residentBefore
-        epoch.check(
-            growth <= 16 << 20 || epoch.isFaulted || Sanitizer.current != nil || ResidentMemory.isWarmingUp,
+        round.check(
+            growth <= 16 << 20 || round.isFaulted || Sanitizer.current != nil || ResidentMemory.isWarmingUp,
             "P7.memory",
             "resident memory grew by \(growth >> 20) MiB beside a stuck callback"
         )
         gate.signal()
         prisoner.join()
         blocker.cancelAndWaitBlocking()
-        epoch.checkRest()
+        round.checkRest()
     }
 }
 
-extension Lane {
+extension Worker {
     /// Waits for the end of an observation, and notes how long that took. (P7)
     fileprivate func cancelAndWait(_ subject: Subject, _ bound: TimedBound?) {
         guard let bound else { return cancelAndWait(subject) }

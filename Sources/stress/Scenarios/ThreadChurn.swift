@@ -12,34 +12,34 @@ extension Scenario {
             "P5.no-lock-around-user-code", "memory.table-in-use",
         ],
         windows: ["100 threads came and went"]
-    ) { epoch in
+    ) { round in
         let registry = ObserverRegistry<UInt64>()
         let burst = 4
         let standing = registry.observe { _ in checkUserCode("callback") }
         let before = ConcurrentObserveDiagnostics.current().threadRecords
         let started = Atomic<Int>(0)
 
-        epoch.load { lane in
-            lane.begin("burst")
+        round.load { worker in
+            worker.begin("burst")
             concurrently(burst) { index in
                 let calls = Atomic<Int>(0)
                 let counter = Counter(calls)
                 let token = registry.observe { _ in counter.increment() }
                 registry.notify(UInt64(index))
-                epoch.check(counter.value >= 1, "P17.exiting-thread-hears", "an observer missed its own thread's event")
+                round.check(counter.value >= 1, "P17.exiting-thread-hears", "an observer missed its own thread's event")
                 if index == 0 { token.cancelAndWaitBlocking() }
             }
             started.add(burst, ordering: .relaxed)
-            lane.checks += UInt64(burst)
-            if started.load(ordering: .relaxed) >= 100 { lane.hit(0) }
+            worker.checks += UInt64(burst)
+            if started.load(ordering: .relaxed) >= 100 { worker.hit(0) }
         }
 
         standing.cancelAndWaitBlocking()
-        epoch.checkRest()
+        round.checkRest()
         let records = ConcurrentObserveDiagnostics.current().threadRecords
         // All bursts at once, and what the destroyers took.
-        let bound = before + epoch.threads * (burst + 1) + 64
-        epoch.check(
+        let bound = before + round.threads * (burst + 1) + 64
+        round.check(
             records <= bound,
             "P17.records-return",
             "\(records) thread records after \(started.load(ordering: .relaxed)) threads, at most \(bound) at once"

@@ -14,14 +14,14 @@ extension Scenario {
         windows: ["waited during a famine"],
         // Its child may start no threads, which the library does on first need.
         unfit: [.thread]
-    ) { epoch in
-        epoch.load { lane in
-            lane.begin("fork")
-            let kind = FamineChild.Kind.allCases[lane.generator.below(2)]
-            FamineChild(kind: kind).forkAndWait(lane)
-            lane.hit(0)
+    ) { round in
+        round.load { worker in
+            worker.begin("fork")
+            let kind = FamineChild.Kind.allCases[worker.generator.below(2)]
+            FamineChild(kind: kind).forkAndWait(worker)
+            worker.hit(0)
         }
-        epoch.checkRest()
+        round.checkRest()
     }
 }
 
@@ -34,7 +34,7 @@ private struct FamineChild {
 
     let kind: Kind
 
-    func forkAndWait(_ lane: Lane) {
+    func forkAndWait(_ worker: Worker) {
         // The importer marks the function unavailable. Safe: that is its type.
         let fork = unsafe unsafeBitCast(dlsym(nil, "fork"), to: (@convention(c) () -> pid_t).self)
         let number = fork()
@@ -46,7 +46,7 @@ private struct FamineChild {
         guard number > 0 else { harnessFailure("the process cannot be forked (error \(errno))") }
         var status: Int32 = 0
         while unsafe waitpid(number, &status, 0) == -1, errno == EINTR {}
-        lane.check(
+        worker.check(
             status == 0,
             "P9.famine-ends",
             status & 0x7F == SIGALRM

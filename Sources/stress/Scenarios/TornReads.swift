@@ -13,42 +13,42 @@ extension Scenario {
         ],
         windows: ["the property changed during a read", "a value was lent while it was replaced"],
         leastThreads: 3
-    ) { epoch in
+    ) { round in
         let pair = Observed(Pair(0))
         let boxed = Observed(TrackedValue(serial: 0))
-        let readers = max(1, epoch.threads / 2)
+        let readers = max(1, round.threads / 2)
         // The numbers of the values are their versions: they are made in the bodies of `modify`.
-        epoch.load([
-            Epoch.Role(threads: epoch.threads - readers) { lane in
-                lane.begin("modify a pair")
+        round.load([
+            Round.Role(threads: round.threads - readers) { worker in
+                worker.begin("modify a pair")
                 for _ in 0..<8 { pair.modify { $0 = Pair($0.first + 1) } }
-                guard lane.generator.oneIn(4) else { return }
-                lane.begin("modify a boxed value")
+                guard worker.generator.oneIn(4) else { return }
+                worker.begin("modify a boxed value")
                 boxed.modify { $0 = TrackedValue(serial: $0.serial + 1) }
             },
-            Epoch.Role(threads: readers) { lane in
-                lane.begin("read a pair")
+            Round.Role(threads: readers) { worker in
+                worker.begin("read a pair")
                 let before = pair.version
-                if lane.generator.oneIn(64) { sched_yield() }
+                if worker.generator.oneIn(64) { sched_yield() }
                 let read = pair.value
                 let (value, version) = pair.snapshot()
-                if pair.version != before { lane.hit(0) }
-                lane.check(read.isWhole && value.isWhole, "P2.whole-value", "\(read) \(value)")
-                lane.check(value.first == version, "P2.version-fits", "value \(value.first) with version \(version)")
-                lane.check(
+                if pair.version != before { worker.hit(0) }
+                worker.check(read.isWhole && value.isWhole, "P2.whole-value", "\(read) \(value)")
+                worker.check(value.first == version, "P2.version-fits", "value \(value.first) with version \(version)")
+                worker.check(
                     before <= read.first && read.first <= value.first,
                     "P2.never-backwards",
                     "version \(before), then value \(read.first), then \(value.first)"
                 )
-                lane.readBoxed(boxed)
+                worker.readBoxed(boxed)
             },
         ])
 
         let last = boxed.value.probe
-        epoch.check(last.destroyed == 0, "P14.not-while-read", "the present value is destroyed")
+        round.check(last.destroyed == 0, "P14.not-while-read", "the present value is destroyed")
         boxed.value = TrackedValue(serial: .max)
-        epoch.checkRest()
-        epoch.check(
+        round.checkRest()
+        round.check(
             last.destroyed == 1,
             "P14.value-destroyed",
             "a replaced value was destroyed \(last.destroyed) times"
@@ -66,7 +66,7 @@ private struct Pair: Sendable {
     var isWhole: Bool { second == ~first &* 0x9E37_79B9_7F4A_7C15 }
 }
 
-extension Lane {
+extension Worker {
     fileprivate func readBoxed(_ boxed: Observed<TrackedValue>) {
         begin("read a boxed value")
         let before = boxed.version

@@ -4,7 +4,7 @@ import Glibc
 import Synchronization
 
 extension Scenario {
-    /// Bindings while everything around them moves: rounds of a pair, a one-way binding and a ring, all threads setting all sides.
+    /// Bindings while everything around them moves: again and again a pair, a one-way binding and a ring, all threads setting all sides.
     static let twoWayBinding = Scenario(
         name: "two-way-binding",
         summary: "setters on both sides of pairs, of chains and rings; sides die, bindings are cancelled",
@@ -13,11 +13,11 @@ extension Scenario {
             "P11.not-retained", "P12.end-once", "P5.no-lock-around-user-code", "P14.nothing-left", "P16.backlog-drains",
         ],
         windows: ["both sides set at once", "went round a ring", "a side died", "cancelled under setters"]
-    ) { epoch in
-        let meeting = Rendezvous(epoch.threads)
+    ) { round in
+        let meeting = Rendezvous(round.threads)
         let ends = Atomic<Int>(0)
         let begun = Atomic<Int>(0)
-        let place = Place<Round>()
+        let place = Place<Bindings>()
         let count: @Sendable (ObservationToken) -> Void = { token in
             begun.add(1, ordering: .relaxed)
             token.onEnd { _ in
@@ -26,46 +26,46 @@ extension Scenario {
             }
         }
 
-        epoch.load { lane in
-            lane.begin("wait for the others")
-            guard meeting.arrive(epoch) else { return }
-            if lane.index == 0 { _ = place.exchange(Round(count)) }
-            guard meeting.arrive(epoch), let round = place.content else { return }
-            lane.set(round)
-            lane.begin("wait for the setters")
-            guard meeting.arrive(epoch) else { return }
-            if lane.index == 0 { lane.checkSettled(round, threads: epoch.threads) }
+        round.load { worker in
+            worker.begin("wait for the others")
+            guard meeting.arrive(round) else { return }
+            if worker.index == 0 { _ = place.exchange(Bindings(count)) }
+            guard meeting.arrive(round), let bindings = place.content else { return }
+            worker.set(bindings)
+            worker.begin("wait for the setters")
+            guard meeting.arrive(round) else { return }
+            if worker.index == 0 { worker.checkSettled(bindings, threads: round.threads) }
         }
 
         _ = place.exchange(nil)
-        epoch.checkRest()
+        round.checkRest()
         let (started, ended) = (begun.load(ordering: .relaxed), ends.load(ordering: .acquiring))
-        epoch.check(started == ended, "P12.end-once", "\(started) bindings, \(ended) ends")
+        round.check(started == ended, "P12.end-once", "\(started) bindings, \(ended) ends")
     }
 }
 
-/// A place where all threads of an epoch meet.
+/// A place where all threads of a round meet.
 private final class Rendezvous: Sendable {
     private let threads: UInt64
     private let arrivals = Atomic<UInt64>(0)
 
     init(_ threads: Int) { self.threads = UInt64(threads) }
 
-    /// Waits for all. False if the epoch is over before they are here.
-    func arrive(_ epoch: Epoch) -> Bool {
+    /// Waits for all. False if the round is over before they are here.
+    func arrive(_ round: Round) -> Bool {
         // Acquire and release: what one did before the meeting happens before what another does after it.
         let mine = arrivals.add(1, ordering: .acquiringAndReleasing).oldValue
         let all = (mine / threads + 1) * threads
         while arrivals.load(ordering: .acquiring) < all {
-            if epoch.isOver { return false }
+            if round.isOver { return false }
             sched_yield()
         }
         return true
     }
 }
 
-/// What the threads set during one round.
-private final class Round: Sendable {
+/// What the threads set during one bindings.
+private final class Bindings: Sendable {
     static let turns = 8
 
     let left = Observed<UInt64>(1)
@@ -75,11 +75,11 @@ private final class Round: Sendable {
     let ring = (0..<3).map { Observed(UInt64($0)) }
     /// Pairs that are bound by two calls, from both ends. Each is set in one turn, once by each
     /// thread: how a meeting ends shows.
-    let doubly = (0..<Round.turns).map { _ in (Observed<UInt64>(3), Observed<UInt64>(4)) }
-    /// Bound to each other, and cancelled in the round.
+    let doubly = (0..<Bindings.turns).map { _ in (Observed<UInt64>(3), Observed<UInt64>(4)) }
+    /// Bound to each other, and cancelled in the bindings.
     let parted = (Observed<UInt64>(0), Observed<UInt64>(0))
     let parting: ObservationToken
-    /// Follows the left, and dies in the round.
+    /// Follows the left, and dies in the bindings.
     let mortal = Place<Observed<UInt64>>()
     private let spare = Observed<UInt64>(0)
     private let kept: [ObservationToken]
@@ -132,51 +132,51 @@ private struct Payload: Sendable {
 
 // MARK: - What the threads do
 
-extension Lane {
-    /// One thread's part of a round.
-    fileprivate func set(_ round: Round) {
-        for turn in 0..<Round.turns {
+extension Worker {
+    /// One thread's part of a bindings.
+    fileprivate func set(_ bindings: Bindings) {
+        for turn in 0..<Bindings.turns {
             let value = uniqueSerial()
             begin("set a side of a pair")
-            let (own, other) = index & 1 == 0 ? (round.left, round.right) : (round.right, round.left)
+            let (own, other) = index & 1 == 0 ? (bindings.left, bindings.right) : (bindings.right, bindings.left)
             own.value = value
             if other.value != value { hit(0) }
             begin("set a side of a pair that is bound from both ends")
-            if index & 1 == 0 { round.doubly[turn].0.value = value } else { round.doubly[turn].1.value = value }
+            if index & 1 == 0 { bindings.doubly[turn].0.value = value } else { bindings.doubly[turn].1.value = value }
             begin("set a ring")
-            let side = round.ring[(index + turn) % round.ring.count]
+            let side = bindings.ring[(index + turn) % bindings.ring.count]
             let before = side.version
             side.value = value
             if side.version > before + 1 { hit(1) }
             begin("set one side of a pair that is being cancelled")
-            if index > 1 { round.parted.1.value = value }
-            guard turn == Round.turns / 2 else { continue }
+            if index > 1 { bindings.parted.1.value = value }
+            guard turn == Bindings.turns / 2 else { continue }
             if index == 0 {
                 begin("drop a side")
-                _ = round.mortal.exchange(nil)
+                _ = bindings.mortal.exchange(nil)
                 hit(2)
             } else if index == 1 {
                 begin("cancel a pair")
-                round.parting.cancelAndWaitBlocking()
+                bindings.parting.cancelAndWaitBlocking()
                 // Nobody else sets this side: it stays.
-                round.parted.0.value = 1
-                let seen = round.parted.1.value
+                bindings.parted.0.value = 1
+                let seen = bindings.parted.1.value
                 check(seen != 1, "P9.nothing-after-wait", "a pair goes on forwards after cancelAndWait")
                 hit(3)
             }
         }
     }
 
-    /// Checks a round whose setters have all returned. One thread.
-    fileprivate func checkSettled(_ round: Round, threads: Int) {
+    /// Checks bindings whose setters have all returned. One thread.
+    fileprivate func checkSettled(_ bindings: Bindings, threads: Int) {
         begin("check")
-        let sets = UInt64(threads * Round.turns)
+        let sets = UInt64(threads * Bindings.turns)
         check(
-            round.left.value == round.right.value,
+            bindings.left.value == bindings.right.value,
             "P3.pair-converges",
-            "the left has \(round.left.value), the right \(round.right.value)"
+            "the left has \(bindings.left.value), the right \(bindings.right.value)"
         )
-        for (left, right) in round.doubly {
+        for (left, right) in bindings.doubly {
             check(
                 left.value == right.value,
                 "P3.pair-converges",
@@ -184,26 +184,26 @@ extension Lane {
             )
         }
         check(
-            round.follower.value.number == round.left.value,
+            bindings.follower.value.number == bindings.left.value,
             "P3.destination-follows",
-            "the source has \(round.left.value), the destination \(round.follower.value.number)"
+            "the source has \(bindings.left.value), the destination \(bindings.follower.value.number)"
         )
-        let changes = round.left.version + round.right.version - round.first.pair
-        let roundTheRing = round.ring.reduce(0) { $0 + $1.version } - round.first.ring
+        let changes = bindings.left.version + bindings.right.version - bindings.first.pair
+        let roundTheRing = bindings.ring.reduce(0) { $0 + $1.version } - bindings.first.ring
         check(changes <= 2 * sets, "P6.hops-bounded", "\(changes) changes of a pair after \(sets)")
         check(roundTheRing <= 4 * sets, "P6.hops-bounded", "\(roundTheRing) changes round a ring after \(sets)")
-        for side in [round.right, round.left] {
+        for side in [bindings.right, bindings.left] {
             let value = uniqueSerial()
             side.value = value
             check(
-                round.left.value == value && round.right.value == value && round.follower.value.number == value,
+                bindings.left.value == value && bindings.right.value == value && bindings.follower.value.number == value,
                 "P3.last-update",
-                "set to \(value) when all was quiet: \(round.left.value), \(round.right.value)"
+                "set to \(value) when all was quiet: \(bindings.left.value), \(bindings.right.value)"
             )
         }
-        let parted = round.parted.0.value
+        let parted = bindings.parted.0.value
         check(parted == 1, "P9.nothing-after-wait", "a pair went on backwards after cancelAndWait: \(parted)")
-        let survivors = round.survivors
+        let survivors = bindings.survivors
         check(survivors == 0, "P11.not-retained", "\(survivors) bindings of a property without references go on")
     }
 }

@@ -17,65 +17,65 @@ extension Scenario {
         ],
         // P14.prompt is held against the clock: among dozens of threads each would stand in line most of the time, and judge nothing.
         spared: .crowd
-    ) { epoch in
+    ) { round in
         let property = Observed(TrackedValue(serial: 0))
         let standing = property.observe { change in
             checkUserCode("callback")
-            guard let lane = Lane.current else { return }
-            if let old = change.old { lane.check(old, "when it is told as the old one") }
-            lane.check(change.new, "when it is told as the new one")
+            guard let worker = Worker.current else { return }
+            if let old = change.old { worker.check(old, "when it is told as the old one") }
+            worker.check(change.new, "when it is told as the new one")
         }
         let reentered = Atomic<Int>(0)
         let blocked = Atomic<Int>(0)
         let delays = TimedBound("P14.prompt", limit: 100_000_000, window: 3)
 
-        epoch.load { lane in
-            lane.begin("set")
-            let serial = lane.uniqueSerial()
-            let probe = lane.put(serial, into: property) { [weak property] kind in
+        round.load { worker in
+            worker.begin("set")
+            let serial = worker.uniqueSerial()
+            let probe = worker.put(serial, into: property) { [weak property] kind in
                 switch kind {
                 case 0:
                     usleep(5_000)
                     blocked.add(1, ordering: .relaxed)
                 case 1..<60:
                     guard let property else { return }
-                    reenter(epoch, property)
+                    reenter(round, property)
                     reentered.add(1, ordering: .relaxed)
                 default:
                     break
                 }
             }
-            lane.begin("borrow")
+            worker.begin("borrow")
             property.withValue { value in
-                lane.check(value, "when it is lent")
-                if lane.generator.oneIn(16) { usleep(50) }
+                worker.check(value, "when it is lent")
+                if worker.generator.oneIn(16) { usleep(50) }
                 if property.version & 1 == 0 { sched_yield() }
-                if property.withValue({ $0.serial }) != value.serial { lane.hit(2) }
-                lane.check(value, "while it is lent")
+                if property.withValue({ $0.serial }) != value.serial { worker.hit(2) }
+                worker.check(value, "while it is lent")
             }
-            lane.begin("await a destruction")
-            lane.awaitReplacement(of: probe, serial, property, delays)
+            worker.begin("await a destruction")
+            worker.awaitReplacement(of: probe, serial, property, delays)
         }
 
-        if reentered.load(ordering: .relaxed) > 0 { epoch.lanes.first?.hit(0) }
-        if blocked.load(ordering: .relaxed) > 0 { epoch.lanes.first?.hit(1) }
-        delays.judge(epoch, "half of the values were destroyed later after their replacement than")
+        if reentered.load(ordering: .relaxed) > 0 { round.workers.first?.hit(0) }
+        if blocked.load(ordering: .relaxed) > 0 { round.workers.first?.hit(1) }
+        delays.judge(round, "half of the values were destroyed later after their replacement than")
         standing.cancelAndWaitBlocking()
-        epoch.checkRest()
+        round.checkRest()
     }
 }
 
 /// Uses a property from the deinit of one of its values: waiting is put off there. (P5, P9)
-private func reenter(_ epoch: Epoch, _ property: Observed<TrackedValue>) {
+private func reenter(_ round: Round, _ property: Observed<TrackedValue>) {
     let token = property.observe { _ in checkUserCode("callback") }
     let serial = property.withValue { $0.serial }
     property.value = TrackedValue(serial: serial | 1 << 63)
     let outcome = token.cancelAndWaitBlocking()
-    guard Lane.current == nil else { return }
-    epoch.check(outcome == .deferred, "P5.deferred-in-deinit", "cancelAndWait in a deinit returned \(outcome)")
+    guard Worker.current == nil else { return }
+    round.check(outcome == .deferred, "P5.deferred-in-deinit", "cancelAndWait in a deinit returned \(outcome)")
 }
 
-extension Lane {
+extension Worker {
     /// Makes a value and sets the property to it; keeps no reference to it.
     ///
     /// - Parameter atEnd: What the value's deinit does, at random.
@@ -89,11 +89,11 @@ extension Lane {
         let maker = index
         let value = TrackedValue(serial: serial) {
             // A thread of the scenario lends values and never keeps one: it may be the last to let go of its own only.
-            if let lane = Lane.current {
-                lane.check(
-                    lane.index == maker,
+            if let worker = Worker.current {
+                worker.check(
+                    worker.index == maker,
                     "P5.not-on-another-writer",
-                    "at \(lane.currentStep), thread \(lane.index) destroys a value of thread \(maker)"
+                    "at \(worker.currentStep), thread \(worker.index) destroys a value of thread \(maker)"
                 )
             }
             atEnd(kind)

@@ -16,8 +16,8 @@ extension Scenario {
             "death told", "replaced before its death was told", "died in a callback", "died by a reader's release",
             "property died first",
         ]
-    ) { epoch in
-        let diaries = Diaries(threads: epoch.threads)
+    ) { round in
+        let diaries = Diaries(threads: round.threads)
         let properties = (0..<2).map { _ in WeakObserved<Mortal>() }
         let owners = (0..<4).map { _ in Place<Mortal>() }
         // Outlives many properties that refer to it.
@@ -30,41 +30,41 @@ extension Scenario {
             }
         }
 
-        epoch.load { lane in
-            let index = lane.generator.below(properties.count)
+        round.load { worker in
+            let index = worker.generator.below(properties.count)
             let property = properties[index]
-            let owner = owners[lane.generator.below(owners.count)]
-            switch lane.generator.below(12) {
+            let owner = owners[worker.generator.below(owners.count)]
+            switch worker.generator.below(12) {
             case 0..<4:
-                lane.begin("set a new one")
-                let referent = Mortal(serial: lane.uniqueSerial(), diaries)
-                lane.set(property, index, to: referent, diaries)
+                worker.begin("set a new one")
+                let referent = Mortal(serial: worker.uniqueSerial(), diaries)
+                worker.set(property, index, to: referent, diaries)
                 _ = owner.exchange(referent)
             case 4:
-                lane.begin("set one of another's, or nil")
-                lane.set(property, index, to: owner.content, diaries)
+                worker.begin("set one of another's, or nil")
+                worker.set(property, index, to: owner.content, diaries)
             case 5, 6:
-                lane.begin("drop")
+                worker.begin("drop")
                 _ = owner.exchange(nil)
             case 7, 8:
-                lane.begin("read")
-                lane.read(property, owner, diaries)
+                worker.begin("read")
+                worker.read(property, owner, diaries)
             case 9:
-                lane.begin("observe")
-                lane.watch(property, index, owner, diaries)
+                worker.begin("observe")
+                worker.watch(property, index, owner, diaries)
             case 10:
-                lane.begin("let a property die first")
-                lane.outliveProperty(of: survivor)
+                worker.begin("let a property die first")
+                worker.outliveProperty(of: survivor)
             default:
-                lane.begin("let a referent die in sight")
-                lane.seeDeath(diaries)
+                worker.begin("let a referent die in sight")
+                worker.seeDeath(diaries)
             }
         }
 
         for owner in owners { _ = owner.exchange(nil) }
-        epoch.check(diaries, properties, survivors: 1)
+        round.check(diaries, properties, survivors: 1)
         for token in standing { token.cancelAndWaitBlocking() }
-        epoch.checkRest()
+        round.checkRest()
         withExtendedLifetime(survivor) {}
     }
 }
@@ -92,9 +92,9 @@ final class Mortal: WeaklyObservable {
             diary.deaths.append(serial)
             return diary.reading == serial
         }
-        guard let lane = Lane.current else { return }
-        if lane.depth > 0 { lane.hit(2) }
-        if wasRead { lane.hit(3) }
+        guard let worker = Worker.current else { return }
+        if worker.depth > 0 { worker.hit(2) }
+        if wasRead { worker.hit(3) }
     }
 }
 
@@ -105,7 +105,7 @@ private final class Holder: ConcurrentObservable {
 
 // MARK: - What the threads do
 
-extension Lane {
+extension Worker {
     /// Sets a property, and checks that the change is told before that is done.
     fileprivate func set(
         _ property: WeakObserved<Mortal>,
@@ -142,12 +142,12 @@ extension Lane {
         let probe = ProbeReference.make(serial: uniqueSerial())
         let capture = Capture(probe)
         let token = property.observe(options: .initial) { change in
-            guarded(probe) { lane in
-                lane?.checkAlive(change.old.flatMap(\.self), "as the old one")
-                lane?.checkAlive(change.new, "as the new one")
-                guard let lane, lane.depth < 3 else { return }
-                if lane.generator.oneIn(4) { _ = owner.exchange(nil) }
-                if lane.generator.oneIn(8) { lane.set(property, index, to: owner.content, diaries) }
+            guarded(probe) { worker in
+                worker?.checkAlive(change.old.flatMap(\.self), "as the old one")
+                worker?.checkAlive(change.new, "as the new one")
+                guard let worker, worker.depth < 3 else { return }
+                if worker.generator.oneIn(4) { _ = owner.exchange(nil) }
+                if worker.generator.oneIn(8) { worker.set(property, index, to: owner.content, diaries) }
             }
             withExtendedLifetime(capture) {}
         }
@@ -179,7 +179,7 @@ extension Lane {
         let holder = Holder()
         let property = holder.referent
         // An iterator that is not asked: what waits for it keeps nothing alive.
-        let idle = holder.values(\.referent, buffering: .latest).makeAsyncIterator()
+        let idle = holder.property(\.referent).values(buffering: .latest).makeAsyncIterator()
         let told = Guarded<[UInt64]>([])
         let token = property.observe { change in
             checkUserCode("callback")

@@ -44,9 +44,9 @@ final class Diary {
     }
 }
 
-/// The diaries of an epoch's threads, each its own, and one for all others.
+/// The diaries of a round's threads, each its own, and one for all others.
 final class Diaries: @unchecked Sendable {
-    // Unchecked: each thread has its own; the epoch's reads them after joining those threads.
+    // Unchecked: each thread has its own; the round's reads them after joining those threads.
     private let diaries: [Diary]
     private let others = Guarded(Diary())
 
@@ -54,8 +54,8 @@ final class Diaries: @unchecked Sendable {
 
     /// Lends the calling thread its diary.
     func write<Result>(_ body: (Diary) -> Result) -> Result {
-        guard let lane = Lane.current else { return others.withLock { body($0) } }
-        return body(diaries[lane.index])
+        guard let worker = Worker.current else { return others.withLock { body($0) } }
+        return body(diaries[worker.index])
     }
 
     /// At rest.
@@ -64,7 +64,7 @@ final class Diaries: @unchecked Sendable {
 
 // MARK: - At rest
 
-extension Epoch {
+extension Round {
     /// Checks what all threads have written down, when no referent has an owner any more but the survivors.
     func check(_ diaries: Diaries, _ properties: [WeakObserved<Mortal>], survivors: Int) {
         guard violations.isEmpty else { return }
@@ -100,9 +100,9 @@ extension Epoch {
                 "version \(entry.version) replaced something else than what was there"
             )
             if entry.isSetting {
-                if entry.old == nil, present != nil { lanes.first?.hit(1) }
+                if entry.old == nil, present != nil { workers.first?.hit(1) }
             } else {
-                lanes.first?.hit(0)
+                workers.first?.hit(0)
                 checkDeath(of: present, entry, all[diary])
             }
             present = entry.new

@@ -39,7 +39,7 @@ extension Promises.OneWayBindingTests {
         source.value = "b"
         #expect(
             told.lines == [
-                "prior  → - @0", "valueChanged  → a @1", "prior a → - @1", "valueChanged a → b @2",
+                "prior - →  @0", "valueChanged  → a @1", "prior - → a @1", "valueChanged a → b @2",
             ]
         )
         withExtendedLifetime(tokens) {}
@@ -111,7 +111,7 @@ extension Promises.OneWayBindingTests {
                 return value
             },
             destination.observe(options: .prior) { change in
-                if change.isPrior, source.value == 3 { source.value = 4 }
+                if change.reason == .prior, source.value == 3 { source.value = 4 }
             },
         ]
         source.value = 1

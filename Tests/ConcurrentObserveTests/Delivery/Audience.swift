@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConcurrentObserve
+import Testing
 
 /// An observer that writes down what it hears and where, counts the callbacks that overlap, and blocks at one number until it is let go.
 final class Audience: Sendable {
@@ -11,6 +12,7 @@ final class Audience: Sendable {
     private let entered = Signal("the callback")
     private let exit = Signal("the callback's release")
     private let hasLeft = Flag()
+    private let endLog = Log<String>()
 
     /// At which it blocks. No test sends it for another purpose.
     static let blockingNumber = -1
@@ -22,12 +24,14 @@ final class Audience: Sendable {
 
     var heard: [Heard] { log.entries }
     var count: Int { log.count }
-    var numbers: [Int?] { heard.map(\.number) }
+    var numbers: [Int] { heard.map(\.number) }
     /// The threads of the callbacks, in order.
     var callbackThreads: [Int] { threads.entries }
     /// How many callbacks began while another one was running.
     var overlaps: Int { overlapping.value }
     var isInside: Bool { inside.value > 0 }
+    /// The ends of observations, each with how many callbacks had come before, and whether one was running.
+    var ends: [String] { endLog.entries }
 
     func hear(_ heard: Heard) {
         if inside.increment() > 1 { overlapping.increment() }
@@ -39,6 +43,19 @@ final class Audience: Sendable {
             hasLeft.set()
         }
         inside.add(-1)
+    }
+
+    /// Writes the end down, too.
+    func hearEnd(of token: ObservationToken) {
+        token.onEnd { end in
+            self.endLog.append("\(end) after \(self.count)\(self.isInside ? ", inside one" : "")")
+        }
+    }
+
+    /// Waits for the end of an observation, and expects that it came once, and after the last callback. (P12)
+    func expectEnd(_ end: ObservationEnd, sourceLocation: SourceLocation = #_sourceLocation) throws {
+        try eventually("the end") { !self.ends.isEmpty }
+        #expect(ends == ["\(end) after \(count)"], sourceLocation: sourceLocation)
     }
 
     /// Has a change made that blocks the callback, on a thread of its own, and waits until it does.

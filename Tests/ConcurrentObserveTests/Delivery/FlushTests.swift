@@ -37,7 +37,7 @@ extension Promises.FlushTests {
     func laterChanges(buffering: Buffering) async throws {
         let (property, queue) = (Observed(0), DispatchQueue(label: "held"))
         let (entered, exit) = (Signal("the second callback"), Signal("its release"))
-        let token = property.observe(delivery: .queue(queue, buffering)) { change in
+        let token = property.observe(delivery: .queue(queue, buffering: buffering)) { change in
             guard change.new == 2 else { return }
             entered.happen()
             exit.hold()
@@ -170,7 +170,7 @@ extension Promises.FlushTests {
         stage.send(4)
         task.cancel()
         await task.value
-        stage.removeAll()
+        stage.cancelAll()
         #expect(await iterator.next() == nil)
         #expect(await numbers.flush())
     }

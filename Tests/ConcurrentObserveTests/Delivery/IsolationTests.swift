@@ -28,13 +28,13 @@ private actor Tally {
     /// Observes with a closure, or a method, of this actor's.
     func observe(_ stage: Stage, _ form: Form) -> ObservationToken {
         switch (form, stage.origin) {
-        case (.closure, .property): stage.property.value!.observe(buffering: .unbounded) { _ in self.count += 1 }
+        case (.closure, .property): stage.property.value!.observeIsolated(buffering: .unbounded) { _ in self.count += 1 }
         case (.closure, .path):
-            stage.car.value!.observe(\.axle.wheel.pressure, buffering: .unbounded) { _ in self.count += 1 }
-        case (.closure, .registry): stage.registry.value!.observe(buffering: .unbounded) { _ in self.count += 1 }
-        case (.method, .property): stage.property.value!.observe(buffering: .unbounded, note)
-        case (.method, .path): stage.car.value!.observe(\.axle.wheel.pressure, buffering: .unbounded, self.note)
-        case (.method, .registry): stage.registry.value!.observe(buffering: .unbounded, noteEvent)
+            stage.car.value!.property(\.axle.wheel.pressure).observeIsolated(buffering: .unbounded) { _ in self.count += 1 }
+        case (.closure, .registry): stage.registry.value!.observeIsolated(buffering: .unbounded) { _ in self.count += 1 }
+        case (.method, .property): stage.property.value!.observeIsolated(buffering: .unbounded, note)
+        case (.method, .path): stage.car.value!.property(\.axle.wheel.pressure).observeIsolated(buffering: .unbounded, self.note)
+        case (.method, .registry): stage.registry.value!.observeIsolated(buffering: .unbounded, noteEvent)
         }
     }
 
@@ -43,11 +43,11 @@ private actor Tally {
 
     /// With a closure that does not mention the actor.
     func observe(_ property: Observed<Int>) -> ObservationToken {
-        property.observe(buffering: .unbounded) { (_: Change<Int>) in }
+        property.observeIsolated(buffering: .unbounded) { (_: Change<Int>) in }
     }
 
     func observeOn(_ other: Tally, _ property: Observed<Int>) {
-        _ = property.observe(buffering: .unbounded, isolation: other, note)
+        _ = property.observeIsolated(buffering: .unbounded, isolation: other, note)
     }
 
     /// Counts on this actor for as long as callbacks are to come: one that ran elsewhere would lose counts.
@@ -67,8 +67,8 @@ private actor Tally {
 
     func observe(_ property: Observed<Int>, _ form: Form) -> ObservationToken {
         switch form {
-        case .closure: property.observe(buffering: .unbounded) { _ in self.count += 1 }
-        case .method: property.observe(buffering: .unbounded, note)
+        case .closure: property.observeIsolated(buffering: .unbounded) { _ in self.count += 1 }
+        case .method: property.observeIsolated(buffering: .unbounded, note)
         }
     }
 
@@ -103,19 +103,19 @@ extension Promises.IsolationTests {
         let (property, car, registry) = (Observed(0), Car(0), ObserverRegistry<Int>())
         let calls = Counter()
         let tokens = [
-            property.observe(buffering: .unbounded) { @MainActor (_: Change<Int>) in
+            property.observeIsolated(buffering: .unbounded) { @MainActor (_: Change<Int>) in
                 MainActor.preconditionIsolated()
                 calls.increment()
             },
-            car.observe(\.axle.wheel.pressure, buffering: .unbounded) { @MainActor (_: Change<Int>) in
+            car.property(\.axle.wheel.pressure).observeIsolated(buffering: .unbounded) { @MainActor (_: Change<Int>) in
                 MainActor.preconditionIsolated()
                 calls.increment()
             },
-            registry.observe(buffering: .unbounded) { @MainActor (_: Int) in
+            registry.observeIsolated(buffering: .unbounded) { @MainActor (_: Int) in
                 MainActor.preconditionIsolated()
                 calls.increment()
             },
-            property.observe(buffering: .latest) { @Studio (_: Change<Int>) in
+            property.observeIsolated(buffering: .latest) { @Studio (_: Change<Int>) in
                 Studio.shared.preconditionIsolated()
                 calls.increment()
             },
@@ -137,7 +137,7 @@ extension Promises.IsolationTests {
         let property = Observed(0)
         var heard = 0
         let first = Signal("the first callback")
-        let token = property.observe(buffering: .unbounded) { @MainActor (_: Change<Int>) in
+        let token = property.observeIsolated(buffering: .unbounded) { @MainActor (_: Change<Int>) in
             heard += 1
             first.happen()
         }
@@ -158,7 +158,7 @@ extension Promises.IsolationTests {
         let token =
             origin == .property
             ? property.observe(on: tally) { tally, change in tally.add(change) }
-            : car.observe(\.axle.wheel.pressure, on: tally) { tally, change in tally.add(change) }
+            : car.property(\.axle.wheel.pressure).observe(on: tally) { tally, change in tally.add(change) }
         try onThreads(3) { _ in
             for number in 1...500 {
                 property.value = number
@@ -215,7 +215,7 @@ extension Promises.IsolationTests {
         let property = Observed(0)
         let token = await MainActor.run {
             let window = Window(gone)
-            return property.observe(buffering: .unbounded) { @MainActor (_: Change<Int>) in window.touch() }
+            return property.observeIsolated(buffering: .unbounded) { @MainActor (_: Change<Int>) in window.touch() }
         }
         if waits { await token.cancelAndWait() } else { token.cancel() }
         try await gone.arrival()
@@ -227,9 +227,9 @@ extension Promises.IsolationTests {
 
         func begin() async {
             switch self {
-            case .property: _ = Observed(0).observe(buffering: .latest) { _ in }
-            case .path: _ = Car(0).observe(\.axle.wheel.pressure, buffering: .latest) { _ in }
-            case .registry: _ = ObserverRegistry<Int>().observe(buffering: .latest) { _ in }
+            case .property: _ = Observed(0).observeIsolated(buffering: .latest) { _ in }
+            case .path: _ = Car(0).property(\.axle.wheel.pressure).observeIsolated(buffering: .latest) { _ in }
+            case .registry: _ = ObserverRegistry<Int>().observeIsolated(buffering: .latest) { _ in }
             case .otherActor: await Tally().observeOn(Tally(), Observed(0))
             }
         }
@@ -248,7 +248,7 @@ extension Promises.IsolationTests {
         // The runtime has a message of its own for an actor that is not the caller's.
         let message =
             how == .otherActor
-            ? "Incorrect actor executor assumption" : "ConcurrentObserve: observe(buffering:) was given a closure that"
+            ? "Incorrect actor executor assumption" : "ConcurrentObserve: observeIsolated was given a closure that"
         #expect(text.contains(message), "\(text.prefix(500))")
     }
 

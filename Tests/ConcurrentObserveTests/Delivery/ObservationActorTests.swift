@@ -22,10 +22,10 @@ extension Promises.ObservationActorTests {
             each[index].hear(heard)
         }
         var tokens = properties.enumerated().map { index, property in
-            actor.observe(property) { hear(index, Heard($0)) }
+            property.observe(delivery: .actor(actor)) { hear(index, Heard($0)) }
         }
-        tokens.append(actor.observe(car, \.axle.wheel.pressure) { hear(3, Heard($0)) })
-        tokens.append(actor.observe(registry) { hear(4, Heard(event: $0)) })
+        tokens.append(car.property(\.axle.wheel.pressure).observe(delivery: .actor(actor)) { hear(3, Heard($0)) })
+        tokens.append(registry.observe(delivery: .actor(actor)) { hear(4, Heard(event: $0)) })
         try onThreads(4) { thread in
             for round in 1...200 {
                 for property in properties { property.modify { $0 += 1 } }
@@ -50,7 +50,7 @@ extension Promises.ObservationActorTests {
         let properties = (0..<2).map { _ in Observed(0) }
         let audiences = properties.map { _ in Audience() }
         let tokens = zip(properties, audiences).map { property, audience in
-            actor.observe(property, options: .initial) { audience.hear(Heard($0)) }
+            property.observe(options: .initial, delivery: .actor(actor)) { audience.hear(Heard($0)) }
         }
         for audience in audiences { try audience.wait(for: 1) }
         let blocked = TestThread { properties[0].value = Audience.blockingNumber }
@@ -71,7 +71,7 @@ extension Promises.ObservationActorTests {
             let (actor, property, audience) = (ObservationActor(), Observed(0), Audience())
             let token = Slot<ObservationToken>()
             token.put(
-                actor.observe(property) { change in
+                property.observe(delivery: .actor(actor)) { change in
                     audience.hear(Heard(change))
                     if change.new == 1 { token.value!.cancel() }
                 }
@@ -96,19 +96,110 @@ extension Promises.ObservationActorTests {
         let audience = Audience()
         let ends = Log<ObservationEnd>()
         let tokens = [
-            actor.value!.observe(property.value!) { audience.hear(Heard($0)) },
-            actor.value!.observe(other) { audience.hear(Heard($0)) },
+            property.value!.observe(delivery: .actor(actor.value!)) { audience.hear(Heard($0)) },
+            other.observe(delivery: .actor(actor.value!)) { audience.hear(Heard($0)) },
         ]
         for token in tokens { token.onEnd { ends.append($0) } }
         property.clear()
         try eventually("the property's end") { ends.entries == [.sourceDeleted] }
-        #expect(audience.heard.map(\.kind) == [.end])
         let weak = Weak(actor.value!)
         actor.clear()
         try eventually("the actor's end") { weak.object == nil }
         other.value = 1
         try eventually("the second end") { ends.entries == [.sourceDeleted, .ownerDeleted] }
-        #expect(audience.count == 1)
+        #expect(audience.count == 0)
         withExtendedLifetime(tokens) {}
+    }
+}
+
+// MARK: - Of anything that can be observed
+
+extension Promises.ObservationActorTests {
+    @Test("P1 P2 It observes anything, in order, on the actor, and counts it", arguments: ObservableKind.allCases)
+    func anything(kind: ObservableKind) throws {
+        let (actor, thing, numbers) = (ObservationActor(), ObservableThing(kind), Log<Int>())
+        let token = thing.with(
+            Delivered(.actor(actor)) {
+                actor.preconditionIsolated()
+                numbers.append($0)
+            }
+        )
+        for number in 1...300 { thing.send(number) }
+        try token.waitUntilIdle()
+        try eventually("the last callback's return") { numbers.count == 300 }
+        #expect(numbers.entries == Array(1...300))
+        #expect(token.counts.parts == [300, 300, 0])
+        #expect(actor.deliveryCounts == token.counts)
+    }
+
+    @Test(
+        "P1 Its sum has what observations were sent that have ended, in whatever way",
+        arguments: ObservableKind.allCases
+    )
+    func sumOfTheEnded(kind: ObservableKind) throws {
+        let actor = ObservationActor(buffering: .droppingNewest(2))
+        let other = Observed(0)
+        let (entered, exit) = (Signal("the callback"), Signal("the callback's release"))
+        var sent: UInt64 = 1
+        let blocking = other.observe(delivery: .actor(actor)) { _ in
+            entered.happen()
+            exit.hold()
+        }
+        other.value = 1
+        try entered.wait()
+        for number in 1...5 {
+            let thing = ObservableThing(kind)
+            let token = Slot(thing.with(Delivered(.actor(actor)) { _ in }))
+            for number in 1...4 { thing.send(number) }
+            sent += 4
+            #expect(actor.deliveryCounts.sent == sent)
+            // Ended while two events wait, and released.
+            if number.isMultiple(of: 2) { token.value!.cancel() }
+            token.clear()
+        }
+        exit.happen()
+        try eventually("all to be dropped: \(actor.deliveryCounts)") { actor.deliveryCounts.pending == 0 }
+        try Process.settle()
+        #expect(actor.deliveryCounts.parts == [21, 1, 20])
+        #expect(waitsForTheEnd(of: blocking))
+        try Process.settle()
+        #expect(actor.deliveryCounts.parts == [21, 1, 20])
+    }
+
+    @Test(
+        "P11 It is not retained: without it the observation of anything ends with ownerDeleted",
+        arguments: ObservableKind.allCases
+    )
+    func notRetained(kind: ObservableKind) throws {
+        let (thing, actor) = (ObservableThing(kind), Slot(ObservationActor()))
+        let (calls, ends) = (Counter(), Log<ObservationEnd>())
+        let token = thing.with(Delivered(.actor(actor.value!)) { _ in calls.increment() }).onEnd { ends.append($0) }
+        thing.send(1)
+        try eventually("the first callback") { calls.value == 1 }
+        let weak = Weak(actor.value!)
+        actor.clear()
+        try eventually("the actor's end") { weak.object == nil }
+        thing.send(2)
+        try eventually("the end") { ends.count == 1 }
+        #expect(ends.entries == [.ownerDeleted])
+        #expect(!token.isActive)
+        thing.send(3)
+        #expect(calls.value == 1)
+        try token.waitUntilIdle()
+    }
+
+    @Test("P13 A dead observation actor is noticed without a change", arguments: ["isActive", "count", "drain"])
+    func deathIsNoticed(by look: String) throws {
+        let (property, actor, ends) = (Observed(0), Slot(ObservationActor()), Log<ObservationEnd>())
+        let token = property.observe(delivery: .actor(actor.value!)) { _ in }.onEnd { ends.append($0) }
+        #expect(property.observationCount == 1)
+        actor.clear()
+        switch look {
+        case "isActive": #expect(!token.isActive)
+        case "count": #expect(property.observationCount == 0)
+        default: try Process.settle()
+        }
+        try eventually("the end") { ends.count == 1 }
+        #expect(ends.entries == [.ownerDeleted])
     }
 }

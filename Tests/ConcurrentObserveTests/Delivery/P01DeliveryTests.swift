@@ -22,7 +22,7 @@ extension Promises.P01DeliveryTests {
             #expect(token.counts.parts == [2_000, 2_000, 0])
             // Each writer's in the order in which it made them, and none twice.
             for thread in 0..<4 {
-                let numbers = audience.numbers.map { $0! }.filter { $0 / 1_000 == thread }
+                let numbers = audience.numbers.filter { $0 / 1_000 == thread }
                 #expect(numbers == (1...500).map { thread * 1_000 + $0 })
             }
             #expect(audience.overlaps == 0)
@@ -47,7 +47,7 @@ extension Promises.P01DeliveryTests {
             tokens[0].cancel()
             stage.send(2)
             try audience.wait(for: 3)
-            #expect(audience.numbers.map { $0! }.sorted() == [1, 1, 2])
+            #expect(audience.numbers.sorted() == [1, 1, 2])
             tokens[1].cancel()
             stage.send(3)
             #expect(audience.count == 3)
@@ -56,7 +56,7 @@ extension Promises.P01DeliveryTests {
 
     @Test(
         "P1 The forms with a handle and with an owner are delivered alike",
-        arguments: [Route.serial, .queue, .concurrentQueue]
+        arguments: Route.named
     )
     func forms(route: Route) throws {
         for origin in Origin.allCases {

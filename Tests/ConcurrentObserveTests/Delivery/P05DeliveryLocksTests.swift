@@ -24,9 +24,9 @@ extension Promises.P05DeliveryLocksTests {
         token.put(
             stage.observe(in: room) { heard in
                 audience.hear(heard)
-                switch heard.number! {
+                switch heard.number {
                 case 1: inner.put(stage.observe(in: innerRoom) { innerAudience.hear($0) })
-                case 2..<10: stage.send(heard.number! + 1)
+                case 2..<10: stage.send(heard.number + 1)
                 case 10:
                     inner.value!.cancel()
                     token.clear()
@@ -44,8 +44,8 @@ extension Promises.P05DeliveryLocksTests {
         try Process.settle()
         #expect(audience.numbers == Array(1...10))
         // Not for the change that was being delivered when it was added; and not after its end.
-        #expect(innerAudience.numbers.allSatisfy { (2...10).contains($0!) })
-        #expect(stage.origin == .path || stage.observerCount == 0)
+        #expect(innerAudience.numbers.allSatisfy { (2...10).contains($0) })
+        #expect(stage.observationCount == 0)
         inner.clear()
     }
 
@@ -57,9 +57,9 @@ extension Promises.P05DeliveryLocksTests {
         let (stage, room) = (Stage(origin), Room(.serial))
         let order = Log<String>()
         let token = stage.observe(in: room) { heard in
-            order.append("begin \(heard.number!)")
-            if heard.number! < 3 { stage.send(heard.number! + 1) }
-            order.append("end \(heard.number!)")
+            order.append("begin \(heard.number)")
+            if heard.number < 3 { stage.send(heard.number + 1) }
+            order.append("end \(heard.number)")
         }
         stage.send(1)
         #expect(order.entries == ["begin 1", "end 1", "begin 2", "end 2", "begin 3", "end 3"])
@@ -99,15 +99,7 @@ extension Promises.P05DeliveryLocksTests {
                     exit.hold()
                 }
             }
-            let token =
-                switch route {
-                case .actor: property.observe(on: room.listener, buffering: buffering) { body($1) }
-                case .isolated, .written:
-                    room.observing(body) {
-                        property.observe(buffering: buffering, isolation: $0, $1)
-                    }
-                default: property.observe(delivery: room.delivery(buffering), body)
-                }
+            let token = property.observe(in: room, buffering: buffering, body)
             let blocked = TestThread { property.value = Thing(-1) }
             try entered.wait()
             let goesOn = anotherThreadFinishes {
@@ -140,10 +132,10 @@ extension Promises.P05DeliveryLocksTests {
         let lock = Guarded()
         let token =
             origin == .property
-            ? shelf.box.value.thing.observe(delivery: .queue(queue, .droppingOldest(2))) {
+            ? shelf.box.value.thing.observe(delivery: .queue(queue, buffering: .droppingOldest(2))) {
                 (_: Change<Thing>) in
             }
-            : shelf.observe(\.box.thing, delivery: .queue(queue, .droppingOldest(2))) {
+            : shelf.observe(\.box.thing, delivery: .queue(queue, buffering: .droppingOldest(2))) {
                 (_: Change<Thing>) in
             }
         queue.suspend()
@@ -165,12 +157,12 @@ extension Promises.P05DeliveryLocksTests {
         let queue = DispatchQueue(label: "held up")
         let (entered, exit) = (Signal("the inline callback"), Signal("its release"))
         let inline = shelf.box.value.thing.observe { (change: Change<Thing>) in
-            guard change.new?.number == 1 else { return }
+            guard change.new.number == 1 else { return }
             entered.happen()
             exit.hold()
         }
         let lives = Lives()
-        let token = shelf.observe(\.box.thing, delivery: .queue(queue, .droppingNewest(1))) {
+        let token = shelf.observe(\.box.thing, delivery: .queue(queue, buffering: .droppingNewest(1))) {
             (_: Change<Thing>) in
         }
         queue.suspend()
@@ -214,17 +206,17 @@ extension Promises.P05DeliveryLocksTests {
         func begin(_ buffering: Buffering) {
             let (property, registry, car) = (Observed(0), ObserverRegistry<Int>(), Car(0))
             switch self {
-            case .serial: _ = property.observe(delivery: .serial(buffering)) { (_: Change<Int>) in }
-            case .queue: _ = property.observe(delivery: .queue(.global(), buffering)) { (_: Change<Int>) in }
+            case .serial: _ = property.observe(delivery: .serial(buffering: buffering)) { (_: Change<Int>) in }
+            case .queue: _ = property.observe(delivery: .queue(.global(), buffering: buffering)) { (_: Change<Int>) in }
             case .actor: _ = property.observe(on: Listener(), buffering: buffering) { _, _ in }
-            case .isolated: _ = property.observe(buffering: buffering) { @MainActor (_: Change<Int>) in }
-            case .registry: _ = registry.observe(delivery: .serial(buffering)) { (_: Int) in }
+            case .isolated: _ = property.observeIsolated(buffering: buffering) { @MainActor (_: Change<Int>) in }
+            case .registry: _ = registry.observe(delivery: .serial(buffering: buffering)) { (_: Int) in }
             case .path:
-                _ = car.observe(\.axle.wheel.pressure, delivery: .serial(buffering)) { (_: Change<Int>) in }
+                _ = car.observe(\.axle.wheel.pressure, delivery: .serial(buffering: buffering)) { (_: Change<Int>) in }
             case .changes: _ = property.changes(buffering: buffering)
             case .values: _ = property.values(buffering: buffering)
             case .events: _ = registry.events(buffering: buffering)
-            case .pathValues: _ = car.values(\.axle.wheel.pressure, buffering: buffering)
+            case .pathValues: _ = car.property(\.axle.wheel.pressure).values(buffering: buffering)
             case .observationActor: _ = ObservationActor(buffering: buffering)
             }
         }
@@ -253,12 +245,12 @@ extension Promises.P05DeliveryLocksTests {
             case .serial: _ = property.observe(options: .initial, delivery: .serial()) { (_: Change<Int>) in }
             case .queue: _ = property.observe(delivery: .queue(.global())) { (_: Change<Int>) in }
             case .actor: _ = property.observe(on: Listener()) { _, _ in }
-            case .isolated: _ = property.observe(buffering: .latest) { @MainActor (_: Change<Int>) in }
+            case .isolated: _ = property.observeIsolated(buffering: .latest) { @MainActor (_: Change<Int>) in }
             case .oneStepPath: _ = car.observe(\.mileage, delivery: .serial()) { (_: Change<Int>) in }
             case .changes: _ = property.changes().makeAsyncIterator()
             case .values: _ = property.values(includingInitial: true).makeAsyncIterator()
-            case .pathValues: _ = car.values(\.mileage).makeAsyncIterator()
-            case .observationActor: _ = ObservationActor().observe(property) { _ in }
+            case .pathValues: _ = car.property(\.mileage).values().makeAsyncIterator()
+            case .observationActor: _ = property.observe(delivery: .actor(ObservationActor())) { _ in }
             }
         }
     }

@@ -29,7 +29,7 @@ extension Promises.P07DeliveryBlockingTests {
         #expect(anotherThreadFinishes { for number in 1...100 { stage.send(number) } })
         func hearAll(_ others: ArraySlice<(Room, Audience)>) throws {
             for (_, other) in others {
-                try eventually("all that was sent") { other.numbers.filter { $0! > 0 } == Array(1...100) }
+                try eventually("all that was sent") { other.numbers.filter { $0 > 0 } == Array(1...100) }
             }
         }
         try hearAll(others[..<Route.allCases.count])
@@ -60,17 +60,11 @@ extension Promises.P07DeliveryBlockingTests {
         let (property, room, lives) = (Observed(Thing(0)), Room(route), Lives())
         let (entered, exit) = (Signal("the callback"), Signal("the callback's release"))
         let body: @Sendable (Change<Thing>) -> Void = { change in
-            guard change.new?.number == -1 else { return }
+            guard change.new.number == -1 else { return }
             entered.happen()
             exit.hold()
         }
-        let token =
-            switch route {
-            case .actor: property.observe(on: room.listener, buffering: .droppingOldest(3)) { body($1) }
-            case .isolated, .written:
-                room.observing(body) { property.observe(buffering: .droppingOldest(3), isolation: $0, $1) }
-            default: property.observe(delivery: room.delivery(.droppingOldest(3)), body)
-            }
+        let token = property.observe(in: room, buffering: .droppingOldest(3), body)
         let blocked = TestThread { property.value = Thing(-1) }
         try entered.wait()
         for number in 1...1_000 { property.value = Thing(number, life: lives.make()) }
@@ -94,14 +88,7 @@ extension Promises.P07DeliveryBlockingTests {
             entered.happen()
             exit.hold()
         }
-        let body: @Sendable (Change<Int>) -> Void = { audience.hear(Heard($0)) }
-        let token =
-            switch route {
-            case .actor: property.observe(on: room.listener) { body($1) }
-            case .isolated, .written:
-                room.observing(body) { property.observe(buffering: .unbounded, isolation: $0, $1) }
-            default: property.observe(delivery: room.delivery(.unbounded), body)
-            }
+        let token = property.observe(in: room) { audience.hear(Heard($0)) }
         let blocked = TestThread { property.value = 1 }
         try entered.wait()
         // Serial: in its turn, after the inline one.

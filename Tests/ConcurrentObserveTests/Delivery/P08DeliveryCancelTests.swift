@@ -18,7 +18,7 @@ extension Promises.P08DeliveryCancelTests {
 
     @Test(
         "P8 However it is ended: what has not begun is dropped and counted, and nothing comes any more",
-        arguments: [Route.serial, .queue, .concurrentQueue],
+        arguments: Route.namedBlocking,
         Ending.allCases
     )
     func endings(route: Route, ending: Ending) throws {
@@ -39,8 +39,8 @@ extension Promises.P08DeliveryCancelTests {
                 case .release:
                     handle.put(token.value!.counts)
                     token.clear()
-                case .removeAll: stage.removeAll()
-                case .removeOwned: stage.removeAll(ownedBy: owner)
+                case .removeAll: stage.cancelAll()
+                case .removeOwned: stage.cancelAll(ownedBy: owner)
                 case .cancelAllOwned: ObservationToken.cancelAll(ownedBy: owner)
                 }
                 #expect(token.value?.isActive != true)
@@ -70,7 +70,7 @@ extension Promises.P08DeliveryCancelTests {
             switch ending {
             case .cancel: token.value!.cancel()
             case .release: token.clear()
-            default: stage.removeAll()
+            default: stage.cancelAll()
             }
             #expect(token.value?.isActive != true)
             audience.release()
@@ -85,7 +85,7 @@ extension Promises.P08DeliveryCancelTests {
 
     @Test(
         "P8 Cancelled where its callbacks run, it is silent at once",
-        arguments: [Route.queue, .actor, .isolated],
+        arguments: [Route.queue, .actor, .isolated, .observationActor],
         Origin.allCases
     )
     func atOnce(route: Route, origin: Origin) throws {
@@ -102,7 +102,7 @@ extension Promises.P08DeliveryCancelTests {
             }
             while audience.value == 0 { briefPause() }
             try room.perform {
-                if round.isMultiple(of: 2) { token.cancel() } else { stage.removeAll() }
+                if round.isMultiple(of: 2) { token.cancel() } else { stage.cancelAll() }
                 isOver.set()
             }
         }
@@ -114,7 +114,7 @@ extension Promises.P08DeliveryCancelTests {
 
     @Test(
         "P8 In its own callback, by its handle: it was the last",
-        arguments: [Route.serial, .queue, .concurrentQueue]
+        arguments: Route.namedBlocking
     )
     func byItself(route: Route) throws {
         for origin in Origin.allCases {

@@ -54,7 +54,7 @@ extension Promises.P16MailboxTests {
             queue.suspend()
             let property = Observed(0)
             let tokens = [Buffering.unbounded, .latest, .droppingOldest(7), .droppingNewest(7)].map { buffering in
-                property.observe(delivery: .queue(queue, buffering)) { _ in }
+                property.observe(delivery: .queue(queue, buffering: buffering)) { _ in }
             }
             try onThreads(2) { _ in for number in 1...2_500 { property.value = number } }
             var now = ConcurrentObserveDiagnostics.current()

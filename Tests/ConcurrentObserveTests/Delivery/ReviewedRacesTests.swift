@@ -56,7 +56,7 @@ extension Promises.ReviewedRacesTests {
             done.set()
             try ending.join()
             try Process.settle()
-            check(registry.count == 1, "\(registry.count) observers are left")
+            check(registry.observationCount == 1, "\(registry.observationCount) observers are left")
             check(ConcurrentObserveDiagnostics.current().liveObservers == 2, "observers of the library's are left")
             withExtendedLifetime(bystanders) {}
         }
@@ -118,7 +118,7 @@ extension Promises.ReviewedRacesTests {
         for _ in 0..<5 {
             let (heard, entered, gate) = (Counter(), Signal("the first callback"), Signal("the gate"))
             let (actor, property) = (ObservationActor(), Observed(0))
-            let token = actor.observe(property) { _ in
+            let token = property.observe(delivery: .actor(actor)) { _ in
                 guard heard.increment() == 1 else { return }
                 entered.happen()
                 gate.hold()
@@ -146,7 +146,7 @@ extension Promises.ReviewedRacesTests {
         let queueGate = Signal("the queue's gate")
         try queue.block(until: queueGate).wait()
         let tokens = [
-            property.observe(delivery: .queue(queue.queue, .droppingOldest(2))) { (_: Change<Life?>) in
+            property.observe(delivery: .queue(queue.queue, buffering: .droppingOldest(2))) { (_: Change<Life?>) in
             },
             property.observe(delivery: .queue(DispatchQueue(label: "idle"))) { (_: Change<Life?>) in
                 heard.increment()
@@ -181,7 +181,7 @@ extension Promises.ReviewedRacesTests {
             entered.happen()
             gate.hold()
         }
-        let token = root.observe(\.leaf.life, delivery: .queue(queue.queue, .droppingNewest(1))) { _ in }
+        let token = root.observe(\.leaf.life, delivery: .queue(queue.queue, buffering: .droppingNewest(1))) { _ in }
         let setter = TestThread { leaf.life.value = nil }
         try entered.wait()
         let isDone = Flag()
@@ -208,7 +208,7 @@ extension Promises.ReviewedRacesTests {
             for _ in 0..<20 {
                 let property = Observed(0)
                 let token = property.observe(
-                    delivery: .queue(DispatchQueue(label: "delivery"), .droppingOldest(100_000))
+                    delivery: .queue(DispatchQueue(label: "delivery"), buffering: .droppingOldest(100_000))
                 ) { (_: Change<Int>) in }
                 for number in 1...20_000 { property.value = number }
                 let status = inChild {

@@ -5,22 +5,16 @@ import ConcurrentObserve
 extension Stage {
     /// The numbers as an asynchronous sequence; of a registry its events.
     func numbers(includingInitial: Bool = false, buffering: Buffering = .unbounded) -> ObservationSequence<Int> {
-        switch origin {
-        case .property: property.value!.values(includingInitial: includingInitial, buffering: buffering)
-        case .path:
-            car.value!.values(\.axle.wheel.pressure, includingInitial: includingInitial, buffering: buffering)
-        case .registry: registry.value!.events(buffering: buffering)
-        }
+        if let registry = registry.value { return registry.events(buffering: buffering) }
+        return observed.values(includingInitial: includingInitial, buffering: buffering)
     }
 
     /// The changes as an asynchronous sequence: no registry's.
     func changes(
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         buffering: Buffering = .unbounded
     ) -> ObservationSequence<Change<Int>> {
-        origin == .property
-            ? property.value!.changes(options: options, buffering: buffering)
-            : car.value!.changes(\.axle.wheel.pressure, options: options, buffering: buffering)
+        observed.changes(options: options, buffering: buffering)
     }
 }
 

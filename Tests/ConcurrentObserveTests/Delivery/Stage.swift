@@ -9,9 +9,17 @@ enum Route: String, CaseIterable, Sendable {
     /// On an actor; by a closure that is isolated to an actor; by one that is passed in an actor's code
     /// and carries no isolation.
     case actor, isolated, written
+    /// On an observation actor.
+    case observationActor
 
-    /// Those whose callbacks may block.
-    static let blocking = allCases
+    /// Those that a `Delivery` names: all forms of `observe` can use them.
+    static let named = [serial, queue, concurrentQueue, observationActor]
+
+    /// Those whose callbacks may block: not on the threads of the cooperative pool.
+    static let blocking = allCases.filter { $0 != .observationActor }
+
+    /// Those that a `Delivery` names, and whose callbacks may block.
+    static let namedBlocking = named.filter { $0 != .observationActor }
 }
 
 /// The kinds of sources.
@@ -24,11 +32,11 @@ enum Origin: String, CaseIterable, Sendable {
 
 /// What an observer of any source has heard.
 struct Heard: Sendable, Equatable, CustomStringConvertible {
-    enum Kind: Sendable { case initial, prior, change, end }
+    enum Kind: Sendable { case initial, prior, change }
 
     let kind: Kind
     var old: Int?
-    var number: Int?
+    let number: Int
     var version: UInt64 = 0
 
     init(event: Int) {
@@ -40,13 +48,13 @@ struct Heard: Sendable, Equatable, CustomStringConvertible {
         kind =
             switch change.reason {
             case .initial: .initial
-            case .sourceDeleted: .end
-            default: change.isPrior ? .prior : .change
+            case .prior: .prior
+            case .valueChanged, .pathChanged: .change
             }
         (old, number, version) = (change.old, change.new, change.version)
     }
 
-    var description: String { "\(kind) \(old.map { "\($0)" } ?? "-") → \(number.map { "\($0)" } ?? "-") @\(version)" }
+    var description: String { "\(kind) \(old.map { "\($0)" } ?? "-") → \(number) @\(version)" }
 }
 
 /// Where the callbacks of a route run.
@@ -54,14 +62,24 @@ final class Room: Sendable {
     let route: Route
     let queue: DispatchQueue
     let listener = Listener()
+    private let observationActor = Slot<ObservationActor>()
 
     init(_ route: Route) {
         self.route = route
         queue = DispatchQueue(label: "a room", attributes: route == .concurrentQueue ? .concurrent : [])
     }
 
+    /// The delivery that the route names. The room keeps the observation actor, and has one for each policy in turn.
     func delivery(_ buffering: Buffering) -> Delivery {
-        route == .serial ? .serial(buffering) : .queue(queue, buffering)
+        switch route {
+        case .serial: return .serial(buffering: buffering)
+        case .observationActor:
+            let actor = observationActor.value ?? ObservationActor(buffering: buffering)
+            precondition(actor.buffering == buffering, "a room's observation actor has one policy")
+            observationActor.put(actor)
+            return .actor(actor)
+        default: return .queue(queue, buffering: buffering)
+        }
     }
 
     /// Runs `body` where the callbacks run, between two of them.
@@ -70,6 +88,13 @@ final class Room: Sendable {
         case .serial: body()
         case .queue, .concurrentQueue: queue.sync(execute: body)
         case .actor, .isolated, .written: try listener.perform { _ in body() }
+        case .observationActor:
+            let (actor, done) = (observationActor.value!, Signal("a job of an observation actor"))
+            Task.detached {
+                await actor.perform(body)
+                done.happen()
+            }
+            try done.wait()
         }
     }
 
@@ -79,6 +104,7 @@ final class Room: Sendable {
         case .serial: break
         case .queue, .concurrentQueue: dispatchPrecondition(condition: .onQueue(queue))
         case .actor, .isolated, .written: listener.preconditionIsolated()
+        case .observationActor: observationActor.value!.preconditionIsolated()
         }
     }
 
@@ -103,6 +129,10 @@ final class Room: Sendable {
         }
         return made.take()!
     }
+}
+
+extension ObservationActor {
+    func perform(_ body: @Sendable () -> Void) { body() }
 }
 
 /// A source of any kind, with a number that changes.
@@ -150,30 +180,29 @@ final class Stage: Sendable {
     }
 
     /// How many observe.
-    var observerCount: Int {
+    var observationCount: Int {
         switch origin {
-        case .property: property.value!.observerCount
-        // The observers of paths are not counted: those of its first step tell whether there is any.
-        case .path: ConcurrentObserveDiagnostics.current().liveObservers
-        case .registry: registry.value!.count
+        case .property: property.value!.observationCount
+        case .path: car.value!.axle.observationCount
+        case .registry: registry.value!.observationCount
         }
     }
 
     /// Ends all observations.
-    func removeAll() {
+    func cancelAll() {
         switch origin {
-        case .property: property.value!.removeAllObservers()
-        case .path: car.value!.removeAllObservers()
-        case .registry: registry.value!.removeAll()
+        case .property: property.value!.cancelAllObservations()
+        case .path: car.value!.cancelAllObservations()
+        case .registry: registry.value!.cancelAllObservations()
         }
     }
 
     /// Ends all observations of an owner.
-    func removeAll(ownedBy owner: AnyObject) {
+    func cancelAll(ownedBy owner: AnyObject) {
         switch origin {
-        case .property: property.value!.removeAllObservers(ownedBy: owner)
-        case .path: ObservationToken.cancelAll(ownedBy: owner)
-        case .registry: registry.value!.removeAll(ownedBy: owner)
+        case .property: property.value!.cancelAllObservations(ownedBy: owner)
+        case .path: car.value!.axle.cancelAllObservations(ownedBy: owner)
+        case .registry: registry.value!.cancelAllObservations(ownedBy: owner)
         }
     }
 
@@ -203,77 +232,85 @@ final class Stage: Sendable {
 // MARK: - Observing
 
 extension Stage {
+    /// What has the number: no registry.
+    var observed: any ObservableProperty<Int> {
+        switch origin {
+        case .property: property.value!
+        case .path: car.value!.property(\.axle.wheel.pressure)
+        case .registry: fatalError("a registry has no number")
+        }
+    }
+
     func observe(
         in room: Room,
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         buffering: Buffering = .unbounded,
         _ body: @escaping @Sendable (Heard) -> Void
     ) -> ObservationToken {
-        let hear: @Sendable (Change<Int>) -> Void = { body(Heard($0)) }
-        let hearEvent: @Sendable (Int) -> Void = { body(Heard(event: $0)) }
-        switch (room.route, origin) {
-        case (.actor, .property):
-            return property.value!.observe(on: room.listener, options: options, buffering: buffering) { hear($1) }
-        case (.actor, .path):
-            return car.value!.observe(\.axle.wheel.pressure, on: room.listener, options: options, buffering: buffering)
-            {
-                hear($1)
-            }
-        case (.actor, .registry):
-            return registry.value!.observe(on: room.listener, buffering: buffering) { hearEvent($1) }
-        case (.isolated, .property), (.written, .property):
-            let property = property.value!
-            return room.observing(hear) {
-                property.observe(options: options, buffering: buffering, isolation: $0, $1)
-            }
-        case (.isolated, .path), (.written, .path):
-            let car = car.value!
-            return room.observing(hear) {
-                car.observe(\.axle.wheel.pressure, options: options, buffering: buffering, isolation: $0, $1)
-            }
-        case (.isolated, .registry), (.written, .registry):
-            let registry = registry.value!
-            return room.observing(hearEvent) { registry.observe(buffering: buffering, isolation: $0, $1) }
-        case (_, .property):
-            return property.value!.observe(options: options, delivery: room.delivery(buffering), hear)
-        case (_, .path):
-            return car.value!.observe(\.axle.wheel.pressure, options: options, delivery: room.delivery(buffering), hear)
-        case (_, .registry): return registry.value!.observe(delivery: room.delivery(buffering), hearEvent)
-        }
+        if let registry = registry.value { return registry.observe(in: room, buffering: buffering, body) }
+        return observed.observe(in: room, options: options, buffering: buffering) { body(Heard($0)) }
     }
 
-    /// With the observation as a second parameter: serial and queue alone.
+    /// With the observation as a second parameter: where a `Delivery` names the route.
     func observeWithHandle(
         in room: Room,
+        options: ObservationOptions = [],
         buffering: Buffering = .unbounded,
         _ body: @escaping @Sendable (Heard, ObservationHandle) -> Void
     ) -> ObservationToken {
-        switch origin {
-        case .property:
-            property.value!.observe(delivery: room.delivery(buffering)) { body(Heard($0), $1) }
-        case .path:
-            car.value!.observe(\.axle.wheel.pressure, delivery: room.delivery(buffering)) { body(Heard($0), $1) }
-        case .registry:
-            registry.value!.observe(delivery: room.delivery(buffering)) { body(Heard(event: $0), $1) }
-        }
+        let delivery = room.delivery(buffering)
+        if let registry = registry.value { return registry.observe(delivery: delivery) { body(Heard(event: $0), $1) } }
+        return observed.observe(options: options, delivery: delivery) { body(Heard($0), $1) }
     }
 
-    /// Bound to an owner: serial and queue alone.
+    /// Bound to an owner: where a `Delivery` names the route.
     func observe<Owner: AnyObject & Sendable>(
         in room: Room,
         owner: Owner,
+        options: ObservationOptions = [],
         buffering: Buffering = .unbounded,
         _ body: @escaping @Sendable (Owner, Heard) -> Void
     ) -> ObservationToken {
-        switch origin {
-        case .property:
-            property.value!.observe(owner: owner, delivery: room.delivery(buffering)) { body($0, Heard($1)) }
-        case .path:
-            car.value!.observe(\.axle.wheel.pressure, owner: owner, delivery: room.delivery(buffering)) {
-                body($0, Heard($1))
+        let delivery = room.delivery(buffering)
+        if let registry = registry.value {
+            return registry.observe(owner: owner, delivery: delivery) { body($0, Heard(event: $1)) }
+        }
+        return observed.observe(owner: owner, options: options, delivery: delivery) { body($0, Heard($1)) }
+    }
+}
+
+extension ObservableProperty {
+    /// Observes as the room's route says.
+    func observe(
+        in room: Room,
+        options: ObservationOptions = [],
+        buffering: Buffering = .unbounded,
+        _ body: @escaping @Sendable (Change<Value>) -> Void
+    ) -> ObservationToken {
+        switch room.route {
+        case .actor: observe(on: room.listener, options: options, buffering: buffering) { body($1) }
+        case .isolated, .written:
+            room.observing(body) {
+                self.observeIsolated(options: options, buffering: buffering, isolation: $0, $1)
             }
-        case .registry:
-            registry.value!.observe(owner: owner, delivery: room.delivery(buffering)) { body($0, Heard(event: $1)) }
+        default: observe(options: options, delivery: room.delivery(buffering), body)
+        }
+    }
+}
+
+extension ObserverRegistry<Int> {
+    /// Observes as the room's route says.
+    func observe(
+        in room: Room,
+        buffering: Buffering = .unbounded,
+        _ body: @escaping @Sendable (Heard) -> Void
+    ) -> ObservationToken {
+        let hear: @Sendable (Int) -> Void = { body(Heard(event: $0)) }
+        return switch room.route {
+        case .actor: observe(on: room.listener, buffering: buffering) { hear($1) }
+        case .isolated, .written:
+            room.observing(hear) { self.observeIsolated(buffering: buffering, isolation: $0, $1) }
+        default: observe(delivery: room.delivery(buffering), hear)
         }
     }
 }

@@ -24,7 +24,7 @@ extension Promises.P08PathCancelTests {
         do {
             let life = lives.make()
             token.put(
-                car.observe(\.axle.wheel.pressure, options: [.prior, .new]) { (change: Change<Int>) in
+                car.observe(\.axle.wheel.pressure, options: .prior) { (change: Change<Int>) in
                     life.touch()
                     told.append(change)
                 }
@@ -69,15 +69,16 @@ extension Promises.P08PathCancelTests {
     func endsItself(delivery: Int) {
         let car = Slot(Car(0))
         let told = Told<Int>()
-        let token = car.value!.observe(\.axle.wheel.pressure, options: [.initial, .prior]) {
+        let token = car.value!.property(\.axle.wheel.pressure).observe(options: [.initial, .prior]) {
             change,
             observation in
             told.append(change)
             let isIt =
                 switch change.reason {
                 case .initial: delivery == 0
-                case .valueChanged: delivery == (change.isPrior ? 1 : 2)
-                default: delivery == 3
+                case .prior: delivery == 1
+                case .valueChanged: delivery == 2
+                case .pathChanged: delivery == 3
                 }
             if isIt { observation.cancel() }
         }
@@ -194,7 +195,7 @@ extension Promises.P08PathCancelTests {
         let late = Counter()
         for _ in 0..<150 {
             let (isOver, calls) = (Flag(), Counter())
-            let token = car.observe(\.axle.wheel.pressure, options: [.initial, .prior, .new]) { (_: Change<Int>) in
+            let token = car.observe(\.axle.wheel.pressure, options: [.initial, .prior]) { (_: Change<Int>) in
                 calls.increment()
                 if isOver.isSet { late.increment() }
             }

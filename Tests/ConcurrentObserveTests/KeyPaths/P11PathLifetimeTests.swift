@@ -17,8 +17,8 @@ extension Promises.P11PathLifetimeTests {
         let handle = Slot<ObservationHandle>()
         let tokens = [
             car.value!.observe(\.axle.wheel.pressure, told, options: [.initial, .prior]),
-            car.value!.observe(\.axle.wheel.pressure) { _, observation in handle.put(observation) },
-            car.value!.observe(all: \.name, \.axle.wheel.pressure) { _, _, _ in },
+            car.value!.property(\.axle.wheel.pressure).observe { _, observation in handle.put(observation) },
+            Group(car.value!.property(\.name), car.value!.property(\.axle.wheel.pressure)).observe { _ in },
         ]
         car.value!.setPressure(2)
         let weak = Weak(car.value!)
@@ -92,7 +92,7 @@ extension Promises.P11PathLifetimeTests {
         let told = Told<Int>()
         let ends = Log<ObservationEnd>()
         let owner = Slot(lives.make())
-        let token = car.observe(\.axle.wheel.pressure, owner: owner.value!, options: .initial) {
+        let token = car.property(\.axle.wheel.pressure).observe(owner: owner.value!, options: .initial) {
             owner,
             change in
             owner.touch()
@@ -126,7 +126,7 @@ extension Promises.P11PathLifetimeTests {
                 car.axle.value = Axle(2)
             }
         )
-        let token = car.observe(\.axle.wheel.pressure, owner: owner.value!, options: [.prior, .new]) { _, _ in
+        let token = car.property(\.axle.wheel.pressure).observe(owner: owner.value!, options: .prior) { _, _ in
             if begun.isSet { late.increment() }
         }
         owner.clear()
@@ -142,15 +142,18 @@ extension Promises.P11PathLifetimeTests {
         let told = Told<Int>()
         let (dead, living) = (Slot(Lives().make()), Lives().make())
         let tokens = [dead.value!, living].map { owner in
-            car.value!.observe(\.axle.wheel.pressure, owner: owner) { _, change in told.append(change) }
+            car.value!.property(\.axle.wheel.pressure).observe(owner: owner) { _, change in told.append(change) }
         }
         tokens[0].onEnd { ends.append($0) }
         dead.clear()
         try Process.settle()
         try eventually("the end") { ends.count > 0 }
         #expect(ends.entries == [.ownerDeleted])
+        tokens[1].tellEnd(to: told)
         car.clear()
-        #expect(told.lines == ["sourceDeleted 0 → - @0"])
+        try told.ended.wait()
+        try Process.settle()
+        #expect(told.lines == ["sourceDeleted"])
         withExtendedLifetime((tokens, living)) {}
     }
 
@@ -176,7 +179,7 @@ private final class SelfObserving: ConcurrentObservable {
 
     init(_ life: Life, _ told: Told<Int>) {
         self.life = life
-        tokens.append(observe(\.car.axle.wheel.pressure, owner: self) { _, change in told.append(change) })
+        tokens.append(property(\.car.axle.wheel.pressure).observe(owner: self) { _, change in told.append(change) })
     }
 }
 

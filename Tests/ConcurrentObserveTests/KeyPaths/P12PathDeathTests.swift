@@ -14,28 +14,24 @@ extension Promises.P12PathDeathTests {
         let fleet = Slot(Fleet(Car(1), best: Car(2)))
         let car = fleet.value!.car.value
         let (told, optional) = ((0..<4).map { _ in Told<Int>() }, Told<Int?>())
-        let options: [ObservationOptions] = [[], .new, .old, [.initial, .prior]]
+        let options: [ObservationOptions] = [[], .initial, .prior, [.initial, .prior]]
         var tokens = options.indices.map {
-            fleet.value!.observe(\.car.axle.wheel.pressure, told[$0], options: options[$0])
+            fleet.value!.observe(\.car.axle.wheel.pressure, told[$0], options: options[$0]).tellEnd(to: told[$0])
         }
-        tokens.append(fleet.value!.observe(\.best.second.wheel.pressure, optional))
-        let ends = Log<ObservationEnd>()
-        for token in tokens { token.onEnd { ends.append($0) } }
+        tokens.append(fleet.value!.observe(\.best.second.wheel.pressure, optional).tellEnd(to: optional))
         car.setPressure(3)
+        let before = told.map(\.lines)
+        #expect(before.allSatisfy { $0.last == "valueChanged 1 → 3 @1" })
         fleet.clear()
         #expect(tokens.allSatisfy { !$0.isActive })
-        let counts = told.map(\.count)
         // The objects on the way may live on: nothing more is heard of them.
         car.setPressure(4)
         car.axle.value = Axle(5)
+        for told in told { try told.ended.wait() }
+        try optional.ended.wait()
         try Process.settle()
-        #expect(told.map(\.count) == counts)
-        for (index, told) in told.enumerated() {
-            #expect(told.changes.filter { $0.reason == .sourceDeleted }.count == 1)
-            #expect(told.lines.last == "sourceDeleted \(options[index].contains(.old) ? "3" : "-") → - @1")
-        }
-        #expect(optional.lines == ["sourceDeleted nil → - @0"])
-        #expect(ends.entries == Array(repeating: .sourceDeleted, count: 5))
+        #expect(told.map(\.lines) == before.map { $0 + ["sourceDeleted"] })
+        #expect(optional.lines == ["sourceDeleted"])
     }
 
     @Test("P12 Cancelled before, in every way: silence, and onEnd hears cancelled")
@@ -59,16 +55,14 @@ extension Promises.P12PathDeathTests {
     func tokenOutlives() throws {
         let car = Slot(Car(1))
         let told = Told<Int>()
-        let ends = Log<ObservationEnd>()
-        let token = Slot(car.value!.observe(\.axle.wheel.pressure, told))
-        token.value!.onEnd { ends.append($0) }
+        let token = Slot(car.value!.observe(\.axle.wheel.pressure, told).tellEnd(to: told))
         car.clear()
         token.value!.cancel()
         try onNewThread { token.value!.cancelAndWaitBlocking() }
         token.clear()
+        try told.ended.wait()
         try Process.settle()
-        #expect(told.count == 1)
-        #expect(ends.entries == [.sourceDeleted])
+        #expect(told.lines == ["sourceDeleted"])
     }
 
     /// What is being delivered when the root goes.
@@ -83,34 +77,35 @@ extension Promises.P12PathDeathTests {
         let axle = car.value!.axle.value
         let (entered, exit) = (Signal("the callback"), Signal("the callback's release"))
         let told = Told<Int>()
-        let ends = Log<ObservationEnd>()
-        let options: ObservationOptions = delivery == .prior ? .prior : [.old, .new]
+        let options: ObservationOptions = delivery == .prior ? .prior : []
         let token = car.value!.observe(\.axle.wheel.pressure, options: options) { (change: Change<Int>) in
-            if change.reason != .sourceDeleted {
-                entered.happen()
-                exit.hold()
-            }
+            entered.happen()
+            exit.hold()
             told.append(change)
         }
-        token.onEnd { ends.append($0) }
+        token.tellEnd(to: told)
         let writer = TestThread {
             if delivery == .replacement { axle.wheel.value = Wheel(2) } else { axle.wheel.value.pressure.value = 2 }
         }
         try entered.wait()
         // Who drops the root does not wait for the callback.
         #expect(anotherThreadFinishes { car.clear() })
-        #expect(told.count == 0)
+        #expect(!token.isActive)
+        #expect(!told.ended.happens(within: glance))
+        #expect(told.lines.isEmpty)
         exit.happen()
         try writer.join()
-        try eventually("the end") { ends.count > 0 }
-        #expect(ends.entries == [.sourceDeleted])
-        #expect(told.count == 2)
-        #expect(told.changes.last?.reason == .sourceDeleted)
-        #expect(told.changes.last?.version == (delivery == .prior ? 0 : 1))
-        #expect(told.changes.last?.old == (delivery == .prior ? 1 : 2))
-        // What comes after the root's end belongs to nobody.
+        try told.ended.wait()
+        // What comes after the root's end is not delivered.
         axle.wheel.value.pressure.value = 3
-        #expect(told.count == 2)
+        try Process.settle()
+        let last =
+            switch delivery {
+            case .change: "valueChanged 1 → 2 @1"
+            case .replacement: "pathChanged(depth: 1) 1 → 2 @1"
+            case .prior: "prior - → 1 @0"
+            }
+        #expect(told.lines == [last, "sourceDeleted"])
     }
 
     @Test("P12 The root goes on one thread while others replace steps and change the end: the end is the last")
@@ -119,12 +114,10 @@ extension Promises.P12PathDeathTests {
             let car = Slot(Car(0))
             let axle = car.value!.axle.value
             let told = (0..<2).map { _ in Told<Int>() }
-            let ends = Counter()
-            let options: [ObservationOptions] = [[.old, .new], .prior]
+            let options: [ObservationOptions] = [[], .prior]
             let tokens = told.indices.map {
-                car.value!.observe(\.axle.wheel.pressure, told[$0], options: options[$0])
+                car.value!.observe(\.axle.wheel.pressure, told[$0], options: options[$0]).tellEnd(to: told[$0])
             }
-            for token in tokens { token.onEnd { _ in ends.increment() } }
             try onThreads(3) { thread in
                 for round in 0..<20 {
                     switch thread {
@@ -134,19 +127,18 @@ extension Promises.P12PathDeathTests {
                     }
                 }
             }
-            try eventually("the ends") { ends.value == 2 }
             for told in told {
-                #expect(told.changes.filter { $0.reason == .sourceDeleted }.count == 1)
-                #expect(told.changes.last?.reason == .sourceDeleted)
+                try told.ended.wait()
+                #expect(told.ends == [.sourceDeleted])
+                #expect(told.lines.last == "sourceDeleted")
                 #expect(told.mistakes(from: 0).isEmpty)
-                #expect(told.changes.last?.version == UInt64(told.chain.count))
-                #expect(told.changes.last?.old == told.chain.last?.new ?? 0)
             }
+            withExtendedLifetime(tokens) {}
         }
         try Process.settle()
     }
 
-    @Test("P12 Cancelled at the moment of the root's end: what is heard and what onEnd says agree", arguments: 0..<2)
+    @Test("P12 Cancelled at the moment of the root's end: it ends once, in one of the two ways", arguments: 0..<2)
     func race(waiting: Int) throws {
         for _ in 0..<200 {
             let car = Slot(Car(0))
@@ -159,7 +151,8 @@ extension Promises.P12PathDeathTests {
                 if waiting == 0 { token.cancel() } else { token.cancelAndWaitBlocking() }
             }
             try eventually("the end") { ends.count > 0 }
-            #expect(ends.entries == [told.count == 1 ? .sourceDeleted : .cancelled])
+            #expect([[.sourceDeleted], [.cancelled]].contains(ends.entries))
+            #expect(told.count == 0)
         }
         try Process.settle()
     }

@@ -3,7 +3,7 @@
 import ConcurrentObserve
 
 /// Where the paths of the tests end.
-final class Wheel: ObserverRemoving {
+final class Wheel: ConcurrentObservable, ObservationSource {
     let pressure: Observed<Int>
     let warning: Observed<String?>
     private let life: Life?
@@ -14,10 +14,10 @@ final class Wheel: ObserverRemoving {
         self.life = life
     }
 
-    func removeAllObservers() { ObservationToken.cancelAll(of: pressure, warning) }
+    func cancelAllObservations() { ObservationToken.cancelAll(of: pressure, warning) }
 }
 
-final class Axle: ObserverRemoving {
+final class Axle: ConcurrentObservable, ObservationSource {
     let wheel: Observed<Wheel>
     let spare: Observed<Wheel?>
     private let life: Life?
@@ -30,10 +30,10 @@ final class Axle: ObserverRemoving {
 
     convenience init(_ pressure: Int) { self.init(Wheel(pressure)) }
 
-    func removeAllObservers() { ObservationToken.cancelAll(of: wheel, spare) }
+    func cancelAllObservations() { ObservationToken.cancelAll(of: wheel, spare) }
 }
 
-final class Car: ObserverRemoving {
+final class Car: ConcurrentObservable, ObservationSource {
     let name = Observed("Beetle")
     let mileage = Observed(0)
     let axle: Observed<Axle>
@@ -48,10 +48,10 @@ final class Car: ObserverRemoving {
 
     convenience init(_ pressure: Int) { self.init(Axle(pressure)) }
 
-    func removeAllObservers() { ObservationToken.cancelAll(of: name, mileage, axle, second) }
+    func cancelAllObservations() { ObservationToken.cancelAll(of: name, mileage, axle, second) }
 }
 
-final class Fleet: ObserverRemoving {
+final class Fleet: ConcurrentObservable, ObservationSource {
     let car: Observed<Car>
     let best: Observed<Car?>
 
@@ -60,7 +60,7 @@ final class Fleet: ObserverRemoving {
         self.best = Observed(best)
     }
 
-    func removeAllObservers() { ObservationToken.cancelAll(of: car, best) }
+    func cancelAllObservations() { ObservationToken.cancelAll(of: car, best) }
 }
 
 extension Car {
@@ -76,17 +76,16 @@ extension ConcurrentObservable {
     func observe<Value: Sendable>(
         _ path: PathTo<Self, Value>,
         _ told: Told<Value>,
-        options: ObservationOptions = [.old, .new]
+        options: ObservationOptions = []
     ) -> ObservationToken {
         observe(path, options: options) { (change: Change<Value>) in told.append(change) }
     }
 }
 
 extension Told where Value: Equatable {
-    /// The changes of a path in the order of their versions: no initial delivery, no prior one, no end.
+    /// The changes of a path in the order of their versions: no initial delivery, no prior one.
     var chain: [Change<Value>] {
-        changes.filter { $0.reason != .initial && $0.reason != .sourceDeleted && !$0.isPrior }
-            .sorted { $0.version < $1.version }
+        changes.filter { $0.reason != .initial && $0.reason != .prior }.sorted { $0.version < $1.version }
     }
 
     /// What is wrong with the chain: versions 1, 2, 3, …, each once, each beginning where the one before has ended. (P2)
@@ -98,7 +97,7 @@ extension Told where Value: Equatable {
         for (index, change) in chain.enumerated() {
             if change.version != UInt64(index) + 1 { mistakes.append("number \(index + 1): \(change.line)") }
             if change.old != before { mistakes.append("after \(before): \(change.line)") }
-            if let new = change.new { before = new } else { mistakes.append("no new value: \(change.line)") }
+            before = change.new
         }
         return mistakes
     }

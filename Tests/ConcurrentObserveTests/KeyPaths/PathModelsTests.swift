@@ -15,18 +15,22 @@ extension Promises.PathModelsTests {
         let root = Slot(Sheet(0, next: inner))
         let (told, next) = (Told<Int>(), Told<Int?>())
         let tokens = [
-            root.value!.observe(\.number, told), root.value!.observe(\.next.number, next),
+            root.value!.observe(\.number, told).tellEnd(to: told),
+            root.value!.observe(\.next.number, next).tellEnd(to: next),
         ]
         root.value!.observedProperties.number.value = 2
         inner.observedProperties.number.value = 3
         root.value!.observedProperties.next.value = Sheet(4)
         root.value!.observedProperties.next.value = nil
         #expect(told.lines == ["valueChanged 0 → 2 @1"])
-        #expect(next.chain.map(\.new) == [3, 4, .some(nil)])
+        #expect(next.chain.map(\.new) == [3, 4, nil])
         root.clear()
-        #expect(told.changes.last?.reason == .sourceDeleted)
-        #expect(next.changes.last?.reason == .sourceDeleted)
-        #expect(next.changes.filter { $0.reason == .sourceDeleted }.count == 1)
+        try told.ended.wait()
+        try next.ended.wait()
+        try Process.settle()
+        #expect(told.lines == ["valueChanged 0 → 2 @1", "sourceDeleted"])
+        #expect(next.lines.last == "sourceDeleted")
+        #expect(next.ends == [.sourceDeleted])
         withExtendedLifetime(tokens) {}
     }
 
@@ -36,7 +40,7 @@ extension Promises.PathModelsTests {
         let told = Told<Int?>()
         let token = root.observe(\.next.number, told)
         let own = root.observedProperties.number.observe { (_: Change<Int>) in }
-        root.removeAllObservers()
+        root.cancelAllObservations()
         root.observedProperties.next.value = nil
         #expect(told.count == 0)
         #expect(!token.isActive && !own.isActive)
@@ -92,7 +96,7 @@ extension Promises.PathModelsTests {
 }
 
 /// A model whose properties are elsewhere.
-private final class Sheet: ObserverRemoving {
+private final class Sheet: ConcurrentObservable, ObservationSource {
     struct Properties: Sendable {
         let number: Observed<Int>
         let next: Observed<Sheet?>
@@ -106,7 +110,7 @@ private final class Sheet: ObserverRemoving {
 
     var observedProperties: Properties { properties }
 
-    func removeAllObservers() { ObservationToken.cancelAll(of: properties.number, properties.next) }
+    func cancelAllObservations() { ObservationToken.cancelAll(of: properties.number, properties.next) }
 }
 
 private final class Holder<Content: Sendable>: ConcurrentObservable {

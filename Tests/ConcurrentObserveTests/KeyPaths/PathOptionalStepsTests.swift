@@ -76,7 +76,7 @@ extension Promises.PathOptionalStepsTests {
         car.second.value = Axle(4)
         car.second.value = Axle(Wheel(5), spare: Wheel(6))
         spare.warning.value = "gone"
-        #expect(told.chain.map { $0.new ?? nil } == [nil, "flat", nil, "new", nil, nil, nil])
+        #expect(told.chain.map(\.new) == [nil, "flat", nil, "new", nil, nil, nil])
         #expect(
             told.changes.map(\.reason) == [
                 .valueChanged, .valueChanged, .pathChanged(depth: 1), .pathChanged(depth: 1), .pathChanged(depth: 0),
@@ -100,7 +100,7 @@ extension Promises.PathOptionalStepsTests {
         fleet.best.value = best
         fleet.best.value = Car(5)
         fleet.best.value!.second.value = Axle(6)
-        #expect(told.chain.map { $0.new ?? nil } == [4, nil, nil, -1, nil, 6])
+        #expect(told.chain.map(\.new) == [4, nil, nil, -1, nil, 6])
         #expect(
             told.changes.map(\.reason) == [
                 .pathChanged(depth: 2), .pathChanged(depth: 1), .pathChanged(depth: 0), .pathChanged(depth: 0),

@@ -9,36 +9,22 @@ extension Promises {
 }
 
 extension Promises.PathOptionsTests {
-    @Test("P1 Old and new values are delivered as asked for, of every change and of the end", arguments: 0..<4)
-    func sides(bits: Int) {
-        let (old, new) = (bits & 1 != 0, bits & 2 != 0)
-        var options: ObservationOptions = []
-        if old { options.insert(.old) }
-        if new { options.insert(.new) }
+    @Test("P1 Every change has both values, whatever is replaced; the end comes after them")
+    func sides() throws {
         let car = Slot(Car(Axle(1), second: Axle(5)))
         let (told, second) = (Told<Int>(), Told<Int?>())
         let tokens = [
-            car.value!.observe(\.axle.wheel.pressure, told, options: options),
-            car.value!.observe(\.second.wheel.pressure, second, options: options),
+            car.value!.observe(\.axle.wheel.pressure, told).tellEnd(to: told),
+            car.value!.observe(\.second.wheel.pressure, second).tellEnd(to: second),
         ]
         car.value!.setPressure(2)
         car.value!.axle.value = Axle(3)
         car.value!.second.value = nil
         car.clear()
-        func side(_ isTold: Bool, _ value: String) -> String { isTold ? value : "-" }
-        #expect(
-            told.lines == [
-                "valueChanged \(side(old, "1")) → \(side(new, "2")) @1",
-                "pathChanged(depth: 0) \(side(old, "2")) → \(side(new, "3")) @2",
-                "sourceDeleted \(side(old, "3")) → - @2",
-            ]
-        )
-        #expect(
-            second.lines == [
-                "pathChanged(depth: 0) \(side(old, "Optional(5)")) → \(side(new, "nil")) @1",
-                "sourceDeleted \(side(old, "nil")) → - @1",
-            ]
-        )
+        try told.ended.wait()
+        try second.ended.wait()
+        #expect(told.lines == ["valueChanged 1 → 2 @1", "pathChanged(depth: 0) 2 → 3 @2", "sourceDeleted"])
+        #expect(second.lines == ["pathChanged(depth: 0) Optional(5) → nil @1", "sourceDeleted"])
         withExtendedLifetime(tokens) {}
     }
 
@@ -57,7 +43,7 @@ extension Promises.PathOptionsTests {
         car.axle.value.wheel.value = Wheel(20)
         #expect(
             told.lines == [
-                "prior 1 → - @0", "valueChanged 1 → 2 @1", "pathChanged(depth: 0) 2 → 10 @2", "prior 10 → - @2",
+                "prior - → 1 @0", "valueChanged 1 → 2 @1", "pathChanged(depth: 0) 2 → 10 @2", "prior - → 10 @2",
                 "valueChanged 10 → 11 @3", "pathChanged(depth: 1) 11 → 20 @4",
             ]
         )
@@ -73,7 +59,7 @@ extension Promises.PathOptionsTests {
         let old = car.axle.value
         car.axle.value = Axle(2)
         old.wheel.value.pressure.value = 3
-        #expect(told.lines == ["pathChanged(depth: 0) - → - @1"])
+        #expect(told.lines == ["pathChanged(depth: 0) 1 → 2 @1"])
         withExtendedLifetime(token) {}
     }
 }
@@ -107,17 +93,17 @@ extension Promises.PathOptionsTests {
         }
     }
 
-    @Test("P4 Initial alone, and initial with the old side alone")
+    @Test("P4 Initial alone, and initial with prior deliveries")
     func initialAlone() {
         let car = Car(1)
-        let (alone, old) = (Told<Int>(), Told<Int>())
+        let (alone, prior) = (Told<Int>(), Told<Int>())
         let tokens = [
             car.observe(\.axle.wheel.pressure, alone, options: .initial),
-            car.observe(\.axle.wheel.pressure, old, options: [.initial, .old]),
+            car.observe(\.axle.wheel.pressure, prior, options: [.initial, .prior]),
         ]
         car.setPressure(2)
-        #expect(alone.lines == ["initial - → - @0", "valueChanged - → - @1"])
-        #expect(old.lines == ["initial - → - @0", "valueChanged 1 → - @1"])
+        #expect(alone.lines == ["initial - → 1 @0", "valueChanged 1 → 2 @1"])
+        #expect(prior.lines == ["initial - → 1 @0", "prior - → 1 @0", "valueChanged 1 → 2 @1"])
         withExtendedLifetime(tokens) {}
     }
 

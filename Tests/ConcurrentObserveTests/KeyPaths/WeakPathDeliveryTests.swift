@@ -46,7 +46,7 @@ private struct Ground {
     }
 
     func observe(
-        options: ObservationOptions = [.old, .new],
+        options: ObservationOptions = [],
         _ delivery: Delivery,
         _ body: @escaping @Sendable (Change<Referent?>) -> Void
     ) -> ObservationToken {
@@ -59,25 +59,25 @@ private struct Ground {
 
     func observe(on listener: Listener, _ body: @escaping @Sendable (Change<Referent?>) -> Void) -> ObservationToken {
         switch path {
-        case .oneStep: team.observe(\.lead, on: listener, buffering: .latest) { _, change in body(change) }
-        case .twoSteps: firm.observe(\.team.lead, on: listener, buffering: .latest) { _, change in body(change) }
-        case .optional: firm.observe(\.other.lead, on: listener, buffering: .latest) { _, change in body(change) }
+        case .oneStep: team.property(\.lead).observe(on: listener, buffering: .latest) { _, change in body(change) }
+        case .twoSteps: firm.property(\.team.lead).observe(on: listener, buffering: .latest) { _, change in body(change) }
+        case .optional: firm.property(\.other.lead).observe(on: listener, buffering: .latest) { _, change in body(change) }
         }
     }
 
     func changes(_ options: ObservationOptions, _ buffering: Buffering) -> ObservationSequence<Change<Referent?>> {
         switch path {
-        case .oneStep: team.changes(\.lead, options: options, buffering: buffering)
-        case .twoSteps: firm.changes(\.team.lead, options: options, buffering: buffering)
-        case .optional: firm.changes(\.other.lead, options: options, buffering: buffering)
+        case .oneStep: team.property(\.lead).changes(options: options, buffering: buffering)
+        case .twoSteps: firm.property(\.team.lead).changes(options: options, buffering: buffering)
+        case .optional: firm.property(\.other.lead).changes(options: options, buffering: buffering)
         }
     }
 
     func values() -> ObservationSequence<Referent?> {
         switch path {
-        case .oneStep: team.values(\.lead, includingInitial: true)
-        case .twoSteps: firm.values(\.team.lead, includingInitial: true)
-        case .optional: firm.values(\.other.lead, includingInitial: true)
+        case .oneStep: team.property(\.lead).values(includingInitial: true)
+        case .twoSteps: firm.property(\.team.lead).values(includingInitial: true)
+        case .optional: firm.property(\.other.lead).values(includingInitial: true)
         }
     }
 }
@@ -127,7 +127,7 @@ extension Promises.WeakPathDeliveryTests {
         listener.suspend()
         let tokens = [
             ground.observe(options: .initial, .queue(queue)) { told.append($0) },
-            ground.observe(.queue(queue, .latest)) { last.append($0) },
+            ground.observe(.queue(queue, buffering: .latest)) { last.append($0) },
             ground.observe(on: listener) { heard.append($0) },
         ]
         // Idle iterators.
@@ -155,8 +155,8 @@ extension Promises.WeakPathDeliveryTests {
         let told = WeaklyTold()
         var firm: Firm? = Firm()
         firm!.team.value.lead.value = ada
-        var changes = firm!.changes(\.team.lead, options: .initial).makeAsyncIterator()
-        var values = firm!.values(\.team.lead, includingInitial: true).makeAsyncIterator()
+        var changes = firm!.property(\.team.lead).changes(options: .initial).makeAsyncIterator()
+        var values = firm!.property(\.team.lead).values(includingInitial: true).makeAsyncIterator()
         firm!.team.value.lead.value = nil
         firm!.team.value = Team()
         firm!.team.value.lead.value = ada
@@ -165,7 +165,7 @@ extension Promises.WeakPathDeliveryTests {
         #expect(
             told.lines == [
                 "initial - → Ada @0", "valueChanged Ada → nil @1", "pathChanged(depth: 0) nil → nil @2",
-                "valueChanged nil → Ada @3", "sourceDeleted Ada → - @3",
+                "valueChanged nil → Ada @3",
             ]
         )
         var names: [String] = []
@@ -180,7 +180,7 @@ extension Promises.WeakPathDeliveryTests {
         let told = WeaklyTold()
         let token = ground.observe(options: [.initial, .prior], .serial()) { told.append($0) }
         ground.lead.value = ada
-        var expected = ["initial - → nil @0", "prior nil → - @0", "valueChanged nil → Ada @1"]
+        var expected = ["initial - → nil @0", "prior - → nil @0", "valueChanged nil → Ada @1"]
         if ground.leave() {
             ground.lead.value = grace
             expected.append("pathChanged(depth: 0) Ada → nil @2")

@@ -13,11 +13,11 @@ private final class Person: WeaklyObservable, ConcurrentObservable {
     let name = Observed("Ada")
 }
 
-private final class Team: ObserverRemoving {
+private final class Team: ConcurrentObservable, ObservationSource {
     let lead = WeakObserved<Person>()
     let branch = Observed<Team?>(nil)
 
-    func removeAllObservers() { ObservationToken.cancelAll(of: lead, branch) }
+    func cancelAllObservations() { ObservationToken.cancelAll(of: lead, branch) }
 }
 
 /// What an observer has heard, in lines.
@@ -25,18 +25,14 @@ private final class Lines: Sendable {
     private let lines = Slot<[String]>([])
 
     func note<Value>(_ change: Change<Value?>) {
-        let (old, new) = [change.old, change.new].reduce(into: ([String]())) {
-            $0.append($1.map { $0.map { "\($0)" } ?? "-" } ?? "?")
-        }
-        .pair
-        lines.put(lines.value! + ["\(change.reason) \(old) → \(new) @\(change.version)"])
+        func text(_ value: Value?) -> String { value.map { "\($0)" } ?? "-" }
+        let old = change.old.map(text) ?? "?"
+        lines.put(lines.value! + ["\(change.reason) \(old) → \(text(change.new)) @\(change.version)"])
     }
 
-    var all: [String] { lines.value! }
-}
+    func note(_ end: ObservationEnd) { lines.put(lines.value! + ["\(end)"]) }
 
-extension [String] {
-    fileprivate var pair: (String, String) { (self[0], self[1]) }
+    var all: [String] { lines.value! }
 }
 
 extension Promises.WeakPathTests {
@@ -71,15 +67,19 @@ extension Promises.WeakPathTests {
     }
 
     @Test("P2 A path of one step to a weak property has versions of its own, and hears the root's end")
-    func oneStep() {
+    func oneStep() throws {
         var team: Team? = Team()
         let person = Person()
         team!.lead.value = person
         let lines = Lines()
-        let token = team!.observe(\.lead, options: []) { lines.note($0) }
+        let token = team!.observe(\.lead) { change in
+            lines.note(Change(reason: change.reason, old: change.old.map { $0?.name.value }, new: change.new?.name.value, version: change.version))
+        }
+        token.onEnd { lines.note($0) }
         team!.lead.value = nil
         team = nil
-        #expect(lines.all == ["valueChanged ? → ? @1", "sourceDeleted ? → ? @1"])
+        try eventually("the end") { lines.all.count > 1 }
+        #expect(lines.all == ["valueChanged Ada → - @1", "sourceDeleted"])
         #expect(!token.isActive)
         withExtendedLifetime(person) {}
     }
@@ -98,8 +98,8 @@ extension Promises.WeakPathTests {
         team.branch.value = nil
         #expect(
             lines.all == [
-                "pathChanged(depth: 0) ? → Ada @1", "valueChanged ? → Grace @2", "pathChanged(depth: 1) ? → - @3",
-                "pathChanged(depth: 0) ? → - @4",
+                "pathChanged(depth: 0) - → Ada @1", "valueChanged Ada → Grace @2",
+                "pathChanged(depth: 1) Grace → - @3", "pathChanged(depth: 0) - → - @4",
             ]
         )
         withExtendedLifetime(token) {}
@@ -110,7 +110,7 @@ extension Promises.WeakPathTests {
         let team = Team()
         let token = team.observe(\.lead.name) { (_: Change<String?>) in }
         let direct = team.lead.observe { (_: Change<Person?>) in }
-        team.removeAllObservers()
+        team.cancelAllObservations()
         #expect(!token.isActive && !direct.isActive)
     }
 }

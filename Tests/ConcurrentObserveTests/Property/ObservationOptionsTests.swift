@@ -8,43 +8,60 @@ extension Promises {
     struct ObservationOptionsTests {}
 }
 
-// MARK: - Which side
+// MARK: - Both sides
 
 extension Promises.ObservationOptionsTests {
-    @Test("A change has the sides that were asked for: none, new, old, by default both")
+    @Test("A change has both values, whatever the options; without options nothing else is received")
     func sides() {
         let property = Observed(0)
         let told = (0..<5).map { _ in Told<Int>() }
-        let options: [ObservationOptions] = [[], .new, .old, [.old, .new]]
+        let options: [ObservationOptions] = [[], .initial, .prior, [.initial, .prior]]
         var tokens = zip(told, options).map { property.observe($0, options: $1) }
         tokens.append(property.observe { [told] change in told[4].append(change) })
         property.value = 1
         #expect(
             told.map(\.lines) == [
-                ["valueChanged - → - @1"], ["valueChanged - → 1 @1"], ["valueChanged 0 → - @1"],
-                ["valueChanged 0 → 1 @1"], ["valueChanged 0 → 1 @1"],
+                ["valueChanged 0 → 1 @1"], ["initial - → 0 @0", "valueChanged 0 → 1 @1"],
+                ["prior - → 0 @0", "valueChanged 0 → 1 @1"],
+                ["initial - → 0 @0", "prior - → 0 @0", "valueChanged 0 → 1 @1"], ["valueChanged 0 → 1 @1"],
             ]
         )
         withExtendedLifetime(tokens) {}
     }
 
-    @Test("The initial delivery never has an old value, and a new one if it was asked for")
+    @Test("The initial delivery has the present value as its new one, and no old value")
     func initialSides() {
         let property = Observed(7)
-        let told = (0..<4).map { _ in Told<Int>() }
-        let options: [ObservationOptions] = [.initial, .initial, [.initial, .old], .initial]
+        let told = (0..<2).map { _ in Told<Int>() }
+        let options: [ObservationOptions] = [.initial, [.initial, .prior]]
         let tokens = zip(told, options).map { property.observe($0, options: $1) }
-        #expect(
-            told.flatMap(\.lines) == ["initial - → - @0", "initial - → 7 @0", "initial - → - @0", "initial - → 7 @0"]
-        )
+        #expect(told.flatMap(\.lines) == ["initial - → 7 @0", "initial - → 7 @0"])
         property.value = 8
-        #expect(
-            told.map { $0.lines.last } == [
-                "valueChanged - → - @1", "valueChanged - → 8 @1", "valueChanged 7 → - @1", "valueChanged 7 → 8 @1",
-            ]
-        )
-        #expect(told.allSatisfy { $0.count == 2 })
+        #expect(told.map { $0.lines.last } == ["valueChanged 7 → 8 @1", "valueChanged 7 → 8 @1"])
+        #expect(told.map(\.count) == [2, 3])
         withExtendedLifetime(tokens) {}
+    }
+
+    @Test("A change is made by tests of code that receives one, and is equal to one that the library makes")
+    func made() {
+        let property = Observed("a")
+        let told = Told<String>()
+        let token = property.observe(told, options: [.initial, .prior])
+        property.value = "b"
+        let made = [
+            Change(reason: .initial, old: nil, new: "a", version: 0),
+            Change(reason: .prior, old: nil, new: "a", version: 0),
+            Change(reason: .valueChanged, old: "a", new: "b", version: 1),
+        ]
+        #expect(told.changes == made)
+        let unlike = [
+            Change(reason: .pathChanged(depth: 0), old: "a", new: "b", version: 1),
+            Change(reason: .valueChanged, old: nil, new: "b", version: 1),
+            Change(reason: .valueChanged, old: "a", new: "c", version: 1),
+            Change(reason: .valueChanged, old: "a", new: "b", version: 2),
+        ]
+        #expect(unlike.allSatisfy { $0 != made[2] })
+        withExtendedLifetime(token) {}
     }
 
     @Test("Of an optional, nil is a value, not the lack of one")
@@ -58,10 +75,10 @@ extension Promises.ObservationOptionsTests {
         ]
         for value in ["a", nil, nil] as [String?] { property.value = value }
         #expect(
-            told.changes.map(\.new) == [.some(nil), .some("a"), .some(nil), .some(nil)] as [String??]
+            told.changes.map(\.new) == [nil, "a", nil, nil]
         )
         #expect(told.changes.map(\.old) == [nil, .some(nil), .some("a"), .some(nil)] as [String??])
-        #expect(one.changes.map(\.new) == [nil, nil, nil] as [String??])
+        #expect(one.changes.map(\.new) == ["a", nil, nil])
         #expect(heard.entries == [nil, "a", nil, nil])
         withExtendedLifetime(tokens) {}
     }
@@ -77,54 +94,46 @@ extension Promises.ObservationOptionsTests {
         #expect(all.entries == [1])
         property.value!.value = 2
         property.value!.modify { _ in }
+        let ends = Told<Int>()
+        for token in tokens { token.tellEnd(to: ends) }
         property.clear()
+        try eventually("both ends") { ends.ends.count == 2 }
         #expect(all.entries == [1, 2, 2])
         #expect(later.entries == [2, 2])
         #expect(tokens.allSatisfy { !$0.isActive })
+        #expect(ends.ends == [.sourceDeleted, .sourceDeleted])
     }
 }
 
 // MARK: - Before the change
 
 extension Promises.ObservationOptionsTests {
-    @Test("With prior, a change is told twice: first with the old value alone, while the property has it, then made")
+    @Test("With prior, a change is told twice: first with the value that the property still has, then made")
     func prior() {
         let property = Observed(0)
         let seen = Log<String>()
         let told = Told<Int>()
         let token = property.observe(options: .prior) { (change: Change<Int>) in
             told.append(change)
-            seen.append("\(change.isPrior) \(property.value)")
+            seen.append("\(change.reason == .prior) \(property.value)")
         }
         property.value = 1
         property.exchange(2)
         #expect(
             told.lines == [
-                "prior 0 → - @0", "valueChanged 0 → 1 @1", "prior 1 → - @1", "valueChanged 1 → 2 @2",
+                "prior - → 0 @0", "valueChanged 0 → 1 @1", "prior - → 1 @1", "valueChanged 1 → 2 @2",
             ]
         )
-        #expect(told.changes.allSatisfy { $0.reason == .valueChanged })
+        #expect(told.changes.map(\.reason) == [.prior, .valueChanged, .prior, .valueChanged])
         #expect(seen.entries == ["true 0", "false 1", "true 1", "false 2"])
         withExtendedLifetime(token) {}
-    }
-
-    @Test("A prior delivery has the old value only if it was asked for")
-    func priorSides() {
-        let property = Observed(0)
-        let told = (0..<3).map { _ in Told<Int>() }
-        let options: [ObservationOptions] = [.prior, [.prior, .new], [.prior, .old]]
-        let tokens = zip(told, options).map { property.observe($0, options: $1) }
-        property.value = 1
-        #expect(told.map { $0.lines[0] } == ["prior - → - @0", "prior - → - @0", "prior 0 → - @0"])
-        #expect(told.allSatisfy { $0.count == 2 })
-        withExtendedLifetime(tokens) {}
     }
 
     @Test("modify and compareExchange send no prior delivery")
     func withoutPrior() {
         let property = Observed("a")
         let told = Told<String>()
-        let token = property.observe(told, options: [.prior, .initial, .old, .new])
+        let token = property.observe(told, options: [.prior, .initial])
         property.modify { $0 = "b" }
         property.compareExchange(expected: "b", desired: "c")
         #expect(told.lines == ["initial - → a @0", "valueChanged a → b @1", "valueChanged b → c @2"])
@@ -135,9 +144,9 @@ extension Promises.ObservationOptionsTests {
     func priorBesideOthers() {
         let property = Observed(0)
         let order = Log<String>()
-        let tokens = [[.new], [.prior], [.prior, .new]].enumerated().map { index, options in
+        let tokens = ([[], .prior, .prior] as [ObservationOptions]).enumerated().map { index, options in
             property.observe(options: options) { (change: Change<Int>) in
-                order.append("\(index) \(change.isPrior)")
+                order.append("\(index) \(change.reason == .prior)")
             }
         }
         property.value = 1
@@ -152,12 +161,12 @@ extension Promises.ObservationOptionsTests {
     func endsInPrior() {
         let property = Observed(0)
         let told = Told<Int>()
-        let token = property.observe(options: [.prior, .old]) { change, observation in
+        let token = property.observe(options: .prior) { change, observation in
             told.append(change)
             observation.cancel()
         }
         property.value = 1
-        #expect(told.lines == ["prior 0 → - @0"])
+        #expect(told.lines == ["prior - → 0 @0"])
         #expect(property.value == 1)
         #expect(!token.isActive)
     }
@@ -171,8 +180,8 @@ extension Promises.ObservationOptionsTests {
         let property = Observed("a")
         let (all, distinct) = (Told<String>(), Told<String>())
         let tokens = [
-            property.observe(removingDuplicates: false) { all.append($0) },
-            property.observe(removingDuplicates: true) { distinct.append($0) },
+            property.observe { all.append($0) },
+            property.removingDuplicates().observe { distinct.append($0) },
         ]
         for value in ["a", "b", "b", "a"] { property.value = value }
         property.modify { _ in }
@@ -183,26 +192,31 @@ extension Promises.ObservationOptionsTests {
 
     @Test(
         "Without duplicates, the options decide what is told, as ever",
-        arguments: [[], .new, .old] as [ObservationOptions]
+        arguments: [[], .initial, .prior, [.initial, .prior]] as [ObservationOptions]
     )
-    func duplicatesWithOptions(sides: ObservationOptions) throws {
+    func duplicatesWithOptions(options: ObservationOptions) throws {
         let property = Slot(Observed<Int?>(nil))
         let (plain, distinct) = (Told<Int?>(), Told<Int?>())
-        let options = sides.union([.initial, .prior])
         let tokens = [
             property.value!.observe(plain, options: options),
-            property.value!.observe(removingDuplicates: true, options: options) { distinct.append($0) },
+            property.value!.removingDuplicates().observe(options: options) { distinct.append($0) },
         ]
         property.value!.value = 1
         property.value!.value = nil
         #expect(distinct.lines == plain.lines)
         // The second is equal: its prior delivery comes in any case, for nobody knows yet.
         property.value!.value = nil
-        #expect(plain.count == 7)
-        #expect(distinct.count == 6)
+        #expect(plain.count == 3 + (options.contains(.initial) ? 1 : 0) + (options.contains(.prior) ? 3 : 0))
+        #expect(distinct.count == plain.count - 1)
+        for (token, told) in zip(tokens, [plain, distinct]) { token.tellEnd(to: told) }
+        let counts = [plain.count, distinct.count]
         property.clear()
-        #expect(distinct.changes.last == plain.changes.last)
-        #expect(distinct.changes.last?.reason == .sourceDeleted)
-        withExtendedLifetime(tokens) {}
+        for told in [plain, distinct] { try told.ended.wait() }
+        try Process.settle()
+        #expect([plain.count, distinct.count] == counts)
+        for told in [plain, distinct] {
+            #expect(told.ends == [.sourceDeleted])
+            #expect(told.lines.last == "sourceDeleted")
+        }
     }
 }

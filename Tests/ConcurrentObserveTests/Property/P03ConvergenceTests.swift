@@ -17,8 +17,7 @@ private final class Follower<Value: Numbered>: Sendable {
 
     func follow(_ property: Observed<Value>, _ options: ObservationOptions) -> ObservationToken {
         property.observe(options: options) { (change: Change<Value>) in
-            guard let value = change.new else { return }
-            self.state.withLock { if change.version >= $0?.version ?? 0 { $0 = (value, change.version) } }
+            self.state.withLock { if change.version >= $0?.version ?? 0 { $0 = (change.new, change.version) } }
         }
     }
 }
@@ -34,7 +33,7 @@ extension Promises.P03ConvergenceTests {
         for _ in 0..<10 {
             let property = Observed(Value(number: 0))
             let followers = (0..<20).map { _ in Follower<Value>() }
-            let tokens = followers.map { $0.follow(property, .new) }
+            let tokens = followers.map { $0.follow(property, []) }
             let late = Log<Follower<Value>>()
             let lateTokens = Log<ObservationToken>()
             try onThreads(5) { thread in

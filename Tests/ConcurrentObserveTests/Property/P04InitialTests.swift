@@ -113,7 +113,7 @@ extension Promises.P04InitialTests {
             }
             told.append(change)
         }
-        #expect(told.lines == ["valueChanged - → 1 @1", "initial - → 0 @0"])
+        #expect(told.lines == ["valueChanged 0 → 1 @1", "initial - → 0 @0"])
         withExtendedLifetime(token) {}
     }
 
@@ -141,7 +141,7 @@ extension Promises.P04InitialTests {
         exit.happen()
         try writer.join()
         try observing.join()
-        #expect(told.lines == ["initial - → 0 @0", "valueChanged - → 1 @1"])
+        #expect(told.lines == ["initial - → 0 @0", "valueChanged 0 → 1 @1"])
         token.clear()
     }
 

@@ -25,7 +25,7 @@ enum Misuse: String, CaseIterable, Codable, Sendable {
         case .observeValues: _ = property.observeValues { _ in }
         case .observeWithHandle: _ = property.observe { _, _ in }
         case .observeForOwner: _ = property.observe(owner: property) { _, _ in }
-        case .observeRemovingDuplicates: _ = property.observe(removingDuplicates: true) { _ in }
+        case .observeRemovingDuplicates: _ = property.removingDuplicates().observe { _ in }
         }
     }
 

@@ -38,7 +38,7 @@ extension Promises.P05PropertyLocksTests {
             case .comparison:
                 property.compareExchange(expected: Compared(-1, atComparison: code), desired: Compared(2))
             case .duplicates:
-                tokens.append(property.observe(removingDuplicates: true) { _ in })
+                tokens.append(property.removingDuplicates().observe { _ in })
                 property.value = Compared(1, atComparison: code)
             case .onEnd:
                 let token = property.observe { (_: Change<Compared>) in }
@@ -127,7 +127,7 @@ extension Promises.P05PropertyLocksTests {
         try onNewThread {
             writer.append(threadNumber())
             let property = Observed<Life?>(nil)
-            let options: [ObservationOptions] = [[.old, .new], [.prior, .old], []]
+            let options: [ObservationOptions] = [[], .prior, [.initial, .prior]]
             let tokens = options.prefix(observers).map { property.observe(options: $0) { (_: Change<Life?>) in } }
             for _ in 0..<rounds {
                 if modifying { property.modify { $0 = lives.make() } } else { property.value = lives.make() }

@@ -28,11 +28,24 @@ extension Promises.P05WeakObservedTests {
         withExtendedLifetime(token) {}
     }
 
+    /// Which value of a change keeps the referent.
+    enum LastOwner: String, CaseIterable, Sendable {
+        case new, old, prior, initial
+
+        var options: ObservationOptions {
+            switch self {
+            case .new, .old: []
+            case .prior: .prior
+            case .initial: .initial
+            }
+        }
+    }
+
     @Test(
         "P5 A callback is the last owner, by the new value, the old or the prior one: the referent dies there, under no lock",
-        arguments: [ObservationOptions.new, .old, .prior.union(.old), .initial.union(.new)]
+        arguments: LastOwner.allCases
     )
-    func callback(options: ObservationOptions) throws {
+    func callback(owner: LastOwner) throws {
         let lives = Lives()
         let property = WeakObserved<Referent>()
         let referent = Slot<Referent>()
@@ -49,9 +62,9 @@ extension Promises.P05WeakObservedTests {
                 )
             }
         )
-        let isNew = options == .new
+        let isNew = owner == .new
         if !isNew { property.value = referent.value }
-        let token = property.observe(options: options) { change in
+        let token = property.observe(options: owner.options) { change in
             told.append(change)
             referent.clear()
         }

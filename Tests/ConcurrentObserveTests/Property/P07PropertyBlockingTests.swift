@@ -20,20 +20,27 @@ extension Promises.P07PropertyBlockingTests {
         let (entered, exit) = (Signal("the callback"), Signal("the callback's release"))
         let hasBlocked = Flag()
         let tokens = Log<ObservationToken>()
-        let body: @Sendable (Change<[Int]>) -> Void = { change in
-            let isIt =
-                switch delivery {
-                case .initial: change.reason == .initial
-                case .prior: change.isPrior
-                case .change: change.reason == .valueChanged
-                case .end: change.reason == .sourceDeleted
-                }
-            guard isIt, !hasBlocked.isSet else { return }
+        let block: @Sendable () -> Void = {
+            if hasBlocked.isSet { return }
             hasBlocked.set()
             entered.happen()
             exit.hold()
         }
-        if delivery != .initial { tokens.append(property.value!.observe(options: [.prior, .new], body)) }
+        let body: @Sendable (Change<[Int]>) -> Void = { change in
+            let isIt =
+                switch delivery {
+                case .initial: change.reason == .initial
+                case .prior: change.reason == .prior
+                case .change: change.reason == .valueChanged
+                case .end: false
+                }
+            if isIt { block() }
+        }
+        if delivery != .initial {
+            let token = property.value!.observe(options: .prior, body)
+            if delivery == .end { token.onEnd { _ in block() } }
+            tokens.append(token)
+        }
         let blocked = TestThread {
             switch delivery {
             case .initial: tokens.append(property.value!.observe(options: .initial, body))

@@ -49,7 +49,7 @@ extension Promises.P10PropertyTokenTests {
         do {
             let life = lives.make()
             token.put(
-                property.observe(options: inPrior ? .prior : .new) { (_: Change<Int>) in
+                property.observe(options: inPrior ? .prior : []) { (_: Change<Int>) in
                     token.clear()
                     aliveInside.append(lives.alive)
                     life.touch()

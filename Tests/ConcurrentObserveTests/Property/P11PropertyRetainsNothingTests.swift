@@ -32,7 +32,7 @@ extension Promises.P11PropertyRetainsNothingTests {
         let lives = Lives()
         let property = Observed(0)
         let owner = Slot(lives.make())
-        let token = property.observe(owner: owner.value!, options: [.initial, .prior, .new]) { owner, _ in owner.touch()
+        let token = property.observe(owner: owner.value!, options: [.initial, .prior]) { owner, _ in owner.touch()
         }
         property.value = 1
         owner.clear()
@@ -51,7 +51,7 @@ extension Promises.P11PropertyRetainsNothingTests {
             init(_ lives: Lives) {
                 life = lives.make()
                 tokens.append(
-                    title.observe(owner: self) { model, change in model.length.value = change.new?.count ?? 0 }
+                    title.observe(owner: self) { model, change in model.length.value = change.new.count }
                 )
             }
         }

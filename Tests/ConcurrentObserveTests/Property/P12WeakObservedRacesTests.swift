@@ -81,9 +81,10 @@ extension Promises.P12WeakObservedRacesTests {
             let referent = Slot(Referent("a", life: lives.make()))
             let property = Slot(WeakObserved(referent.value))
             let told = WeaklyTold()
-            let token = property.value!.observe(told)
+            let token = property.value!.observe(told).tellEnd(to: told)
             try onThreads(2) { thread in if thread == 0 { referent.clear() } else { property.clear() } }
             #expect(lives.alive == 0)
+            try told.ended.wait()
             #expect(told.lines.count { $0.hasPrefix("sourceDeleted") } == 1)
             #expect(told.lines.last?.hasPrefix("sourceDeleted") == true)
             #expect(told.count <= 2)

@@ -24,7 +24,7 @@ extension Promises.P13PropertyOwnerTests {
             if ObjectIdentifier(owner) == identity { told.append(change) }
         }
         property.value!.value = 1
-        #expect(told.lines == ["initial - → 0 @0", "prior 0 → - @0", "valueChanged 0 → 1 @1"])
+        #expect(told.lines == ["initial - → 0 @0", "prior - → 0 @0", "valueChanged 0 → 1 @1"])
         owner.clear()
         #expect(lives.alive == 0)
         property.value!.value = 2
@@ -33,18 +33,19 @@ extension Promises.P13PropertyOwnerTests {
         #expect(!token.isActive)
     }
 
-    @Test("P13 A living owner hears the end of the property, a dead one nothing")
+    @Test("P13 A living owner's observation ends with the property; so does a dead one's that was not noticed, once")
     func end() throws {
         let property = Slot(Observed("a"))
         let owners = (0..<2).map { _ in Slot(Lives().make()) }
         let told = (0..<2).map { _ in Told<String>() }
         let tokens = (0..<2).map { index in
             property.value!.observe(owner: owners[index].value!) { _, change in told[index].append(change) }
+                .tellEnd(to: told[index])
         }
         owners[1].clear()
         property.clear()
-        #expect(told[0].lines == ["sourceDeleted a → - @0"])
-        #expect(told[1].count == 0)
+        for told in told { try told.ended.wait() }
+        #expect(told.map(\.lines) == [["sourceDeleted"], ["sourceDeleted"]])
         #expect(tokens.allSatisfy { !$0.isActive })
         owners[0].clear()
     }
@@ -61,7 +62,7 @@ extension Promises.P13PropertyOwnerTests {
                 property.modify { $0 += 1 }
             }
         )
-        let token = property.observe(owner: owner.value!, options: [.prior, .new]) { _, _ in
+        let token = property.observe(owner: owner.value!, options: .prior) { _, _ in
             if begun.isSet { late.increment() } else { onTime.increment() }
         }
         property.value = 0
@@ -84,7 +85,7 @@ extension Promises.P13PropertyOwnerTests {
             let begun = Flag()
             let owner = Slot(Lives().make { begun.set() })
             tokens.append(
-                property.observe(owner: owner.value!, options: [.prior, .new]) { _, _ in
+                property.observe(owner: owner.value!, options: .prior) { _, _ in
                     if begun.isSet { late.increment() }
                     calls.increment()
                 }

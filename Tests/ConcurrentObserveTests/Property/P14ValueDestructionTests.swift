@@ -85,7 +85,7 @@ extension Promises.P14ValueDestructionTests {
     /// Six values in every place that a property has for them.
     private func replaceAndDrop<Value: Sendable>(_ make: () -> Value) {
         let property = Observed(make())
-        let tokens = [[.old, .new], [.initial, .prior, .old]].map { (options: ObservationOptions) in
+        let tokens = [[], [.initial, .prior]].map { (options: ObservationOptions) in
             property.observe(options: options) { (_: Change<Value>) in }
         }
         property.value = make()

@@ -43,10 +43,13 @@ private func use(_ property: Observed<Held>) -> Bool {
 private func useNew() -> Bool {
     let ends = Counter()
     let property = Slot(Observed(Held(0)))
-    let token = property.value!.observe { change in if change.reason == .sourceDeleted { ends.increment() } }
+    let token = property.value!.observe { (_: Change<Held>) in }
+    token.onEnd { if $0 == .sourceDeleted { ends.increment() } }
     guard use(property.value!) else { return false }
     property.clear()
-    return ends.value == 1 && !token.isActive
+    guard !token.isActive else { return false }
+    guard ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(5)) == .finished else { return false }
+    return ends.value == 1
 }
 
 /// What a child does with a property that the parent has used. Returns its status: 0 if everything worked.
@@ -115,7 +118,7 @@ extension Promises.P18PropertyForkTests {
     func changing() async {
         await #expect(processExitsWith: .success) {
             let changed = Observed(Held(0))
-            let token = changed.observe(options: [.prior, .new]) { (_: Change<Held>) in }
+            let token = changed.observe(options: .prior) { (_: Change<Held>) in }
             try forkWhile { _ in
                 changed.value = Held(1)
                 changed.modify { $0 = Held($0.number + 1) }

@@ -41,7 +41,7 @@ extension Promises.P17ThreadsTests {
         let token = registry.observe { _ in }
         let uses: [@Sendable () -> Void] = [
             { registry.notify(1) },
-            { _ = registry.count },
+            { _ = registry.observationCount },
             { registry.observe { _ in }.cancel() },
             { registry.observe { _ in }.cancelAndWaitBlocking() },
             { ConcurrentObserveDiagnostics.drain(deadline: .now + patience) },
@@ -73,7 +73,7 @@ extension Promises.P17ThreadsTests {
         // Each thread: once itself, once in the destructor.
         #expect(calls.value == 1 + 2 * threads)
         #expect(ConcurrentObserveDiagnostics.current().threadRecords <= before + 8)
-        #expect(registry.count == 1)
+        #expect(registry.observationCount == 1)
         #expect(token.cancelAndWaitBlocking() == .finished)
         try Process.settle()
         #expect(ConcurrentObserveDiagnostics.current().liveObservers == 0)
@@ -95,7 +95,7 @@ extension Promises.P17ThreadsTests {
             }
         }
         #expect(calls.value >= 200)
-        #expect(registry.count == 1)
+        #expect(registry.observationCount == 1)
         #expect(await constant.cancelAndWait() == .finished)
     }
 

@@ -25,7 +25,7 @@ private func useEverything() -> Bool {
     registry.notify(1)
     guard token.cancelAndWaitBlocking() == .finished, calls.value == 21 else { return false }
     guard ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(5)) == .finished else { return false }
-    return registry.isEmpty && deaths.value == 20 && ended.value == 20
+    return registry.observationCount == 0 && deaths.value == 20 && ended.value == 20
 }
 
 /// Observes with a closure that does something when it is destroyed.
@@ -204,7 +204,7 @@ extension Promises.P18ForkTests {
                 let churn: @Sendable () -> Void = { for _ in 0..<100_000 { registry.observe { _ in }.cancel() } }
                 let other = TestThread(churn)
                 churn()
-                return (try? other.join()) != nil && registry.isEmpty
+                return (try? other.join()) != nil && registry.observationCount == 0
             }
             check(status == 0, "the child: \(status)")
         }
@@ -263,7 +263,7 @@ private func forkUnderLoad(_ work: Promises.P18ForkTests.Work) throws {
         case .owners:
             shared.observe(owner: owner) { _, _ in }.cancel()
             shared.observe(owner: Lives().make()) { _, _ in }.cancel()
-            _ = shared.count
+            _ = shared.observationCount
         case .sources:
             let source = ObserverRegistry<Int>()
             let tokens = [source.observe { _ in }, source.observe { _ in }]

@@ -74,7 +74,7 @@ extension Promises.ObservationBagTests {
         let writer = TestThread { property.value = 1 }
         try await entered.arrival()
         let wait = Task { (await bag.cancelAllAndWait(), lives.alive) }
-        try await eventuallyAsync("the cancellation") { bag.isEmpty && property.observerCount == 0 }
+        try await eventuallyAsync("the cancellation") { bag.isEmpty && property.observationCount == 0 }
         #expect(lives.alive > 0)
         exit.happen()
         let (outcome, left) = await wait.value
@@ -114,14 +114,14 @@ extension Promises.ObservationBagTests {
                 if thread == 0, bag.count > 50 { bag.cancelAll() }
             }
         }
-        #expect(property.observerCount == bag.count)
+        #expect(property.observationCount == bag.count)
         let token = property.observe { (_: Change<Int>) in
             bag.cancelAll()
             bag.insert(property.observe { (_: Change<Int>) in })
         }
         property.value = 1
         #expect(bag.count == 1)
-        #expect(property.observerCount == 2)
+        #expect(property.observationCount == 2)
         withExtendedLifetime(token) {}
     }
 }

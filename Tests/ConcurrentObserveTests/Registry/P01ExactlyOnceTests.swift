@@ -42,7 +42,7 @@ extension Promises.P01ExactlyOnceTests {
     func noObserver() {
         let registry = ObserverRegistry<Int>()
         registry.notify(1)
-        #expect(registry.isEmpty)
+        #expect(registry.observationCount == 0)
         let received = Log<Int>()
         let token = registry.observe { received.append($0) }
         #expect(received.count == 0)
@@ -86,16 +86,16 @@ extension Promises.P01ExactlyOnceTests {
         let closure: @Sendable (Int) -> Void = { received.append($0) }
         let first = registry.observe(closure)
         let second = registry.observe(closure)
-        #expect(registry.count == 2)
+        #expect(registry.observationCount == 2)
         registry.notify(1)
         #expect(received.entries == [1, 1])
         first.cancel()
-        #expect(registry.count == 1)
+        #expect(registry.observationCount == 1)
         registry.notify(2)
         #expect(received.entries == [1, 1, 2])
         second.cancel()
-        #expect(registry.count == 0)
-        #expect(registry.isEmpty)
+        #expect(registry.observationCount == 0)
+        #expect(registry.observationCount == 0)
     }
 
     @Test("P1 Two registries are observed independently")
@@ -112,8 +112,8 @@ extension Promises.P01ExactlyOnceTests {
         #expect(received.entries == ["left 1", "right 2"])
         #expect(left.label == "left")
         #expect(right.label == "right")
-        left.removeAll()
-        #expect(right.count == 1)
+        left.cancelAllObservations()
+        #expect(right.observationCount == 1)
         withExtendedLifetime(tokens) {}
     }
 
@@ -136,14 +136,14 @@ extension Promises.P01ExactlyOnceTests {
         let registry = ObserverRegistry<Int>()
         let calls = (0..<count).map { _ in Counter() }
         let tokens = calls.map { counter in registry.observe { counter.add($0) } }
-        #expect(registry.count == count)
+        #expect(registry.observationCount == count)
         for _ in 0..<3 { registry.notify(1) }
         #expect(calls.allSatisfy { $0.value == 3 })
         // Every second one goes: exactly the others are left.
         for index in stride(from: 0, to: count, by: 2) { tokens[index].cancel() }
         registry.notify(1)
         #expect(calls.enumerated().allSatisfy { index, calls in calls.value == (index.isMultiple(of: 2) ? 3 : 4) })
-        #expect(registry.count == count / 2)
+        #expect(registry.observationCount == count / 2)
         withExtendedLifetime(tokens) {}
     }
 }
@@ -287,7 +287,7 @@ extension Promises.P01ExactlyOnceTests {
         }
         #expect(mistakes.entries.isEmpty)
         #expect(constant.allSatisfy { $0.value == threads * rounds * 2 })
-        #expect(registry.count == 50)
+        #expect(registry.observationCount == 50)
         withExtendedLifetime(constantTokens) {}
         try Process.settle()
     }

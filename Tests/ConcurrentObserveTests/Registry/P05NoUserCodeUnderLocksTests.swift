@@ -29,8 +29,8 @@ extension Promises.P05NoUserCodeUnderLocksTests {
                     let inner = registry.observe { _ in received.increment() }
                     registry.notify(1)
                     inner.cancel()
-                    _ = registry.count
-                    registry.removeAll()
+                    _ = registry.observationCount
+                    registry.cancelAllObservations()
                 }
                 let inner = other.observe { _ in received.increment() }
                 other.notify(1)
@@ -48,7 +48,7 @@ extension Promises.P05NoUserCodeUnderLocksTests {
         let expected = weak.object == nil ? 2 : 3
         try eventually("the end of the inner observations") { received.value == expected }
         #expect(!bystander.isActive)
-        #expect(other.count == 0)
+        #expect(other.observationCount == 0)
         registry.clear()
         try Process.settle()
     }
@@ -94,7 +94,7 @@ extension Promises.P05NoUserCodeUnderLocksTests {
             let thread = TestThread {
                 let token = registry.observe { _ in }
                 registry.notify(-1)
-                _ = registry.count
+                _ = registry.observationCount
                 _ = token.isActive
                 token.onEnd { _ in }
                 if token.cancelAndWaitBlocking() == .finished { done.happen() }
@@ -234,7 +234,7 @@ struct Ending: Sendable, CustomTestStringConvertible {
         Ending(name: "cancel") { token, _ in token.value?.cancel() },
         Ending(name: "cancelAndWait") { token, _ in token.value?.cancelAndWaitBlocking() },
         Ending(name: "release of the token") { token, _ in token.clear() },
-        Ending(name: "removeAll") { _, registry in registry.value?.removeAll() },
+        Ending(name: "removeAll") { _, registry in registry.value?.cancelAllObservations() },
         Ending(name: "release of the source") { _, registry in registry.clear() },
     ]
 }

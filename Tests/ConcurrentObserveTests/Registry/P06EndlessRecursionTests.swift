@@ -36,20 +36,20 @@ enum EndlessRecursion: String, CaseIterable, Codable, Sendable {
         case .path:
             let car = Car(0)
             let token = car.observe(\.axle.wheel.pressure) { (change: Change<Int>) in
-                car.setPressure((change.new ?? 0) + 1)
+                car.setPressure(change.new + 1)
             }
             car.setPressure(1)
             token.cancel()
         case .binding:
             let (source, destination) = (Observed(0), Observed(0))
             let tokens = [
-                source.bind(to: destination), destination.observe { change in source.value = (change.new ?? 0) + 1 },
+                source.bind(to: destination), destination.observe { change in source.value = change.new + 1 },
             ]
             source.value = 1
             tokens.forEach { $0.cancel() }
         case .ownerBound:
             let property = Observed(0)
-            let token = property.observe(owner: property) { property, change in property.value = (change.new ?? 0) + 1 }
+            let token = property.observe(owner: property) { property, change in property.value = change.new + 1 }
             property.value = 1
             token.cancel()
         case .initial: observeInitial(Observed(0))

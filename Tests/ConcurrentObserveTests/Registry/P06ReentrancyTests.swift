@@ -22,7 +22,7 @@ extension Promises.P06ReentrancyTests {
         }
         registry.notify(1)
         #expect(received.count == 0)
-        #expect(registry.count == 1 + count)
+        #expect(registry.observationCount == 1 + count)
         registry.notify(2)
         #expect(received.entries == Array(repeating: 2, count: count))
         token.cancel()
@@ -119,7 +119,7 @@ extension Promises.P06ReentrancyTests {
         #expect(received.entries == ["handle 1", "token 1", "dropping 1", "last 1", "last 2"])
         #expect(wasActive.entries == [true, false])
         #expect(!byHandle.isActive)
-        #expect(registry.count == 1)
+        #expect(registry.observationCount == 1)
         try lives.waitUntilNoneIsLeft()
         last.cancel()
     }
@@ -131,7 +131,7 @@ extension Promises.P06ReentrancyTests {
         let tokens = [
             registry.observe { event in
                 received.append(event)
-                registry.removeAll()
+                registry.cancelAllObservations()
             },
             registry.observe { received.append($0 * 10) },
         ]

@@ -66,7 +66,7 @@ extension Promises.P07BlockingCallbacksTests {
         }
         // The neighbours too, which the stuck pass has called already or would call next.
         for token in stuck.before + stuck.after { #expect(token.cancelAndWaitBlocking() == .finished) }
-        #expect(stuck.registry.count == 1)
+        #expect(stuck.registry.observationCount == 1)
         #expect(stuck.lives.alive == 1)
         try stuck.release()
     }
@@ -90,7 +90,7 @@ extension Promises.P07BlockingCallbacksTests {
         let tokens = (0..<5_000).map { _ in stuck.registry.observe { _ in received.increment() } }
         try onNewThread { stuck.registry.notify(1) }
         #expect(received.value == 5_000)
-        #expect(stuck.registry.count == 5_001)
+        #expect(stuck.registry.observationCount == 5_001)
         try stuck.release()
         // The stuck pass itself calls nobody who registered after it began.
         #expect(received.value == 5_000)
@@ -130,8 +130,8 @@ extension Promises.P07BlockingCallbacksTests {
         let stuck = try Stuck(neighbours: 3)
         let ended = Counter()
         stuck.token.onEnd { _ in ended.increment() }
-        stuck.registry.removeAll()
-        #expect(stuck.registry.isEmpty)
+        stuck.registry.cancelAllObservations()
+        #expect(stuck.registry.observationCount == 0)
         #expect(ConcurrentObserveDiagnostics.drain(deadline: .now + glance) == .timedOut)
         #expect(stuck.lives.alive == 1)
         #expect(ended.value == 0)

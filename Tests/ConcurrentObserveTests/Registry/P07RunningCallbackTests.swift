@@ -147,7 +147,7 @@ extension Promises.P07RunningCallbackTests {
         queue.suspend()
         let property = Observed(0)
         let tokens = [Buffering.latest, .droppingNewest(1), .droppingOldest(2)].map { buffering in
-            property.observe(delivery: .queue(queue, buffering)) { _ in }
+            property.observe(delivery: .queue(queue, buffering: buffering)) { _ in }
         }
         try onThreads(2) { _ in for value in 1...5 { property.value = value } }
         let dropped = tokens.map { $0.deliveryCounts!.dropped }

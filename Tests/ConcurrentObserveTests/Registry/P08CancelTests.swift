@@ -23,7 +23,7 @@ extension Promises.P08CancelTests {
         #expect(!token.isActive)
         registry.notify(2)
         #expect(received.entries == [1])
-        #expect(registry.count == 0)
+        #expect(registry.observationCount == 0)
     }
 
     @Test("P8 Cancelling twice has one effect")
@@ -38,7 +38,7 @@ extension Promises.P08CancelTests {
         token.cancel()
         #expect(token.cancelAndWaitBlocking() == .finished)
         token.cancel()
-        #expect(registry.count == 1)
+        #expect(registry.observationCount == 1)
         registry.notify(1)
         #expect(received.value == 1)
         try eventually("the end") { ends.count > 0 }
@@ -57,9 +57,9 @@ extension Promises.P08CancelTests {
         let bystander = other.observe { _ in received.increment() }
         for token in tokens { token.onEnd { ends.append($0) } }
         tokens[3].cancel()
-        registry.removeAll()
-        registry.removeAll()
-        #expect(registry.isEmpty)
+        registry.cancelAllObservations()
+        registry.cancelAllObservations()
+        #expect(registry.observationCount == 0)
         #expect(tokens.allSatisfy { !$0.isActive })
         registry.notify(1)
         #expect(received.value == 0)
@@ -87,7 +87,7 @@ extension Promises.P08CancelTests {
             received.put([])
             registry.notify(1)
             #expect(received.value == Set(expected.keys))
-            #expect(registry.count == expected.count)
+            #expect(registry.observationCount == expected.count)
         }
     }
 }
@@ -126,7 +126,7 @@ extension Promises.P08CancelTests {
                 if thread == 0 || index % 3 > 0 { token.cancel() } else { token.cancelAndWaitBlocking() }
             }
         }
-        #expect(registry.count == 0)
+        #expect(registry.observationCount == 0)
         try lives.waitUntilNoneIsLeft()
         try Process.settle()
         #expect(lives.dead == rounds)
@@ -142,7 +142,7 @@ extension Promises.P08CancelTests {
         try onThreads(3) { thread in
             for _ in 0..<rounds {
                 guard thread > 0 else {
-                    registry.removeAll()
+                    registry.cancelAllObservations()
                     continue
                 }
                 let life = lives.make()
@@ -155,7 +155,7 @@ extension Promises.P08CancelTests {
         }
         try lives.waitUntilNoneIsLeft()
         try Process.settle()
-        #expect(registry.count == 0)
+        #expect(registry.observationCount == 0)
         #expect(ends.value == 2 * rounds)
     }
 
@@ -177,7 +177,7 @@ extension Promises.P08CancelTests {
         try entered.wait()
         token.cancel()
         #expect(!token.isActive)
-        #expect(registry.count == 0)
+        #expect(registry.observationCount == 0)
         release.happen()
         try notifier.join()
         #expect(received.value == 1)
@@ -197,7 +197,7 @@ extension Promises.P08CancelTests {
             }
         }
         try notifier.stop()
-        #expect(registry.count == 0)
+        #expect(registry.observationCount == 0)
         try lives.waitUntilNoneIsLeft()
         #expect(lives.dead == threads * rounds)
         try Process.settle()
@@ -253,7 +253,7 @@ extension Promises.P08CancelTests {
                 Process.withoutMoreMemory { cancelAndNotify(tokens, registry) }
             }
             check(calls.value == callsBefore, "a cancelled observer was called")
-            check(registry.isEmpty, "\(registry.count) observations are left")
+            check(registry.observationCount == 0, "\(registry.observationCount) observations are left")
             check(!tokens[9_999].isActive, "the last observation goes on")
             try eventually("the end of all captures") { deaths.value == 20_000 }
             tokens = []
@@ -274,7 +274,7 @@ extension Promises.P08CancelTests {
             let begin = ContinuousClock.now
             Process.withoutMoreThreads { cancelAndNotify(tokens, registries[0]) }
             let time = ContinuousClock.now - begin
-            check(registries.allSatisfy(\.isEmpty), "some observations are left")
+            check(registries.allSatisfy(\.observationCount == 0), "some observations are left")
             check(time < .seconds(5), "cancelling took \(time)")
             try Process.settle()
             check(deaths.value == 10_000, "\(10_000 - deaths.value) captures are left")

@@ -54,7 +54,7 @@ extension Promises.P09CancelAndWaitTests {
         #expect(lives.alive == 0)
         #expect(ends.entries == [.cancelled])
         #expect(!token.isActive)
-        #expect(registry.count == 0)
+        #expect(registry.observationCount == 0)
         #expect(token.cancelAndWaitBlocking() == .finished)
         #expect(lives.dead == 1)
     }
@@ -247,7 +247,7 @@ extension Promises.P09CancelAndWaitTests {
             ]
         )
         #expect(victim.value!.cancelAndWaitBlocking() == .finished)
-        #expect(registry.count == 0)
+        #expect(registry.observationCount == 0)
     }
 
     @Test("P9 Two callbacks that cancel each other do not deadlock")
@@ -271,7 +271,7 @@ extension Promises.P09CancelAndWaitTests {
             }
             try onThreads(2) { registries[$0].notify(1) }
             #expect(outcomes.entries == [.deferred, .deferred])
-            #expect(registries.allSatisfy { $0.isEmpty })
+            #expect(registries.allSatisfy { $0.observationCount == 0 })
             for token in tokens { token.clear() }
         }
         try lives.waitUntilNoneIsLeft()

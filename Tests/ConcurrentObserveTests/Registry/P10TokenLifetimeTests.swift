@@ -21,7 +21,7 @@ extension Promises.P10TokenLifetimeTests {
                 received.increment()
             }
         }
-        #expect(registry.count == 0)
+        #expect(registry.observationCount == 0)
         registry.notify(1)
         #expect(received.value == 0)
         try lives.waitUntilNoneIsLeft()
@@ -40,7 +40,7 @@ extension Promises.P10TokenLifetimeTests {
         registry.notify(1)
         #expect(received.value == 1)
         second.clear()
-        #expect(registry.count == 0)
+        #expect(registry.observationCount == 0)
         registry.notify(2)
         #expect(received.value == 1)
         try eventually("the end") { ends.count == 1 }
@@ -70,7 +70,7 @@ extension Promises.P10TokenLifetimeTests {
         registry.notify(1)
         #expect(received.entries == [1])
         #expect(aliveAfterwards.entries == [1])
-        #expect(registry.count == 0)
+        #expect(registry.observationCount == 0)
         try lives.waitUntilNoneIsLeft()
     }
 
@@ -96,7 +96,7 @@ extension Promises.P10TokenLifetimeTests {
         let notifier = TestThread { registry.notify(1) }
         try entered.wait()
         token.clear()
-        #expect(registry.count == 0)
+        #expect(registry.observationCount == 0)
         #expect(ConcurrentObserveDiagnostics.drain(deadline: .now + glance) == .timedOut)
         #expect(lives.alive == 1)
         #expect(ended.value == 0)
@@ -119,11 +119,11 @@ extension Promises.P10TokenLifetimeTests {
         registry.notify(1)
         #expect(received.value == 3)
         set.removeAll()
-        #expect(registry.count == 1)
+        #expect(registry.observationCount == 1)
         registry.notify(2)
         #expect(received.value == 4)
         array.removeAll()
-        #expect(registry.isEmpty)
+        #expect(registry.observationCount == 0)
     }
 
     @Test("P10 A handle does not keep the observation going, and outlives it")
@@ -134,10 +134,10 @@ extension Promises.P10TokenLifetimeTests {
         registry.notify(1)
         #expect(handles.value?.isActive == true)
         token.clear()
-        #expect(registry.count == 0)
+        #expect(registry.observationCount == 0)
         #expect(handles.value?.isActive == false)
         handles.value?.cancel()
-        #expect(registry.count == 0)
+        #expect(registry.observationCount == 0)
     }
 
     @Test("P10 A kept handle ends the observation from any thread")
@@ -148,6 +148,6 @@ extension Promises.P10TokenLifetimeTests {
         registry.notify(1)
         try onNewThread { handles.value?.cancel() }
         #expect(!token.isActive)
-        #expect(registry.count == 0)
+        #expect(registry.observationCount == 0)
     }
 }

@@ -72,8 +72,8 @@ extension Promises.P11RetainsNothingTests {
                 other.touch()
             }
         }
-        #expect(registry.count == 1)
-        registry.removeAll()
+        #expect(registry.observationCount == 1)
+        registry.cancelAllObservations()
         try lives.waitUntilNoneIsLeft()
     }
 }

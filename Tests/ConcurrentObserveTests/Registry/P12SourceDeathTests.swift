@@ -123,7 +123,7 @@ extension Promises.P12SourceDeathTests {
         // The thread keeps the source alive by notifying; it is the observations that end.
         let notifier = TestThread { source.value?.notify(1) }
         try entered.wait()
-        source.value?.removeAll()
+        source.value?.cancelAllObservations()
         #expect(!ended.happens(within: glance))
         release.happen()
         try ended.wait()

@@ -3,34 +3,67 @@
 import ConcurrentObserve
 
 extension Change {
-    /// The change in one line: its reason, old and new value, version. "-" stands for what the observer was not told.
-    var line: String {
-        let (old, new) = (old.map { "\($0)" } ?? "-", new.map { "\($0)" } ?? "-")
-        return "\(isPrior ? "prior" : "\(reason)") \(old) → \(new) @\(version)"
+    /// The change in one line: its reason, old and new value, version. "-" stands for a missing old value.
+    var line: String { "\(reason) \(old.map { "\($0)" } ?? "-") → \(new) @\(version)" }
+}
+
+/// What one observer received, on any threads: changes, and the end, in the order of their arrival.
+final class Told<Value: Sendable>: EndListener {
+    private enum Entry: Sendable {
+        case change(Change<Value>)
+        case end(ObservationEnd)
+    }
+
+    private let log = Log<Entry>()
+    let ended = Signal("the end of an observation")
+
+    var changes: [Change<Value>] {
+        log.entries.compactMap { if case .change(let change) = $0 { change } else { nil } }
+    }
+    var count: Int { changes.count }
+
+    var ends: [ObservationEnd] {
+        log.entries.compactMap { if case .end(let end) = $0 { end } else { nil } }
+    }
+
+    /// The changes as lines, and the ends by their name alone, in the order of their arrival.
+    var lines: [String] {
+        log.entries.map { entry in
+            switch entry {
+            case .change(let change): change.line
+            case .end(let end): "\(end)"
+            }
+        }
+    }
+
+    /// The versions of the changes themselves, in order: no initial delivery, no prior one.
+    var versions: [UInt64] { changes.filter { $0.reason == .valueChanged }.map(\.version).sorted() }
+
+    func append(_ change: Change<Value>) { log.append(.change(change)) }
+
+    func append(_ end: ObservationEnd) {
+        log.append(.end(end))
+        ended.happen()
     }
 }
 
-/// What one observer of a property was told, on any threads.
-final class Told<Value: Sendable>: Sendable {
-    private let log = Log<Change<Value>>()
+/// What writes down ends of observations, among what it was told before.
+protocol EndListener: Sendable {
+    /// The first end has been written down.
+    var ended: Signal { get }
 
-    var changes: [Change<Value>] { log.entries }
-    var count: Int { log.count }
-
-    /// The changes as lines, in the order of their arrival.
-    var lines: [String] { changes.map(\.line) }
-
-    /// The versions of the changes themselves, in order: no initial delivery, no prior one, no end.
-    var versions: [UInt64] {
-        changes.filter { $0.reason == .valueChanged && !$0.isPrior }.map(\.version).sorted()
-    }
-
-    func append(_ change: Change<Value>) { log.append(change) }
+    func append(_ end: ObservationEnd)
 }
 
-extension Observed {
-    /// Observes with everything written down in `told`.
-    func observe(_ told: Told<Value>, options: ObservationOptions = [.old, .new]) -> ObservationToken {
+extension ObservationToken {
+    /// Writes the end of the observation down in `told`, too.
+    @discardableResult
+    func tellEnd(to told: some EndListener) -> ObservationToken { onEnd { told.append($0) } }
+}
+
+extension ObservableProperty {
+    /// Observes with every change written down in `told`.
+    func observe(_ told: Told<Value>, options: ObservationOptions = []) -> ObservationToken {
         observe(options: options) { (change: Change<Value>) in told.append(change) }
     }
 }

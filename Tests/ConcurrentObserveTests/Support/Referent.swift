@@ -21,11 +21,12 @@ final class Referent: WeaklyObservable, CustomStringConvertible {
     deinit { atDeinit?(self) }
 }
 
-/// What one observer of a weak property was told, as lines: they keep no referent.
-final class WeaklyTold: Sendable {
+/// What one observer of a weak property received, as lines: they keep no referent.
+final class WeaklyTold: EndListener {
     private let log = Log<String>()
+    let ended = Signal("the end of a weak property's observation")
 
-    /// In the order of their arrival. "-" stands for what the observer was not told.
+    /// In the order of their arrival. "-" stands for a missing old value; an end has its name alone.
     var lines: [String] { log.entries }
     var count: Int { log.count }
 
@@ -38,16 +39,21 @@ final class WeaklyTold: Sendable {
     }
 
     func append(_ change: Change<Referent?>) {
-        let (old, new) = (change.old.map(Self.name) ?? "-", change.new.map(Self.name) ?? "-")
-        log.append("\(change.isPrior ? "prior" : "\(change.reason)") \(old) → \(new) @\(change.version)")
+        let old = change.old.map(Self.name) ?? "-"
+        log.append("\(change.reason) \(old) → \(Self.name(change.new)) @\(change.version)")
+    }
+
+    func append(_ end: ObservationEnd) {
+        log.append("\(end)")
+        ended.happen()
     }
 
     private static func name(_ referent: Referent?) -> String { referent?.description ?? "nil" }
 }
 
 extension WeakObserved<Referent> {
-    /// Observes with everything written down in `told`.
-    func observe(_ told: WeaklyTold, options: ObservationOptions = [.old, .new]) -> ObservationToken {
+    /// Observes with every change written down in `told`.
+    func observe(_ told: WeaklyTold, options: ObservationOptions = []) -> ObservationToken {
         observe(options: options) { (change: Change<Referent?>) in told.append(change) }
     }
 }

@@ -56,7 +56,7 @@ private func exercise<Value: Sendable>(
             let (before, after) = (describe(old), describe(new))
             let property = Observed(old)
             let told = Told<Value>()
-            let token = property.observe(told, options: [.initial, .old, .new, .prior])
+            let token = property.observe(told, options: [.initial, .prior])
             let kept = property.snapshot().value
 
             property.value = new
@@ -72,11 +72,11 @@ private func exercise<Value: Sendable>(
             expect("\(property.version) \(property.snapshot().version)", "4 4", "versions")
             token.cancel()
             let lines = told.changes.map {
-                "\($0.isPrior ? "prior " : "")\($0.old.map(describe) ?? "-") → \($0.new.map(describe) ?? "-")"
+                "\($0.reason == .prior ? "prior " : "")\($0.old.map(describe) ?? "-") → \(describe($0.new))"
             }
             let expected = [
                 "- → \(before)",
-                "prior \(before) → -", "\(before) → \(after)", "prior \(after) → -", "\(after) → \(before)",
+                "prior - → \(before)", "\(before) → \(after)", "prior - → \(after)", "\(after) → \(before)",
                 "\(before) → \(after)", "\(after) → \(after)",
             ]
             expect("\(lines)", "\(expected)", "what an observer is told")

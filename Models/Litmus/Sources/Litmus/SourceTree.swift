@@ -76,9 +76,10 @@ public struct SourceTree {
         return (Place(file: site.file, line: index + 1, column: 0), nil)
     }
 
-    /// Every ordering that is not relaxed, but for those on lines of seeded bugs.
+    /// Every ordering that is not relaxed, but for those of seeded bugs: on their lines, and in files
+    /// of their own.
     var strongOrderings: [(place: Place, order: String, text: String)] {
-        files.keys.sorted().flatMap { file in
+        files.keys.filter { !$0.hasSuffix("+Mutants.swift") }.sorted().flatMap { file in
             files[file]!.enumerated().flatMap { index, line -> [(place: Place, order: String, text: String)] in
                 guard !line.contains("mutant(") || line.contains("|| mutant(") else { return [] }
                 return Self.orderings(in: line, line.startIndex..<line.endIndex).compactMap { found in

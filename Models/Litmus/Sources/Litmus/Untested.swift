@@ -26,7 +26,7 @@ public struct Untested: Sendable {
         Untested(
             "Registry/Observer.swift",
             "ObserverState.finished, ordering: .releasing",
-            after: "final override func forsake()",
+            after: "final override func abandonInChild()",
             "the child of a fork has one thread"
         ),
         Untested(

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 private let retireFile = "Reclamation/ThreadRecord+Retire.swift"
-private let reclaimerFile = "Reclamation/Reclaimer.swift"
-private let recordFile = "Reclamation/ThreadRecord.swift"
+private let threadFile = "Reclamation/ReclamationThread.swift"
+private let parkingFile = "Reclamation/Parking.swift"
+private let recordsFile = "Reclamation/ThreadRecords.swift"
+private let framesFile = "Reclamation/ThreadRecord+Frames.swift"
 private let gateFile = "Reclamation/ForkGate.swift"
 private let countFile = "Reclamation/EventCount.swift"
-private let sparesFile = "Reclamation/Spares.swift"
+private let poolFile = "Reclamation/ObserverPool.swift"
 
 extension Protocol {
     private static let push = Instruction.compareExchange("stack", 0, 1, .sequentiallyConsistent)
@@ -29,7 +31,7 @@ extension Protocol {
             never: { $0["seen"] == 0 }
         ),
         Test(
-            "kept and used again",
+            "kept and recycled",
             claim: "a thread that had an item is done with it before another thread uses it",
             given: ["taken": 1],
             plain: ["item"],
@@ -38,15 +40,15 @@ extension Protocol {
                     "keeper",
                     [
                         .store("item", 1, .relaxed),
-                        .compareExchange("spares", 0, 1, .releasing).at(sparesFile, "ordering: .releasing"),
+                        .compareExchange("pool", 0, 1, .releasing).at(poolFile, "ordering: .releasing"),
                     ]
                 ),
                 Test.Thread(
                     "observer",
                     [
-                        .exchange("spares", 0, .acquiring, into: "taken")
+                        .exchange("pool", 0, .acquiring, into: "taken")
                             .at(
-                                sparesFile,
+                                poolFile,
                                 "address = stack.exchange(WordPair(first: 0, second: 0), ordering: .acquiring).first"
                             ),
                         .branch("taken"), .load("item", .relaxed, into: "seen", address: ["taken"]),
@@ -84,13 +86,13 @@ extension Protocol {
     // MARK: Sleep
 
     private static let lookWhetherParked = Instruction.load("isParked", .sequentiallyConsistent, into: "parked")
-        .at(reclaimerFile, "isParked.load(ordering: .sequentiallyConsistent)")
+        .at(parkingFile, "isParked.load(ordering: .sequentiallyConsistent)")
     private static let park = Instruction.store("isParked", 1, .sequentiallyConsistent)
-        .at(reclaimerFile, "isParked.store(true, ordering: .sequentiallyConsistent)")
+        .at(parkingFile, "isParked.store(true, ordering: .sequentiallyConsistent)")
     private static let pushRecord = Instruction.store("records", 1, .sequentiallyConsistent)
-        .at(recordFile, "head.store(UInt(bitPattern: record), ordering: .sequentiallyConsistent)")
+        .at(recordsFile, "head.store(UInt(bitPattern: record), ordering: .sequentiallyConsistent)")
     private static let loadRecords = Instruction.load("records", .sequentiallyConsistent, into: "records")
-        .at(recordFile, "let first = head.load(ordering: .sequentiallyConsistent)")
+        .at(recordsFile, "let first = head.load(ordering: .sequentiallyConsistent)")
 
     static let parking: [Test] = [
         Test(
@@ -104,7 +106,7 @@ extension Protocol {
                         park,
                         .load("stack", .sequentiallyConsistent, into: "stack")
                             .at(
-                                reclaimerFile,
+                                threadFile,
                                 "if unsafe record.pointee.retired.load(ordering: .sequentiallyConsistent) != 0"
                             ),
                     ]
@@ -166,7 +168,7 @@ extension Protocol {
     private static let storeTrue = "unsafe record.pointee.isInsideGate.store(true, ordering: .relaxed)"
     private static let storeFalse = "unsafe record.pointee.isInsideGate.store(false, ordering: .releasing)"
     private static func barrier(after line: String) -> Instruction {
-        .light.at(gateFile, "AsymmetricBarrier.light(fenced: !AsymmetricBarrier.usesMembarrier)", after: line)
+        .light.at(gateFile, "AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)", after: line)
     }
     private static let lookWhetherClosed = Instruction.load("isClosed", .acquiring, into: "closed")
         .at(gateFile, "if !isClosed.load(ordering: .acquiring) { return true }")
@@ -205,7 +207,7 @@ extension Protocol {
                     [
                         leave, barrier(after: storeFalse),
                         .load("isClosed", .relaxed, into: "closed")
-                            .at(gateFile, "if isClosed.load(ordering: .relaxed), !mutant("),
+                            .at(gateFile, "if isClosed.load(ordering: .relaxed) { wakeForker() }"),
                     ]
                 ),
                 Test.Thread("forker", [close, heavy, lookInside]),
@@ -317,19 +319,19 @@ extension Protocol {
 
     private static func enterFrame(_ depth: Value) -> Instruction {
         .store("depth", depth, .releasing).at(
-            recordFile,
+            framesFile,
             "unsafe pointee.depth.store(depth &+ 1, ordering: .releasing)"
         )
     }
     private static func leaveFrame(_ depth: Value) -> Instruction {
         .store("depth", depth, .releasing)
             .at(
-                recordFile,
+                framesFile,
                 "unsafe pointee.depth.store(pointee.depth.load(ordering: .relaxed) &- 1, ordering: .releasing)"
             )
     }
     private static let scanDepth = Instruction.load("depth", .acquiring, into: "depth")
-        .at(recordFile, "let depth = unsafe pointee.depth.load(ordering: .acquiring)")
+        .at(framesFile, "let depth = unsafe pointee.depth.load(ordering: .acquiring)")
 
     private static func linked(_ name: String, _ load: String) -> Test {
         Test(
@@ -343,13 +345,13 @@ extension Protocol {
                     [
                         .store("frames", 1, .relaxed),
                         .store("link", 1, .releasing)
-                            .at(recordFile, "unsafe link.pointee.store(UInt(bitPattern: block), ordering: .releasing)"),
+                            .at(framesFile, "unsafe link.pointee.store(UInt(bitPattern: block), ordering: .releasing)"),
                     ]
                 ),
                 Test.Thread(
                     "scanner",
                     [
-                        .load("link", .acquiring, into: "block").at(recordFile, load), .branch("block"),
+                        .load("link", .acquiring, into: "block").at(framesFile, load), .branch("block"),
                         .load("frames", .relaxed, into: "seen", address: ["block"]),
                     ]
                 ),

@@ -6,10 +6,10 @@ import Synchronization
 /// What the checker keeps for one thread: plain, its own, merged when the thread has ended.
 ///
 /// A checker that counted in shared atomics would add the very fences whose absence it looks for.
-final class Lane: @unchecked Sendable {
+final class Worker: @unchecked Sendable {
     // Unchecked: one thread uses it; others read it after joining that thread, but for the atomics.
     let index: Int
-    let epoch: Epoch
+    let round: Round
     /// For what the thread does.
     var generator: Generator
     /// For what delays it.
@@ -47,12 +47,12 @@ final class Lane: @unchecked Sendable {
     let heartbeat = Atomic<UInt64>(0)
     private let step = Atomic<UInt>(0)
 
-    init(index: Int, epoch: Epoch) {
+    init(index: Int, round: Round) {
         self.index = index
-        self.epoch = epoch
-        generator = Generator(seed: epoch.seed, stream: UInt64(index) + 1)
-        dice = Generator(seed: ~epoch.seed, stream: UInt64(index) + 1)
-        windows = Array(repeating: 0, count: epoch.scenario.windows.count)
+        self.round = round
+        generator = Generator(seed: round.seed, stream: UInt64(index) + 1)
+        dice = Generator(seed: ~round.seed, stream: UInt64(index) + 1)
+        windows = Array(repeating: 0, count: round.scenario.windows.count)
     }
 
     // MARK: The calling thread's
@@ -63,16 +63,16 @@ final class Lane: @unchecked Sendable {
         return key
     }()
 
-    /// The calling thread's lane, if it is one of the scenario's.
-    static var current: Lane? {
-        // Safe: `attach` keeps the lane for as long as it is set.
-        guard let lane = unsafe pthread_getspecific(key) else { return nil }
-        return unsafe Unmanaged<Lane>.fromOpaque(lane).takeUnretainedValue()
+    /// The calling thread's worker, if it is one of the scenario's.
+    static var current: Worker? {
+        // Safe: `attach` keeps the worker for as long as it is set.
+        guard let worker = unsafe pthread_getspecific(key) else { return nil }
+        return unsafe Unmanaged<Worker>.fromOpaque(worker).takeUnretainedValue()
     }
 
-    /// Makes the lane the calling thread's while `body` runs.
+    /// Makes the worker the calling thread's while `body` runs.
     func attach(_ body: () -> Void) {
-        // Safe: `self` is alive until the end of this call, which takes the lane away again.
+        // Safe: `self` is alive until the end of this call, which takes the worker away again.
         unsafe pthread_setspecific(Self.key, Unmanaged.passUnretained(self).toOpaque())
         defer { pthread_setspecific(Self.key, nil) }
         body()
@@ -87,7 +87,7 @@ final class Lane: @unchecked Sendable {
         events.note(name, operations, at: operationStart)
         step.store(UInt(bitPattern: unsafe name.utf8Start), ordering: .relaxed)
         heartbeat.store(heartbeat.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
-        epoch.perturbation.reachedStep(self, at: operationStart)
+        round.perturbation.reachedStep(self, at: operationStart)
     }
 
     /// Notes what happens within an operation, for reports of failures; a name must be a literal.
@@ -106,7 +106,7 @@ final class Lane: @unchecked Sendable {
     @inline(__always)
     func check(_ holds: Bool, _ invariant: StaticString, _ message: @autoclosure () -> String) {
         checks &+= 1
-        if !holds { epoch.violations.report(invariant.description, message(), lane: self) }
+        if !holds { round.violations.report(invariant.description, message(), worker: self) }
     }
 
     func hit(_ window: Int) { windows[window] &+= 1 }

@@ -4,7 +4,7 @@
 import Glibc
 
 /// The process that explores: it ends at the first failure, in whatever state that is, and says what it has found in its last line.
-enum ExplorationWorker {
+enum ExplorationChild {
     static func explore(_ program: LibraryProgram, _ search: SearchOptions) -> Never {
         let explorer = Explorer(
             program,

@@ -2,16 +2,16 @@
 
 import Synchronization
 
-/// One round of a scenario: fresh objects, some time under load, then rest, where everything must add up.
-final class Epoch: @unchecked Sendable {
-    // Unchecked: `lanes` is written by the thread that runs the epoch, before and after the others run.
+/// One pass of a scenario: fresh objects, some time under load, then rest, where everything must add up.
+final class Round: @unchecked Sendable {
+    // Unchecked: `workers` is written by the thread that runs the round, before and after the others run.
     let scenario: Scenario
     let seed: UInt64
     let threads: Int
     let violations: Violations
     let perturbation: Perturbation
-    private(set) var lanes: [Lane] = []
-    /// What was checked besides the lanes' checks.
+    private(set) var workers: [Worker] = []
+    /// What was checked besides the workers' checks.
     private let checkCount = Atomic<UInt64>(0)
 
     private let deadline: UInt64
@@ -44,17 +44,17 @@ final class Epoch: @unchecked Sendable {
         return true
     }
 
-    /// Runs `body` on each thread over and over until the epoch is over.
-    func load(_ body: @escaping @Sendable (Lane) -> Void) {
+    /// Runs `body` on each thread over and over until the round is over.
+    func load(_ body: @escaping @Sendable (Worker) -> Void) {
         load([Role(threads: threads, body)])
     }
 
     /// What some of the threads do.
     struct Role {
         let threads: Int
-        let body: @Sendable (Lane) -> Void
+        let body: @Sendable (Worker) -> Void
 
-        init(threads: Int, _ body: @escaping @Sendable (Lane) -> Void) {
+        init(threads: Int, _ body: @escaping @Sendable (Worker) -> Void) {
             self.threads = threads
             self.body = body
         }
@@ -63,21 +63,21 @@ final class Epoch: @unchecked Sendable {
     /// The same with several roles, each on its own number of threads.
     func load(_ roles: [Role]) {
         var running: [Thread] = []
-        var workers: [(Lane, @Sendable (Lane) -> Void)] = []
+        var team: [(Worker, @Sendable (Worker) -> Void)] = []
         for role in roles {
             for _ in 0..<role.threads {
-                workers.append((Lane(index: lanes.count + workers.count, epoch: self), role.body))
+                team.append((Worker(index: workers.count + team.count, round: self), role.body))
             }
         }
-        lanes += workers.map(\.0)
-        Roster.shared.enlist(lanes)
-        Watchdog.shared.watch(workers.map(\.0))
-        for (lane, body) in workers {
+        workers += team.map(\.0)
+        Roster.shared.enlist(workers)
+        Watchdog.shared.watch(team.map(\.0))
+        for (worker, body) in team {
             running.append(
                 Thread {
-                    lane.attach {
-                        self.perturbation.threadStarted(lane)
-                        while !self.isOver { body(lane) }
+                    worker.attach {
+                        self.perturbation.threadStarted(worker)
+                        while !self.isOver { body(worker) }
                     }
                 }
             )
@@ -89,15 +89,15 @@ final class Epoch: @unchecked Sendable {
 
     var checks: UInt64 { checkCount.load(ordering: .relaxed) }
 
-    /// Lets go of the lanes, which keep the epoch: call it when their counts are merged.
-    func discardLanes() {
+    /// Lets go of the workers, which keep the round: call it when their counts are merged.
+    func discardWorkers() {
         Roster.shared.enlist([])
-        lanes = []
+        workers = []
     }
 
     // MARK: At rest
 
-    /// Whether something may have gone wrong around the library in this epoch: what its bounds are then is not said.
+    /// Whether something may have gone wrong around the library in this round: what its bounds are then is not said.
     var isFaulted: Bool { perturbation.faults?.isActive ?? false }
 
     func check(_ holds: Bool, _ invariant: String, _ message: @autoclosure () -> String) {
@@ -134,11 +134,11 @@ final class Epoch: @unchecked Sendable {
     @discardableResult
     func drain() -> DrainOutcome {
         var outcome = DrainOutcome.finished
-        var rounds = 0
+        var attempts = 0
         repeat {
             outcome = ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(20))
-            rounds += 1
-        } while outcome == .finished && rounds < 50 && ConcurrentObserveDiagnostics.current().backlog > 0
+            attempts += 1
+        } while outcome == .finished && attempts < 50 && ConcurrentObserveDiagnostics.current().backlog > 0
         return outcome
     }
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Something to do, or to let go of, on a thread that may run user code: done once, as soon as one of the `Destroyers` is free. (P5)
+/// An action, or the release of some references, on a thread that may run user code: done once, as
+/// soon as one of the `DeinitThreads` is free. (P5)
 ///
 /// Retire it.
-internal final class Errand: Retirable, @unchecked Sendable {
+internal final class DeferredAction: Retirable, @unchecked Sendable {
     // Unchecked: written when it is made, and emptied by `reclaim`.
     private var body: (@Sendable () -> Void)?
     private var objects: [AnyObject] = []
@@ -18,9 +19,9 @@ internal final class Errand: Retirable, @unchecked Sendable {
         super.init()
     }
 
-    /// Takes over the references in `objects`, and releases them: not in the way of what else there
-    /// is to do for `owner`.
-    init(for owner: AnyObject, lettingGoOf objects: inout [AnyObject]) {
+    /// Takes over the references in `objects`, and releases them. Other actions for `owner` do not
+    /// wait for the release.
+    init(for owner: AnyObject, releasing objects: inout [AnyObject]) {
         self.owner = Self.source(of: owner) | 1
         super.init()
         swap(&self.objects, &objects)

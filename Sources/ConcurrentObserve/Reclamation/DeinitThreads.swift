@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The threads that run user code on the library's behalf: deinitialisers of captures, and `onEnd`.
+/// (P5, P14)
+///
+/// One thread serves as long as it keeps up. When items wait and few were begun for a while, the
+/// threads are blocked in user code, or slow: then the reclamation thread, which looks after every
+/// pass, starts more. (A system queue would notice only after a second.) Idle threads exit.
+/// `SourceQueues` decides which item is next, and how many threads one source may occupy.
+/// `DeinitPace` decides how many threads to start.
+internal final class DeinitThreads: @unchecked Sendable {
+    // Unchecked: everything mutable is guarded by `lock`.
+    static let shared = DeinitThreads()
+
+    private let lock = ForkAwareLock()
+    private let arrival = EventCount()
+    private let relief = EventCount()
+
+    private let queues = SourceQueues()
+    private var workers: [ObjectIdentifier: DeinitWorker] = [:]
+    private var idle = 0
+    /// Items begun since the process began.
+    private var begun = 0
+    private var pace = DeinitPace()
+    /// How many reclaimed items were not reported to their batch yet.
+    private var unreported = 0
+    /// The batch of these items, or of the last ones that were reported.
+    private var unreportedBatch: Batch?
+
+    // Computed, those that follow: a thread that a fork catches at the first use of a stored one would leave it half made in the
+    // child. (P18)
+
+    /// The longest pause of a thread that retires for a crowded source. (P16)
+    private static var longestPause: Duration { .milliseconds(10) }
+    private static var idleTime: Duration { .seconds(2) }
+
+    private init() {}
+
+    // MARK: What a retiring thread calls
+
+    /// The item's source, if more of its items may be waiting than there is room for: the caller
+    /// calls `waitForRoom` after it has retired the item.
+    ///
+    /// The caller still has the item.
+    func crowdedSource(of item: Retirable) -> UInt? {
+        guard queues.isAnyCrowded, item.runsUserCode else { return nil }
+        let source = item.source
+        return queues.mayBeCrowded(source) ? source : nil
+    }
+
+    /// Waits until the source has room again, ten milliseconds at most: its deinitialisers may
+    /// block for ever. (P8, P16)
+    func waitForRoom(_ source: UInt) {
+        #if INSTRUMENTED
+        if mutant(.aBlockedSourcesThreadsDoNotPause) { return }
+        #endif
+        if !queues.mayBeCrowded(source) { return }
+        let end = LibraryClock.now + Self.longestPause
+        while true {
+            let ticket = relief.ticket()
+            let remaining = LibraryClock.now.duration(to: end)
+            guard remaining > .zero, lock.withLock({ queues.isCrowded(source) }) else { return }
+            // Another source's room wakes it too.
+            relief.wait(ticket, atMost: remaining)
+        }
+    }
+
+    // MARK: What the reclamation thread calls
+
+    /// Takes over all items of a pass in one step: each deinit thread takes the same lock for every
+    /// item.
+    ///
+    /// - Parameter runs: None is empty.
+    func enqueue(_ runs: [RetiredRun]) {
+        guard !runs.isEmpty else { return }
+        let shouldSignal = lock.withLock { () -> Bool in
+            let isNew = queues.next == nil
+            for run in runs { queues.append(run) }
+            return idle > 0 && isNew
+        }
+        if shouldSignal { arrival.signal() }
+    }
+
+    /// Starts threads if items wait that the present threads do not get to. Never waits: the
+    /// reclamation thread has other things to do.
+    ///
+    /// - Returns: Whether items wait that a thread could serve, so that it should be called again
+    ///   soon.
+    func startThreadsIfBehind() -> Bool {
+        var isBehind = false
+        let missing = lock.withLock { () -> Int in
+            reportToBatch()
+            isBehind = queues.next != nil
+            return missingThreads()
+        }
+        // If the system has no thread to give, the reclamation thread asks again after its next pass.
+        for _ in 0..<missing { guard startThread() else { break } }
+        return isBehind
+    }
+
+    /// How many threads to start now. Under `lock`.
+    private func missingThreads() -> Int {
+        pace.missingThreads(for: queues, workers: workers, idle: idle, begun: begun)
+    }
+
+    /// Returns false when the system has no thread to give.
+    private func startThread() -> Bool {
+        let worker = DeinitWorker()
+        lock.withLock { workers[ObjectIdentifier(worker)] = worker }
+        if LibraryThread.start(named: "observe-destroy", { DeinitThreads.shared.run(worker) }) { return true }
+        _ = lock.withLock { workers.removeValue(forKey: ObjectIdentifier(worker)) }
+        return false
+    }
+
+    // MARK: The threads
+
+    private func run(_ worker: DeinitWorker) {
+        ThreadRecord.runAsDeinitThread { record in
+            // Now the thread has a record: it got that behind the gate, where no lock may be held.
+            lock.withLock { worker.begin(ThreadRecord.ownAddress) }
+            while let item = next(worker) {
+                inject("destroy.item")
+                ThreadRecord.withUserCode { item.reclaim() }
+                // What the deinitialiser has retired does not wait for the next pass: it may be the
+                // next of a chain.
+                if record.hasRetired { ReclamationThread.shared.wake(urgently: true) }
+            }
+        }
+    }
+
+    /// Notes that the last item is reclaimed, and waits for the next; nil when the thread should
+    /// exit.
+    private func next(_ worker: DeinitWorker) -> RetiredItem? {
+        while true {
+            let ticket = arrival.ticket()
+            if let item = take(worker, wasIdle: false) { return item }
+            arrival.wait(ticket, atMost: Self.idleTime)
+            if let item = take(worker, wasIdle: true) { return item }
+            if leaveIfIdle(worker) { return nil }
+        }
+    }
+
+    private func take(_ worker: DeinitWorker, wasIdle: Bool) -> RetiredItem? {
+        var hasRoom = false
+        var done: RetiredItem?
+        let item = lock.withLock { () -> RetiredItem? in
+            if wasIdle { idle -= 1 }
+            // In one step with taking the next, so that a fork never finds an item half finished.
+            done = worker.work?.item
+            if let queue = worker.queue { queues.leave(queue) }
+            let next = queues.takeNext()
+            count(worker.work, before: next?.work)
+            worker.work = next?.work
+            worker.queue = next?.queue
+            guard let next else {
+                idle += 1
+                return nil
+            }
+            begun &+= 1
+            hasRoom = queues.noteRoom(next.queue)
+            return next.work.item
+        }
+        // Not earlier: an item that the child of a fork abandons is still there. If the fork comes just here, the child never frees it.
+        done?.release()
+        if hasRoom { relief.signal() }
+        return item
+    }
+
+    /// Counts an item that is reclaimed. Under `lock`.
+    ///
+    /// The report to its batch comes later if the batch cannot be complete before: the caller
+    /// reclaims another of its items next.
+    private func count(_ done: RetiredWork?, before next: RetiredWork?) {
+        if let done {
+            if done.batch != unreportedBatch { reportToBatch() }
+            unreportedBatch = done.batch
+            unreported += 1
+        }
+        if queues.waiting == 0 || next?.batch != unreportedBatch { reportToBatch() }
+    }
+
+    /// Reports to the batch how many of its items are reclaimed. Under `lock`.
+    private func reportToBatch() {
+        guard unreported > 0, let batch = unreportedBatch else { return }
+        ReclamationThread.shared.batches.finished(batch, count: unreported)
+        unreported = 0
+    }
+
+    /// After a wait in vain: forgets the thread, unless work came in that moment.
+    private func leaveIfIdle(_ worker: DeinitWorker) -> Bool {
+        lock.withLock {
+            idle -= 1
+            guard queues.next == nil else { return false }
+            workers[ObjectIdentifier(worker)] = nil
+            return true
+        }
+    }
+
+    // MARK: Rehearsal
+
+    /// Serves on this thread until nothing waits. See `Rehearsal`.
+    func rehearse() {
+        let worker = DeinitWorker()
+        lock.withLock { workers[ObjectIdentifier(worker)] = worker }
+        worker.begin(ThreadRecord.ownAddress)
+        // The second look has one before it. No thread is started, however long the two took.
+        for _ in 0..<2 { _ = lock.withLock { missingThreads() } }
+        while let item = take(worker, wasIdle: false) { ThreadRecord.withUserCode { item.reclaim() } }
+        _ = leaveIfIdle(worker)
+    }
+
+    // MARK: Fork
+
+    func lockForFork() { lock.lockForFork() }
+    func unlockAfterFork() { lock.unlockAfterFork() }
+
+    /// In the child: items that wait are reclaimed here too. An item that another thread was
+    /// reclaiming stays as it is: that thread does not exist. A deinitialiser that forks goes on
+    /// here, and its thread serves the child. (P18)
+    func restartInChild() {
+        lock.unlockAfterFork()
+        idle = 0
+        pace.restart()
+        reportToBatch()
+        let ownRecord = ThreadRecord.ownAddress
+        var own: DeinitWorker?
+        for worker in workers.values {
+            if worker.isThread(ownRecord) {
+                own = worker
+                continue
+            }
+            // No generic call that may be the first of its kind: the runtime makes types under a lock, which the fork may have caught.
+            guard let work = worker.work, let queue = worker.queue else { continue }
+            worker.work = nil
+            worker.queue = nil
+            queues.leave(queue)
+            work.item.abandonInChild()
+            ReclamationThread.shared.batches.finished(work.batch)
+        }
+        workers.removeAll()
+        if let own {
+            own.begin(ownRecord)
+            workers[ObjectIdentifier(own)] = own
+        }
+    }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// Tells other threads whether one thread sleeps, so that they signal it only then.
+///
+/// The thread announces that it parks, looks for work once more, and only then sleeps. A thread
+/// that brings work publishes the work first and then looks whether the other thread is parked. All
+/// four steps are sequentially consistent: at least one of the two threads sees the other's store,
+/// and no work is forgotten.
+internal struct Parking: ~Copyable {
+    /// Whether the thread sleeps, is about to, or does not exist.
+    private let isParked = Atomic<Bool>(true)
+
+    /// Whether a thread that has brought work must signal for it to be noticed.
+    ///
+    /// - Parameter urgently: Signals in any case: the work must not wait for the next pass.
+    func needsSignal(urgently: Bool) -> Bool {
+        exploredStep("retired")
+        // Sequentially consistent, as is the push before it: pairs with the store in park(); one of the two sees the other.
+        return urgently || isParked.load(ordering: .sequentiallyConsistent)
+    }
+
+    /// Announces that the thread is about to sleep. It looks for work once more afterwards.
+    func park() {
+        // Sequentially consistent, as are the last looks at the stacks that follow: pairs with the load in needsSignal(urgently:).
+        isParked.store(true, ordering: .sequentiallyConsistent)
+        exploredStep("parking")
+    }
+
+    /// The thread is awake.
+    func unpark() {
+        isParked.store(false, ordering: .relaxed)  // Relaxed: a stale true costs a needless signal.
+    }
+
+    /// The thread does not exist any more.
+    func restart() {
+        // Relaxed: no other thread runs, in a child or where the explorer ends the thread.
+        isParked.store(true, ordering: .relaxed)
+    }
+}

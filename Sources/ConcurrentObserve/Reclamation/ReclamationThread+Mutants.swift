@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if INSTRUMENTED
+extension ReclamationThread {
+    /// Says that there is a thread, whether or not there is one.
+    func askOnce() -> Bool {
+        wake(urgently: true)
+        return true
+    }
+}
+#endif

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// Waits for grace periods, scans the frames and reclaims what no thread can be using. One for the
+/// process.
+///
+/// The thread starts with the first retirement. It runs no user code: items whose reclaiming does
+/// are handed to the `DeinitThreads`. (P5) It works batch by batch: see `pass(isRehearsal:)`.
+internal final class ReclamationThread: @unchecked Sendable {
+    // Unchecked: `held` is guarded by `passLock`; the rest is constant, atomic or locks by itself.
+    static let shared = ReclamationThread()
+
+    /// Held during a pass. The locks of the batches, of the callback ages and of the deinit threads
+    /// are taken under it.
+    let passLock = ForkAwareLock()
+    /// Items that some frame held at the last scan.
+    var held: [RetiredWork] = []
+
+    let batches = Batches()
+    private let wakeUp = EventCount()
+    /// Signalled when a pass has taken what was retired.
+    let taken = EventCount()
+
+    /// Whether a retiring thread must signal for its item to be noticed: the reclamation thread
+    /// sleeps, or does not exist.
+    private let parking = Parking()
+    private let thread = Atomic<ThreadState>(.none)
+    let gracePeriods = Atomic<UInt>(0)
+
+    // Computed: a thread that a fork catches at the first use of a stored one would leave it half made in the child. (P18)
+
+    /// The pause between passes while there is work. Longer ones follow while only held items are
+    /// left.
+    private static var shortestPause: Duration { .milliseconds(1) }
+    static var longestPause: Duration { .milliseconds(20) }
+
+    private init() {}
+
+    var gracePeriodCount: UInt { gracePeriods.load(ordering: .relaxed) }  // Relaxed: a statistic.
+
+    /// Whether there is a thread. Once started, it never ends.
+    private enum ThreadState: UInt8, AtomicRepresentable {
+        case none, starting, running
+    }
+
+    var isRunning: Bool {
+        // Relaxed: nothing is read because of it.
+        thread.load(ordering: .relaxed) == .running
+    }
+
+    // MARK: What other threads call
+
+    /// Makes sure that a retired item is noticed: at once if the thread sleeps or `urgently`,
+    /// otherwise within its pause.
+    ///
+    /// - Returns: False if there is no thread, and the system has none to give. A caller that waits
+    ///   asks again.
+    @discardableResult
+    func wake(urgently: Bool) -> Bool { parking.needsSignal(urgently: urgently) ? signal() : true }
+
+    private func signal() -> Bool {
+        #if INSTRUMENTED
+        if mutant(.reclaimersWakeUpIsLost) { return true }
+        #endif
+        startIfNeeded()
+        wakeUp.signal()
+        return isRunning
+    }
+
+    /// Starts the thread, if there is none, so that it looks for callbacks that do not return.
+    func startLooking() {
+        if CallbackAges.pause != nil { startIfNeeded() }
+    }
+
+    private func startIfNeeded() {
+        guard
+            // Relaxed: a hint, which the exchange checks.
+            thread.load(ordering: .relaxed) == .none,
+            // Relaxed: the winner starts the thread; the others need nothing from it.
+            thread.compareExchange(expected: .none, desired: .starting, ordering: .relaxed).exchanged
+        else { return }
+        let isStarted = LibraryThread.start(named: "observe-reclaim") { ReclamationThread.shared.run() }
+        // Relaxed: as in isRunning. If the system has no thread to give, the next retirement tries
+        // again, and so does each thread that waits: nothing is lost meanwhile.
+        thread.store(isStarted ? .running : .none, ordering: .relaxed)
+    }
+
+    // MARK: The thread
+
+    private func run() {
+        parking.unpark()
+        var pause = Self.shortestPause
+        var quietPasses = 0
+        while true {
+            let ticket = wakeUp.ticket()
+            let result = pass()
+            let deinitThreadsAreBehind = DeinitThreads.shared.startThreadsIfBehind()
+            if LibraryThread.endsHere { return forgetThread() }
+            if result.took > 0 || deinitThreadsAreBehind {
+                pause = Self.shortestPause
+                quietPasses = 0
+            } else if result.stillHeld > 0 {
+                pause = min(pause * 2, Self.longestPause)
+                quietPasses = 0
+            } else {
+                quietPasses += 1
+            }
+            if quietPasses > 2 {
+                park(ticket)
+            } else {
+                wakeUp.wait(ticket, atMost: pause)
+            }
+        }
+    }
+
+    private func park(_ ticket: EventCount.Ticket) {
+        parking.park()
+        if !hasRetired { wakeUp.wait(ticket, atMost: CallbackAges.pause) }
+        CallbackAges.shared.observe()
+        PendingEvents.look()
+        parking.unpark()
+    }
+
+    private var hasRetired: Bool {
+        var found = false
+        unsafe ThreadRecords.shared.forEach { record in
+            // Sequentially consistent, as is the load of the list: after the store in
+            // Parking.park(); pairs with the push.
+            if unsafe record.pointee.retired.load(ordering: .sequentiallyConsistent) != 0 { found = true }
+        }
+        return found
+    }
+
+    // MARK: Rehearsal
+
+    /// Has items held, put aside, handed over and destroyed, all on this thread. See `Rehearsal`.
+    func rehearse() {
+        // Relaxed, as below: no other thread uses the library. No thread is started meanwhile.
+        thread.store(.starting, ordering: .relaxed)
+        // Safe: records are never freed.
+        let record = unsafe ThreadRecord.current
+        let frame = unsafe record.enterFrame()
+        // Relaxed, all: see above. Addresses that are compared, not followed.
+        unsafe frame.pointee.current.store(1, ordering: .relaxed)
+        unsafe frame.pointee.pin.store(1, ordering: .relaxed)
+        for held: UInt? in [nil, 1, 2] { ThreadRecord.retire(RehearsedItem(held: held)) }
+        pass(isRehearsal: true)
+        _ = batches.isComplete(through: 1)
+        unsafe frame.pointee.clear()
+        unsafe record.leaveFrame()
+        pass(isRehearsal: true)
+        DeinitThreads.shared.rehearse()
+        _ = drain(until: .now)
+        batches.restart()
+        forgetThread()
+    }
+
+    // MARK: Fork
+
+    func lockForFork() { passLock.lockForFork() }
+    func unlockAfterFork() { passLock.unlockAfterFork() }
+
+    /// In the child: the thread does not exist here; the next retirement starts one. (P18)
+    ///
+    /// Items that wait to be reclaimed wait in the child too: no source's lock was held at the
+    /// fork, and the child has its own copy of everything.
+    func restartInChild() {
+        passLock.unlockAfterFork()
+        forgetThread()
+    }
+
+    private func forgetThread() {
+        // Relaxed: no other thread runs, in a child or where the explorer ends the thread.
+        thread.store(.none, ordering: .relaxed)
+        parking.restart()
+    }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import CURCU
+
+extension ThreadRecord {
+    /// The calling thread's record. Allocates or takes over one on the thread's first use.
+    @inlinable @inline(__always)
+    static var current: UnsafeMutablePointer<ThreadRecord> {
+        if let record = unsafe curcu_get_thread_record() {
+            // Safe: only `attach` stores into the variable, and records are never freed.
+            return unsafe record.assumingMemoryBound(to: ThreadRecord.self)
+        }
+        return unsafe attach()
+    }
+
+    /// The calling thread's record, if it has one.
+    private static var own: UnsafeMutablePointer<ThreadRecord>? {
+        // Safe: only `attach` stores into the variable, and records are never freed.
+        unsafe curcu_get_thread_record()?.assumingMemoryBound(to: ThreadRecord.self)
+    }
+
+    /// The address of the calling thread's record, or 0 if it has none. Gives the thread none.
+    static var ownAddress: UInt {
+        // Safe: an address only.
+        unsafe UInt(bitPattern: own)
+    }
+
+    /// Whether the caller is below a frame of this library on this thread. ("Inside a callback",
+    /// DocC article Contract.)
+    static var isInsideCallback: Bool {
+        // Safe: records are never freed.
+        guard let record = unsafe own else { return false }
+        return unsafe record.isInsideCallback
+    }
+
+    /// Runs user code that the library calls, marked as inside a callback.
+    @inlinable
+    static func withUserCode<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+        // Safe: records are never freed.
+        let record = unsafe current
+        unsafe record.pointee.userCode += 1
+        defer { unsafe record.pointee.userCode -= 1 }
+        return try body()
+    }
+
+    /// Gives the calling thread a record, a free one or a new one, and a reader with it.
+    @usableFromInline @inline(never) @discardableResult
+    static func attach() -> UnsafeMutablePointer<ThreadRecord> {
+        Fork.prepare()
+        let record = unsafe own ?? ThreadRecords.shared.acquire()
+        unsafe ReadSection.attach(record)
+        unsafe curcu_set_thread_record(record)
+        unsafe curcu_note_thread_exit(record)
+        return unsafe record
+    }
+}
+
+extension UnsafeMutablePointer<ThreadRecord> {
+    /// Whether the thread is below a frame of this library. The owner alone.
+    fileprivate var isInsideCallback: Bool {
+        // Safe: records are never freed. Relaxed: the owner's own.
+        unsafe pointee.depth.load(ordering: .relaxed) > 0 || pointee.userCode > 0
+    }
+
+    /// Traps if the exiting thread was inside a callback: the next thread would take over its
+    /// frames.
+    func trapIfInsideCallback() {
+        #if INSTRUMENTED
+        if mutant(.aThreadThatExitsInsideACallbackIsNotNoticed) { return }
+        #endif
+        guard unsafe isInsideCallback else { return }
+        fatalError(
+            """
+            ConcurrentObserve: a thread has ended inside a callback: by pthread_exit or pthread_cancel in it, or after a longjmp out \
+            of it. What the library was doing around the callback is never finished. Return from the callback, then end the thread.
+            """
+        )
+    }
+}

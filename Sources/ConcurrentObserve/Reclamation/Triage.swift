@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Decides what becomes of each item of a pass, after one scan of the frames.
+internal struct Triage {
+    private let scan = FrameScan()
+    /// What some frame holds.
+    private(set) var held: [RetiredWork] = []
+    /// What the deinit threads take over, all in one step.
+    private(set) var withUserCode: [RetiredRun] = []
+
+    /// Reclaims what the reclamation thread can and may reclaim; sorts the rest.
+    ///
+    /// - Returns: How many items it has reclaimed.
+    mutating func sort(_ items: inout SortedItems, of batch: Batch) -> Int {
+        var reclaimed = 0
+        while let item = items.others.popFirst() {
+            guard isReclaimedHere(RetiredWork(item: item, batch: batch)) else { continue }
+            item.reclaim()
+            item.release()
+            reclaimed += 1
+        }
+        for var observers in items.takeObservers() {
+            if scan.holdsObservers {
+                while let item = observers.items.popFirst() {
+                    _ = isReclaimedHere(RetiredWork(item: item, batch: batch))
+                }
+            } else {
+                // No callback runs anywhere: none of these items needs to be looked at again.
+                for _ in 0..<observers.items.count { inject("reclaim.free") }
+                withUserCode.append(RetiredRun(items: observers.items, batch: batch, source: observers.source))
+            }
+        }
+        return reclaimed
+    }
+
+    /// Whether the reclamation thread itself reclaims the item, now. Keeps the item otherwise: for
+    /// the next pass, or for the deinit threads.
+    mutating func isReclaimedHere(_ work: RetiredWork) -> Bool {
+        if scan.holds(work.item) {
+            held.append(work)
+            return false
+        }
+        inject("reclaim.free")
+        guard work.item.runsUserCode else { return true }
+        let source = work.item.queueSource
+        if withUserCode.last?.batch != work.batch || withUserCode.last?.source != source {
+            withUserCode.append(RetiredRun(batch: work.batch, source: source))
+        }
+        withUserCode[withUserCode.count - 1].items.append(work.item)
+        return false
+    }
+}

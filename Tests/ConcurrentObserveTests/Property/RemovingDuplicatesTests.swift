@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Testing
+
+extension Promises {
+    @Suite("Without duplicates")
+    struct RemovingDuplicatesTests {}
+}
+
+extension Promises.RemovingDuplicatesTests {
+    @Test("Inline, serial and in sequences: equal values are left out, versions are the property's, and have gaps")
+    func forms() async {
+        let property = Observed("a")
+        let distinct = property.removingDuplicates()
+        let (inline, serial) = (Told<String>(), Told<String>())
+        let tokens = [
+            distinct.observe(inline, options: .initial),
+            distinct.observe(options: .initial, delivery: .serial()) { serial.append($0) },
+        ]
+        var changes = distinct.changes(options: .initial).makeAsyncIterator()
+        var values = distinct.values(includingInitial: true).makeAsyncIterator()
+        for value in ["a", "b", "b", "a", "a"] { property.value = value }
+        property.modify { _ in }
+        property.exchange("c")
+        let lines = ["initial - → a @0", "valueChanged a → b @2", "valueChanged b → a @4", "valueChanged a → c @7"]
+        #expect(inline.lines == lines)
+        #expect(serial.lines == lines)
+        for line in lines { #expect(await changes.next()?.line == line) }
+        for value in ["a", "b", "a", "c"] { #expect(await values.next() == value) }
+        #expect(distinct.snapshot() == ("c", 7))
+        #expect((distinct.value, distinct.version) == ("c", 7))
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("Of a path, and of a group behind a transform: replacements are delivered, equal ends are not")
+    func paths() {
+        let car = Car(1)
+        let told = Told<Int>()
+        let token = car.property(\.axle.wheel.pressure).removingDuplicates().observe(told)
+        car.setPressure(1)
+        car.axle.value = Axle(1)
+        car.setPressure(2)
+        car.setPressure(2)
+        // That the path leads elsewhere is told in any case.
+        #expect(told.lines == ["pathChanged(depth: 0) 1 → 1 @2", "valueChanged 1 → 2 @3"])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test("P12 The end is the property's: observations end, sequences finish, and nothing is kept")
+    func ends() async throws {
+        let property = Slot(Observed(1))
+        let weak = Weak(property.value!)
+        let told = Told<Int>()
+        let token = property.value!.removingDuplicates().observe(told).tellEnd(to: told)
+        var values = property.value!.removingDuplicates().values().makeAsyncIterator()
+        property.value!.value = 1
+        property.value!.value = 2
+        property.clear()
+        #expect(weak.object == nil)
+        try await told.ended.arrival()
+        #expect(told.lines == ["valueChanged 1 → 2 @2", "sourceDeleted"])
+        #expect(await values.next() == 2)
+        #expect(await values.next() == nil)
+        withExtendedLifetime(token) {}
+    }
+
+    @Test("P5 Values are compared with their own ==, where the observer is called, under no lock")
+    func comparison() throws {
+        let property = Observed(Compared(0))
+        let (threads, free) = (Log<Int>(), Log<Bool>())
+        let told = Log<Int>()
+        let token = property.removingDuplicates().observe { told.append($0.new.number) }
+        let setting = Slot<Int>()
+        try onNewThread {
+            setting.put(threadNumber())
+            property.value = Compared(0) {
+                guard threads.count == 0 else { return }
+                threads.append(threadNumber())
+                free.append(anotherThreadFinishes { _ = property.modify { _ in property.version } })
+            }
+        }
+        #expect(threads.entries == [setting.value!])
+        #expect(free.entries == [true])
+        #expect(told.count == 0)
+        withExtendedLifetime(token) {}
+    }
+}
