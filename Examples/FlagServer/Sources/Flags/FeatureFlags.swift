@@ -3,7 +3,7 @@
 import ConcurrentObserve
 
 /// The service's flags: any request reads and changes them, any stream observes them.
-package final class FeatureFlags: ConcurrentObservable {
+package final class FeatureFlags: Sendable {
     let newCheckout = Observed(Flag())
     let searchSuggestions = Observed(Flag())
     let darkMode = Observed(Flag())
