@@ -23,7 +23,6 @@ public enum Instrumentation {
         "set.locked", "set.published", "modify.body", "compare.equal",
         "path.turn", "path.rewire", "path.cut",
         "register.since", "observer.home", "initial.sampled", "initial.published", "visit.current", "visit.marked",
-        "death.turn",
         "weak.watched", "weak.died", "weak.found",
         "bind.passing", "bind.published",
         "mailbox.posting", "mailbox.attended", "mailbox.taken", "mailbox.hop",

@@ -9,7 +9,7 @@ extension Observed: ObservationSource {
     public var observationCount: Int {
         guard let core = observers.existingCore else { return 0 }
         core.sweepOwners()
-        return core.count { !$0.isInsidePath }
+        return core.observationCount { !$0.isInsidePath }
     }
 
     /// Ends every observation of this property, and every path that begins with it, as if each was cancelled. Any thread, also

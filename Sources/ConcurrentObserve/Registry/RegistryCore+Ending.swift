@@ -137,15 +137,17 @@ extension RegistryCore {
         return true
     }
 
-    /// How many observations are chosen. Under no lock; `isChosen` is called under this one.
-    func count(where isChosen: (Observer) -> Bool) -> Int {
-        lock.withLock {
-            var count = 0
+    /// How many observations go on of those that are chosen; with the first observer of a path or of a mailbox, whether that one's
+    /// does. Under no lock; `isChosen` is called under this one.
+    func observationCount(where isChosen: (Observer) -> Bool = { _ in true }) -> Int {
+        let chosen = lock.withLock { () -> [Observer] in
+            var chosen: [Observer] = []
             table?.forEachEntry { entry in
-                if let observer = entry.liveObserver, isChosen(observer) { count += 1 }
+                if let observer = entry.liveObserver, isChosen(observer) { chosen.append(observer) }
             }
-            return count
+            return chosen
         }
+        return chosen.count { observer in observer.path.map { $0.observationCount() > 0 } ?? true }
     }
 
     /// Whether the observer at an address is among those of the current table, its observation ended or not, or behind one that is live there. Under no

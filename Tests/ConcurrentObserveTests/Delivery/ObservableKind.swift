@@ -131,7 +131,9 @@ struct Owned<Owner: AnyObject & Sendable>: ObservableUse {
         _ property: Property,
         _ number: @escaping @Sendable (Property.Value) -> Int
     ) -> ObservationToken {
-        property.observe(owner: owner, delivery: delivery) { owner, change in body(owner, number(change.new)) }
+        property.observe(owner: owner, delivery: delivery) { [body] owner, change in
+            body(owner, number(change.new))
+        }
     }
 
     func observe(_ registry: ObserverRegistry<Int>) -> ObservationToken {

@@ -144,11 +144,19 @@ extension Promises.P05DeliveryLocksTests {
         // The mailbox is the last to hold the first value.
         try Process.settle()
         #expect(lives.alive == 1)
-        #expect(anotherThreadFinishes { lock.enter { shelf.box.value.thing.value = Thing(3) } })
+        #expect(
+            anotherThreadFinishes {
+                lock.enter {
+                    shelf.box.value.thing.value = Thing(3)
+                    // The second change has the first value, too: its old one.
+                    shelf.box.value.thing.value = Thing(4)
+                }
+            }
+        )
         try lives.waitUntilNoneIsLeft()
         queue.resume()
         try token.waitUntilIdle()
-        #expect(token.counts.parts == [3, 2, 1])
+        #expect(token.counts.parts == [4, 2, 2])
     }
 
     @Test("P5 So is what came too early for its version, on a path")
