@@ -9,6 +9,7 @@ extension Observed {
         typealias Snapshot = (value: Value, version: UInt64)
         KnownTypes.make(for: ObjectIdentifier(Self.self)) {
             RegistryCore.makeTypes()
+            makeConformance(Self.self)
             _ = [.initial, .prior] as ObservationOptions
             // Safe: types are named; nothing is pointed to.
             return unsafe [
@@ -31,3 +32,7 @@ extension Observed {
         }
     }
 }
+
+/// Has the runtime make what code for every kind of property asks it for.
+@inline(never) @_optimize(none)
+private func makeConformance<Property: ObservableProperty>(_: Property.Type) { _ = Property.Value.self }

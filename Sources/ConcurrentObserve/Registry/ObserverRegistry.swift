@@ -19,7 +19,7 @@ public final class ObserverRegistry<Event: Sendable>: Sendable {
     public init(label: String = "") {
         KnownTypes.make(for: ObjectIdentifier(Self.self)) {
             RegistryCore.makeTypes()
-            return [Callback<Event>.self]
+            return [Callback<Event>.self, CallbackForm<Event>.self]
         } size: {
             MemoryLayout<Event>.size
         }

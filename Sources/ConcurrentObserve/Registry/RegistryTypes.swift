@@ -15,7 +15,8 @@ extension RegistryCore {
         for token in [ObservationToken]() { token.cancel() }
         // Safe: types are named; nothing is pointed to.
         let types: [any (~Copyable).Type] = unsafe [
-            (Bool, Bool).self, Callback<Void>.self, ObserverTable?.self, DeferredActions?.self,
+            (Bool, Bool).self, ([Observer.OnEnd], (@Sendable () -> Void)?).self, (@Sendable () -> Void)?.self,
+            Callback<Void>.self, ObserverTable?.self, DeferredActions?.self,
             Unmanaged<RegistryCore>.self, Unmanaged<Observer.Extras>.self, ObservationEnd?.self,
             // Of a debug build, which calls the standard library's generic functions.
             UnsafePointer<TableContents>?.self, UnsafeMutablePointer<TableEntry>.self,
