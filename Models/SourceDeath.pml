@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When the source goes, every observation ends once and is told so once, what is cancelled in time stays silent, and nothing touches the
-// source's memory afterwards: ObserverList.tellEnd in Property/ObserverList+Changes.swift and ObserverList.endAll.
+// When the source goes, every observation ends once and is notified of it once, and nothing touches the source's memory afterwards:
+// ObserverList.endAll.
 //
-// Nobody else notifies: whoever calls the source holds it. The first walker is the thread that runs its `deinit`.
+// No thread notifies: a thread that calls the source holds it. The first walker is the thread that runs its `deinit`, and walks nothing.
 //
-//   ANNOUNCES            1: a property, which tells its observers of the end; 0: a registry
 //   WAITS, CANCELS       the observers on which other threads call cancelAndWait() and cancel(), or 0
 //   TIDIES               the reclaimer replaces the table, of which half is dead, in between
 
-#ifndef ANNOUNCES
-#define ANNOUNCES 1
-#endif
 #ifndef WAITS
 #define WAITS 1
 #endif
@@ -25,7 +21,6 @@
 
 // What is claimed.
 hidden byte sourceInUse;          // P11: the source's memory is written to after it is freed
-hidden byte endHeardOnce;         // P12: a callback is told of the end once
 hidden byte endToldOnce;          // P12: onEnd
 hidden byte everybodyEnded;       // P12
 hidden byte closureInUse;         // P14
@@ -48,7 +43,6 @@ hidden byte aCallbackIsWaitedFor, aTableIsHeld, anObserverIsHeld; // windows
 
 bit isFreed;    // the source's memory
 byte cancelled; // observers on which cancel() has returned
-byte endsHeard; // observers whose callback was told of the end
 
 #define PASS_NOTES \
   byte replaced; \
@@ -63,27 +57,7 @@ byte endsHeard; // observers whose callback was told of the end
 #include "Tables.pml"
 #include "Endings.pml"
 
-// What the walk of tellEnd does at an observer's turn: D1 to D3.
-inline callback() {
-  inject("death.turn")
-  unlink(observer[depth], won);
-  if
-  :: won ->
-     won = 0;
-     d_step {
-       claim(endHeardOnce, !has(endsHeard, observer[depth]));
-       endsHeard = endsHeard | SET(observer[depth])
-     }
-#ifdef A_PROPERTYS_END_IS_TOLD_TWICE
-     claim(endHeardOnce, !has(endsHeard, observer[depth]));
-#endif
-     d_step { accessClosure(observer[depth]); isSilent(observer[depth]) }
-#ifndef A_PROPERTYS_DEATH_LEAKS_THE_CLOSURES
-     retireObserver(observer[depth])
-#endif
-  :: else
-  fi
-}
+#define callback() skip
 
 // ObserverList.endAll, RegistryCore.unlinkAll: the last thing in the source's life.
 inline endAll() {
@@ -159,7 +133,7 @@ init {
     busy = 1;
     run reclaimer();
     run destroyer();
-    run walker(0, ANNOUNCES);
+    run walker(0, 0);
 #if WAITS
     busy++;
     tokens[WAITS]++;

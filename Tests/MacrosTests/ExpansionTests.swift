@@ -109,7 +109,9 @@ struct ExpansionTests {
         )
     }
 
-    @Test("Access: of the class for what is added, of the getter for each property; what others cannot set is read-only")
+    @Test(
+        "Access: of the class for what is added, of the getter for each property; what others cannot set is read-only"
+    )
     func access() {
         expectExpansion(
             """

@@ -30,7 +30,9 @@ internal final class SerialObservation<Event: Sendable>: OrderedObservation<Even
         #if INSTRUMENTED
         if mutant(.aHandOverIsLost) { return }
         #endif
-        ThreadRecord.retire(DeferredAction(for: self) { [self] in if !deliver(self, Self.shareOfLibrary) { handOver() } })
+        ThreadRecord.retire(
+            DeferredAction(for: self) { [self] in if !deliver(self, Self.shareOfLibrary) { handOver() } }
+        )
     }
 
     private static var shareOfLibrary: Int { 4_096 }
