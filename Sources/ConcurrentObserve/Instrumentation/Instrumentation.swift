@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Marks in the protocol's code where `stress` can delay a thread (`inject`) or break a rule on purpose (`mutant`).
+// Marks in the protocol's code where `stress` can delay a thread (`inject`). Seeded bugs, which break a rule on purpose, have no mark here:
+// they stand under the define.
 // The library that users build contains neither: the marks below vanish while it is compiled, names included.
 #if !INSTRUMENTED
 
@@ -20,10 +21,6 @@ internal func isThreadRefused() -> Bool { false }
 /// library that users build.
 @_alwaysEmitIntoClient @inline(__always)
 internal func barrierFault(isRegistration: Bool) -> Int32 { 0 }
-
-/// Whether a seeded bug is switched on. Never, in the library that users build.
-@_alwaysEmitIntoClient @inline(__always)
-internal func mutant(_ bug: SeededBug) -> Bool { false }
 
 // Where the explorer's scheduler takes over, in the instrumented build: see Exploration.swift. Nothing, and never, here.
 

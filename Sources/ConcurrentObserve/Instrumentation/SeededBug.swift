@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#if INSTRUMENTED
 /// A bug that is seeded in the library's code, so that a check is seen to find it. `stress mutants` switches it on, by its sentence.
 public enum SeededBug: String, CaseIterable, Sendable {
     case aBindingAppliesAnOlderChange = "a binding applies an older change"
@@ -151,3 +152,4 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case tokenStaysActiveAfterSourceDeath = "token stays active after source death"
     case twoDeliverAtOnce = "two deliver at once"
 }
+#endif
