@@ -83,10 +83,38 @@ internal final class IteratorFactory<Value: Sendable, Element: Sendable>: Change
     override func pulledBack<Other: Sendable>(
         _ transform: @escaping @Sendable (Change<Other>) -> Change<Value>?
     ) -> ChangeReceiverFactory<Other> {
-        ChangeReceiverFactory<Other> { [buffering, element, source] in
-            let subscription = Subscription<Change<Other>>(buffering)
-            source.fill(subscription) { change in transform(change).map(element) }
+        TransformedIteratorFactory<Other, Element>(buffering, source) { [element] change in transform(change).map(element) }
+    }
+}
+
+/// Makes the mailbox of one iterator, which keeps changes of another property and makes elements of them when it returns them.
+private final class TransformedIteratorFactory<Value: Sendable, Element: Sendable>: ChangeReceiverFactory<Value>,
+    @unchecked Sendable
+{
+    // Unchecked: constants only.
+    private let buffering: Buffering
+    private let source: IteratorSource<Element>
+    /// nil leaves a change out.
+    private let element: @Sendable (Change<Value>) -> Element?
+
+    init(
+        _ buffering: Buffering,
+        _ source: IteratorSource<Element>,
+        _ element: @escaping @Sendable (Change<Value>) -> Element?
+    ) {
+        (self.buffering, self.source, self.element) = (buffering, source, element)
+        super.init {
+            let subscription = Subscription<Change<Value>>(buffering)
+            source.fill(subscription, element)
             return subscription.receiver { $0 }
+        }
+    }
+
+    override func pulledBack<Other: Sendable>(
+        _ transform: @escaping @Sendable (Change<Other>) -> Change<Value>?
+    ) -> ChangeReceiverFactory<Other> {
+        TransformedIteratorFactory<Other, Element>(buffering, source) { [element] change in
+            transform(change).flatMap(element)
         }
     }
 }
