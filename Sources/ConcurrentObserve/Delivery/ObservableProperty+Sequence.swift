@@ -83,7 +83,9 @@ internal final class IteratorFactory<Value: Sendable, Element: Sendable>: Change
     override func pulledBack<Other: Sendable>(
         _ transform: @escaping @Sendable (Change<Other>) -> Change<Value>?
     ) -> ChangeReceiverFactory<Other> {
-        TransformedIteratorFactory<Other, Element>(buffering, source) { [element] change in transform(change).map(element) }
+        TransformedIteratorFactory<Other, Element>(buffering, source) { [element] change in
+            transform(change).map(element)
+        }
     }
 }
 
