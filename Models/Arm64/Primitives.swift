@@ -31,10 +31,10 @@ func leaveForbiddenForUserCode() {}
     unsafe lock.assumingMemoryBound(to: Lock.self).pointee.unlock()
 }
 @_cdecl("turn_take") func turnTake(_ turn: UnsafeRawPointer) -> Bool {
-    unsafe turn.assumingMemoryBound(to: Turn.self).pointee.take()
+    unsafe turn.assumingMemoryBound(to: DrainLoop.self).pointee.enter()
 }
 @_cdecl("turn_give_back") func turnGiveBack(_ turn: UnsafeRawPointer) -> Bool {
-    unsafe turn.assumingMemoryBound(to: Turn.self).pointee.giveBack()
+    unsafe turn.assumingMemoryBound(to: DrainLoop.self).pointee.leave()
 }
 @_cdecl("life_lend") func lifeLend(_ life: UnsafeRawPointer) -> Bool {
     unsafe life.assumingMemoryBound(to: CoreLife.self).pointee.lend()
