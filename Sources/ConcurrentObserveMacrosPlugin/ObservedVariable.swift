@@ -108,7 +108,7 @@ struct ObservedVariable {
     static let dynamicStorage = "_dynamicProperties"
     static let dynamicType = "_DynamicProperties"
 
-    /// The same of those that are shown read-only.
+    /// What finds the dynamic members of one kind that are shown read-only.
     static let readOnlyDynamicStorage = "_readOnlyDynamicProperties"
     static let readOnlyDynamicType = "_ReadOnlyDynamicProperties"
 

@@ -50,7 +50,7 @@ extension OrderedObservation {
         }
     }
 
-    /// Until there is another turn, what is left belongs to whoever ends the observation: it is dropped then, not later. (P8, P14)
+    /// Until there is another turn, what is left belongs to the thread that ends the observation: it is dropped then, not later. (P8, P14)
     @inlinable
     final func pause(_ batch: consuming RingBuffer<Event>) {
         var settled: [Flush] = []

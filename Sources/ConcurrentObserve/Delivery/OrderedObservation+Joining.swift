@@ -12,7 +12,7 @@ extension OrderedObservation {
         user.deliveryCounter = counter
         user.mailbox = self
         self.user = user
-        // Relaxed, both: nobody else has the observation yet.
+        // Relaxed, both: no other thread has the observation yet.
         userAddress.store(user.address, ordering: .relaxed)
         mayLoseOwner.store(owner != nil && !isHeldMeanwhile, ordering: .relaxed)
         return user
@@ -29,7 +29,7 @@ extension OrderedObservation {
         // Who removes the poster from its source removes the user's.
         poster.begin(path: user.core)
         _ = poster.whenFinished { [self] end in posterHasEnded(end) }
-        // Last: from here on another thread can end it, as whoever ends all of an owner's.
+        // Last: from here on another thread can end it, as a removal of all of an owner's does.
         user.register()
         return ObservationToken(user)
     }

@@ -122,7 +122,7 @@ extension OrderedObservation {
         }
     }
 
-    /// After each post, under no lock: has the mailbox emptied unless somebody is at it. Leaves to `drain()` what was dropped, for which the
+    /// After each post, under no lock: has the mailbox emptied unless another thread is at it. Leaves to `drain()` what was dropped, for which the
     /// caller may have to wait a moment. (P16)
     @inlinable @Sendable
     final func wake() {

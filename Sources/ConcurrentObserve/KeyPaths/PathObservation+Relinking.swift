@@ -3,7 +3,7 @@
 import Synchronization
 
 extension PathObservation {
-    /// Brings the path up to date after a change of one of its links, unless somebody is at it, who will.
+    /// Brings the path up to date after a change of one of its links, unless another thread is at it, which will.
     func settle() {
         var round = Round()
         inject("path.turn")
@@ -13,7 +13,7 @@ extension PathObservation {
             relink(&round)
             guard loop.leave() else { break }
             rounds += 1
-            // Whoever keeps coming is not served by this thread for ever: it has something to tell.
+            // This thread does not serve the others for ever: it has changes of its own to deliver.
             if rounds == Self.mostRounds {
                 handOn()
                 break

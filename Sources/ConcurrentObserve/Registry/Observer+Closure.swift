@@ -30,16 +30,16 @@ extension Observer {
         )
     }
 
-    /// The closure's words, for a table: whoever uses them sees to it that the observation goes on.
+    /// The closure's words, for a table: its walkers see to it that the observation goes on.
     final var borrowedCallback: CallbackStorage {
         // Safe: this object's own; the words were written through a pointer, so they are read through one.
         unsafe UnsafePointer<CallbackStorage>(bitPattern: address + UInt(Self.callbackOffset))!.pointee
     }
 
-    /// Destroys the closure and whatever it alone keeps alive: user code may run. Once, when nobody can call it any more.
+    /// Destroys the closure and what it alone keeps alive: user code may run. Once, when no thread can call it any more.
     func destroyCallback() {
         exploredDestruction(ofObserver: address)
-        // Safe: nobody calls it any more; every closure is destroyed alike, by releasing its context.
+        // Safe: no thread calls it any more; every closure is destroyed alike, by releasing its context.
         let storage = unsafe UnsafeMutableRawPointer(bitPattern: address + UInt(Self.callbackOffset))!
         unsafe storage.assumingMemoryBound(to: Callback<Void>.self).deinitialize(count: 1)
     }

@@ -55,7 +55,7 @@ extension Observer {
 
     /// Marks the end. Under the core's lock.
     func markEnded(_ reason: ObservationEnd) {
-        // Release: pairs with the acquires in isActive and isMarkedActive. Walkers need none: whoever destroys the closure executes
+        // Release: pairs with the acquires in isActive and isMarkedActive. Walkers need none: the thread that destroys the closure executes
         // the heavy barrier between this and its look at the frames. The load is relaxed: under the lock.
         state.store(
             state.load(ordering: .relaxed) & ~ObserverState.active | reason.rawValue << ObserverState.endShift,
@@ -64,7 +64,7 @@ extension Observer {
         ThreadRecord.countLiveObserver(-1)
     }
 
-    /// Destroys the closure, then tells whoever waits for the end. Once, when no frame has the observer as current, and
+    /// Destroys the closure, then notifies those that wait for the end. Once, when no frame has the observer as current, and
     /// marked as inside a callback, since both run user code.
     func finish() {
         #if INSTRUMENTED
@@ -84,7 +84,7 @@ extension Observer {
 
     /// Calls the listeners for the end, which has come.
     func notifyListeners() {
-        // Relaxed: the caller has ended the observation, or comes after whoever did.
+        // Relaxed: the caller has ended the observation, or comes after the thread that did.
         let end = ObservationEnd(rawValue: state.load(ordering: .relaxed) >> ObserverState.endShift)!
         let (listeners, unused) = core.lock.withLock { () -> ([OnEnd], (@Sendable () -> Void)?) in
             let listeners = extras?.onEnd ?? []

@@ -24,7 +24,7 @@ extension Observer {
 
         /// Those that a tagged `home` names.
         static func at(_ home: UInt) -> Extras {
-            // Safe: the observer owns a reference, and whoever asks holds the observer.
+            // Safe: the observer owns a reference, and the caller holds the observer.
             unsafe Unmanaged<Extras>.fromOpaque(UnsafeRawPointer(bitPattern: home & ~1).unsafelyUnwrapped)
                 .takeUnretainedValue()
         }

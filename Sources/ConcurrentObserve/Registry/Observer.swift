@@ -105,7 +105,7 @@ internal class Observer: Retirable, @unchecked Sendable {
 
     /// The part of the source that it shares with its observations.
     final var core: RegistryCore {
-        // Safe: lent until the observer is gone, and whoever asks holds the observer.
+        // Safe: lent until the observer is gone, and the caller holds the observer.
         unsafe lentCore.takeUnretainedValue()
     }
 

@@ -19,7 +19,7 @@ internal enum ObserverState {
     @usableFromInline static var isOrdered: UInt32 { 256 }
     /// What it posts is delivered on the thread that posts it: in its turn, among the inline callbacks.
     @usableFromInline static var isSerial: UInt32 { 512 }
-    /// Somebody wants to be told of the end.
+    /// A listener waits for the end.
     static var hasListeners: UInt32 { 1024 }
     /// It is a `VersionedObserver`.
     @usableFromInline static var isVersioned: UInt32 { 4096 }

@@ -89,7 +89,7 @@ final class Round: @unchecked Sendable {
 
     var checks: UInt64 { checkCount.load(ordering: .relaxed) }
 
-    /// Lets go of the workers, which keep the round: call it when their counts are merged.
+    /// Releases the workers, which keep the round: call it when their counts are merged.
     func discardWorkers() {
         Roster.shared.enlist([])
         workers = []
