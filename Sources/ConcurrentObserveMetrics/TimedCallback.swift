@@ -11,7 +11,7 @@ extension Timer {
     /// let token = car.name.observe(timer.timing { change in index.rename(change.new) })
     /// ```
     ///
-    /// What is not wrapped is not timed, and costs nothing.
+    /// A callback that is not wrapped is not timed, and costs nothing.
     public func timing<Event>(_ body: @escaping @Sendable (Event) -> Void) -> @Sendable (Event) -> Void {
         { [self] event in
             let begin = ContinuousClock.now
@@ -20,7 +20,10 @@ extension Timer {
         }
     }
 
-    /// The same for a callback of two parameters: one that also receives its owner, or its observation.
+    /// A callback of two parameters that also records how long each of its calls took: one that receives
+    /// its owner, or its observation, too.
+    ///
+    /// A callback that is not wrapped is not timed, and costs nothing.
     public func timing<First, Second>(
         _ body: @escaping @Sendable (First, Second) -> Void
     ) -> @Sendable (First, Second) -> Void {
