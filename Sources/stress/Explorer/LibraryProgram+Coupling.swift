@@ -230,6 +230,7 @@ extension LibraryProgram {
             ],
             rest: [
                 {
+                    backend.awaitInChild { ends.content == 1 }
                     hearing.check(
                         ends.content == 1,
                         "P12.path-end-once",
