@@ -78,12 +78,8 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
         scheduler.onChildFailure = { ForkedChild.fail($0, $1) }
     }
 
-    /// In a forked child, where the library's threads are real ones and no schedule waits for them: waits until `condition` holds, or
-    /// for five seconds.
-    func awaitInChild(until condition: () -> Bool) {
-        guard inChild != nil else { return }
-        for _ in 0..<5_000 where !condition() { usleep(1_000) }
-    }
+    /// Whether this is a forked child, where no schedule waits for the library's threads, and an end may still be to come.
+    var isInChild: Bool { inChild != nil }
 
     /// Times that the closure of the observation was destroyed.
     func destructions(of token: ObservationToken) -> Int {
