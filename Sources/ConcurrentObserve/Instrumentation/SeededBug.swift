@@ -35,6 +35,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case aForkForsakesItsOwnThreadsItem = "a fork forsakes its own thread's item"
     case aForkIsNotWoken = "a fork is not woken"
     case aForkKeepsForeignFrames = "a fork keeps foreign frames"
+    case aForkLosesWhatAThreadHasTaken = "a fork loses what a thread has taken"
     case aForkReusesEveryRecord = "a fork reuses every record"
     case aForkTrustsForeignCounts = "a fork trusts foreign counts"
     case aHandOverIsLost = "a hand-over is lost"

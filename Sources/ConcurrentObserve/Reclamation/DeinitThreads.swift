@@ -121,7 +121,7 @@ internal final class DeinitThreads: @unchecked Sendable {
             lock.withLock { worker.begin(ThreadRecord.ownAddress) }
             while let item = next(worker) {
                 inject("destroy.item")
-                ThreadRecord.withUserCode { item.reclaim() }
+                worker.reclaim(item)
                 // What the deinitialiser has retired does not wait for the next pass: it may be the
                 // next of a chain.
                 if record.hasRetired { ReclamationThread.shared.wake(urgently: true) }
@@ -151,8 +151,7 @@ internal final class DeinitThreads: @unchecked Sendable {
             if let queue = worker.queue { queues.leave(queue) }
             let next = queues.takeNext()
             count(worker.work, before: next?.work)
-            worker.work = next?.work
-            worker.queue = next?.queue
+            worker.take(next)
             guard let next else {
                 idle += 1
                 return nil
@@ -207,7 +206,7 @@ internal final class DeinitThreads: @unchecked Sendable {
         worker.begin(ThreadRecord.ownAddress)
         // The second look has one before it. No thread is started, however long the two took.
         for _ in 0..<2 { _ = lock.withLock { missingThreads() } }
-        while let item = take(worker, wasIdle: false) { ThreadRecord.withUserCode { item.reclaim() } }
+        while let item = take(worker, wasIdle: false) { worker.reclaim(item) }
         _ = leaveIfIdle(worker)
     }
 
@@ -216,9 +215,9 @@ internal final class DeinitThreads: @unchecked Sendable {
     func lockForFork() { lock.lockForFork() }
     func unlockAfterFork() { lock.unlockAfterFork() }
 
-    /// In the child: items that wait are reclaimed here too. An item that another thread was
-    /// reclaiming stays as it is: that thread does not exist. A deinitialiser that forks goes on
-    /// here, and its thread serves the child. (P18)
+    /// In the child: items that wait are reclaimed here too, and items that a thread has taken and
+    /// not begun. An item that another thread was reclaiming stays as it is: that thread does not
+    /// exist. A deinitialiser that forks goes on here, and its thread serves the child. (P18)
     func restartInChild() {
         lock.unlockAfterFork()
         idle = 0
@@ -234,11 +233,16 @@ internal final class DeinitThreads: @unchecked Sendable {
             // No generic call that may be the first of its kind: the runtime makes types under a
             // lock, which the fork may have caught.
             guard let work = worker.work, let queue = worker.queue else { continue }
-            worker.work = nil
-            worker.queue = nil
+            let source = queue.source
             queues.leave(queue)
-            work.item.abandonInChild()
-            ReclamationThread.shared.batches.finished(work.batch)
+            if worker.isReclaiming {
+                work.item.abandonInChild()
+                ReclamationThread.shared.batches.finished(work.batch)
+            } else {
+                var run = RetiredRun(batch: work.batch, source: source)
+                run.items.append(work.item)
+                queues.append(run)
+            }
         }
         workers.removeAll()
         if let own {

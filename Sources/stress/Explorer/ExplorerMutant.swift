@@ -83,6 +83,7 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.aThreadThatExitsInsideACallbackIsNotNoticed, "exit-notify", "P17.new-thread"),
         // Faults in programs that have none of their own
         ExplorerMutant(.aForkTrustsForeignCounts, "register-notify-cancel", faults: .fork, "P18.child-counts"),
+        ExplorerMutant(.aForkLosesWhatAThreadHasTaken, "path-death-ahead", faults: .fork, "P12.path-end-once"),
         ExplorerMutant(.aWaiterAsksOnceForAThread, "refused-cancel", faults: .noThread, "progress.deadlock"),
         ExplorerMutant(
             .aThreadThatExitsInsideACallbackIsNotNoticed,

@@ -78,8 +78,18 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
         scheduler.onChildFailure = { ForkedChild.fail($0, $1) }
     }
 
-    /// Whether this is a forked child, where no schedule waits for the library's threads, and an end may still be to come.
-    var isInChild: Bool { inChild != nil }
+    /// In a forked child, where no schedule waits for the library's threads, which are real ones there: has the library do all that it has
+    /// to do. (P18)
+    func settleInChild() {
+        guard inChild != nil else { return }
+        _ = ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(2))
+    }
+
+    /// Whether this is a forked child, and a thread that does not exist here had begun to destroy the observation's closure: then the
+    /// child does not go on with that, and its listeners are called in the parent alone. (P18)
+    func wasEndingAtFork(_ token: ObservationToken) -> Bool {
+        inChild != nil && (destroyed[Instrumentation.address(of: token)] ?? 0) > 0
+    }
 
     /// Times that the closure of the observation was destroyed.
     func destructions(of token: ObservationToken) -> Int {

@@ -230,8 +230,10 @@ extension LibraryProgram {
             ],
             rest: [
                 {
+                    backend.settleInChild()
                     hearing.check(
-                        ends.content == 1 || backend.isInChild && ends.content == 0,
+                        ends.content == 1
+                            || ends.content == 0 && hearing.tokens.allSatisfy(backend.wasEndingAtFork),
                         "P12.path-end-once",
                         "the end of the path was heard \(ends.content!) times"
                     )
