@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Part of other models: the end of one observation: RegistryCore.unlink, ThreadRecord.retire, ObservationToken.cancelAndWait,
+// Part of other models: the end of one observation: RegistryCore.end, ThreadRecord.retire, ObservationToken.cancelAndWait,
 // Observer.finish, and the destroyers.
 
 byte references;  // observers to which a retired item owns a reference
@@ -14,7 +14,7 @@ byte silent;      // observers for which `cancelAndWait` has returned `.finished
 // The object is there while something owns a reference to it.
 #define isAllocated(observer) (tokens[observer] || has(references, observer) || (holders[observer] & ~freedTables))
 
-// RegistryCore.unlink: `won` tells whether this call has ended the observation.
+// RegistryCore.end: `won` tells whether this call has ended the observation.
 inline unlink(ended, won) {
   lock();
   inject("end.locked")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // When the source goes, every observation ends once and is notified of it once, and nothing touches the source's memory afterwards:
-// ObserverList.endAll.
+// ObserverList.endSource.
 //
 // No thread notifies: a thread that calls the source holds it. The first walker is the thread that runs its `deinit`, and walks nothing.
 //
@@ -59,7 +59,7 @@ byte cancelled; // observers on which cancel() has returned
 
 #define callback() skip
 
-// ObserverList.endAll, RegistryCore.unlinkAll: the last thing in the source's life.
+// ObserverList.endSource, RegistryCore.endSource: the last thing in the source's life.
 inline endAll() {
   lock();
   d_step { replaced = head; remaining = marks }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Part of other models: tables and what is done to them under the lock, RegistryCore and ObserverTable in Registry.
+// One list's: `head` is the source's for the first list, and in the core for the others (see Walk.pml).
 
 // Observers and tables are numbered from 1; numbers are not used again. 0 is none.
 #define TABLES 3

@@ -2,6 +2,14 @@
 //
 // Part of other models: the walk, ObserverList.walk in Registry/ObserverList+Walk.swift.
 //
+// A property has up to three lists, one for each kind of observers, and walks them one after the other.
+// This is one list. No more is needed: a walk pins the table of one list, in a frame and a read section
+// of its own, and ends before the next begins. So two lists' walks are two passes of one thread
+// (PASSES_0=2) over tables that have nothing in common but the lock, the list of records and the
+// reclamation thread, which tells tables apart by their addresses. An observer is in one list all its
+// life. An end looks at that list's table alone, and the source's end at one after the other under one
+// lock.
+//
 // The model that includes this says what callbacks do (`callback`, where `goto pass` with one more `depth` is a nested pass), what it
 // notes about a pass (`passBegins`, `isHeard`, `passEnds`), and when tables and closures may be used.
 

@@ -22,7 +22,7 @@ set -euo pipefail
 scripts="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 checkout="$(dirname "$scripts")"
 readonly pieces="Property/Latch.swift Reclamation/Lock.swift Reclamation/Frame.swift
-KeyPaths/DrainLoop.swift Registry/CoreLife.swift"
+KeyPaths/DrainLoop.swift Registry/BiasedReferenceCount.swift"
 
 # function | ARMv8.0 | ARMv8.1 | ARMv8.3, which is as ARMv8.1 where nothing stands.
 # Accesses and barriers in the order of the code. Loops come once.

@@ -37,13 +37,13 @@ func leaveForbiddenForUserCode() {}
     unsafe turn.assumingMemoryBound(to: DrainLoop.self).pointee.leave()
 }
 @_cdecl("life_lend") func lifeLend(_ life: UnsafeRawPointer) -> Bool {
-    unsafe life.assumingMemoryBound(to: CoreLife.self).pointee.lend()
+    unsafe life.assumingMemoryBound(to: BiasedReferenceCount.self).pointee.retain()
 }
 @_cdecl("life_give_back") func lifeGiveBack(_ life: UnsafeRawPointer) -> Bool {
-    unsafe life.assumingMemoryBound(to: CoreLife.self).pointee.giveBack()
+    unsafe life.assumingMemoryBound(to: BiasedReferenceCount.self).pointee.release()
 }
 @_cdecl("life_end") func lifeEnd(_ life: UnsafeRawPointer) -> Bool {
-    unsafe life.assumingMemoryBound(to: CoreLife.self).pointee.end()
+    unsafe life.assumingMemoryBound(to: BiasedReferenceCount.self).pointee.endSource()
 }
 
 /// W6 to W8: `current` is stored, the light barrier, the mark is loaded.

@@ -18,18 +18,19 @@ extension Structure {
             ThreadRecord+Retire ThreadRecords
             """,
             "Registry": """
-            Callback Flush ObservationToken Observer Observer+Closure
-            Observer+Extras Observer+Mutants Observer+Visit ObserverList
-            ObserverList+Mutants ObserverList+Walk ObserverTable
-            ObserverTable+Mutants Quarantine RegistryCore RegistryCore+Ending
+            Callback DeferredEnds ObservationToken Observer Observer+Content
+            Observer+Core Observer+Extras Observer+Mutants Observer+Pool
+            Observer+Visit ObserverKind ObserverList ObserverList+Mutants
+            ObserverList+Walk ObserverTable ObserverTable+Mutants
+            ObserverTables Quarantine RegistryCore RegistryCore+Ending
             RegistryCore+Mutants RegistryTypes TableContents VersionedObserver
             """,
             "Property": """
             MutationLock PropertyTypes ValueBox ValueCell ValueEncoding
             """,
             "Delivery": """
-            IsolatedObservation IteratorSource+Mutants OrderedObservation
-            Subscription Waiter
+            Flush IsolatedObservation IteratorSource+Mutants
+            OrderedObservation Subscription Waiter
             """,
         ]
         return Set(

@@ -7,15 +7,17 @@
 struct Structure {
     static let sources = "Sources/ConcurrentObserve"
 
-    /// Each room with those above it, which it must not know. The last three stand side by side.
+    /// Each room with those above it, which it must not know. Key paths, bindings
+    /// and deliveries stand side by side.
     static let rooms: KeyValuePairs<String, [String]> = [
-        "Instrumentation": ["Reclamation", "Registry", "Property", "KeyPaths", "Binding", "Delivery"],
-        "Reclamation": ["Registry", "Property", "KeyPaths", "Binding", "Delivery"],
-        "Registry": ["Property", "KeyPaths", "Binding", "Delivery"],
-        "Property": ["KeyPaths", "Binding", "Delivery"],
-        "KeyPaths": [],
-        "Binding": [],
-        "Delivery": [],
+        "Instrumentation": ["Reclamation", "Registry", "Property", "KeyPaths", "Binding", "Delivery", "Diagnostics"],
+        "Reclamation": ["Registry", "Property", "KeyPaths", "Binding", "Delivery", "Diagnostics"],
+        "Registry": ["Property", "KeyPaths", "Binding", "Delivery", "Diagnostics"],
+        "Property": ["KeyPaths", "Binding", "Delivery", "Diagnostics"],
+        "KeyPaths": ["Diagnostics"],
+        "Binding": ["Diagnostics"],
+        "Delivery": ["Diagnostics"],
+        "Diagnostics": [],
     ]
 
     /// The room that may import C.

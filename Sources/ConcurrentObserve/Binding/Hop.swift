@@ -140,8 +140,9 @@ extension Observed {
         inject("bind.passing")
         guard let replaced = publish(value, if: condition) else { return }
         inject("bind.published")
-        // Whoever registers from now on has a later version than this: there may be nobody who would look for a hop.
-        if observers.isPossiblyObserved {
+        // An observer that is registered from now on has a later version than this. Without observers
+        // no callback looks for a hop.
+        if observers.hasBeenObserved {
             arrival.goOn(through: edge, to: ObjectIdentifier(self), version: replaced.version) {
                 announce(replaced, value)
             }

@@ -124,17 +124,15 @@ private final class TransformedIteratorFactory<Value: Sendable, Element: Sendabl
 extension Subscription {
     /// The subscription, as the source knows it. Made where the types are known.
     @inlinable
-    func receiver<Value>(_ element: @escaping @Sendable (Change<Value>) -> Event) -> ChangeReceiver<Value> {
-        ChangeReceiver(
-            enqueue: { change in self.enqueue(element(change)) },
+    func receiver<Posted: Sendable>(_ element: @escaping @Sendable (Posted) -> Event) -> EventReceiver<Posted> {
+        EventReceiver(
+            enqueue: { event in self.enqueue(element(event)) },
             wake: wake,
             drain: drain,
-            isSerial: false,
             join: { poster in
                 self.join(poster)
                 return nil
-            },
-            hasJoined: {}
+            }
         )
     }
 }

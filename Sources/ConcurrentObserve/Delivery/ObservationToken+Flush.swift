@@ -18,7 +18,7 @@ extension ObservationToken {
     /// - Returns: Whether all has been delivered or dropped; false once the waiting task is cancelled.
     @discardableResult
     public nonisolated(nonsending) func flush() async -> Bool {
-        guard let mailbox = observer.mailbox else { return true }
+        guard let mailbox = observer.delivery?.mailbox else { return true }
         return await mailbox.flush()
     }
 }

@@ -112,13 +112,8 @@ extension ObserverRegistry {
             return start(observer)
         }
         let observation = delivery.makeObservation(owner: owner, form)
-        let poster = observers.makeObserver(owner: owner)
-        poster.setCallback(
-            Callback<Event> { event in
-                observation.enqueue(event)
-                observation.drain()
-            }
-        )
+        let receiver = observation.receiver()
+        let poster = observers.makeObserver(of: .mailboxes(), holding: HeldObject(receiver), owner: owner)
         let token = observation.join(poster)
         poster.register()
         observation.hasJoined()

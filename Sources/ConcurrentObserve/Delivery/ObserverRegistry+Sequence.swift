@@ -12,13 +12,8 @@ extension ObserverRegistry {
             guard let self else { return source.take(keeping: nil) }
             let subscription = Subscription<Event>(buffering)
             source.fill(subscription)
-            let poster = observers.makeObserver()
-            poster.setCallback(
-                Callback<Event> { event in
-                    subscription.enqueue(event)
-                    subscription.drain()
-                }
-            )
+            let receiver = subscription.receiver { (event: Event) in event }
+            let poster = observers.makeObserver(of: .mailboxes(), holding: HeldObject(receiver))
             subscription.join(poster)
             poster.register()
             return source.take(keeping: ObservationToken(poster))

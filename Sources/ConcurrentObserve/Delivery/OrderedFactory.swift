@@ -37,12 +37,13 @@ internal final class OrderedFactory<Value: Sendable>: ChangeReceiverFactory<Valu
 extension OrderedObservation {
     /// The observation, as the source knows it. Made where the event's type is known.
     @inlinable
-    final func receiver<Value>() -> ChangeReceiver<Value> where Event == Change<Value> {
-        ChangeReceiver(
-            enqueue: { change in self.enqueue(change) },
+    final func receiver() -> EventReceiver<Event> {
+        // A serial delivery comes after the inline callbacks: `drain` begins it.
+        let wake: @Sendable () -> Void = if isSerial { {} } else { { self.wake() } }
+        return EventReceiver(
+            enqueue: { event in self.enqueue(event) },
             wake: wake,
-            drain: drain,
-            isSerial: isSerial,
+            drain: { self.drain() },
             join: { poster in self.join(poster) },
             hasJoined: { self.hasJoined() }
         )

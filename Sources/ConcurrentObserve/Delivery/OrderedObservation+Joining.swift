@@ -9,8 +9,7 @@ extension OrderedObservation {
     @usableFromInline
     final func makeUser(owner: WeakReference?, isHeldMeanwhile: Bool = false) -> Observer {
         let user = observers.makeObserver(owner: owner)
-        user.deliveryCounter = counter
-        user.mailbox = self
+        user.companion = DeliveryState(counter, self)
         self.user = user
         // Relaxed, both: no other thread has the observation yet.
         userAddress.store(user.address, ordering: .relaxed)
@@ -27,7 +26,7 @@ extension OrderedObservation {
         let user = user!
         _ = user.whenFinished { [self] _ in close() }
         // Who removes the poster from its source removes the user's.
-        poster.begin(path: user.core)
+        poster.feed(user.core)
         _ = poster.whenFinished { [self] end in posterHasEnded(end) }
         // Last: from here on another thread can end it, as a removal of all of an owner's does.
         user.register()
@@ -59,7 +58,7 @@ extension OrderedObservation {
         }
         // One that is in no list yet cannot be taken out of it: `hasJoined()` does that.
         if isJoined { poster!.end(.cancelled) }
-        user?.mailbox = nil
+        user?.companion = DeliveryState(counter)
         withExtendedLifetime((rest, batch)) {}
         Flush.resume(settled)
     }

@@ -62,7 +62,7 @@ internal class OrderedObservation<Event: Sendable>: FlushableMailbox, @unchecked
     }
 
     /// The list's memory goes: its core must not tidy it up any more.
-    deinit { observers.endAll(.cancelled, isSourceGone: true) }
+    deinit { observers.endSource(.cancelled) }
 
     /// Sees to it that `run` is called, once, here or elsewhere. Under no lock.
     @usableFromInline

@@ -50,7 +50,7 @@ internal final class Subscription<Event: Sendable>: FlushableMailbox, @unchecked
         self.poster = poster
         // Relaxed: before anybody posts.
         posterAddress.store(poster.address, ordering: .relaxed)
-        poster.deliveryCounter = counter
+        poster.companion = DeliveryState(counter)
         _ = poster.whenFinished { [self] end in
             if end == .sourceDeleted { finish() } else { cancel() }
         }

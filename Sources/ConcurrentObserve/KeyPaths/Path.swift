@@ -117,11 +117,10 @@ extension Path {
         owner: WeakReference?
     ) -> ObservationToken {
         let order = VersionOrder<Value>(options, receiver.enqueue)
-        let posting = ChangeReceiver(
+        let posting = ChangeReceiver<Value>(
             enqueue: order.put,
             wake: receiver.wake,
             drain: receiver.drain,
-            isSerial: receiver.isSerial,
             join: receiver.join,
             hasJoined: receiver.hasJoined
         )
@@ -150,7 +149,7 @@ extension Path {
         _ prepare: (Observer) -> Void
     ) -> ObservationToken {
         let observation = PathObservation(steps, options: options, owner: owner, posting: posting)
-        let observer = observation.observers.makeVersionedObserver(owner: owner, hears: options.marks)
+        let observer = observation.observers.makeVersionedObserver(owner: owner, options.marks)
         prepare(observer)
         return observation.start(observer, root: root, isInitialHeard: options.contains(.initial))
     }
@@ -165,13 +164,12 @@ extension PathObservation {
         observer.register()
         let token = ObservationToken(observer)
         ThreadRecord.withUserCode {
-            let rewirings = Rewirings()
-            var initial: Change<Value>?
-            rewirings.collect { initial = .initial((connect(to: root), 0)) }
+            let deferred = DeferredDeliveries()
+            let initial = Change.initial((connect(to: root, deferred), 0))
             // What has changed meanwhile is delivered after the initial value.
-            if isInitialHeard, let initial { tell(initial) }
-            rewirings.tell()
-            rewirings.tellLate()
+            if isInitialHeard { tell(initial) }
+            deferred.deliver()
+            deferred.deliverLate()
         }
         return token
     }

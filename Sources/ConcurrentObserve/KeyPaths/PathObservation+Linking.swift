@@ -4,10 +4,12 @@ import Synchronization
 
 extension PathObservation {
     /// Wires the whole path. Returns its value at version 0.
-    func connect(to root: PathObject) -> Value {
+    ///
+    /// - Parameter deferred: Receives what has changed meanwhile.
+    func connect(to root: PathObject, _ deferred: DeferredDeliveries) -> Value {
         var round = Round()
         let value = link(below: nil, to: root, &round)
-        if loop.leave() { settle() }
+        if loop.leave() { settle(deferred) }
         round.release(for: self)
         return value
     }
@@ -24,8 +26,8 @@ extension PathObservation {
             if !isRoot { round.keep(object, of: links[depth - 1].step) }
             let step = links[depth].step
             let property = step.property(in: object)
-            let observer = makeObserver(step.core(of: property), hears: ObserverState.isLink, isRoot: isRoot)
-            observer.setCallback(Callback<Void> { [self] in linkHasChanged() })
+            let observer = makeObserver(step.core(of: property), ObserverMark(.third), isRoot: isRoot)
+            observer.setContent(HeldObject<LinkedPath>(self), of: .links())
             if isRoot { rootProperty = property } else { links[depth].property = property }
             links[depth].observer = observer
             let present = step.publish(observer, of: property)
@@ -45,7 +47,7 @@ extension PathObservation {
         let property = last.property(in: object)
         let observer = makeObserver(
             last.core(of: property),
-            hears: hears | (posting?.marks ?? 0),
+            posting == nil ? marks : marks.union(ObserverMark(.second)),
             isRoot: isRoot
         )
         let cut = PathLeaf(of: self, user: user!, observer: observer, base: version)
@@ -58,10 +60,14 @@ extension PathObservation {
     }
 
     /// An observer of a property of the path, without its closure.
-    func makeObserver(_ core: RegistryCore, hears: UInt32, isRoot: Bool) -> VersionedObserver {
-        let observer = VersionedObserver(core: core, owner: isRoot ? owner : nil, hears: hears | ObserverState.isWiring)
+    func makeObserver(_ core: RegistryCore, _ marks: ObserverMark, isRoot: Bool) -> VersionedObserver {
+        let observer = VersionedObserver(
+            core: core,
+            owner: isRoot ? owner : nil,
+            isRoot ? marks : marks.union(.isForeign)
+        )
         guard isRoot else { return observer }
-        observer.begin(path: observers.core())
+        observer.feed(observers.core())
         // At once: what changes after the root's end is not delivered any more. (P12)
         observer.atSourceEnd { [self] in rootIsGone() }
         // The path, and so the other observers, is retained until this one has ended.

@@ -4,7 +4,9 @@ import Synchronization
 
 extension PathObservation {
     /// Brings the path up to date after a change of one of its links, unless another thread is at it, which will.
-    func settle() {
+    ///
+    /// - Parameter deferred: Receives what its observer is to be notified of; nil: that is done at once.
+    func settle(_ deferred: DeferredDeliveries? = nil) {
         var round = Round()
         inject("path.turn")
         var rounds = 0
@@ -13,7 +15,7 @@ extension PathObservation {
             relink(&round)
             guard loop.leave() else { break }
             rounds += 1
-            // This thread does not serve the others for ever: it has changes of its own to deliver.
+            // Whoever keeps coming is not served by this thread for ever: it has something to tell.
             if rounds == Self.mostRounds {
                 handOn()
                 break
@@ -21,8 +23,8 @@ extension PathObservation {
         }
         round.release(for: self)
         guard !round.changes.isEmpty || round.endings > 0 else { return }
-        if let posting, !posting.isSerial { posting.wake() }
-        Rewirings.tell(isLate: round.isLate) { [self, changes = round.changes, endings = round.endings] in
+        posting?.wake()
+        let delivery = { [self, changes = round.changes, endings = round.endings] in
             posting?.drain()
             for change in changes {
                 if posting == nil { tell(change) }
@@ -30,6 +32,7 @@ extension PathObservation {
             }
             for _ in 0..<endings { finishOne() }
         }
+        if let deferred { deferred.add(isLate: round.isLate, delivery) } else { delivery() }
     }
 
     /// So often in a row one thread wires the path anew.
@@ -84,13 +87,6 @@ extension PathObservation {
             round.changes.append(change)
             index += 1
         }
-    }
-
-    func linkHasChanged() {
-        #if INSTRUMENTED
-        if mutant(.aRewiringIsLost) { return }
-        #endif
-        settle()
     }
 
     /// Leaves the path to a thread of the library.

@@ -8,7 +8,7 @@ import Synchronization
 /// Changes of the last property go straight through (see `PathLeaf`). When another property changes, the path below it is wired
 /// anew by one thread at a time, which no other waits for: a `DrainLoop`. Nothing is held while the user's observer is called.
 @usableFromInline
-internal final class PathObservation<Value: Sendable>: @unchecked Sendable {
+internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Sendable {
     // Unchecked: `links`, `rootProperty`, `leaf`, `version` and `hasEnded` belong to the thread in the drain loop.
 
     /// The list of the user's observer.
@@ -23,7 +23,7 @@ internal final class PathObservation<Value: Sendable>: @unchecked Sendable {
     let absent: Value?
     /// Whether the last property is the root's own.
     let hasOneStep: Bool
-    let hears: UInt32
+    let marks: ObserverMark
     /// The owner of the user's observation. The root's property looks after it as after those of its own. (P13)
     let owner: WeakReference?
     /// Where the changes go, if they are not delivered inline.
@@ -73,11 +73,20 @@ internal final class PathObservation<Value: Sendable>: @unchecked Sendable {
         links = path.links.map { Link(step: $0) }
         absent = path.absent
         hasOneStep = path.links.isEmpty
-        hears = options.contains(.prior) ? ObserverState.hearsPrior : 0
+        marks = options.marks
+        super.init()
+    }
+
+    @usableFromInline
+    override func linkHasChanged(_ deferred: DeferredDeliveries) {
+        #if INSTRUMENTED
+        if mutant(.aRewiringIsLost) { return }
+        #endif
+        settle(deferred)
     }
 
     /// The list's memory goes: its core must not tidy it up any more.
-    deinit { observers.endAll(.cancelled, isSourceGone: true) }
+    deinit { observers.endSource(.cancelled) }
 }
 
 // MARK: - Telling

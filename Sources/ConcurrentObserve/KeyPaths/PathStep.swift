@@ -102,15 +102,12 @@ internal final class MemberStep<Model: ConcurrentObservable, Member: PathMember>
         to leaf: PathLeaf<Member.Value>,
         _ posting: ChangeReceiver<Member.Value>
     ) {
-        observer.setCallback(
-            Callback<Posting<Member.Stored>> { message in
-                switch message {
-                case .change(let change): leaf.put(change, of: Member.self, into: posting)
-                case .wake: posting.wake()
-                case .drain: posting.drain()
-                }
-            }
+        let receiver = ChangeReceiver<Member.Stored>(
+            enqueue: { change in leaf.put(change, of: Member.self, into: posting) },
+            wake: posting.wake,
+            drain: posting.drain
         )
+        observer.setContent(HeldObject(receiver), of: .mailboxes())
     }
 
     override func publish(

@@ -39,9 +39,9 @@ internal struct LentChange<Value: Sendable>: ~Copyable {
     @inlinable
     init(_ change: Change<Value>) { self.change = change }
 
-    /// Calls the observer at `address`, which the caller's frame has as current.
+    /// Calls an observer.
     @inlinable @inline(__always)
-    borrowing func call(_ address: UInt) { Observer.call(at: address, with: change) }
+    borrowing func call(_ observer: borrowing LentObserver<Callback<Change<Value>>>) { observer.call(with: change) }
 }
 
 extension Change {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What an observer wants to hear of a property's changes.
+/// What an observer receives beside a property's changes.
 public struct ObservationOptions: OptionSet, Sendable {
     public let rawValue: UInt8
 
@@ -21,5 +21,5 @@ public struct ObservationOptions: OptionSet, Sendable {
 extension ObservationOptions {
     /// The options as bits of an observer's mark.
     @usableFromInline
-    internal var marks: UInt32 { contains(.prior) ? ObserverState.hearsPrior : 0 }
+    internal var marks: ObserverMark { contains(.prior) ? .receivesPrior : [] }
 }

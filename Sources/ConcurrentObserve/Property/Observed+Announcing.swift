@@ -4,20 +4,23 @@ extension Observed {
     /// Calls the observers with a change that has been made. Under no lock. (P1, P2, P15)
     @inlinable @inline(__always)
     internal func announce(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
-        // Whoever registers from now on has a later version than this.
-        if observers.isPossiblyObserved { deliver(replaced, new) }
+        // An observer that is registered from now on has a later version than this.
+        if observers.hasBeenObserved { deliver(replaced, new) }
     }
 
-    /// Out of line, so that its copies of the values are gone when the replaced one is retired: what destroys that one is the library.
-    /// And so that a caller that is asynchronous never keeps a thread's address across a suspension.
+    /// Out of line, so that its copies of the values are gone when the replaced one is retired:
+    /// then the library destroys that one. And so that a caller that is asynchronous never keeps a
+    /// thread's address across a suspension.
     @inlinable @inline(never)
     internal func deliver(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
         #if INSTRUMENTED
         if mutant(.aChangeIsPostedOutsideTheLock) { post(replaced, new) }
         #endif
-        if observers.mayHaveOrderedObservers { observers.wake(Value.self) }
         if observers.mayHaveLinks { return deliverAlongPaths(replaced, new) }
-        observers.tell(change(of: replaced, new))
+        let hasMailboxes = observers.mayHaveMailboxes
+        if hasMailboxes { observers.wakeMailboxes(of: Change<Value>.self) }
+        observers.deliver(change(of: replaced, new))
+        if hasMailboxes { observers.drainMailboxes(of: Change<Value>.self) }
     }
 
     @inlinable @inline(__always)
@@ -34,24 +37,29 @@ extension Observed {
     /// the others pay nothing for it.
     @inlinable @inline(never)
     internal func deliverAlongPaths(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
-        let rewirings = observers.rewirePaths(version: replaced.version)
-        observers.tell(
+        let deferred = observers.relinkPaths(version: replaced.version)
+        let hasMailboxes = observers.mayHaveMailboxes
+        if hasMailboxes { observers.wakeMailboxes(of: Change<Value>.self) }
+        deferred.deliver()
+        observers.deliver(
             Change(reason: .valueChanged, old: replaced.value, new: new, version: replaced.version)
         )
-        rewirings.tellLate()
+        deferred.deliverLate()
+        if hasMailboxes { observers.drainMailboxes(of: Change<Value>.self) }
     }
 
-    /// Tells those who asked for it of a change that is about to be made.
+    /// Delivers a change that is about to be made to the observers that asked for it.
     @inlinable @inline(never)
     internal func announceAhead() {
         guard observers.mayHavePriorObservers else { return }
-        // The sampled value may be replaced meanwhile, and its last copy be the one that is destroyed here.
+        // The sampled value may be replaced meanwhile, and its last copy be the one that is
+        // destroyed here.
         ThreadRecord.withUserCode { deliverAhead() }
     }
 
     @inlinable @inline(never)
     internal func deliverAhead() {
         let (value, version) = cell.load()
-        observers.tellAhead(Change(reason: .prior, old: nil, new: value, version: version))
+        observers.deliverPrior(Change(reason: .prior, old: nil, new: value, version: version))
     }
 }

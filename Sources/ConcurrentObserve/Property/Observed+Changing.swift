@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Observed {
-    /// Sets the property and returns the value that this replaced: one step for everybody else. (P2)
+    /// Sets the property and returns the value that this replaced: one step for everybody else.
+    /// (P2)
     ///
-    /// - Returns: The value of the version before. The caller's copy is destroyed where the caller lets go of it.
+    /// - Returns: The value of the version before. The caller's copy is destroyed where the caller
+    ///   lets go of it.
     @inlinable
     @discardableResult
     public func exchange(_ newValue: Value) -> Value {
@@ -16,14 +18,17 @@ extension Observed {
         return old
     }
 
-    /// Changes the value in place: reading, changing and writing are one step for everybody else, and one change for the observers.
+    /// Changes the value in place: reading, changing and writing are one step for everybody else,
+    /// and one change for the observers.
     ///
-    /// `body` runs under the lock that all changes of this property take, so it should be short; other writers wait
-    /// for it, readers and registrations do not, and see the earlier value. Inside it any property may be read, observations may be ended, and other
-    /// properties set and observed. It must not set, modify or observe this property: that traps. If it throws, nothing is
-    /// changed and nobody is called. (P5)
+    /// `body` runs under the lock that all changes of this property take, so it should be short;
+    /// other writers wait for it, readers and registrations do not, and see the earlier value.
+    /// Inside it any property may be read, observations may be ended, and other properties set and
+    /// observed. It must not set, modify or observe this property: that traps. If it throws,
+    /// nothing is changed and nobody is called. (P5)
     ///
-    /// - Parameter body: Receives a copy of the value, which becomes the new value, equal or not. Counts as inside a callback.
+    /// - Parameter body: Receives a copy of the value, which becomes the new value, equal or not.
+    ///   Counts as inside a callback.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.
     @inlinable @inline(never)
@@ -41,7 +46,8 @@ extension Observed {
             mutation.leaveBody()
             dropUnderLock(draft)
             mutation.release()
-            // Not earlier: what the body has left there may run user code when it is destroyed. (P5)
+            // Not earlier: what the body has left there may run user code when it is destroyed.
+            // (P5)
             withExtendedLifetime(draft) {}
             throw error
         }
@@ -57,7 +63,7 @@ extension Observed {
     /// Makes the change: publishes the new value under the lock, then calls the observers.
     @inlinable
     internal func change(to newValue: Value) -> ValueCell<Value>.Replaced {
-        if observers.isPossiblyObserved { announceAhead() }
+        if observers.hasBeenObserved { announceAhead() }
         #if INSTRUMENTED
         if mutant(.aSetBringsBackWhatWasThere) { return publish(valueBroughtBack(newValue)) }
         #endif
@@ -95,17 +101,18 @@ extension Observed {
 }
 
 extension Observed {
-    /// Publishes the new value if `condition` holds, and tells nobody yet: the caller announces what this returns, and retires it.
+    /// Publishes the new value if `condition` holds, and tells nobody yet: the caller announces
+    /// what this returns, and retires it.
     ///
-    /// - Parameter condition: Called with the present version under the lock that all changes take, so that nothing comes between its
-    ///   answer and the change. No user code. (P5)
+    /// - Parameter condition: Called with the present version under the lock that all changes take,
+    ///   so that nothing comes between its answer and the change. No user code. (P5)
     /// - Returns: What was replaced, or nil if the condition did not hold.
     @inlinable
     internal func publish(
         _ newValue: Value,
         if condition: (_ version: UInt64) -> Bool
     ) -> ValueCell<Value>.Replaced? {
-        if observers.isPossiblyObserved { announceAhead() }
+        if observers.hasBeenObserved { announceAhead() }
         let words = ValueEncoding.encode(newValue)
         mutation.acquire()
         guard condition(cell.version) else {
@@ -129,9 +136,11 @@ extension Observed where Value: Equatable {
         return cell.version == version
     }
 
-    /// Sets the property if its value equals `expected`: comparing and setting are one step for everybody else.
+    /// Sets the property if its value equals `expected`: comparing and setting are one step for
+    /// everybody else.
     ///
-    /// Values are compared outside the lock, with the value's own `==`, and again if another change came in between. (P5)
+    /// Values are compared outside the lock, with the value's own `==`, and again if another change
+    /// came in between. (P5)
     ///
     /// - Returns: Whether the property was set, and the value that was found.
     @inlinable @inline(never)

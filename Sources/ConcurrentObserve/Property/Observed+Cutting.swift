@@ -3,8 +3,9 @@
 import Synchronization
 
 extension Observed {
-    /// Stores the present version in `limit`, and returns it with its value: no change is made meanwhile, so that every delivery
-    /// of a later version finds the limit. For observers of the library's own, which end at a version.
+    /// Stores the present version in `limit`, and returns it with its value: no change is made
+    /// meanwhile, so that every delivery of a later version finds the limit. For observers of the
+    /// library's own, which end at a version.
     internal func cut(at limit: borrowing Atomic<UInt64>) -> (value: Value, version: UInt64) {
         mutation.withLockAtGate {
             let present = cell.load()

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Observed: ObservableProperty {
-    /// Begins an observation. Any thread, also inside a callback; traps in the body of this property's `modify`. (P1, P4, P5)
+    /// Begins an observation. Any thread, also inside a callback; traps in the body of this
+    /// property's `modify`. (P1, P4, P5)
     ///
     /// - Complexity: O(1) amortised.
     @inlinable
@@ -20,7 +21,8 @@ extension Observed: ObservableProperty {
     @inlinable
     public var weakAttachment: WeakAttachment<Value> { { [weak self] observer in self?.attach(observer) } }
 
-    /// Lets the property post its changes to a mailbox, from a version on; the initial value goes ahead of them. (P4)
+    /// Has the property post its changes to a mailbox, from a version on; the initial value comes
+    /// first. (P4)
     @inlinable
     internal func attach(
         _ receiver: ChangeReceiver<Value>,
@@ -44,26 +46,21 @@ extension Observed: ObservableProperty {
         _ options: ObservationOptions,
         owner: WeakReference?
     ) -> VersionedObserver {
-        let poster = observers.makeVersionedObserver(owner: owner, hears: options.marks | receiver.marks)
-        poster.setCallback(
-            Callback<Posting<Value>> { posting in
-                switch posting {
-                case .change(let change): receiver.enqueue(change)
-                case .wake: receiver.wake()
-                case .drain: receiver.drain()
-                }
-            }
+        observers.makeVersionedObserver(
+            of: .mailboxes(),
+            holding: HeldObject(receiver),
+            owner: owner,
+            options.marks
         )
-        return poster
     }
 
     /// An observer of this property, without its closure.
     @inlinable
     internal func makeObserver(_ options: ObservationOptions, owner: WeakReference? = nil) -> VersionedObserver {
-        observers.makeVersionedObserver(owner: owner, hears: options.marks)
+        observers.makeVersionedObserver(owner: owner, options.marks)
     }
 
-    /// Publishes an observer. From the version that it finds here on, it hears every one. (P4)
+    /// Publishes an observer. It receives every version after the one that it finds here. (P4)
     @inlinable
     internal func start(_ observer: VersionedObserver, _ options: ObservationOptions) -> ObservationToken {
         mutation.trapInsideBody(.observe)
@@ -79,7 +76,8 @@ extension Observed: ObservableProperty {
     @usableFromInline
     internal func publish(_ observer: VersionedObserver) { publish(observer) { _ in } }
 
-    /// Publishes an observer after `prepare` was called with the value and the version from which on it hears all. (P4)
+    /// Publishes an observer after `prepare` was called with the present value and its version. The
+    /// observer receives every version after that. (P4)
     ///
     /// - Parameter prepare: Called under the lock. No user code. (P5)
     @usableFromInline
@@ -94,7 +92,7 @@ extension Observed: ObservableProperty {
         observer.withCore { $0.settle(deferred) }
     }
 
-    /// The same; returns the value at that moment, and its version.
+    /// Publishes an observer. Returns the value at that moment, and its version.
     @usableFromInline
     internal func publishWithValue(_ observer: VersionedObserver) -> (value: Value, version: UInt64) {
         #if INSTRUMENTED

@@ -49,8 +49,8 @@ public final class Observed<Value: Sendable>: Sendable {
     /// The name given to the property, or an empty string.
     public var label: String { observers.existingCore?.label ?? "" }
 
-    /// Ends every observation; `onEnd` hears `.sourceDeleted`. (P12)
-    deinit { observers.endAll(.sourceDeleted, isSourceGone: true) }
+    /// Ends every observation; `onEnd` receives `.sourceDeleted`. (P12)
+    deinit { observers.endSource() }
 }
 
 // MARK: - Reading

@@ -1,36 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ObserverList {
-    /// Calls every observer that wants to hear it with a change. (P1, P2, P15)
+    /// Calls every inline observer with a change. (P1, P2, P15)
     ///
-    /// An observer hears what came after its registration, however late this thread gets here. (P4)
+    /// An observer receives what came after its registration, however late this thread gets here.
+    /// (P4)
     @inlinable @inline(__always)
-    internal borrowing func tell<Value>(_ change: Change<Value>) {
+    internal borrowing func deliver<Value>(_ change: Change<Value>) {
         let lent = LentChange(change)
-        walk { observer in
-            guard VersionedObserver.receives(lent.change.version, at: observer) else { return }
-            let state = Observer.state(at: observer)
-            // Links have been called before: see Rewirings. Mailboxes have the change: see Posting.
-            if state & (ObserverState.isLink | ObserverState.isOrdered) != 0 {
-                if state & ObserverState.isOrdered != 0 { Observer.call(at: observer, with: Posting<Value>.drain) }
-                return
-            }
+        walk(.callbacks()) { (observer: borrowing LentObserver<Callback<Change<Value>>>) in
+            guard VersionedObserver.receives(lent.change.version, at: observer.address) else { return }
             lent.call(observer)
         }
     }
 
-    /// Calls those who asked for it with a change that is still to come.
+    /// Delivers a change that is still to come to the observers that have asked for it: first to
+    /// the mailboxes, then to the inline callbacks, then the serial deliveries run. Under no lock.
     @inlinable @inline(__always)
-    internal borrowing func tellAhead<Value>(_ change: Change<Value>) {
+    internal borrowing func deliverPrior<Value>(_ change: Change<Value>) {
+        let hasMailboxes = mayHaveMailboxes
+        if hasMailboxes { postPrior(change) }
         let lent = LentChange(change)
-        walk { observer in
-            let state = Observer.state(at: observer)
-            guard VersionedObserver.receivesPrior(lent.change.version, at: observer, state) else { return }
-            if state & ObserverState.isOrdered != 0 {
-                Observer.call(at: observer, with: Posting.change(lent.change))
-                return Observer.call(at: observer, with: Posting<Value>.drain)
-            }
+        walk(.callbacks()) { (observer: borrowing LentObserver<Callback<Change<Value>>>) in
+            guard observer.receivesPrior(lent.change.version) else { return }
             lent.call(observer)
+        }
+        if hasMailboxes { drainMailboxes(of: Change<Value>.self) }
+    }
+
+    @inlinable @inline(never)
+    internal borrowing func postPrior<Value>(_ change: Change<Value>) {
+        walk(.mailboxes()) { (mailbox: borrowing LentMailbox<Change<Value>>) in
+            guard mailbox.receivesPrior(change.version) else { return }
+            mailbox.withObject { receiver in
+                receiver.enqueue(change)
+                receiver.wake()
+            }
         }
     }
 }
@@ -44,13 +49,15 @@ extension VersionedObserver {
         #endif
         return since(at: address) < version
     }
+}
 
-    /// Whether the observer at `address` receives the prior delivery of the change after a version.
+extension LentObserver where Content: ~Copyable {
+    /// Whether the observer receives the prior delivery of the change after a version.
     @inlinable @inline(__always)
-    internal static func receivesPrior(_ version: UInt64, at address: UInt, _ state: UInt32) -> Bool {
+    internal borrowing func receivesPrior(_ version: UInt64) -> Bool {
         #if INSTRUMENTED
-        if let receives = receivesPriorWrongly { return receives }
+        if let receives = VersionedObserver.receivesPriorWrongly { return receives }
         #endif
-        return state & ObserverState.hearsPrior != 0 && since(at: address) <= version
+        return mark.contains(.receivesPrior) && since <= version
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is attached to a property: a closure or the mailbox of an iterator, and what it wants to receive.
+/// What is attached to a property: a closure or the mailbox of an iterator, and what it wants to
+/// receive.
 ///
 /// `observe` and its like make it. A type that adopts `ObservableProperty` passes it on.
 public struct PropertyObserver<Value: Sendable>: Sendable {
@@ -24,9 +25,11 @@ public struct PropertyObserver<Value: Sendable>: Sendable {
 }
 
 extension PropertyObserver {
-    /// The observer for a property of other values, whose changes `transform` turns into this one's: nil leaves a change out.
+    /// The observer for a property of other values, whose changes `transform` turns into this
+    /// one's: nil leaves a change out.
     ///
-    /// What waits in a mailbox waits as the other property's; it is transformed when it is delivered.
+    /// What waits in a mailbox waits as the other property's; it is transformed when it is
+    /// delivered.
     internal func pulledBack<Other: Sendable>(
         _ transform: @escaping @Sendable (Change<Other>) -> Change<Value>?
     ) -> PropertyObserver<Other> {

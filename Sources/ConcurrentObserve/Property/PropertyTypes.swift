@@ -18,7 +18,10 @@ extension Observed {
                 (Snapshot, RegistryCore.DeferredActions).self,
                 Change<Value>.self, LentChange<Value>.self, Callback<Change<Value>>.self, Callback<Value>.self,
                 PropertyObserver<Value>.self, PropertyObserver<Value>.Form.self, CallbackForm<Change<Value>>.self,
-                Posting<Value>.self, Callback<Posting<Value>>.self,
+                ChangeReceiver<Value>.self, HeldObject<ChangeReceiver<Value>>.self,
+                ObserverKind<Callback<Change<Value>>>.self, LentObserver<Callback<Change<Value>>>.self,
+                ObserverKind<HeldObject<ChangeReceiver<Value>>>.self,
+                LentMailbox<Change<Value>>.self,
                 // Of a debug build, which calls the standard library's generic functions.
                 UnsafePointer<BoxedValue<Value>>?.self, UnsafePointer<Callback<Change<Value>>>?.self,
                 (Snapshot, RegistryCore.DeferredActions)?.self, Snapshot?.self, UnsafePointer<Atomic<UInt64>>.self,
@@ -28,7 +31,7 @@ extension Observed {
                 &+ MemoryLayout<BoxedValue<Value>>.size &+ MemoryLayout<(Value, UInt64)>.size
                 &+ MemoryLayout<Snapshot>.size &+ MemoryLayout<(exchanged: Bool, original: Value)>.size
                 &+ MemoryLayout<(Snapshot, RegistryCore.DeferredActions)>.size &+ MemoryLayout<Change<Value>?>.size
-                &+ MemoryLayout<LentChange<Value>>.size &+ MemoryLayout<Posting<Value>>.size
+                &+ MemoryLayout<LentChange<Value>>.size
         }
     }
 }

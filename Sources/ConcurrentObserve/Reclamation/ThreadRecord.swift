@@ -24,9 +24,6 @@ internal struct ThreadRecord: ~Copyable {
     /// `withPassage`.
     var passage: Unmanaged<AnyObject>?
 
-    /// Where the thread collects what it has to tell observers of paths later. Owner alone.
-    var deferral: Unmanaged<AnyObject>?
-
     /// Whether the thread is in a reclamation pass, which must not wait for itself. Owner alone.
     var isReclaiming = false
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An observer's closure, in memory that a notification borrows: calling it counts no reference. (P15)
+/// An observer's closure, in memory that a notification borrows: calling it counts no reference.
+/// (P15)
 @usableFromInline
 internal struct Callback<Event>: ~Copyable {
     @usableFromInline let body: @Sendable (Event) -> Void
@@ -13,7 +14,8 @@ internal struct Callback<Event>: ~Copyable {
 }
 
 extension Callback {
-    /// A closure that is called with its owner, and that ends its observation instead once the owner's `deinit` has begun. (P13)
+    /// A closure that is called with its owner, and that ends its observation instead once the
+    /// owner's `deinit` has begun. (P13)
     @inlinable
     static func bound<Owner: AnyObject & Sendable>(
         to reference: WeakReference,
@@ -38,11 +40,12 @@ extension ObservationHandle {
     internal func endWithOwner() { observer.end(.ownerDeleted) }
 }
 
-/// Room for a `Callback` of any event: every closure is a code pointer and a context, whatever its parameters.
+/// Room for what an observer of any kind holds: a `Callback` or a `HeldObject`. Every closure is a
+/// code pointer and a context, for any parameters.
 @usableFromInline
-internal struct CallbackStorage {
-    private var code: UInt = 0
-    private var context: UInt = 0
+internal struct ContentStorage {
+    private var first: UInt = 0
+    private var reference: UInt = 0
 
     @usableFromInline
     init() {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The closure of an observer that is not made yet: some closures need the observation that they belong to.
+/// The closure of an observer that is not made yet: some closures need the observation that they
+/// belong to.
 @usableFromInline
 internal enum CallbackForm<Event>: Sendable {
     case plain(@Sendable (Event) -> Void)
@@ -18,7 +19,8 @@ extension CallbackForm {
         }
     }
 
-    /// A closure that receives its owner, and is not called once the owner's `deinit` has begun. (P13)
+    /// A closure that receives its owner, and is not called once the owner's `deinit` has begun.
+    /// (P13)
     @inlinable
     static func bound<Owner: AnyObject & Sendable>(
         to reference: WeakReference,
@@ -39,7 +41,8 @@ extension CallbackForm {
         }
     }
 
-    /// The form for other events, each of which `transform` turns into one of these, or into nil: then nothing is called.
+    /// The form for other events, each of which `transform` turns into one of these, or into nil:
+    /// then nothing is called.
     func pulledBack<Other>(_ transform: @escaping @Sendable (Other) -> Event?) -> CallbackForm<Other> {
         switch self {
         case .plain(let body):

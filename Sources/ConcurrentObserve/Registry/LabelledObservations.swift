@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The labels of the observations that have one and whose closures are not destroyed, by their observers'
-/// addresses: a frame that calls one knows no more of it.
+/// The labels of the observations that have one and whose closures are not destroyed, by their
+/// observers' addresses: a frame that calls one knows no more of it.
 internal final class LabelledObservations: @unchecked Sendable {
     // Unchecked: `labels` is guarded by `lock`.
     private static let shared = LabelledObservations()
@@ -32,7 +32,8 @@ internal final class LabelledObservations: @unchecked Sendable {
     private static func forget(_ address: UInt) { withLabels { _ = $0.removeValue(forKey: address) } }
 
     private static func withLabels<Result>(_ body: (inout [UInt: String]) -> Result) -> Result {
-        // Behind the gate: a thread that a fork catches in the middle of the first use would leave `shared` half made in the child.
+        // Behind the gate: a thread that a fork catches in the middle of the first use would leave
+        // `shared` half made in the child.
         ForkGate.pass { shared.lock.withLock { body(&shared.labels) } }
     }
 }
@@ -41,8 +42,8 @@ extension ObservationToken {
     /// Names the observation in diagnostics; empty unless it is set. Any thread.
     ///
     /// ``ConcurrentObserveDiagnostics/callbacks(runningFor:)`` and
-    /// ``ConcurrentObserveDiagnostics/largestMailboxes(_:)`` report it. It is forgotten when the observation
-    /// has ended and its closure is destroyed.
+    /// ``ConcurrentObserveDiagnostics/largestMailboxes(_:)`` report it. It is forgotten when the
+    /// observation has ended and its closure is destroyed.
     public var label: String {
         get { LabelledObservations.label(of: observer) ?? "" }
         set { LabelledObservations.set(newValue.isEmpty ? nil : newValue, for: observer) }

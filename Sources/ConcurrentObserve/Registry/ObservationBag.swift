@@ -2,7 +2,8 @@
 
 /// Tokens that are kept, and ended, together: releasing the bag ends all its observations. (P10)
 ///
-/// Any thread may use it at any time, also inside a callback; a `Set` or an array of tokens does as well where one thread keeps them.
+/// Any thread may use it at any time, also inside a callback; a `Set` or an array of tokens does as
+/// well where one thread keeps them.
 public final class ObservationBag: @unchecked Sendable {
     // Unchecked: `tokens` is guarded by `lock`.
     private let lock = Lock()
@@ -20,12 +21,14 @@ public final class ObservationBag: @unchecked Sendable {
     /// Keeps a token.
     public func insert(_ token: ObservationToken) { lock.withLock { tokens.append(token) } }
 
-    /// Ends all observations and lets go of the tokens, as `ObservationToken.cancel()` for each. (P8)
+    /// Ends all observations and lets go of the tokens, as `ObservationToken.cancel()` for each.
+    /// (P8)
     public func cancelAll() {
         for token in take() { token.cancel() }
     }
 
-    /// Ends all observations, lets go of the tokens, and waits until no callback of them runs and their closures are destroyed. (P9)
+    /// Ends all observations, lets go of the tokens, and waits until no callback of them runs and
+    /// their closures are destroyed. (P9)
     ///
     /// - Returns: `.finished`; inside a callback `.deferred`, at once.
     @available(*, noasync, message: "write await bag.cancelAllAndWait()")
@@ -49,7 +52,7 @@ public final class ObservationBag: @unchecked Sendable {
         return .finished
     }
 
-    /// Decide under the lock what to let go of; let go of it outside.
+    /// Decides under the lock what to release; releases it outside.
     private func take() -> [ObservationToken] {
         lock.withLock {
             defer { tokens = [] }

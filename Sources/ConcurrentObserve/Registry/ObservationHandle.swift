@@ -2,7 +2,8 @@
 
 /// The observation, as its own callback sees it: enough to end it from within.
 ///
-/// It is not the token and does not keep the observation going; it may be kept and used later, from any thread.
+/// It is not the token and does not keep the observation going; it may be kept and used later, from
+/// any thread.
 public struct ObservationHandle: Sendable, Hashable {
     @usableFromInline internal let observer: Observer
 
@@ -11,7 +12,8 @@ public struct ObservationHandle: Sendable, Hashable {
 
     /// Whether the observation has not ended. Any thread; never waits for a callback. (P12, P13)
     ///
-    /// To look at an owner is to hold it for a moment: its `deinit` may run here if that was the last reference.
+    /// To look at an owner is to hold it for a moment: its `deinit` may run here if that was the
+    /// last reference.
     public var isActive: Bool { observer.isActive }
 
     /// Ends the observation, as `ObservationToken.cancel()` does. (P8)

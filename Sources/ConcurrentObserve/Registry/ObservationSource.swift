@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Something whose observations can be ended all at once: a property, a registry, a collection of them, or a model.
+/// Something whose observations can be ended all at once: a property, a registry, a collection of
+/// them, or a model.
 ///
-/// `Observed`, `WeakObserved` and `ObserverRegistry` adopt it, and so do arrays, dictionaries and optionals of sources. A model
-/// adopts it by naming what can be observed; `@ConcurrentObservable` writes that. A class that is written by hand:
+/// `Observed`, `WeakObserved` and `ObserverRegistry` adopt it, and so do arrays, dictionaries and
+/// optionals of sources. A model adopts it by naming what can be observed; `@ConcurrentObservable`
+/// writes that. A class that is written by hand:
 ///
 /// ```swift
 /// final class Car: ConcurrentObservable, ObservationSource {
@@ -17,13 +19,15 @@
 /// }
 /// ```
 ///
-/// What the method does not name is not ended. The library does not look for it: reflection would miss what is nested, read
-/// variables that belong to an actor or a lock, and see nothing where the class mirrors itself otherwise.
+/// What the method does not name is not ended. The library does not look for it: reflection would
+/// miss what is nested, read variables that belong to an actor or a lock, and see nothing where the
+/// class mirrors itself otherwise.
 public protocol ObservationSource {
-    /// Ends every observation of the source, as if each was cancelled: those of whatever delivery, and those of paths
-    /// that begin with it. Any thread, also inside a callback; never waits. (P8)
+    /// Ends every observation of the source, as if each was cancelled: those of whatever delivery,
+    /// and those of paths that begin with it. Any thread, also inside a callback; never waits. (P8)
     ///
-    /// A path that leads through the source from another object goes on: it is an observation of its root.
+    /// A path that leads through the source from another object goes on: it is an observation of
+    /// its root.
     ///
     /// - Complexity: O(*n*) in the observers.
     func cancelAllObservations()
@@ -47,16 +51,17 @@ extension Optional: ObservationSource where Wrapped: ObservationSource {
 }
 
 extension ObservationToken {
-    /// Ends every observation of these sources, as if each was cancelled: those of whatever delivery, and those of paths
-    /// that begin with one of them. Any thread, also inside a callback; never waits. (P8)
+    /// Ends every observation of these sources, as if each was cancelled: those of whatever
+    /// delivery, and those of paths that begin with one of them. Any thread, also inside a
+    /// callback; never waits. (P8)
     ///
     /// - Complexity: O(sources and observers).
     public static func cancelAll(of sources: any ObservationSource...) {
         for source in sources { source.cancelAllObservations() }
     }
 
-    /// Ends every observation that was registered with `owner`, whatever it observes, as if each was cancelled. Any thread, also inside
-    /// a callback. (P8)
+    /// Ends every observation that was registered with `owner`, whatever it observes, as if each
+    /// was cancelled. Any thread, also inside a callback. (P8)
     ///
     /// An observation of a dead owner that had the same address ends as `.ownerDeleted`. (P13)
     ///

@@ -2,20 +2,22 @@
 
 /// What `cancelAndWait()` has achieved when it returns.
 public enum CancellationOutcome: Sendable, Equatable {
-    /// No callback of the observation is running, none will ever begin, and its closure is destroyed.
+    /// No callback of the observation is running, none will ever begin, and its closure is
+    /// destroyed.
     case finished
-    /// The call came from inside a callback, where waiting can deadlock: the same is reached when the callbacks that are running
-    /// have returned. `onEnd` tells.
+    /// The call came from inside a callback, where waiting can deadlock: the same is reached when
+    /// the callbacks that are running have returned. `onEnd` reports it.
     case deferred
 }
 
 extension ObservationToken {
-    /// Ends the observation and blocks the thread until its callbacks have returned and its closure is
-    /// destroyed. For synchronous code; otherwise `await token.cancelAndWait()`. (P9)
+    /// Ends the observation and blocks the thread until its callbacks have returned and its closure
+    /// is destroyed. For synchronous code; otherwise `await token.cancelAndWait()`. (P9)
     ///
-    /// It waits for this observation alone: callbacks of others, however long they block, do not delay it. The closure, and
-    /// what it alone keeps alive, is destroyed on the calling thread, or, if another thread has ended the observation
-    /// before, by then elsewhere. Do not call it while holding a lock that the callback takes.
+    /// It waits for this observation alone: callbacks of others, however long they block, do not
+    /// delay it. The closure, and what it alone keeps alive, is destroyed on the calling thread,
+    /// or, if another thread has ended the observation before, by then elsewhere. Do not call it
+    /// while holding a lock that the callback takes.
     ///
     /// - Returns: `.finished`; inside a callback `.deferred`, at once.
     /// - Complexity: O(threads), plus the wait.
@@ -26,20 +28,21 @@ extension ObservationToken {
             observer.end(.cancelled)
             return .deferred
         }
-        if observer.core.unlink(observer, .cancelled) {
+        if observer.endWithoutRetiring(.cancelled) {
             observer.finishAfterCallbacks()
         } else {
-            // Another thread has ended it, and the reclaimer may be pausing; after a fork it may
-            // not be running yet.
+            // Another thread has ended it, and the reclamation thread may be pausing; after a fork
+            // it may not be running yet.
             ReclamationThread.shared.wait(for: "end of the observation") { observer.isFinished }
         }
         return .finished
     }
 
-    /// Ends the observation and suspends until its callbacks have returned and its closure is destroyed. (P9)
+    /// Ends the observation and suspends until its callbacks have returned and its closure is
+    /// destroyed. (P9)
     ///
-    /// As the blocking form, but the waiting thread is free meanwhile, and inside a callback too it suspends until the end.
-    /// Cancelling the waiting task does not cut it short.
+    /// As the blocking form, but the waiting thread is free meanwhile, and inside a callback too it
+    /// suspends until the end. Cancelling the waiting task does not cut it short.
     ///
     /// - Returns: `.finished`.
     @discardableResult
@@ -78,9 +81,10 @@ extension ObservationToken {
         return asks
     }
 
-    /// Ends the observation. True if that was all: no callback was running, and the closure is destroyed.
+    /// Ends the observation. True if that was all: no callback was running, and the closure is
+    /// destroyed.
     private func beginWaiting() -> Bool {
-        guard observer.core.unlink(observer, .cancelled) else { return observer.isFinished }
+        guard observer.endWithoutRetiring(.cancelled) else { return observer.isFinished }
         if !ThreadRecord.isInsideCallback, observer.finishUnlessRunning() { return true }
         ThreadRecord.retire(observer)
         return false
@@ -88,10 +92,12 @@ extension ObservationToken {
 }
 
 extension Observer {
-    /// Waits until no frame has the observer as current, then destroys the closure. Outside callbacks, by whoever ended it.
+    /// Waits until no frame has the observer as current, then destroys the closure. Outside
+    /// callbacks, on the thread that has ended the observation.
     fileprivate func finishAfterCallbacks() {
         inject("wait.barrier")
-        // The mark was cleared before: a walker whose `current` the loop does not see will see the mark.
+        // The mark was cleared before: a walker whose `current` the loop does not see will see the
+        // mark.
         barrierBeforeScan()
         inject("wait.scan")
         waitForCallbacks()

@@ -2,8 +2,8 @@
 
 /// Keeps an observation going: releasing the last reference to it ends the observation. (P10)
 ///
-/// It retains neither the source nor the owner, and may outlive both. Every member may be used from any thread, also inside a
-/// callback. Two tokens are equal if they are the same object.
+/// It retains neither the source nor the owner, and may outlive both. Every member may be used from
+/// any thread, also inside a callback. Two tokens are equal if they are the same object.
 public final class ObservationToken: Sendable {
     internal let observer: Observer
 
@@ -14,21 +14,24 @@ public final class ObservationToken: Sendable {
         #if INSTRUMENTED
         if mutant(.aDroppedTokenEndsNothing) { return }
         #endif
-        // Safe: this object's own reference. Counted once more, as the compiler would, it costs as much as all else here.
+        // Safe: this object's own reference. Counted once more, as the compiler would, it costs as
+        // much as all else here.
         unsafe Unmanaged.passUnretained(observer)._withUnsafeGuaranteedRef { _ = $0.end(.cancelled) }
     }
 
-    /// Whether the observation has not ended: false once it is cancelled, or its source or owner is gone. (P12, P13)
+    /// Whether the observation has not ended: false once it is cancelled, or its source or owner is
+    /// gone. (P12, P13)
     public var isActive: Bool { observer.isActive }
 
     /// Ends the observation. Any thread, also inside a callback; never waits for a callback. (P8)
     ///
-    /// A notification that begins after `cancel()` returned is not delivered. One that is under way on another thread may
-    /// still begin its callback; use `cancelAndWait()` where that matters. The closure is destroyed soon after its last
-    /// callback has returned, on a thread of the library (P14). Calling it again does nothing.
+    /// A notification that begins after `cancel()` returned is not delivered. One that is under way
+    /// on another thread may still begin its callback; use `cancelAndWait()` where that matters.
+    /// The closure is destroyed soon after its last callback has returned, on a thread of the
+    /// library (P14). Calling it again does nothing.
     ///
-    /// - Complexity: O(1). Needs no memory. When its thread has cancelled thousands within a moment, it pauses some
-    ///   milliseconds for the reclamation to catch up (P16).
+    /// - Complexity: O(1). Needs no memory. When its thread has cancelled thousands within a
+    ///   moment, it pauses some milliseconds for the reclamation to catch up (P16).
     public func cancel() {
         #if INSTRUMENTED
         if mutant(.aCancellationComesToNothing) { return }
@@ -36,11 +39,12 @@ public final class ObservationToken: Sendable {
         observer.end(.cancelled)
     }
 
-    /// Calls `body` with the reason once the observation has ended: after its last callback, once. (P12)
+    /// Calls `body` with the reason once the observation has ended: after its last callback, once.
+    /// (P12)
     ///
-    /// It runs on a thread of the library, or on the one that waits in `cancelAndWait()`; if the observation has ended and
-    /// its closure is destroyed already, at once, before `onEnd` returns. Bodies that were registered before the end run in the order
-    /// of their registration.
+    /// It runs on a thread of the library, or on the one that waits in `cancelAndWait()`; if the
+    /// observation has ended and its closure is destroyed already, at once, before `onEnd` returns.
+    /// Bodies that were registered before the end run in the order of their registration.
     ///
     /// - Parameter body: Called under no lock; it counts as inside a callback.
     /// - Returns: The token, so that it can be kept in the same expression.

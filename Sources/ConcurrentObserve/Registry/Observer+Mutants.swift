@@ -25,20 +25,20 @@ extension Observer {
 
     /// True if the closure is destroyed, and the end marked.
     func finishesWrongly() -> Bool {
-        if mutant(.closureIsDestroyedTwice) { destroyCallback() }
+        if mutant(.closureIsDestroyedTwice) { destroyContent() }
         if mutant(.anEndLeavesMemoryBehind) { leak() }
         if mutant(.closureIsDestroyedUnderTheLock) {
-            core.lock.withLock { destroyCallback() }
+            core.lock.withLock { destroyContent() }
             markFinished()
             return true
         }
         guard mutant(.aLateListenerIsOverlooked) else { return false }
-        destroyCallback()
+        destroyContent()
         // Relaxed: the bug is that these are two steps.
-        let early = state.load(ordering: .relaxed)
+        let early = mark.load(ordering: .relaxed)
         inject("finish.mark")
-        state.bitwiseOr(ObserverState.finished, ordering: .releasing)
-        if early & ObserverState.hasListeners != 0 { notifyListeners() }
+        mark.bitwiseOr(ObserverMark.finished.rawValue, ordering: .releasing)
+        if ObserverMark(rawValue: early).contains(.hasListeners) { notifyListeners() }
         return true
     }
 

@@ -3,7 +3,8 @@
 public import Synchronization
 
 extension Observer {
-    /// Calls `call` with the address of an observer if that is live: a pass over one observer. (P6, P8, P9)
+    /// Calls `call` with the address of an observer if that is live: a pass over one observer. (P6,
+    /// P8, P9)
     ///
     /// The caller holds the observer; as in a walk, the frame's `current` keeps the closure.
     @inlinable @inline(__always)
@@ -16,7 +17,8 @@ extension Observer {
         unsafe frame.pointee.passes.store(frame.pointee.passes.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
         // Release: as in a walk.
         unsafe frame.pointee.current.store(address, ordering: .releasing)
-        // Between the store of current and the load of the mark: pairs with AsymmetricBarrier.heavy().
+        // Between the store of current and the load of the mark: pairs with
+        // AsymmetricBarrier.heavy().
         AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
         inject("visit.current")
         if Observer.isActive(at: address) {

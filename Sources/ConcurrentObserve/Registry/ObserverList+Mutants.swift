@@ -28,7 +28,8 @@ extension UnsafeMutablePointer<ThreadRecord> {
 }
 
 extension TableEntry {
-    /// Whether the mark is looked at before `current` is stored, and says that the observation has ended.
+    /// Whether the mark is looked at before `current` is stored, and says that the observation has
+    /// ended.
     @usableFromInline
     var isSkippedEarly: Bool { mutant(.markIsTestedBeforeCurrentIsStored) && !isActive }
 
@@ -51,7 +52,7 @@ extension Frame {
         if mutant(.aDeliveryIsDropped), index & 1023 == 3 { return .skip }
         if mutant(.aLongWalkEndsEarly), index == 64 { return .stop }
         if mutant(.aDeliveryIsRepeated), index & 1023 == 3 { return .again }
-        // The first few are heard by all.
+        // The first few are called on every thread.
         if mutant(.anObserverHearsItsOwnThreadAlone), index >= 8,
             unsafe Observer.at(observer).note != UInt(bitPattern: ThreadRecord.current)
         {

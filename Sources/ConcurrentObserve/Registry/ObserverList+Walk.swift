@@ -3,35 +3,49 @@
 public import Synchronization
 
 extension ObserverList {
-    /// Whether a walk might find somebody.
+    /// Whether the first list may have observers.
     @inlinable @inline(__always)
     internal var isPossiblyObserved: Bool {
-        // Relaxed: a hint. Whoever registered before this notification began is seen, because that happened before.
+        // Relaxed: a hint. An observer that was registered before this notification began is seen,
+        // because that happened before.
         head.load(ordering: .relaxed) != 0
     }
 
-    /// Calls `call` with the address of every observer that is live at its turn. (P1, P6, P15)
-    ///
-    /// The pinned read: the read section lasts from the load of the head to the store of the pin; the walk itself, and
-    /// with it all user code, is outside. From the pin on, the table and its observers stay allocated; from `current` on, with
-    /// the mark still set, so does the observer's closure. The article Protocol has the orderings; for the walker they cost nothing but
-    /// the compiler's restraint where no fence is needed.
-    ///
-    /// - Complexity: O(*n*) in the entries of the table, of which at least half are live, but for recent cancellations.
+    /// Whether there has been an observer, in any list.
     @inlinable @inline(__always)
-    internal borrowing func walk(_ call: (_ observer: UInt) -> Void) {
-        unsafe withPinnedTable { contents, frame in
+    internal var hasBeenObserved: Bool {
+        // Relaxed: a hint, as above.
+        coreAddress.load(ordering: .relaxed) != 0
+    }
+
+    /// Calls `call` with every observer of a kind that is live at its turn. (P1, P6, P15)
+    ///
+    /// The pinned read: the read section lasts from the load of the head to the store of the pin;
+    /// the walk itself, and with it all user code, is outside. From the pin on, the table and its
+    /// observers stay allocated; from `current` on, with the mark still set, so does the observer's
+    /// closure. The article Protocol has the orderings; for the walker they cost nothing but the
+    /// compiler's restraint where no fence is needed.
+    ///
+    /// - Complexity: O(*n*) in the entries of the table, of which at least half are live, but for
+    ///   recent cancellations.
+    @inlinable @inline(__always)
+    internal borrowing func walk<Content: ~Copyable>(
+        _ kind: ObserverKind<Content>,
+        _ call: (borrowing LentObserver<Content>) -> Void
+    ) {
+        unsafe withPinnedTable(of: kind.list) { contents, frame in
             unsafe contents.pointee.visit(frame, fenced: AsymmetricBarrier.needsFences) { observer, _ in
-                call(observer)
+                call(LentObserver(at: observer))
             }
         }
     }
 
-    /// Calls `call` with the closure of every observer that is live at its turn: of the observers themselves nothing is read. As `walk`, with two loops: the
-    /// one that needs no fence need not ask at every observer whether to execute a fence, nor keep a register for that.
+    /// Calls `call` with the closure of every observer that is live at its turn: of the observers
+    /// themselves nothing is read. As `walk`, with two loops: the one that needs no fence need not
+    /// ask at every observer whether to execute a fence, nor keep a register for that.
     @inlinable @inline(__always)
     internal borrowing func walkClosures(_ call: (borrowing LentClosure) -> Void) {
-        unsafe withPinnedTable { contents, frame in
+        unsafe withPinnedTable(of: .first) { contents, frame in
             if !AsymmetricBarrier.needsFences {
                 unsafe contents.pointee.visit(frame, fenced: false) { unsafe call(LentClosure(observer: $0, $1)) }
             } else {
@@ -40,9 +54,11 @@ extension ObserverList {
         }
     }
 
-    /// Calls `body` with the current table, which is pinned meanwhile, and with the frame that pins it.
+    /// Calls `body` with the current table of a list, which is pinned meanwhile, and with the frame
+    /// that pins it.
     @inlinable @inline(__always)
     internal borrowing func withPinnedTable(
+        of list: ObserverListIndex,
         _ body: (UnsafePointer<TableContents>, UnsafeMutablePointer<Frame>) -> Void
     ) {
         // Safe: records are never freed; the frame is this pass's until leaveFrame().
@@ -51,8 +67,7 @@ extension ObserverList {
         defer { unsafe record.leaveFrame() }
 
         ReadSection.enter()
-        // Acquire: pairs with the release that published the table.
-        let table = head.load(ordering: .acquiring)
+        let table = loadHead(of: list)
         guard table != 0 else { return ReadSection.leave() }
         unsafe Self.pin(table, in: frame)
         inject("walk.pinned")
@@ -73,6 +88,14 @@ extension ObserverList {
         inject("walk.cleared")
     }
 
+    /// The address of a list's table, or 0.
+    @inlinable @inline(__always)
+    internal borrowing func loadHead(of list: ObserverListIndex) -> UInt {
+        guard list == .first else { return loadFurtherHead(of: list) }
+        // Acquire: pairs with the release that published the table.
+        return head.load(ordering: .acquiring)
+    }
+
     /// Pins the table, and leaves the read section in which its address was loaded.
     @inlinable @inline(__always)
     internal static func pin(_ table: UInt, in frame: UnsafeMutablePointer<Frame>) {
@@ -80,21 +103,23 @@ extension ObserverList {
         if mutant(.pinIsStoredAfterTheReadSection) { return unsafe pinLate(table, in: frame) }
         #endif
         inject("walk.head")
-        // Relaxed: the thread that frees the table waits for this section, which makes the pin visible.
+        // Relaxed: the thread that frees the table waits for this section, which makes the pin
+        // visible.
         unsafe frame.pointee.pin.store(table, ordering: .relaxed)
         ReadSection.leave()
     }
 }
 
 extension TableContents {
-    /// Calls `call` with every observer that is live at its turn, and with its closure. The frame pins the table.
+    /// Calls `call` with every observer that is live at its turn, and with its closure. The frame
+    /// pins the table.
     ///
     /// - Parameter fenced: Whether the barrier needs a fence.
     @inlinable @inline(__always)
     borrowing func visit(
         _ frame: UnsafeMutablePointer<Frame>,
         fenced: Bool,
-        _ call: (_ observer: UInt, _ callback: UnsafePointer<CallbackStorage>) -> Void
+        _ call: (_ observer: UInt, _ callback: UnsafePointer<ContentStorage>) -> Void
     ) {
         // Acquire: pairs with the release in append(_:); entries below the count are complete.
         let count = count.load(ordering: .acquiring)
@@ -103,8 +128,10 @@ extension TableContents {
         if mutant(.pinIsClearedBeforeTheWalkEnds) { unsafe frame.pointee.clearPin() }
         #endif
 
-        // By address, not by index: fewer registers, so that the frame's address stays in one across the calls.
-        // Safe: the entries up to the count lie in the pinned table; the end is compared, not followed.
+        // By address, not by index: fewer registers, so that the frame's address stays in one
+        // across the calls.
+        // Safe: the entries up to the count lie in the pinned table; the end is compared, not
+        // followed.
         let first = unsafe entry(0)
         let end = unsafe first + count
         var next = unsafe first
@@ -123,13 +150,15 @@ extension TableContents {
             if isSkipped { continue }
             #endif
             inject("walk.marked")
-            // Release: ends the previous callback for whoever waits for it; pairs with the acquire in the scans.
+            // Release: ends the previous callback for a thread that waits for it; pairs with the
+            // acquire in the scans.
             unsafe frame.pointee.current.store(observer, ordering: .releasing)
-            // Between the store of current and the load of the mark: pairs with AsymmetricBarrier.heavy().
+            // Between the store of current and the load of the mark: pairs with
+            // AsymmetricBarrier.heavy().
             observer = AsymmetricBarrier.light(fenced: fenced, observer)
             inject("walk.current")
             if unsafe !entry.pointee.isDue { continue }
-            let callback = unsafe TableEntry.callback(of: entry)
+            let callback = unsafe TableEntry.content(of: entry)
             #if INSTRUMENTED
             switch unsafe frame.pointee.misstep(at: unsafe entry - first, observer) {
             case .none: break
@@ -144,14 +173,15 @@ extension TableContents {
     }
 }
 
-/// The closure of an observer that a frame has as current, in an entry of the table that the frame pins.
+/// The closure of an observer that a frame has as current, in an entry of the table that the frame
+/// pins.
 @safe @usableFromInline
 internal struct LentClosure: ~Copyable {
     @usableFromInline let observer: UInt
-    @usableFromInline let callback: UnsafePointer<CallbackStorage>
+    @usableFromInline let callback: UnsafePointer<ContentStorage>
 
     @inlinable @inline(__always)
-    init(observer: UInt, _ callback: UnsafePointer<CallbackStorage>) {
+    init(observer: UInt, _ callback: UnsafePointer<ContentStorage>) {
         self.observer = observer
         unsafe self.callback = unsafe callback
     }

@@ -4,26 +4,29 @@ import Synchronization
 
 /// The observers of one source: what `ObserverRegistry` and properties embed.
 ///
-/// Two words while nobody observes. The notification path reads `head` and what hangs below it; everything else goes through the
-/// core, which exists from the first observer on.
+/// Two words while it has no observers. A notification reads `head`, the table of the first list,
+/// and what hangs below it. Everything else goes through the core, which exists from the first
+/// observer on: registration, the end, and the heads of the other lists.
 @usableFromInline
 internal struct ObserverList: ~Copyable, Sendable {
-    /// The address of the current table's contents, or 0 without observers.
+    /// The address of the contents of the first list's current table, or 0 without observers.
     @usableFromInline let head = Atomic<UInt>(0)
 
     /// The address of the core, to which this list owns a reference, or 0.
-    private let coreAddress = Atomic<UInt>(0)
+    @usableFromInline let coreAddress = Atomic<UInt>(0)
 
     @usableFromInline
     init() {}
 
     deinit {
-        // Acquire: pairs with the release in makeCore(label:); the last reference to the source has been dropped.
+        // Acquire: pairs with the release in makeCore(label:); the last reference to the source has
+        // been dropped.
         let address = coreAddress.load(ordering: .acquiring)
         guard address != 0 else { return }
-        // Safe: the reference that makeCore(label:) has kept. Whoever is the last of source and observers gives it up.
+        // Safe: the reference that makeCore(label:) has kept. The last of source and observers
+        // releases it.
         let core = unsafe Unmanaged<RegistryCore>.fromOpaque(UnsafeRawPointer(bitPattern: address)!)
-        if unsafe core._withUnsafeGuaranteedRef({ $0.life.end() }) { unsafe core.release() }
+        if unsafe core._withUnsafeGuaranteedRef({ $0.references.endSource() }) { unsafe core.release() }
     }
 
     /// The core, if there has been an observer.
@@ -35,7 +38,8 @@ internal struct ObserverList: ~Copyable, Sendable {
         return unsafe Unmanaged<RegistryCore>.fromOpaque(UnsafeRawPointer(bitPattern: address)!).takeUnretainedValue()
     }
 
-    /// The core; made on first use. The list must be stored in an object, where its address does not change.
+    /// The core; made on first use. The list must be stored in an object, where its address does
+    /// not change.
     @usableFromInline
     borrowing func core(label: String = "") -> RegistryCore { existingCore ?? makeCore(label: label) }
 
@@ -43,33 +47,66 @@ internal struct ObserverList: ~Copyable, Sendable {
     @usableFromInline
     borrowing func makeObserver(owner: WeakReference? = nil) -> Observer {
         withCore { core in
-            if owner == nil, let observer = Observer.reused(core: core) { return observer }
+            if owner == nil, let observer = Observer.recycled(core: core) { return observer }
             return Observer(core: core, owner: owner)
         }
     }
 
-    /// The same for a source whose changes have versions.
-    @usableFromInline
-    borrowing func makeVersionedObserver(owner: WeakReference? = nil, hears: UInt32 = 0) -> VersionedObserver {
-        withCore { VersionedObserver(core: $0, owner: owner, hears: hears) }
+    /// An observer of a kind, with what it holds, that has not begun.
+    @inlinable
+    borrowing func makeObserver<Content: ~Copyable>(
+        of kind: ObserverKind<Content>,
+        holding content: consuming Content,
+        owner: WeakReference? = nil
+    ) -> Observer {
+        let observer = makeObserver(in: kind.list, owner: owner)
+        observer.setContent(content, of: kind)
+        return observer
     }
 
-    /// Calls `body` with the core, which is made on first use and of which no reference is counted.
+    @usableFromInline
+    borrowing func makeObserver(in list: ObserverListIndex, owner: WeakReference?) -> Observer {
+        withCore { Observer(core: $0, owner: owner, ObserverMark(list)) }
+    }
+
+    /// An observer of a source whose changes have versions, without its closure, that has not
+    /// begun.
+    @usableFromInline
+    borrowing func makeVersionedObserver(owner: WeakReference? = nil, _ marks: ObserverMark = []) -> VersionedObserver {
+        withCore { VersionedObserver(core: $0, owner: owner, marks) }
+    }
+
+    /// An observer of a kind, with what it holds, that has not begun.
+    @inlinable
+    borrowing func makeVersionedObserver<Content: ~Copyable>(
+        of kind: ObserverKind<Content>,
+        holding content: consuming Content,
+        owner: WeakReference? = nil,
+        _ marks: ObserverMark = []
+    ) -> VersionedObserver {
+        let observer = makeVersionedObserver(owner: owner, marks.union(ObserverMark(kind.list)))
+        observer.setContent(content, of: kind)
+        return observer
+    }
+
+    /// Calls `body` with the core, which is made on first use. Counts no reference.
     @inline(__always)
     private borrowing func withCore<Result>(_ body: (RegistryCore) -> Result) -> Result {
         // Acquire: pairs with the release in makeCore(label:).
         let address = coreAddress.load(ordering: .acquiring)
         guard address != 0 else { return body(makeCore(label: "")) }
-        // Safe: this list owns a reference, and is not gone before the return.
+        // Safe: as in withExistingCore(_:).
         return unsafe Unmanaged<RegistryCore>.fromOpaque(UnsafeRawPointer(bitPattern: address)!)
             ._withUnsafeGuaranteedRef { body($0) }
     }
 
     private borrowing func makeCore(label: String) -> RegistryCore {
-        // Safe: an atomic is lent in place. The source outlives the address: its deinit calls `endAll`, which forgets it.
+        // Safe: an atomic is lent in place. The source outlives the address: its deinit calls
+        // `endSource`, which makes the core forget it.
         let core = unsafe withUnsafePointer(to: head) { unsafe RegistryCore(head: $0, label: label) }
         let unmanaged = unsafe Unmanaged.passRetained(core)
-        // Release and acquire: pairs with the loads above. Two threads may get here: one core stays.
+        // Release and acquire: pairs with the loads above. Two threads may get here: one core
+        // stays.
         let (exchanged, original) = unsafe coreAddress.compareExchange(
             expected: 0,
             desired: UInt(bitPattern: unmanaged.toOpaque()),
@@ -84,50 +121,44 @@ internal struct ObserverList: ~Copyable, Sendable {
         return unsafe Unmanaged<RegistryCore>.fromOpaque(UnsafeRawPointer(bitPattern: original)!).takeUnretainedValue()
     }
 
-    /// Whether an observer may want to hear of a change before it is made.
+    /// Whether a list may have observers. Counts no reference. (P15)
     @usableFromInline
-    var mayHavePriorObservers: Bool { counts { $0.hearingPrior.load(ordering: .relaxed) } }
+    borrowing func mayHaveObservers(in list: ObserverListIndex) -> Bool {
+        // A hint: an observer that was registered before is seen, because that happened before.
+        loadFurtherHead(of: list) != 0
+    }
 
-    /// Whether paths may go on from here.
+    /// The address of the table of a list that is not the first, or 0. Counts no reference. (P15)
     @usableFromInline
-    var mayHaveLinks: Bool { counts { $0.links.load(ordering: .relaxed) } }
+    borrowing func loadFurtherHead(of list: ObserverListIndex) -> UInt {
+        // Acquire: pairs with the release that published the table.
+        withExistingCore { unsafe $0.furtherHead(of: list).pointee.load(ordering: .acquiring) } ?? 0
+    }
 
-    /// Whether observers may post changes to mailboxes.
+    /// Whether observers may be `flagged`. Counts no reference. (P15)
     @usableFromInline
-    var mayHaveOrderedObservers: Bool { counts { $0.ordered.load(ordering: .relaxed) } }
+    var mayHaveFlaggedObservers: Bool {
+        // Relaxed: a hint, as above.
+        withExistingCore { $0.flagged.load(ordering: .relaxed) > 0 } ?? false
+    }
 
-    /// Whether `count` is more than zero. Counts no reference. (P15)
+    /// Calls `body` with the core, if there is one. Counts no reference.
     @inline(__always)
-    private func counts(_ count: (RegistryCore) -> Int) -> Bool {
+    private borrowing func withExistingCore<Result>(_ body: (RegistryCore) -> Result) -> Result? {
         // Acquire: pairs with the release in makeCore(label:).
         let address = coreAddress.load(ordering: .acquiring)
-        guard address != 0 else { return false }
-        // Safe: this list owns a reference. The counts are read relaxed: hints; whoever registered before the change began is counted.
+        guard address != 0 else { return nil }
+        // Safe: this list owns a reference, and is not gone before the return.
         return unsafe Unmanaged<RegistryCore>.fromOpaque(UnsafeRawPointer(bitPattern: address)!)
-            ._withUnsafeGuaranteedRef { count($0) > 0 }
+            ._withUnsafeGuaranteedRef { body($0) }
     }
 
-    /// Ends every observation. With `isSourceGone`, as the last thing in the source's life.
-    borrowing func endAll(_ reason: ObservationEnd, isSourceGone: Bool) {
+    /// Ends every observation, as the last thing in the source's life. (P12)
+    ///
+    /// - Parameter reason: What listeners for the end receive.
+    borrowing func endSource(_ reason: ObservationEnd = .sourceDeleted) {
         guard let core = existingCore else { return }
-        #if INSTRUMENTED
-        if mutant(.aRemovalTakesTwoSteps), !isSourceGone { endHalf(core, reason) }
-        #endif
-        for observer in core.unlinkAll(reason, isSourceGone: isSourceGone) {
-            if !isSourceGone {
-                observer.path?.removeAll(reason) { _ in true }
-            } else if observer.isWiring {
-                observer.sourceIsGone()
-            }
-            retireOneOfMany(observer)
-        }
-        ThreadRecord.pause(for: core.source)
-    }
-
-    private borrowing func retireOneOfMany(_ observer: Observer) {
-        #if INSTRUMENTED
-        if mutant(.sourceDeathLeaksTheClosures) { return }
-        #endif
-        ThreadRecord.retire(observer, isOneOfMany: true)
+        var ends = core.endSource(reason)
+        ends.perform(in: core)
     }
 }

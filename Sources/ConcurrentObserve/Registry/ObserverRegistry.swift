@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Observers of one kind of event: whoever is notified of an event calls every one of them.
+/// Observers of one kind of event: a notification calls every one of them.
 ///
-/// The building block below properties. Use it for events that have no current value; use a property for state. Every member
-/// may be used from any thread, also inside a callback.
+/// The building block below properties. Use it for events that have no current value; use a
+/// property for state. Every member may be used from any thread, also inside a callback.
 ///
 /// ```swift
 /// let logins = ObserverRegistry<String>()
@@ -15,19 +15,23 @@ public final class ObserverRegistry<Event: Sendable>: Sendable {
 
     /// Makes a registry without observers.
     ///
-    /// - Parameter label: Names it in diagnostics: `ConcurrentObserveDiagnostics.callbacks(runningFor:)` tells it of a stuck callback.
+    /// - Parameter label: Names it in diagnostics:
+    ///   `ConcurrentObserveDiagnostics.callbacks(runningFor:)` reports it for a stuck callback.
     public init(label: String = "") {
         KnownTypes.make(for: ObjectIdentifier(Self.self)) {
             RegistryCore.makeTypes()
-            return [Callback<Event>.self, CallbackForm<Event>.self]
+            return [
+                Callback<Event>.self, CallbackForm<Event>.self, EventReceiver<Event>.self,
+                HeldObject<EventReceiver<Event>>.self,
+            ]
         } size: {
             MemoryLayout<Event>.size
         }
         if !label.isEmpty { LabelledRegistries.add(observers.core(label: label)) }
     }
 
-    /// Ends every observation; `onEnd` hears `.sourceDeleted`. (P12)
-    deinit { observers.endAll(.sourceDeleted, isSourceGone: true) }
+    /// Ends every observation; `onEnd` receives `.sourceDeleted`. (P12)
+    deinit { observers.endSource() }
 
     /// The name given to the registry, or an empty string.
     public var label: String { observers.existingCore?.label ?? "" }
@@ -36,25 +40,40 @@ public final class ObserverRegistry<Event: Sendable>: Sendable {
 // MARK: - Notifying
 
 extension ObserverRegistry {
-    /// Calls every observer with `event`, on this thread, in the order of registration. (P1, P6, P15)
+    /// Calls every observer with `event`, on this thread, in the order of registration. (P1, P6,
+    /// P15)
     ///
-    /// Any thread, also inside a callback; notifications of several threads run at once, and so do the callbacks of one observer.
-    /// It takes no lock, executes no atomic read-modify-write, counts no reference and allocates nothing, after the thread's first
-    /// use and up to eight nested notifications. A callback that registers an observer does not have it called for this
+    /// First the mailboxes of deliveries on queues and actors, and of sequences, are woken. Then
+    /// the inline observers are called, then the serial ones.
+    ///
+    /// Any thread, also inside a callback; notifications of several threads run at once, and so do
+    /// the callbacks of one observer. It takes no lock, executes no atomic read-modify-write,
+    /// counts no reference and allocates nothing, after the thread's first use and up to eight
+    /// nested notifications. A callback that registers an observer does not have it called for this
     /// event; one that cancels an observer has it not called any more.
     ///
     /// - Complexity: O(*n*) in the observers.
     @inlinable
     public func notify(_ event: Event) {
-        guard observers.isPossiblyObserved else { return }
+        guard observers.hasBeenObserved else { return }
         deliver(event)
     }
 
-    /// Out of line, so that a caller that is asynchronous never keeps a thread's address across a suspension; and compiled once, for any event: it gets
-    /// the event's address and hands that on to each closure, where code for one type of event would copy the event for each.
+    /// Out of line, so that a caller that is asynchronous never keeps a thread's address across a
+    /// suspension; and compiled once, for any event: it gets the event's address and hands that on
+    /// to each closure, where code for one type of event would copy the event for each.
     @usableFromInline @inline(never)
     internal func deliver(_ event: Event) {
-        observers.walkClosures { closure in closure(event) }
+        let hasMailboxes = observers.mayHaveMailboxes
+        if hasMailboxes { wakeMailboxes(event) }
+        if observers.isPossiblyObserved { observers.walkClosures { closure in closure(event) } }
+        if hasMailboxes { observers.drainMailboxes(of: Event.self) }
+    }
+
+    @inline(never)
+    private func wakeMailboxes(_ event: Event) {
+        observers.post(event)
+        observers.wakeMailboxes(of: Event.self)
     }
 }
 
@@ -82,9 +101,16 @@ extension ObserverRegistry: ObservationSource {
     /// Ends every observation, as if each was cancelled. (P8)
     ///
     /// - Complexity: O(*n*).
-    public func cancelAllObservations() { observers.endAll(.cancelled, isSourceGone: false) }
+    public func cancelAllObservations() {
+        guard let core = observers.existingCore else { return }
+        #if INSTRUMENTED
+        if mutant(.aRemovalTakesTwoSteps) { return core.cancelInTwoSteps() }
+        #endif
+        core.removeAll { _ in .cancelled }
+    }
 
-    /// Ends every observation of this registry that was registered with `owner`, as if each was cancelled. (P8)
+    /// Ends every observation of this registry that was registered with `owner`, as if each was
+    /// cancelled. (P8)
     ///
     /// - Complexity: O(*n*).
     public func cancelAllObservations(ownedBy owner: AnyObject) { observers.existingCore?.removeAll(boundTo: owner) }

@@ -4,28 +4,30 @@ import Synchronization
 
 /// The observers of a registry in the order of registration: what a notification walks.
 ///
-/// A table only ever grows at its end. An entry has the observer's address and its closure; a cancelled one keeps the address, with a
-/// bit set, because the table owns a reference to every observer that it ever held and releases them all when it is freed. Entries
-/// are not reused: a full table is replaced.
+/// A table only ever grows at its end. An entry has the observer's address and its closure; a
+/// cancelled one keeps the address, with a bit set, because the table owns a reference to every
+/// observer that it ever held and releases them all when it is freed. Entries are not reused: a
+/// full table is replaced.
 @safe internal final class ObserverTable: Retirable, @unchecked Sendable {
-    // Unchecked: entries and count are atomic and written under the core's lock; the rest is constant.
+    // Unchecked: entries and count are atomic and written under the core's lock; the rest is
+    // constant.
 
     /// How many entries there are, then the entries: what walkers see.
     let contents: UnsafeMutablePointer<TableContents>
     let capacity: Int
 
-    /// The number of entries, as the lock's holder knows it.
+    /// The number of entries, and of those whose observations have not ended in this table. Guarded
+    /// by the core's lock.
     private(set) var count = 0
+    private(set) var live = 0
 
-    /// - Parameter survivors: A table whose live observers are taken over. The caller holds the core's lock.
+    /// - Parameter survivors: A table whose live observers are taken over. The caller holds the
+    ///   core's lock.
     init(capacity: Int, survivors: ObserverTable?) {
         self.capacity = capacity
         unsafe contents = TableContents.allocate(capacity: capacity)
         super.init()
-        survivors?.forEachEntry { entry in
-            guard let observer = entry.liveObserver else { return }
-            takeOver(observer)
-        }
+        survivors?.forEachLive { takeOver($0) }
         // Relaxed: the release that publishes the table publishes its count.
         unsafe contents.pointee.count.store(count, ordering: .relaxed)
     }
@@ -50,7 +52,8 @@ import Synchronization
         #if INSTRUMENTED
         if mutant(.relaxedPublish) { return publishCountRelaxed() }
         #endif
-        // Release: pairs with the walker's acquire of the count; the entry and the observer are complete before it.
+        // Release: pairs with the walker's acquire of the count; the entry and the observer are
+        // complete before it.
         unsafe contents.pointee.count.store(count, ordering: .releasing)
     }
 
@@ -65,22 +68,35 @@ import Synchronization
         // Safe: the table owns a reference to the observer until the table is freed.
         _ = unsafe Unmanaged.passRetained(observer)
         let entry = unsafe contents.pointee.entry(count)
-        unsafe entry.pointee.callback = observer.borrowedCallback
+        unsafe entry.pointee.content = observer.borrowedContent
         // Relaxed: published by the release of the count, or of the table.
         unsafe entry.pointee.word.store(observer.address, ordering: .relaxed)
         observer.index = UInt32(count)
         count += 1
+        live += 1
     }
+
+    /// Counts an observation that has ended in this table. Under the core's lock.
+    func countEnd() {
+        #if INSTRUMENTED
+        if mutant(.anEndIsNotCounted) { return }
+        #endif
+        live -= 1
+    }
+
+    /// Whether at least half of the entries are dead. Under the core's lock.
+    var isHalfDead: Bool { count - live >= live }
 
     /// Marks an observer's entry as cancelled. Under the core's lock.
     func tombstone(_ observer: Observer) {
-        // Relaxed: walkers need only the heavy barrier, which whoever destroys the closure executes between this and its look at the frames.
+        // Relaxed: walkers need only the heavy barrier, which the thread that destroys the closure
+        // executes between this and its look at the frames.
         unsafe contents.pointee.entry(Int(observer.index)).pointee.word
             .store(observer.address | TableEntry.Mark.ended, ordering: .relaxed)
     }
 
-    /// Sends the walkers that still have the table to the observers' own marks: observations that end from now on are not marked here.
-    /// Under the core's lock, which whoever ends one takes.
+    /// Sends the walkers that still have the table to the observers' own marks: observations that
+    /// end from now on are not marked here. Under the core's lock, which every end takes.
     func markReplaced() {
         #if INSTRUMENTED
         if mutant(.aReplacedTableKeepsItsWord) { return }
@@ -88,9 +104,14 @@ import Synchronization
         forEachEntry { $0.markReplaced() }
     }
 
-    /// Visits the entries. Under the core's lock, or when nobody else has the table.
+    /// Visits the entries. Under the core's lock, or when no other thread has the table.
     func forEachEntry(_ body: (borrowing TableEntry) -> Void) {
         for index in 0..<count { unsafe body(contents.pointee.entry(index).pointee) }
+    }
+
+    /// Visits the observers whose observations have not ended in this table. Under the core's lock.
+    func forEachLive(_ body: (Observer) -> Void) {
+        forEachEntry { entry in if let observer = entry.liveObserver { body(observer) } }
     }
 
     // MARK: Retirable

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The registries that have owner-bound observers, so that `drain` can notice dead owners everywhere. (P13)
+/// The registries that have owner-bound observers, so that `drain` can notice dead owners
+/// everywhere. (P13)
 internal final class OwnerWatch: @unchecked Sendable {
     // Unchecked: `cores` is guarded by `lock`.
     static let shared = OwnerWatch()
@@ -38,7 +39,8 @@ internal final class OwnerWatch: @unchecked Sendable {
     ///
     /// - Complexity: O(owner-bound registries and their observers).
     static func sweep() {
-        // Behind the gate: a thread that a fork catches in the middle of the first use would leave `shared` half made in the child.
+        // Behind the gate: a thread that a fork catches in the middle of the first use would leave
+        // `shared` half made in the child.
         let watched = ForkGate.pass { shared.lock.withLock { shared.cores.values.compactMap(\.core) } }
         for core in watched { core.sweepOwners() }
     }

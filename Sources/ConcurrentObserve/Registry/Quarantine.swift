@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How `stress` catches a walker that uses a table which is free. The library that users build frees tables at once.
+// How `stress` catches a walker that uses a table which is free. The library that users build frees
+// tables at once.
 #if INSTRUMENTED
 import Synchronization
 
@@ -8,7 +9,7 @@ extension Instrumentation {
     /// Walks that ended on a table which was free by then: a violation of the pinned read.
     public static var walksOnFreedTables: Int { Quarantine.shared.walksOnFreedTables.load(ordering: .relaxed) }
 
-    /// Releases the tables that were kept. Call it while nobody walks.
+    /// Releases the tables that were kept. Call it while no thread walks.
     public static func emptyQuarantine() { Quarantine.shared.empty() }
 
     /// What the backend of an exploration calls the observation's observer.
@@ -17,7 +18,8 @@ extension Instrumentation {
 
 @inline(never) @usableFromInline
 internal func checkWalkedTable(_ contents: UnsafePointer<TableContents>) {
-    // Safe: while the quarantine is on, a freed table stays allocated for a while; off, nothing is read.
+    // Safe: while the quarantine is on, a freed table stays allocated for a while; off, nothing is
+    // read.
     guard unsafe Instrumentation.quarantineLength > 0, unsafe contents.pointee.count.load(ordering: .relaxed) < 0 else {
         return
     }
@@ -53,7 +55,8 @@ internal final class Quarantine: @unchecked Sendable {
 }
 #else
 
-/// Checks at the end of a walk that its table was not freed meanwhile. Nothing, in the library that users build.
+/// Checks at the end of a walk that its table was not freed meanwhile. Nothing, in the library that
+/// users build.
 @_alwaysEmitIntoClient @inline(__always)
 internal func checkWalkedTable(_ contents: UnsafePointer<TableContents>) {}
 

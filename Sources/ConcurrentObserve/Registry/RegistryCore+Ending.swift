@@ -2,204 +2,167 @@
 
 import Synchronization
 
+// However an observation ends (by its canceller, with a removal, its source or its owner), it is
+// here: the mark and the entry change under the lock, and what follows is the caller's to perform.
 extension RegistryCore {
-    /// Takes an observer out of the table and marks it as ended. False if it had ended. (P8)
+    /// Ends one observation. (P8)
     ///
+    /// - Returns: What is left to do under no lock; the closure is the caller's to retire or
+    ///   destroy.
     /// - Complexity: O(1). Needs no memory.
-    func unlink(_ observer: Observer, _ reason: ObservationEnd) -> Bool {
-        let (ended, isUntidy) = lock.withLock { () -> (Bool, Bool) in
+    func end(_ observer: Observer, _ reason: ObservationEnd) -> DeferredEnds {
+        lock.withLock {
+            var ends = DeferredEnds()
             inject("end.locked")
-            guard observer.isMarkedActive else { return (false, false) }
-            observer.markEnded(reason)
-            table!.tombstone(observer)
+            guard observer.isMarkedActive else { return ends }
+            ends.addOwn(isUntidy: endUnderLock(observer, reason))
             inject("end.unlinked")
-            return (true, forget(observer))
+            return ends
         }
-        if isUntidy { ThreadRecord.retire(self) }
-        return ended
     }
 
-    /// Counts those that a change looks for before it is made, and before it is told.
-    func count(_ observer: Observer, _ step: Int) {
-        // Relaxed: hints, ordered by the source's own lock; the bits never change.
-        let state = observer.state.load(ordering: .relaxed)
-        if state & ObserverState.hearsPrior != 0 { hearingPrior.add(step, ordering: .relaxed) }
-        if state & ObserverState.isLink != 0 { links.add(step, ordering: .relaxed) }
-        if state & ObserverState.isOrdered != 0 { ordered.add(step, ordering: .relaxed) }
-    }
-
-    func countEnd() {
-        #if INSTRUMENTED
-        if mutant(.anEndIsNotCounted) { return }
-        #endif
-        live -= 1
-    }
-
-    /// Keeps the counts. True if so many entries are dead now that the reclaimer should tidy up. Under the lock.
-    func forget(_ observer: Observer) -> Bool {
-        countEnd()
-        count(observer, -1)
-        if observer.isOwnerBound {
-            ownerBound -= 1
-            if ownerBound == 0 { OwnerWatch.shared.remove(self) }
-        }
-        let dead = table!.count - live
-        guard !isUntidy, dead >= live, live == 0 || dead >= Self.smallestCapacity else { return false }
-        isUntidy = true
-        return true
-    }
-
-    /// Ends every observation; with `isSourceGone` there will be no others.
+    /// Ends the observations that are chosen.
     ///
-    /// - Returns: The observations this call has ended, in the order of their registration. The caller retires them.
-    func unlinkAll(_ reason: ObservationEnd, isSourceGone: Bool) -> [Observer] {
-        var ended: [Observer] = []
-        let replaced = lock.withLock { () -> ObserverTable? in
-            let replaced = replaceTable(by: nil)
-            replaced?.forEachEntry { entry in
-                guard let observer = entry.liveObserver, ends(isSourceGone) else { return }
-                observer.markEnded(reason)
-                ended.append(observer)
+    /// - Parameter reason: The reason for which an observation ends, or nil: it goes on. Called
+    ///   under the lock.
+    /// - Returns: What is left to do under no lock.
+    /// - Complexity: O(*n*).
+    func end(_ reason: (Observer) -> ObservationEnd?) -> DeferredEnds {
+        lock.withLock {
+            var ends = DeferredEnds()
+            tables.forEachLive { observer in
+                guard let reason = reason(observer) ?? endOfOthers else { return }
+                ends.add(observer, isUntidy: endUnderLock(observer, reason))
+            }
+            return ends
+        }
+    }
+
+    /// Ends these observations, if they have not ended yet.
+    ///
+    /// - Returns: What is left to do under no lock.
+    func end(_ observers: [Observer], _ reason: ObservationEnd) -> DeferredEnds {
+        lock.withLock {
+            var ends = DeferredEnds()
+            for observer in observers where observer.isMarkedActive {
+                ends.add(observer, isUntidy: endUnderLock(observer, reason))
+            }
+            return ends
+        }
+    }
+
+    /// Ends every observation of a source that is gone: there will be no others, and the source's
+    /// memory is not touched any more.
+    ///
+    /// - Returns: What is left to do under no lock.
+    func endSource(_ reason: ObservationEnd) -> DeferredEnds {
+        lock.withLock {
+            var ends = DeferredEnds()
+            let present = tables
+            present.forEach { list, table in
+                _ = replaceTable(of: list, by: nil)
+                table.forEachLive { observer in
+                    guard endsWithSource else { return }
+                    observer.markEnded(reason)
+                    ends.add(observer)
+                }
+                ends.addTable(ofGoneSource: table)
             }
             if ownerBound > 0 { OwnerWatch.shared.remove(self) }
-            (live, ownerBound) = (0, 0)
-            // Relaxed: hints.
-            hearingPrior.store(0, ordering: .relaxed)
-            links.store(0, ordering: .relaxed)
-            ordered.store(0, ordering: .relaxed)
-            if isSourceGone { unsafe head = nil }
-            return replaced
+            forgetAll()
+            unsafe head = nil
+            return ends
         }
-        if let replaced { ThreadRecord.retire(replaced) }
-        return ended
     }
 
-    /// Ends the observations that are chosen; with the first observer of a path, that path's.
+    /// Marks the end of an observation, and its entry. Under the lock.
     ///
-    /// - Parameter isChosen: Called under the lock.
-    func removeAll(_ reason: ObservationEnd = .cancelled, where isChosen: (Observer) -> Bool) {
-        removeAll { observer in isChosen(observer) ? reason : nil }
+    /// - Returns: Whether so many entries are dead now that the reclamation thread should tidy up.
+    private func endUnderLock(_ observer: Observer, _ reason: ObservationEnd) -> Bool {
+        observer.markEnded(reason)
+        let mark = observer.knownMark
+        // Safe: the core keeps the table.
+        return unsafe Unmanaged.passUnretained(tables[mark.list]!)._withUnsafeGuaranteedRef { table in
+            table.tombstone(observer)
+            return forget(mark, in: table)
+        }
+    }
+}
+
+// MARK: - Who ends
+
+extension RegistryCore {
+    /// Ends observations, and what they feed. Under no lock.
+    ///
+    /// - Parameter reason: The reason for which an observation ends, or nil. Called under the lock.
+    func removeAll(_ reason: (Observer) -> ObservationEnd?) {
+        var ends = end(reason)
+        ends.perform(in: self)
     }
 
-    /// Ends the observations that were registered with `owner`, which the caller holds; those of a dead owner that had
-    /// its address end as what they are. (P8, P13)
+    /// Ends the observations that were registered with `owner`, which the caller holds; those of a
+    /// dead owner that had its address end as what they are. (P8, P13)
     func removeAll(boundTo owner: AnyObject, where isChosen: (Observer) -> Bool = { _ in true }) {
         removeAll { observer in isChosen(observer) ? observer.endIfBound(to: owner) : nil }
     }
 
-    /// Ends observations; with the first observer of a path, that path's.
-    ///
-    /// - Parameter end: The reason for which an observation ends, or nil. Called under the lock.
-    func removeAll(_ end: (Observer) -> ObservationEnd?) {
-        let (ended, isUntidy) = lock.withLock { () -> ([(observer: Observer, reason: ObservationEnd)], Bool) in
-            var ended: [(observer: Observer, reason: ObservationEnd)] = []
-            var isUntidy = false
-            table?.forEachEntry { entry in
-                guard let observer = entry.liveObserver else { return }
-                guard let reason = end(observer) ?? endOfOthers else { return }
-                observer.markEnded(reason)
-                ended.append((observer, reason))
-            }
-            for (observer, _) in ended {
-                table!.tombstone(observer)
-                if forget(observer) { isUntidy = true }
-            }
-            return (ended, isUntidy)
-        }
-        if isUntidy { ThreadRecord.retire(self) }
-        for (observer, reason) in ended {
-            endPath(of: observer, reason)
-            ThreadRecord.retire(observer, isOneOfMany: true)
-        }
-        if !ended.isEmpty { ThreadRecord.pause(for: source) }
-    }
-
-    func endPath(of observer: Observer, _ reason: ObservationEnd) {
+    /// Ends what an observer feeds, which has ended: see `Observer.feed(_:)`.
+    func endDependents(of observer: Observer) {
         #if INSTRUMENTED
         if mutant(.aRemovalForgetsThePaths) { return }
         #endif
-        observer.path?.removeAll(reason) { _ in true }
+        let reason = observer.knownMark.end
+        observer.dependents?.removeAll { _ in reason }
     }
 
-    /// How an observation ends that is not chosen: not at all.
-    var endOfOthers: ObservationEnd? {
+    func retireOneOfMany(_ observer: Observer) {
         #if INSTRUMENTED
-        if mutant(.aRemovalTakesOthersToo) { return .cancelled }
+        if leaksWithSource { return }
         #endif
-        return nil
-    }
-
-    /// Whether the end of all is that of each.
-    func ends(_ isSourceGone: Bool) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.tokenStaysActiveAfterSourceDeath) { return !isSourceGone }
-        #endif
-        return true
-    }
-
-    /// How many observations go on of those that are chosen; with the first observer of a path or of a mailbox, whether that one's
-    /// does. Under no lock; `isChosen` is called under this one.
-    func observationCount(where isChosen: (Observer) -> Bool = { _ in true }) -> Int {
-        let chosen = lock.withLock { () -> [Observer] in
-            var chosen: [Observer] = []
-            table?.forEachEntry { entry in
-                if let observer = entry.liveObserver, isChosen(observer) { chosen.append(observer) }
-            }
-            return chosen
-        }
-        return chosen.count { observer in observer.path.map { $0.observationCount() > 0 } ?? true }
-    }
-
-    /// Whether the observer at an address is among those of the current table, its observation ended or not, or behind one that is live there. Under no
-    /// lock.
-    func has(observerAt address: UInt) -> Bool {
-        let (isFound, live) = lock.withLock { () -> (Bool, [Observer]) in
-            var isFound = false
-            var live: [Observer] = []
-            table?.forEachEntry { entry in
-                if entry.isOf(observerAt: address) { isFound = true }
-                if let observer = entry.liveObserver { live.append(observer) }
-            }
-            return (isFound, live)
-        }
-        return isFound || live.contains { $0.path?.has(observerAt: address) == true }
-    }
-
-    /// The number of live observations. Notices dead owners. (P13)
-    var count: Int {
-        sweepOwners()
-        return lock.withLock { live }
+        ThreadRecord.retire(observer, isOneOfMany: true)
     }
 
     /// Ends the observations whose owner has died. (P13)
     ///
     /// - Complexity: O(1) without owner-bound observers, else O(*n*).
     func sweepOwners() {
-        let bound = lock.withLock { () -> [Observer] in
-            registrationsSinceSweep = 0
-            guard ownerBound > 0 else { return [] }
-            var bound: [Observer] = []
-            bound.reserveCapacity(ownerBound)
-            table!.forEachEntry { entry in
-                if let observer = entry.liveObserver, observer.isOwnerBound { bound.append(observer) }
-            }
-            return bound
-        }
+        let bound = ownerBoundObservers()
         #if INSTRUMENTED
         if mutant(.ownersDeathGoesUnnoticed) { return }
         #endif
         guard !bound.isEmpty else { return }
-        for observer in bound where observer.hasLostOwner {
-            observer.end(.ownerDeleted)
-            observer.path?.removeAll(.ownerDeleted) { _ in true }
-        }
-        lock.withLock { sweepInterval = max(live, Self.smallestSweepInterval) }
+        // Under no lock: to look at an owner may be to drop its last reference.
+        var ends = end(bound.filter(\.hasLostOwner), .ownerDeleted)
+        ends.perform(in: self)
+        lock.withLock { sweepInterval = max(tables.live, Self.smallestSweepInterval) }
     }
-}
 
-extension Observer {
-    var isOwnerBound: Bool {
-        // Relaxed: the bit never changes.
-        state.load(ordering: .relaxed) & ObserverState.ownerBound != 0
+    private func ownerBoundObservers() -> [Observer] {
+        lock.withLock {
+            registrationsSinceSweep = 0
+            guard ownerBound > 0 else { return [] }
+            var bound: [Observer] = []
+            bound.reserveCapacity(ownerBound)
+            tables.forEachLive { observer in
+                if observer.isOwnerBound { bound.append(observer) }
+            }
+            return bound
+        }
+    }
+
+    /// How an observation ends that is not chosen: not at all.
+    private var endOfOthers: ObservationEnd? {
+        #if INSTRUMENTED
+        if mutant(.aRemovalTakesOthersToo) { return .cancelled }
+        #endif
+        return nil
+    }
+
+    /// Whether the end of the source is that of each observation.
+    private var endsWithSource: Bool {
+        #if INSTRUMENTED
+        if mutant(.tokenStaysActiveAfterSourceDeath) { return false }
+        #endif
+        return true
     }
 }

@@ -5,14 +5,20 @@ import Synchronization
 
 extension RegistryCore {
     /// Takes the table away before the next is there.
-    func takeTableAway() { unsafe head?.pointee.store(0, ordering: .releasing) }
+    func takeTableAway(of list: ObserverListIndex) { unsafe head(of: list)?.pointee.store(0, ordering: .releasing) }
 }
 
-extension ObserverList {
+extension RegistryCore {
     /// Ends every second observation first.
-    borrowing func endHalf(_ core: RegistryCore, _ reason: ObservationEnd) {
-        core.removeAll(reason) { $0.index.isMultiple(of: 2) }
+    func cancelInTwoSteps() {
+        removeAll { $0.index.isMultiple(of: 2) ? .cancelled : nil }
         inject("end.unlinked")
+        removeAll { _ in .cancelled }
+    }
+
+    /// Whether the closures of a source that is gone are never destroyed.
+    var leaksWithSource: Bool {
+        mutant(.sourceDeathLeaksTheClosures) && lock.withLock { unsafe head == nil }
     }
 }
 #endif

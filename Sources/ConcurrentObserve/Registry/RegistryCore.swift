@@ -2,9 +2,11 @@
 
 import Synchronization
 
-/// What a source of notifications shares with its observations: the lock for mutation, and the current table.
+/// What a source of notifications shares with its observations: the lock for registration and ends,
+/// and the current tables.
 ///
-/// The source and the observations, which may outlive it, share one reference: see `CoreLife`. It keeps the source alive for nobody. (P11)
+/// The source and the observations, which may outlive it, share one reference: see
+/// `BiasedReferenceCount`. The core does not keep the source alive. (P11)
 @usableFromInline
 @safe internal final class RegistryCore: Retirable, @unchecked Sendable {
     // Unchecked: everything mutable is guarded by `lock`, or atomic.
@@ -12,29 +14,31 @@ import Synchronization
     let lock = SourceLock()
     let label: String
 
-    /// Where the source keeps the address of the current table; nil once the source is gone. Guarded. See `isSourceHere`.
+    /// Where the source keeps the address of the first list's table; nil once the source is gone.
+    /// Guarded. See `isSourceHere`.
     var head: UnsafePointer<Atomic<UInt>>?
-    var table: ObserverTable?
-    var live = 0
+    /// The addresses of the other lists' tables, or 0. Written under the lock, read without.
+    let secondHead = Atomic<UInt>(0)
+    let thirdHead = Atomic<UInt>(0)
+    var tables = ObserverTables()
     var ownerBound = 0
-    /// Observers that are told of a change before it is made. Written under the lock, read without.
-    let hearingPrior = Atomic<Int>(0)
-    /// Observers that wire paths which go on from here. Written under the lock, read without.
-    let links = Atomic<Int>(0)
-    /// Observers that post changes to mailboxes. Written under the lock, read without.
-    let ordered = Atomic<Int>(0)
+    /// Observers whose mark is `flagged`. Written under the lock, read without.
+    let flagged = Atomic<Int>(0)
     var registrationsSinceSweep = 0
-    /// So many registrations after a sweep comes the next: as many as it left alive, so that its cost is shared evenly.
+    /// So many registrations after a sweep comes the next: as many as it left alive, so that its
+    /// cost is shared evenly.
     var sweepInterval = smallestSweepInterval
 
-    /// Whether the core is on its way to the reclaimer, because many entries are dead. Guarded.
+    /// Whether the core is on its way to the reclamation thread, because many entries are dead.
+    /// Guarded.
     var isUntidy = false
 
     /// The process in which the source was last known to exist: made, or registered with. Guarded.
     var generation = Fork.generation
 
-    /// Who keeps the core alive. The last in memory: its second count is for other threads than everything above.
-    let life = CoreLife()
+    /// How long the core lives. The last in memory: its second count is for other threads than
+    /// everything above.
+    let references = BiasedReferenceCount()
 
     static let smallestCapacity = 8
     /// A walk passes over so many dead entries in a fraction of a microsecond.
@@ -49,7 +53,7 @@ import Synchronization
 
     // MARK: Registration
 
-    /// Adds an observer: it hears every notification that begins after the return. (P1)
+    /// Adds an observer: it receives every notification that begins after the return. (P1)
     ///
     /// - Complexity: O(1) amortised.
     @usableFromInline
@@ -62,7 +66,8 @@ import Synchronization
         fileprivate let shouldSweep: Bool
     }
 
-    /// The part of `append` that may be done under a lock of the source's: decides under this lock …
+    /// The part of `append` that may be done under a lock of the source's: decides under this lock
+    /// …
     @usableFromInline
     func publish(_ observer: Observer) -> DeferredActions {
         return lock.withLock {
@@ -70,13 +75,13 @@ import Synchronization
             generation = Fork.generation
             // In here: no fork comes between the count and the registration. (P18)
             ThreadRecord.countLiveObserver(1)
-            let replaced = makeRoom()
+            let mark = observer.knownMark
+            let (table, replaced) = unsafe tableWithRoom(mark.list)
             // Safe: the core keeps the table.
-            unsafe Unmanaged.passUnretained(table!)._withUnsafeGuaranteedRef { $0.append(observer) }
-            live += 1
+            unsafe table._withUnsafeGuaranteedRef { $0.append(observer) }
             registrationsSinceSweep += 1
-            count(observer, 1)
-            if observer.isOwnerBound {
+            countFlagged(mark, 1)
+            if mark.contains(.ownerBound) {
                 ownerBound += 1
                 if ownerBound == 1 { OwnerWatch.shared.add(self) }
             }
@@ -94,31 +99,53 @@ import Synchronization
         if deferred.shouldSweep { sweepOwners() }
     }
 
-    /// Makes sure that the table has room. Returns the table that was replaced. Under the lock.
-    func makeRoom() -> ObserverTable? {
-        if let table, !table.isFull { return nil }
+    /// The table of a list, which has room, and the table that was replaced for that. Under the
+    /// lock.
+    private func tableWithRoom(
+        _ list: ObserverListIndex
+    ) -> (table: Unmanaged<ObserverTable>, replaced: ObserverTable?) {
+        let present = tables[list]
+        // Safe, both: the core keeps the table.
+        if let present, !present.isFull { return unsafe (Unmanaged.passUnretained(present), nil) }
+        let live = present?.live ?? 0
         guard live < Int(UInt32.max) / 2 else {
             fatalError(
                 "ConcurrentObserve: a registry holds at most \(UInt32.max / 2) observers. Cancel those that are no longer needed."
             )
         }
-        return replaceTable(by: ObserverTable(capacity: capacityAfter(table), survivors: table))
+        let table = ObserverTable(capacity: capacityAfter(present), survivors: present)
+        let replaced = replaceTable(of: list, by: table)
+        return unsafe (Unmanaged.passUnretained(table), replaced)
     }
 
-    /// Publishes a complete table, or none. Returns the one it replaces, for the caller to retire. Under the lock.
-    func replaceTable(by successor: ObserverTable?) -> ObserverTable? {
-        defer {
-            table?.markReplaced()
-            table = successor
-        }
+    /// Publishes a complete table of a list, or none. Returns the one it replaces, for the caller
+    /// to retire. Under the lock.
+    func replaceTable(of list: ObserverListIndex, by successor: ObserverTable?) -> ObserverTable? {
+        let replaced = tables[list]
         #if INSTRUMENTED
-        if mutant(.aTableIsTakenAwayBeforeTheNextIsThere) { takeTableAway() }
+        if mutant(.aTableIsTakenAwayBeforeTheNextIsThere) { takeTableAway(of: list) }
         #endif
         inject("grow.copied")
         // Release: pairs with the walker's acquire of the head.
-        unsafe head?.pointee.store(successor?.address ?? 0, ordering: .releasing)
+        unsafe head(of: list)?.pointee.store(successor?.address ?? 0, ordering: .releasing)
         inject("grow.published")
-        return table
+        replaced?.markReplaced()
+        tables[list] = successor
+        return replaced
+    }
+
+    /// Where walkers find the address of a list's table; nil if the source keeps it, and is gone.
+    /// Under the lock.
+    func head(of list: ObserverListIndex) -> UnsafePointer<Atomic<UInt>>? {
+        if list == .first { return unsafe head }
+        return unsafe furtherHead(of: list)
+    }
+
+    /// Where walkers find the address of the table of a list that is not the first. Constant.
+    func furtherHead(of list: ObserverListIndex) -> UnsafePointer<Atomic<UInt>> {
+        // Safe: atomics are lent in place; the caller holds the core.
+        if list == .second { return unsafe withUnsafePointer(to: secondHead) { unsafe $0 } }
+        return unsafe withUnsafePointer(to: thirdHead) { unsafe $0 }
     }
 
     /// Room for `count` observers and as many again.
@@ -128,39 +155,56 @@ import Synchronization
 
     /// How large the successor of a full table is, with one observer more.
     ///
-    /// A table that churn has filled with the dead gets a larger one, up to a limit, until the reclaimer tidies up: each replacement counts a
-    /// reference to every survivor, on lines that the reclaimer's thread has written when it freed the last one.
-    func capacityAfter(_ table: ObserverTable?) -> Int {
-        let capacity = capacity(for: live + 1)
-        guard let table else { return capacity }
+    /// A table that churn has filled with the dead gets a larger one, up to a limit, until the
+    /// reclamation thread tidies up: each replacement counts a reference to every survivor, on
+    /// cache lines that the reclamation thread has written when it freed the last table.
+    private func capacityAfter(_ table: ObserverTable?) -> Int {
+        guard let table else { return Self.smallestCapacity }
+        let capacity = capacity(for: table.live + 1)
         return max(capacity, min(table.capacity * 2, Self.mostRoomForChurn))
     }
 
     // MARK: Retirable
 
-    /// A core is handed to the reclaimer to be tidied, not to be freed.
+    /// A core is handed to the reclamation thread to be tidied, not to be freed.
     override var hold: Hold { .nothing }
 
     /// What its observers are known by among all that waits to be destroyed.
     override var source: UInt { UInt(bitPattern: ObjectIdentifier(self)) }
 
-    /// Replaces a table of which half is dead by a smaller one, or by none. On the reclaimer's thread.
+    /// Replaces each table of which half is dead by a smaller one, or by none. On the reclamation
+    /// thread.
     ///
-    /// Not where observations end: that needs no memory, and churn should not replace a table each time.
+    /// Not where observations end: that needs no memory, and churn should not replace a table each
+    /// time.
     override func reclaim() {
-        let replaced = lock.withLock { () -> ObserverTable? in
+        var replaced = lock.withLock { () -> RetiredTables in
             isUntidy = false
-            guard isSourceHere, let table, table.count - live >= live else { return nil }
-            return replaceTable(by: live == 0 ? nil : ObserverTable(capacity: capacity(for: live), survivors: table))
+            var replaced = RetiredTables()
+            guard isSourceHere else { return replaced }
+            let present = tables
+            present.forEach { list, table in
+                if table.isHalfDead { replaced.add(tidy(table, of: list)) }
+            }
+            return replaced
         }
-        if let replaced { ThreadRecord.retire(replaced) }
+        replaced.retire()
     }
 
-    /// Whether the source's memory belongs to the source: the reclaimer does not retain it. Under the lock. (P18)
+    /// Replaces a list's table by one of its live observers. Returns what it has replaced. Under
+    /// the lock.
+    private func tidy(_ table: ObserverTable, of list: ObserverListIndex) -> ObserverTable? {
+        guard table.live > 0 else { return replaceTable(of: list, by: nil) }
+        return replaceTable(of: list, by: ObserverTable(capacity: capacity(for: table.live), survivors: table))
+    }
+
+    /// Whether the source's memory belongs to the source: the reclamation thread does not retain
+    /// it. Under the lock. (P18)
     ///
-    /// A source that never leaves its function lies on the stack of the thread that runs the function, if the optimiser finds that
-    /// out. In the child of a fork that thread does not exist, the source has no end, and its memory becomes the stack of a new
-    /// thread. So the child touches the source of its parent only when a thread of the child has registered with it.
+    /// A source that never leaves its function lies on the stack of the thread that runs the
+    /// function, if the optimiser finds that out. In the child of a fork that thread does not
+    /// exist, the source has no end, and its memory becomes the stack of a new thread. So the child
+    /// touches the source of its parent only when a thread of the child has registered with it.
     var isSourceHere: Bool {
         #if INSTRUMENTED
         if mutant(.aChildTidiesWhatIsOnStacksThatItDoesNotHave) { return true }

@@ -3,7 +3,8 @@
 import Synchronization
 
 extension RegistryCore {
-    /// Has the runtime make what this room needs of it, whatever is observed. Behind the fork gate; see `KnownTypes`.
+    /// Has the runtime make what this room needs of it, whatever is observed. Behind the fork gate;
+    /// see `KnownTypes`.
     @usableFromInline
     static func makeTypes() {
         OwnerWatch.makeTypes()
@@ -15,8 +16,9 @@ extension RegistryCore {
         for token in [ObservationToken]() { token.cancel() }
         // Safe: types are named; nothing is pointed to.
         let types: [any (~Copyable).Type] = unsafe [
-            (Bool, Bool).self, ([Observer.OnEnd], (@Sendable () -> Void)?).self, (@Sendable () -> Void)?.self,
-            Callback<Void>.self, ObserverTable?.self, DeferredActions?.self,
+            ([Observer.OnEnd], (@Sendable () -> Void)?).self, (@Sendable () -> Void)?.self,
+            Callback<Void>.self, ObserverTable?.self, DeferredActions?.self, Unmanaged<ObserverTable>.self,
+            (Unmanaged<ObserverTable>, ObserverTable?).self, UnsafePointer<Atomic<UInt>>?.self,
             Unmanaged<RegistryCore>.self, Unmanaged<Observer.Extras>.self, ObservationEnd?.self,
             // Of a debug build, which calls the standard library's generic functions.
             UnsafePointer<TableContents>?.self, UnsafeMutablePointer<TableEntry>.self,

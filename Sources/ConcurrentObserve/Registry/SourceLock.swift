@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The lock of one source and its observations, or of a mailbox, which no thread holds while the process forks. (P18)
+/// The lock of one source and its observations, or of a mailbox, which no thread holds while the
+/// process forks. (P18)
 ///
-/// There are as many as there are sources, so that `fork` cannot take them all: it waits at the gate until every thread has
-/// left the one that it was in. Otherwise the child's reclaimer would meet locks whose holders do not exist.
+/// There are as many as there are sources, so that `fork` cannot take them all: it waits at the
+/// gate until every thread has left the one that it was in. Otherwise the child's reclamation
+/// thread would meet locks whose holders do not exist.
 @usableFromInline
 internal struct SourceLock: ~Copyable, Sendable {
     private let lock = Lock()
@@ -11,8 +13,9 @@ internal struct SourceLock: ~Copyable, Sendable {
     @usableFromInline
     init() {}
 
-    /// Runs `body` while no other thread is inside a `withLock` of this lock. No source's lock may be taken inside.
-    /// It may be taken inside the lock of a property's changes, whose holders the fork does not wait for.
+    /// Runs `body` while no other thread is inside a `withLock` of this lock. No source's lock may
+    /// be taken inside. It may be taken inside the lock of a property's changes, whose holders the
+    /// fork does not wait for.
     @inlinable @inline(__always)
     borrowing func withLock<Result: ~Copyable>(_ body: () -> Result) -> Result {
         let isOutermost = acquire()

@@ -8,7 +8,7 @@ internal struct TableContents: ~Copyable {
     @usableFromInline let count: Atomic<Int>
 
     static func allocate(capacity: Int) -> UnsafeMutablePointer<TableContents> {
-        // Safe: freed by the table, once nobody pins it.
+        // Safe: freed by the table, once no frame pins it.
         let memory = UnsafeMutableRawPointer.allocate(
             byteCount: MemoryLayout<TableContents>.stride + MemoryLayout<TableEntry>.stride * capacity,
             alignment: MemoryLayout<UInt>.alignment
@@ -33,14 +33,16 @@ extension TableContents {
 
 /// One entry of a table: whose it is, whether to call it, and what to call.
 ///
-/// With the closure's two words beside the mark, a walk reads no memory of an observer that it calls. The observer owns the closure: the words here are borrowed.
+/// With the closure's two words beside the mark, a walk reads no memory of an observer that it
+/// calls. The observer owns the closure: the words here are borrowed.
 @usableFromInline
 internal struct TableEntry: ~Copyable {
-    /// The observer's address, and `Mark` bits. Written under the core's lock; loaded by walkers without.
+    /// The observer's address, and `Mark` bits. Written under the core's lock; loaded by walkers
+    /// without.
     @usableFromInline let word = Atomic<UInt>(0)
 
-    /// The observer's closure. Written before the entry is published.
-    @usableFromInline var callback = CallbackStorage()
+    /// What the observer holds. Written before the entry is published.
+    @usableFromInline var content = ContentStorage()
 
     @usableFromInline
     init() {}
@@ -50,14 +52,16 @@ internal struct TableEntry: ~Copyable {
     enum Mark {
         /// The observation has ended while its table was the current one.
         @usableFromInline static var ended: UInt { 1 }
-        /// The table has been replaced: from here on, only the observer's own mark tells whether the observation has ended.
+        /// The table has been replaced: from here on, only the observer's own mark says whether the
+        /// observation has ended.
         @usableFromInline static var replaced: UInt { 2 }
         @usableFromInline static var all: UInt { 3 }
     }
 }
 
 extension TableEntry {
-    /// The observer, unless its observation ended in this table. Under the core's lock, or when nobody else has the table.
+    /// The observer, unless its observation ended in this table. Under the core's lock, or when no
+    /// other thread has the table.
     var liveObserver: Observer? {
         // Relaxed: under the lock.
         let word = word.load(ordering: .relaxed)
@@ -75,24 +79,25 @@ extension TableEntry {
 
     /// Sends walkers to the observer's own mark. Under the core's lock.
     func markReplaced() {
-        // Relaxed, both: the lock orders this before the end of any observation that will not be marked here; then as `ended`.
+        // Relaxed, both: the lock orders this before the end of any observation that will not be
+        // marked here; then as `ended`.
         word.store(word.load(ordering: .relaxed) | Mark.replaced, ordering: .relaxed)
     }
 
-    /// Gives up the table's reference. When nobody else has the table.
+    /// Releases the table's reference. When no other thread has the table.
     func release() {
-        // Relaxed: nobody else has the table.
+        // Relaxed: no other thread has the table.
         let address = word.load(ordering: .relaxed) & ~Mark.all
         guard address != 0 else { return }
         // Safe: the table owns the reference, and is being freed.
         unsafe Observer.recycleOrRelease(Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: address)!))
     }
 
-    /// Where an entry has the closure.
+    /// Where an entry has what the observer holds.
     @inlinable @inline(__always)
-    static func callback(of entry: UnsafePointer<TableEntry>) -> UnsafePointer<CallbackStorage> {
-        // Safe: the closure follows the word; the caller's table is pinned.
-        unsafe (UnsafeRawPointer(entry) + MemoryLayout<UInt>.size).assumingMemoryBound(to: CallbackStorage.self)
+    static func content(of entry: UnsafePointer<TableEntry>) -> UnsafePointer<ContentStorage> {
+        // Safe: it follows the word; the caller's table is pinned.
+        unsafe (UnsafeRawPointer(entry) + MemoryLayout<UInt>.size).assumingMemoryBound(to: ContentStorage.self)
     }
 
     /// Whether to call the entry, whose observer a frame has as current.
@@ -107,7 +112,8 @@ extension TableEntry {
     /// Whether the observation of an entry that a frame has as current goes on.
     @inlinable @inline(__always)
     var isActive: Bool {
-        // Relaxed: the asymmetric barrier orders it after the store of `current`; publication made the closure visible.
+        // Relaxed: the asymmetric barrier orders it after the store of `current`; publication made
+        // the closure visible.
         let word = word.load(ordering: .relaxed)
         return _fastPath(word & Mark.all == 0) || (word & Mark.ended == 0 && Observer.isActive(at: word & ~Mark.all))
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An observation of a property, or of a path: it hears the changes that come after a version.
+/// An observation of a property, or of a path: it receives the changes that come after a version.
 @usableFromInline
 internal final class VersionedObserver: Observer, @unchecked Sendable {
     // Unchecked: written before publication.
@@ -9,8 +9,8 @@ internal final class VersionedObserver: Observer, @unchecked Sendable {
     @usableFromInline var since: UInt64 = 0
 
     @usableFromInline
-    override init(core: borrowing RegistryCore, owner: WeakReference? = nil, hears: UInt32) {
-        super.init(core: core, owner: owner, hears: hears | ObserverState.isVersioned)
+    override init(core: borrowing RegistryCore, owner: WeakReference? = nil, _ marks: ObserverMark) {
+        super.init(core: core, owner: owner, marks.union(.versioned))
         // Safe: addresses are compared, not followed.
         unsafe assert(
             withUnsafePointer(to: &since) { UInt(bitPattern: $0) } == address + UInt(Self.sinceOffset),
@@ -30,7 +30,7 @@ internal final class VersionedObserver: Observer, @unchecked Sendable {
     /// The version of the source when the observation at `address` began.
     @inlinable @inline(__always)
     static func since(at address: UInt) -> UInt64 {
-        assert(state(at: address) & ObserverState.isVersioned != 0, "an observer of a registry has no version")
+        assert(mark(at: address).contains(.versioned), "an observer of a registry has no version")
         // Safe: the pinned table keeps every observer that it holds; the version is constant.
         return unsafe UnsafePointer<UInt64>(bitPattern: address &+ UInt(sinceOffset)).unsafelyUnwrapped.pointee
     }

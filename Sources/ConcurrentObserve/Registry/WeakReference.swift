@@ -5,8 +5,8 @@
 internal final class WeakReference: Sendable {
     @usableFromInline weak let object: (any AnyObject & Sendable)?
 
-    /// The address of the object, which another one may have once it is dead: to compare first, without loading the
-    /// reference.
+    /// The address of the object, which another one may have once it is dead: to compare first,
+    /// without loading the reference.
     @usableFromInline let identity: ObjectIdentifier
 
     @usableFromInline
@@ -15,7 +15,8 @@ internal final class WeakReference: Sendable {
         identity = ObjectIdentifier(object)
     }
 
-    /// How observations end that are bound to `owner`, which the caller holds and which has this reference's address.
+    /// How observations end that are bound to `owner`, which the caller holds and which has this
+    /// reference's address.
     func endOfObservations(boundTo owner: AnyObject) -> ObservationEnd {
         #if INSTRUMENTED
         if mutant(.anOwnerIsKnownByItsAddress) { return .cancelled }

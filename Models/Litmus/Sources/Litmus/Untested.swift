@@ -25,7 +25,7 @@ public struct Untested: Sendable {
         ),
         Untested(
             "Registry/Observer.swift",
-            "ObserverState.finished, ordering: .releasing",
+            "ObserverMark.finished.rawValue, ordering: .releasing",
             after: "final override func abandonInChild()",
             "the child of a fork has one thread"
         ),

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-private let observerFile = "Registry/Observer.swift"
 private let endFile = "Registry/Observer+End.swift"
+private let homeFile = "Registry/Observer+Core.swift"
 private let extrasFile = "Registry/Observer+Extras.swift"
 private let listFile = "Registry/ObserverList.swift"
-private let lifeFile = "Registry/CoreLife.swift"
-private let countsFile = "Registry/DeliveryCounts.swift"
+private let lifeFile = "Registry/BiasedReferenceCount.swift"
+private let countsFile = "Delivery/DeliveryCounts.swift"
 private let mailboxFile = "Delivery/OrderedObservation.swift"
 private let loopFile = "KeyPaths/DrainLoop.swift"
 private let leafFile = "KeyPaths/PathLeaf.swift"
@@ -40,11 +40,11 @@ extension Protocol {
 
     private static func finish(into: String? = nil) -> Instruction {
         .update("mark", .or, 2, .releasing, into: into)
-            .at(endFile, "let before = state.bitwiseOr(ObserverState.finished, ordering: .releasing).oldValue")
+            .at(endFile, "let before = mark.bitwiseOr(ObserverMark.finished.rawValue, ordering: .releasing).oldValue")
     }
     private static func listen(into: String) -> Instruction {
         .update("mark", .or, 1024, .acquiring, into: into)
-            .at(endFile, "let state = state.bitwiseOr(ObserverState.hasListeners, ordering: .acquiring).oldValue")
+            .at(endFile, "let before = mark.bitwiseOr(ObserverMark.hasListeners.rawValue, ordering: .acquiring).oldValue")
     }
     private static func balance(_ step: Int, _ fragment: String, into: String? = nil) -> Instruction {
         .update("balance", .add, .constant(step), .acquiringAndReleasing, into: into).at(lifeFile, fragment)
@@ -77,7 +77,7 @@ extension Protocol {
                 .load("mark", .acquiring, into: "mark")
                     .at(
                         endFile,
-                        "state.load(ordering: .acquiring) & ObserverState.finished != 0",
+                        "mark.load(ordering: .acquiring)",
                         after: "var isFinished: Bool {"
                     ),
                 given: ["mark": 2]
@@ -141,13 +141,13 @@ extension Protocol {
                 "extras and core",
                 "what an observer was given is complete before it is found",
                 .store("home", 1, .releasing).at(extrasFile, "home.store(address | 1, ordering: .releasing)"),
-                .load("home", .acquiring, into: "home").at(observerFile, "return home.load(ordering: .acquiring)"),
+                .load("home", .acquiring, into: "home").at(homeFile, "return home.load(ordering: .acquiring)"),
                 given: ["home": 1]
             ),
         ]
         + [
             ("users", "borrowing func withCore<Result>(_ body: (RegistryCore) -> Result) -> Result {"),
-            ("counts", "func counts(_ count: (RegistryCore) -> Int) -> Bool {"),
+            ("hints", "borrowing func withExistingCore<Result>(_ body: (RegistryCore) -> Result) -> Result? {"),
             ("observers", "var existingCore: RegistryCore? {"), ("end", "deinit {"),
         ].map { name, function in
             handOver(

@@ -74,7 +74,7 @@ extension Protocol {
                     "reclaimer",
                     [
                         .load("references", .relaxed, into: "references"), .branch("references"),
-                        .fence(.acquiring).at("Registry/Observer.swift", "atomicMemoryFence(ordering: .acquiring)"),
+                        .fence(.acquiring).at("Registry/Observer+Pool.swift", "atomicMemoryFence(ordering: .acquiring)"),
                         .store("observer", 666, .relaxed),
                     ]
                 ),

@@ -4,24 +4,29 @@ private let walkFile = "Registry/ObserverList+Walk.swift"
 private let visitFile = "Registry/Observer+Visit.swift"
 private let tableFile = "Registry/ObserverTable.swift"
 private let contentsFile = "Registry/TableContents.swift"
+private let listFile = "Registry/ObserverList.swift"
 private let coreFile = "Registry/RegistryCore.swift"
+private let endFile = "Registry/Observer+End.swift"
 private let frameFile = "Reclamation/Frame.swift"
 private let scanFile = "Reclamation/FrameScan.swift"
 
 extension Protocol {
     private static let loadHead = Instruction.load("head", .acquiring, into: "table")
-        .at(walkFile, "let table = head.load(ordering: .acquiring)")
+        .at(walkFile, "return head.load(ordering: .acquiring)")
+    private static let loadFurtherHead = Instruction.load("head", .acquiring, into: "table")
+        .at(listFile, "furtherHead(of: list).pointee.load(ordering: .acquiring)")
     private static let storeHead = Instruction.store("head", 1, .releasing)
-        .at(coreFile, "unsafe head?.pointee.store(successor?.address ?? 0, ordering: .releasing)")
+        .at(coreFile, "unsafe head(of: list)?.pointee.store(successor?.address ?? 0, ordering: .releasing)")
     private static let scanPin = Instruction.load("pin", .acquiring, into: "pinned")
         .at(scanFile, "let pin = unsafe frame.pointee.pin.load(ordering: .acquiring)")
     private static let clearPin = Instruction.store("pin", 0, .releasing)
         .at(frameFile, "pin.store(0, ordering: .releasing)")
 
     /// A table, a box: from the read section to the pin.
-    static let walk: [Test] = [
+    /// A walker of a list whose table is replaced.
+    private static func pinAndHead(_ name: String, _ load: Instruction) -> Test {
         Test(
-            "pin and head",
+            name,
             claim: "a table is not freed under a pass (W2, W3, F2, F4)",
             initially: ["head": 1],
             given: ["table": 1, "inSection": 0, "pinned": 0],
@@ -30,7 +35,7 @@ extension Protocol {
                 Test.Thread(
                     "walker",
                     enterSection + [
-                        loadHead, .branch("table"),
+                        load, .branch("table"),
                         .store("pin", 1, .relaxed).at(
                             walkFile,
                             "unsafe frame.pointee.pin.store(table, ordering: .relaxed)"
@@ -45,7 +50,28 @@ extension Protocol {
                 ),
             ],
             never: { $0["seen"] == 666 }
-        ),
+        )
+    }
+
+    private static func tableIsPublished(_ name: String, _ load: Instruction) -> Test {
+        Test(
+            name,
+            claim: "a table is complete before it is found (R2, W2)",
+            given: ["table": 1],
+            plain: ["contents"],
+            [
+                Test.Thread("registrar", [.store("contents", 1, .relaxed), storeHead]),
+                Test.Thread(
+                    "walker",
+                    [load, .branch("table"), .load("contents", .relaxed, into: "seen", address: ["table"])]
+                ),
+            ],
+            never: { $0["seen"] == 0 }
+        )
+    }
+
+    static let walk: [Test] = [
+        pinAndHead("pin and head", loadHead), pinAndHead("pin and a further list's head", loadFurtherHead),
         Test(
             "pin and box",
             claim: "a lent value is not destroyed under its reader (V5, F2, F4)",
@@ -88,20 +114,8 @@ extension Protocol {
 
     /// What a walker finds is complete.
     static let publication: [Test] = [
-        Test(
-            "a table is published",
-            claim: "a table is complete before it is found (R2, W2)",
-            given: ["table": 1],
-            plain: ["contents"],
-            [
-                Test.Thread("registrar", [.store("contents", 1, .relaxed), storeHead]),
-                Test.Thread(
-                    "walker",
-                    [loadHead, .branch("table"), .load("contents", .relaxed, into: "seen", address: ["table"])]
-                ),
-            ],
-            never: { $0["seen"] == 0 }
-        ),
+        tableIsPublished("a table is published", loadHead),
+        tableIsPublished("a further list's table is published", loadFurtherHead),
         Test(
             "count and entry",
             claim: "an entry is complete before it is counted (R3, R4, W4, W5)",
@@ -153,9 +167,9 @@ extension Protocol {
     private static let waitForCurrent = Instruction.load("current", .acquiring, into: "running")
         .at(scanFile, "if unsafe frame.pointee.current.load(ordering: .acquiring) == address")
     private static let markEnded = Instruction.store("mark", 0, .releasing)
-        .at("Registry/Observer+End.swift", "ordering: .releasing", after: "func markEnded(_ reason: ObservationEnd)")
+        .at(endFile, "mark.store(knownMark.ended(reason).rawValue, ordering: .releasing)")
     private static let loadMark = Instruction.load("mark", .relaxed, into: "mark")
-        .at("Registry/Observer+Closure.swift", "return unsafe state.pointee.load(ordering: .relaxed)")
+        .at("Registry/Observer+Content.swift", "mark.pointee.load(ordering: .relaxed)")
     private static let clearCurrent = Instruction.store("current", 0, .releasing)
         .at(frameFile, "current.store(0, ordering: .releasing)")
 
@@ -337,7 +351,7 @@ extension Protocol {
                     "another",
                     [
                         .load("mark", .acquiring, into: "mark")
-                            .at("Registry/Observer+End.swift", "state.load(ordering: .acquiring)", after: function),
+                            .at(endFile, "mark.load(ordering: .acquiring)", after: function),
                         .branch("mark"), .load("before", .relaxed, into: "before"),
                     ]
                 ),

@@ -2,7 +2,7 @@
 
 public import Synchronization
 
-/// What has become of the events that were sent to one observer which does not hear them inline. (P1)
+/// What has become of the events that were sent to one observer which is not called inline. (P1)
 ///
 /// Every one is delivered, dropped, or still to come: `sent == received + dropped + pending`, always.
 public struct DeliveryCounts: Sendable, Equatable {
@@ -25,9 +25,9 @@ internal final class DeliveryCounter: Sendable {
 
     /// Written under the mailbox's lock.
     @usableFromInline let sent = Atomic<UInt64>(0)
-    /// Keeps what posters write out of the cache line that whoever delivers writes.
+    /// Keeps what posters write out of the cache line that the delivering thread writes.
     private let padding = (0, 0, 0, 0, 0, 0, 0)
-    /// Written by whoever empties the mailbox, one thread at a time.
+    /// Written by the thread that empties the mailbox, one at a time.
     @usableFromInline let received = Atomic<UInt64>(0)
     @usableFromInline let dropped = Atomic<UInt64>(0)
 
@@ -37,7 +37,7 @@ internal final class DeliveryCounter: Sendable {
     /// - Returns: Whether the mailbox is large, and has grown since it last was asked. Now and then only.
     @inlinable
     func countSent() -> Bool {
-        // Relaxed, both: one writer at a time; whoever counts the event as received has it from under the lock.
+        // Relaxed, both: one writer at a time; the thread that counts the event as received has it from under the lock.
         let count = sent.load(ordering: .relaxed) &+ 1
         sent.store(count, ordering: .relaxed)
         ThreadRecord.countPending(1)
@@ -72,6 +72,6 @@ internal final class DeliveryCounter: Sendable {
 }
 
 extension ObservationToken {
-    /// How the delivery goes; nil for inline observers, which are called by whoever makes the change. Any thread; also after the end.
-    public var deliveryCounts: DeliveryCounts? { observer.deliveryCounter?.counts }
+    /// How the delivery goes; nil for inline observers, which are called on the threads that make the changes. Any thread; also after the end.
+    public var deliveryCounts: DeliveryCounts? { observer.delivery?.counter.counts }
 }

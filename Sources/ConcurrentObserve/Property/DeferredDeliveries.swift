@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Deliveries to observers of paths, which wait until every path that leads through a changed
+/// property is relinked.
+///
+/// First all such paths are relinked, then their observers are called, then those of the property:
+/// a callback that blocks, of any observer, never stands between a change and the paths that it
+/// moves. (P7)
+///
+/// A path that ended at the property, too, receives the change itself as one of the property's
+/// observers. After that, on the same thread, it receives where it leads now: the versions come in
+/// order. (P2)
+@usableFromInline
+internal final class DeferredDeliveries {
+    // Handed from function to function on one thread.
+    var deliveries: [() -> Void] = []
+    private var lateDeliveries: [() -> Void] = []
+
+    init() {}
+
+    /// Keeps a delivery for later.
+    ///
+    /// - Parameter isLate: It comes after the property's own observers were called.
+    func add(isLate: Bool, _ delivery: @escaping () -> Void) {
+        #if INSTRUMENTED
+        if addsWrongly(delivery) { return }
+        #endif
+        if isLate { lateDeliveries.append(delivery) } else { deliveries.append(delivery) }
+    }
+
+    /// Makes the deliveries, but for the late ones.
+    @usableFromInline
+    func deliver() { for delivery in deliveries { delivery() } }
+
+    /// Makes the late ones.
+    @usableFromInline
+    func deliverLate() { for delivery in lateDeliveries { delivery() } }
+}

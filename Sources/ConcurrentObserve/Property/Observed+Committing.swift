@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Observed {
+    /// Publishes a value, and puts the change into the mailboxes. Under the lock.
+    @inlinable @inline(__always)
+    internal func commit(_ words: Latch.Words, _ new: Value) -> ValueCell<Value>.Replaced {
+        let replaced = cell.publish(words)
+        if observers.hasBeenObserved { postUnderLock(replaced, new) }
+        return replaced
+    }
+
+    @inlinable @inline(__always)
+    internal func postUnderLock(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
+        #if INSTRUMENTED
+        if mutant(.aChangeIsPostedOutsideTheLock) { return }
+        #endif
+        post(replaced, new)
+    }
+
+    @inlinable @inline(never)
+    internal func post(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
+        guard observers.mayHaveMailboxes else { return }
+        observers.post(Change(reason: .valueChanged, old: replaced.value, new: new, version: replaced.version))
+    }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What the end of observations leaves to do when no lock is held.
+///
+/// `RegistryCore.end` decides under the lock and returns this; its caller performs it outside. The
+/// ended observers are linked through themselves, so that ending needs no memory.
+internal struct DeferredEnds {
+    /// Whether an observation has ended.
+    private(set) var hasEnded = false
+
+    /// Whether so many entries are dead that the reclamation thread should tidy up.
+    private var isUntidy = false
+
+    /// The ended observers, each with a reference, unless the caller has the only one.
+    private var observers = RetiredList()
+
+    /// Whether what the ended observations feed ends with them: the observations of paths that
+    /// begin here, and those behind mailboxes. When the source is gone, they end by themselves,
+    /// after what they still have to deliver. (P12)
+    private var endsDependents = false
+
+    /// The tables that a source had which is gone.
+    private var tables = RetiredTables()
+
+    init() {}
+}
+
+// Under the core's lock, all of these.
+extension DeferredEnds {
+    /// Notes that the caller's observer has ended.
+    mutating func addOwn(isUntidy: Bool) {
+        hasEnded = true
+        if isUntidy { self.isUntidy = true }
+    }
+
+    /// Notes that an observer of many has ended, and with it what it feeds.
+    mutating func add(_ observer: Observer, isUntidy: Bool = false) {
+        addOwn(isUntidy: isUntidy)
+        endsDependents = true
+        // Safe: the reference is the list's.
+        let reference = unsafe Unmanaged.passRetained(observer)
+        unsafe observers.append(RetiredItem(at: UInt(bitPattern: reference.toOpaque())))
+    }
+
+    /// Notes that a list's table is left of a source that is gone.
+    mutating func addTable(ofGoneSource table: ObserverTable) {
+        tables.add(table)
+        endsDependents = false
+    }
+}
+
+// Under no lock, both.
+extension DeferredEnds {
+    /// Has the table tidied if it should be. All there is to do for the one observer that the
+    /// caller has ended, but for its closure.
+    func tidy(_ core: RegistryCore) {
+        if isUntidy { ThreadRecord.retire(core) }
+    }
+
+    /// Retires the ended observers and the tables; ends what the observers feed. (P5, P16)
+    mutating func perform(in core: RegistryCore) {
+        tidy(core)
+        tables.retire()
+        while let item = observers.popFirst() {
+            // Safe: observers alone are added.
+            let observer = unsafe unsafeDowncast(item.take(), to: Observer.self)
+            if endsDependents { core.endDependents(of: observer) } else { observer.sourceIsGone() }
+            core.retireOneOfMany(observer)
+        }
+        if hasEnded { ThreadRecord.pause(for: core.source) }
+    }
+}

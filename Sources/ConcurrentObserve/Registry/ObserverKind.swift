@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Names one of the lists in which a source keeps its observers.
+///
+/// Each has a table of its own, which is made with the first observer.
+@usableFromInline
+internal enum ObserverListIndex: UInt32, Sendable { case first, second, third }
+
+/// A kind of observers: the list in which a source keeps them, and the type of what each one holds.
+///
+/// All that is made, stored and walked of a list goes through the list's kind, so that the compiler
+/// knows what an observer of that list holds: a `Callback`, or an object.
+@usableFromInline
+internal struct ObserverKind<Content: ~Copyable>: Sendable {
+    @usableFromInline let list: ObserverListIndex
+
+    @inlinable @inline(__always)
+    init(_ list: ObserverListIndex) { self.list = list }
+}
+
+extension ObserverKind where Content: ~Copyable {
+    /// Closures that are called with an event: the first list of every source.
+    @inlinable @inline(__always)
+    static func callbacks<Event>() -> ObserverKind where Content == Callback<Event> { ObserverKind(.first) }
+
+    /// Mailboxes that receive the events: the second list.
+    @inlinable @inline(__always)
+    static func mailboxes<Event>() -> ObserverKind where Content == HeldObject<EventReceiver<Event>> {
+        ObserverKind(.second)
+    }
+}
+
+/// An object, as what an observer holds.
+///
+/// It has the size of a closure, and its reference where a closure has its context: an ended
+/// observation releases either alike.
+@usableFromInline
+internal struct HeldObject<Object: AnyObject>: ~Copyable {
+    private let unused: UInt = 0
+    private let object: Object
+
+    @usableFromInline
+    init(_ object: Object) { self.object = object }
+}
+
+/// An observer of a kind, to which a walk has come: its thread's frame has it as current.
+@safe @usableFromInline
+internal struct LentObserver<Content: ~Copyable>: ~Copyable {
+    @usableFromInline let address: UInt
+
+    @inlinable @inline(__always)
+    init(at address: UInt) { self.address = address }
+}
+
+/// A mailbox to which a walk has come.
+@usableFromInline
+internal typealias LentMailbox<Event: Sendable> = LentObserver<HeldObject<EventReceiver<Event>>>
+
+extension LentObserver where Content: ~Copyable {
+    @inlinable @inline(__always)
+    var mark: ObserverMark { Observer.mark(at: address) }
+
+    /// The version of the source when the observation began.
+    @inlinable @inline(__always)
+    var since: UInt64 { VersionedObserver.since(at: address) }
+
+    /// Calls the observer's closure.
+    @inlinable @inline(__always)
+    borrowing func call<Event>(with event: Event) where Content == Callback<Event> {
+        Observer.call(at: address, with: event)
+    }
+
+    /// Calls `body` with the object that the observer holds. Counts no reference.
+    @inlinable @inline(__always)
+    borrowing func withObject<Object: AnyObject>(
+        _ body: (Object) -> Void
+    ) where Content == HeldObject<Object> {
+        exploredCall(address)
+        defer { exploredReturn(address) }
+        // Safe: the frame that has the observer as current keeps the object alive, the pin the
+        // observer. The reference is the second word of what is held.
+        unsafe UnsafePointer<Unmanaged<Object>>(bitPattern: address &+ UInt(Observer.objectOffset))
+            .unsafelyUnwrapped.pointee._withUnsafeGuaranteedRef { body($0) }
+    }
+}

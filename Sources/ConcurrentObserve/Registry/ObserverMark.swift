@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a walk, a token and the reclamation thread must know of an observation: whether it goes on,
+/// how it ended, and what it is. One word, which walkers load without the lock.
+@usableFromInline
+internal struct ObserverMark: OptionSet, Sendable {
+    @usableFromInline let rawValue: UInt32
+
+    @inlinable @inline(__always)
+    init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    // Computed, all: constants in debug builds too, and nothing that is made on first use. (P18)
+
+    /// The observation has not ended.
+    @inlinable static var active: ObserverMark { ObserverMark(rawValue: 1) }
+    /// The closure is destroyed.
+    static var finished: ObserverMark { ObserverMark(rawValue: 2) }
+    /// The observation ends with its owner.
+    static var ownerBound: ObserverMark { ObserverMark(rawValue: 4) }
+    /// A flag of the room above, which knows what it means. The core counts the live observers that
+    /// have it.
+    @inlinable static var flagged: ObserverMark { ObserverMark(rawValue: 8) }
+    /// The observer belongs to an observation of another source: it is neither counted nor removed
+    /// with the observations of this one.
+    static var isForeign: ObserverMark { ObserverMark(rawValue: 64) }
+    /// Listeners wait for the end.
+    static var hasListeners: ObserverMark { ObserverMark(rawValue: 1024) }
+    /// The source was gone when the observer was made: the observer owns a reference to the core.
+    static var ownsCore: ObserverMark { ObserverMark(rawValue: 2048) }
+    /// The observer is a `VersionedObserver`.
+    @inlinable static var versioned: ObserverMark { ObserverMark(rawValue: 4096) }
+
+    /// Where the list stands, in two bits.
+    @inlinable static var listShift: UInt32 { 8 }
+    /// Where the `ObservationEnd` stands.
+    @inlinable static var endShift: UInt32 { 16 }
+}
+
+extension ObserverMark {
+    // The standard library's is generic: a debug build would call it at every observer.
+    @inlinable @inline(__always)
+    func contains(_ other: ObserverMark) -> Bool { rawValue & other.rawValue == other.rawValue }
+
+    /// That of an observer in a list.
+    @inlinable @inline(__always)
+    init(_ list: ObserverListIndex) { self.init(rawValue: list.rawValue << Self.listShift) }
+
+    /// The list of its source in which the observer is.
+    @usableFromInline
+    var list: ObserverListIndex {
+        switch rawValue >> Self.listShift & 3 {
+        case 0: .first
+        case 1: .second
+        default: .third
+        }
+    }
+
+    /// The mark of the same observation, ended.
+    func ended(_ reason: ObservationEnd) -> ObserverMark {
+        ObserverMark(rawValue: rawValue & ~Self.active.rawValue | reason.rawValue << Self.endShift)
+    }
+
+    /// How the observation ended, if it has.
+    var end: ObservationEnd {
+        // Safe to force: `ended(_:)` alone writes these bits, and 0 is a reason.
+        ObservationEnd(rawValue: rawValue >> Self.endShift)!
+    }
+
+    /// Whether the observation has ended, and not with its source.
+    @inlinable @inline(__always)
+    var isRemoved: Bool { !contains(.active) && rawValue >> Self.endShift != ObservationEnd.sourceDeleted.rawValue }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+// Under the lock, all of these.
+extension RegistryCore {
+    /// Counts an observer if it is flagged.
+    func countFlagged(_ mark: ObserverMark, _ step: Int) {
+        // Relaxed: a hint, ordered by the source's own lock; the bit never changes.
+        if mark.contains(.flagged) { flagged.add(step, ordering: .relaxed) }
+    }
+
+    /// Counts the end of an observation in its table. True if so many entries are dead now that the
+    /// reclamation thread should tidy up.
+    func forget(_ mark: ObserverMark, in table: ObserverTable) -> Bool {
+        table.countEnd()
+        countFlagged(mark, -1)
+        if mark.contains(.ownerBound) {
+            ownerBound -= 1
+            if ownerBound == 0 { OwnerWatch.shared.remove(self) }
+        }
+        guard !isUntidy, table.isHalfDead,
+            table.live == 0 || table.count - table.live >= Self.smallestCapacity
+        else { return false }
+        isUntidy = true
+        return true
+    }
+
+    /// Counts the end of all.
+    func forgetAll() {
+        ownerBound = 0
+        // Relaxed: a hint.
+        flagged.store(0, ordering: .relaxed)
+    }
+}
+
+// Under no lock, all of these.
+extension RegistryCore {
+    /// The number of live observations. Notices dead owners. (P13)
+    var count: Int {
+        sweepOwners()
+        return lock.withLock { tables.live }
+    }
+
+    /// How many observations go on of those that are chosen. What an observer feeds counts in its
+    /// place.
+    ///
+    /// - Parameter isChosen: Called under the lock.
+    func observationCount(where isChosen: (Observer) -> Bool = { _ in true }) -> Int {
+        let chosen = lock.withLock { () -> [Observer] in
+            var chosen: [Observer] = []
+            tables.forEachLive { observer in if isChosen(observer) { chosen.append(observer) } }
+            return chosen
+        }
+        return chosen.count { observer in observer.dependents.map { $0.observationCount() > 0 } ?? true }
+    }
+
+    /// Whether the observer at an address is among those of the current tables, its observation
+    /// ended or not, or among those that a live one feeds.
+    func has(observerAt address: UInt) -> Bool {
+        let (isFound, live) = lock.withLock { () -> (Bool, [Observer]) in
+            var isFound = false
+            var live: [Observer] = []
+            tables.forEachEntry { entry in
+                if entry.isOf(observerAt: address) { isFound = true }
+                if let observer = entry.liveObserver { live.append(observer) }
+            }
+            return (isFound, live)
+        }
+        return isFound || live.contains { $0.dependents?.has(observerAt: address) == true }
+    }
+}
+
+extension Observer {
+    var isOwnerBound: Bool { knownMark.contains(.ownerBound) }
+}
