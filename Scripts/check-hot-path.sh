@@ -90,7 +90,7 @@ print(lendThing(thing).number)
 
 let observations = [
     count.observe { print(\$0.version) }, pair.observe { print(\$0.version) }, flag.observe { print(\$0.version) },
-    count.observeValues { print(\$0) }, count.observe(options: .old) { print(\$0.version) },
+    count.observeValues { print(\$0) }, count.observe(options: .prior) { print(\$0.version) },
 ]
 for argument in CommandLine.arguments {
     count.value = argument.count
@@ -293,7 +293,7 @@ check_variants() {
     local call='^( *)unsafe call\(observer, callback\)$'
     local get='^( *@inlinable @inline\(__always\) get \{) cell.copy\(\) \}$'
     local body='^( *)let result = body\(words, version\)$'
-    local forms='^( *)forms\.call\(observer, state: state\)$'
+    local forms='^( *)lent\.call\(observer\)$'
 
     variant check_walk "$walk" "counts a reference" swift_retain \
         "s/$call/\1let probe = unsafe Unmanaged<Observer>.fromOpaque(UnsafeRawPointer(bitPattern: observer)!).retain()\n\1unsafe call(observer, callback)\n\1unsafe probe.release()/"
@@ -340,7 +340,7 @@ check_variants() {
     reject
 
     variant check_walk "$walk" "confuses when to fence" fullFence \
-        's/if AsymmetricBarrier\.usesMembarrier/if !AsymmetricBarrier.usesMembarrier/'
+        's/if !AsymmetricBarrier\.needsFences/if AsymmetricBarrier.needsFences/'
     variant check_property "$announcing" "tells of a change under a mutex" "read-modify-write" \
         "s/$forms/\1probe.withLock { \$0 += 1 }\n&/" \
         'import Synchronization

@@ -151,12 +151,12 @@ extension CombineTableTests {
         )
         #expect(
             there { car in car.$name.removeDuplicates().sink { name in show(name) } }
-                == here { car in car.name.observe(removingDuplicates: true, options: .initial) { change in show(change.new) } }
+                == here { car in car.name.removingDuplicates().observe(options: .initial) { change in show(change.new) } }
         )
         let (old, new) = (TitleThere(), TitleHere())
         #expect(
             there { car in let owner = old; return car.$name.assign(to: \.title, on: owner) }
-                == here { car in let owner = new; return car.name.observe(owner: owner, options: .initial) { owner, change in owner.title.value = change.new ?? "" } }
+                == here { car in let owner = new; return car.name.observe(owner: owner, options: .initial) { owner, change in owner.title.value = change.new } }
         )
     }
 
@@ -164,7 +164,7 @@ extension CombineTableTests {
     func latest() {
         #expect(
             ["Beetle 0", "Golf 0", "Golf 0", "Golf 7", "Polo 7"]
-                == here { car in car.observe(all: \.name, \.mileage, includingInitial: true) { _, name, mileage in show(name, mileage) } }
+                == here { car in Group(car.name, car.mileage).observeValues(includingInitial: true) { name, mileage in show(name, mileage) } }
         )
     }
 

@@ -9,20 +9,19 @@ extension Structure {
             Exploration Instrumentation+Stress
             """,
             "Reclamation": """
-            CallbackAges Diagnostics EventCount ForbiddenSections Fork ForkGate
+            CallbackAges DeliveryContext Diagnostics EventCount ForbiddenSections Fork ForkGate
             FrameBlock FrameScan KnownTypes LibraryThread Lock ObserverPool
             PendingEvents ProcessorClock ReadSection ReclamationThread
             ReclamationThread+Pass Retirable RetiredItem ThreadRecord
             ThreadRecord+Counting ThreadRecord+Current ThreadRecord+Frames
-            ThreadRecord+Mutants ThreadRecord+Passage
-            ThreadRecord+Retire ThreadRecords
+            ThreadRecord+Mutants ThreadRecord+Retire ThreadRecords
             """,
             "Registry": """
             Callback DeferredEnds ObservationToken Observer Observer+Content
             Observer+Core Observer+Extras Observer+Mutants Observer+Pool
             Observer+Visit ObserverKind ObserverList ObserverList+Mutants
             ObserverList+Walk ObserverTable ObserverTable+Mutants
-            ObserverTables Quarantine RegistryCore RegistryCore+Ending
+            Quarantine RegistryCore RegistryCore+Ending RetiredTables
             RegistryCore+Mutants RegistryTypes TableContents VersionedObserver
             """,
             "Property": """

@@ -46,7 +46,7 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
         if isOutdated(version) { return }
         let arrival = Arrival(at: source, version: version, isInitial: change.reason == .initial)
         let edge = Edge(self, keepsValue: keepsValue)
-        switch arrival.passage(through: edge, to: ObjectIdentifier(destination)) {
+        switch arrival.decision(through: edge, to: ObjectIdentifier(destination)) {
         case .over:
             arrive(version)
         case .onward:

@@ -12,7 +12,7 @@ extension TwoWayBinding {
 extension Arrival {
     /// Lets a change return to where it came from.
     @usableFromInline
-    func echo(through edge: Edge, to destination: ObjectIdentifier) -> Passage {
+    func echo(through edge: Edge, to destination: ObjectIdentifier) -> Decision {
         if case .over = passage(through: edge, to: destination) { return .onward }
         return passage(through: edge, to: destination)
     }

@@ -72,7 +72,7 @@ extension TwoWayBinding {
         guard isInitial || agreement.isNews(version, of: side), let right else { return }
         let arrival = Arrival(at: leftSide, version: version, isInitial: isInitial)
         let edge = Edge(self, keepsValue: keepsValue)
-        switch arrival.passage(through: edge, to: rightSide) {
+        switch arrival.decision(through: edge, to: rightSide) {
         case .over(let known):
             agreement.note(version, of: side, as: known)
         case .onward:
@@ -91,11 +91,11 @@ extension TwoWayBinding {
     }
 
     @inlinable
-    func passageBackward(_ arrival: Arrival, through edge: Edge) -> Arrival.Passage {
+    func decisionBackward(_ arrival: Arrival, through edge: Edge) -> Arrival.Decision {
         #if INSTRUMENTED
         if mutant(.aBindingEchoes) { return arrival.echo(through: edge, to: leftSide) }
         #endif
-        return arrival.passage(through: edge, to: leftSide)
+        return arrival.decision(through: edge, to: leftSide)
     }
 
     /// Passes a change of the right on to the left.
@@ -105,7 +105,7 @@ extension TwoWayBinding {
         guard agreement.isNews(version, of: side), let left else { return }
         let arrival = Arrival(at: rightSide, version: version, isInitial: false)
         let edge = Edge(self, keepsValue: keepsValue)
-        switch passageBackward(arrival, through: edge) {
+        switch decisionBackward(arrival, through: edge) {
         case .over(let known):
             agreement.note(version, of: side, as: known)
         case .around(let since):

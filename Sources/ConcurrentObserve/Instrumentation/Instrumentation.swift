@@ -51,9 +51,6 @@ internal func exploredEnd() -> Bool { false }
 internal var isExploredProcess: Bool { @inline(__always) get { false } }
 
 @_alwaysEmitIntoClient @inline(__always)
-internal func exploredNow() -> ContinuousClock.Instant? { nil }
-
-@_alwaysEmitIntoClient @inline(__always)
 internal func exploredReadDepth(_ change: Int) {}
 
 @_alwaysEmitIntoClient @inline(__always)

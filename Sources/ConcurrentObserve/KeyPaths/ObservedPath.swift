@@ -40,13 +40,13 @@ extension ObservedPath {
 
     /// The path with one more step.
     @inlinable
-    internal func followed<Next: Sendable, Passage: PathPassage>(
+    internal func followed<Next: Sendable, Traversal: PathTraversal>(
         by next: PathStep<Next>,
-        through passage: Passage.Type,
+        through traversal: Traversal.Type,
         absent: Next? = nil
-    ) -> ObservedPath<Root, Next> where Passage.Value == Value {
+    ) -> ObservedPath<Root, Next> where Traversal.Value == Value {
         ObservedPath<Root, Next>(
-            links: links + (last.map { [$0.link(through: passage)] } ?? []),
+            links: links + (last.map { [$0.link(through: traversal)] } ?? []),
             last: next,
             absent: absent
         )

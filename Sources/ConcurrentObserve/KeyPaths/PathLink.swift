@@ -30,9 +30,9 @@ internal class PathLink: @unchecked Sendable {
 }
 
 /// A link that is a member of `Model`.
-internal final class MemberLink<Model: ConcurrentObservable, Member: PathMember, Passage: PathPassage>: PathLink,
+internal final class MemberLink<Model: ConcurrentObservable, Member: PathMember, Traversal: PathTraversal>: PathLink,
     @unchecked Sendable
-where Member.Value == Passage.Value {
+where Member.Value == Traversal.Value {
     // Unchecked: constants only.
     private let path: MemberPath<Model, Member>
 
@@ -59,13 +59,13 @@ where Member.Value == Passage.Value {
 
     private func passed(_ stored: (value: Member.Stored, version: UInt64)) -> (object: PathObject?, version: UInt64) {
         let (value, version) = Member.seen(stored)
-        return (Passage.object(in: value), version)
+        return (Traversal.object(in: value), version)
     }
 }
 
 /// How a path goes on from a value.
 @usableFromInline
-internal protocol PathPassage {
+internal protocol PathTraversal {
     associatedtype Value: Sendable
 
     /// The object that the value leads to, if any.
@@ -74,14 +74,14 @@ internal protocol PathPassage {
 
 /// From an object.
 @usableFromInline
-internal enum ThroughObject<Value: ConcurrentObservable>: PathPassage {
+internal enum ThroughObject<Value: ConcurrentObservable>: PathTraversal {
     @usableFromInline
     static func object(in value: Value) -> PathObject? { value }
 }
 
 /// From an object or nil.
 @usableFromInline
-internal enum ThroughOptional<Value: OptionalConcurrentObservable & Sendable>: PathPassage {
+internal enum ThroughOptional<Value: OptionalConcurrentObservable & Sendable>: PathTraversal {
     @usableFromInline
     static func object(in value: Value) -> PathObject? { value.wrapped }
 }

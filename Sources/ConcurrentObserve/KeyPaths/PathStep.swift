@@ -55,7 +55,7 @@ internal class PathStep<Value: Sendable>: @unchecked Sendable {
 
     /// The same step as one on the way.
     @usableFromInline
-    func link<Passage: PathPassage>(through passage: Passage.Type) -> PathLink where Passage.Value == Value {
+    func link<Traversal: PathTraversal>(through traversal: Traversal.Type) -> PathLink where Traversal.Value == Value {
         preconditionFailure("a step can be passed")
     }
 }
@@ -135,9 +135,9 @@ internal final class MemberStep<Model: ConcurrentObservable, Member: PathMember>
         Member.kept(path, of: Model.self, after: links, from: root)
     }
 
-    override func link<Passage: PathPassage>(
-        through passage: Passage.Type
-    ) -> PathLink where Passage.Value == Member.Value {
-        MemberLink<Model, Member, Passage>(path)
+    override func link<Traversal: PathTraversal>(
+        through traversal: Traversal.Type
+    ) -> PathLink where Traversal.Value == Member.Value {
+        MemberLink<Model, Member, Traversal>(path)
     }
 }

@@ -15,6 +15,7 @@
 /// A type of yours adopts it by passing `attach` on to a property that it has: a view that shows a model's property under another
 /// name, or that adds members.
 public protocol ObservableProperty<Value>: Sendable {
+    /// What the property holds, and what its changes carry: copied to each observer.
     associatedtype Value: Sendable
 
     /// The present value. Any thread; never waits.

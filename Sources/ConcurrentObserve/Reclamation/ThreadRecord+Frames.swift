@@ -113,7 +113,7 @@ extension UnsafeMutablePointer<ThreadRecord> {
         }
         unsafe pointee.depth.store(0, ordering: .relaxed)  // Relaxed: the child has one thread.
         unsafe pointee.userCode = 0
-        unsafe pointee.passage = nil
+        unsafe pointee.context = nil
     }
 }
 

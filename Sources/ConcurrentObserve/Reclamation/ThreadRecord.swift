@@ -20,9 +20,9 @@ internal struct ThreadRecord: ~Copyable {
     /// at so many frames.
     @usableFromInline let depth = Atomic<Int>(0)
 
-    /// The change that a binding is passing on, on this thread, if any. Owner alone; see
-    /// `withPassage`.
-    var passage: Unmanaged<AnyObject>?
+    /// What the thread delivers a change in the course of, if anything. Owner alone; see
+    /// `DeliveryContext`.
+    var context: Unmanaged<DeliveryContext>?
 
     /// Whether the thread is in a reclamation pass, which must not wait for itself. Owner alone.
     var isReclaiming = false

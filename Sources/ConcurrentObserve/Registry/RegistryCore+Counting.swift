@@ -39,7 +39,7 @@ extension RegistryCore {
     /// The number of live observations. Notices dead owners. (P13)
     var count: Int {
         sweepOwners()
-        return lock.withLock { tables.live }
+        return lock.withLock { live }
     }
 
     /// How many observations go on of those that are chosen. What an observer feeds counts in its
@@ -49,7 +49,7 @@ extension RegistryCore {
     func observationCount(where isChosen: (Observer) -> Bool = { _ in true }) -> Int {
         let chosen = lock.withLock { () -> [Observer] in
             var chosen: [Observer] = []
-            tables.forEachLive { observer in if isChosen(observer) { chosen.append(observer) } }
+            forEachLive { observer in if isChosen(observer) { chosen.append(observer) } }
             return chosen
         }
         return chosen.count { observer in observer.dependents.map { $0.observationCount() > 0 } ?? true }
@@ -58,16 +58,16 @@ extension RegistryCore {
     /// Whether the observer at an address is among those of the current tables, its observation
     /// ended or not, or among those that a live one feeds.
     func has(observerAt address: UInt) -> Bool {
-        let (isFound, live) = lock.withLock { () -> (Bool, [Observer]) in
+        let (isFound, others) = lock.withLock { () -> (Bool, [Observer]) in
             var isFound = false
-            var live: [Observer] = []
-            tables.forEachEntry { entry in
+            var others: [Observer] = []
+            forEachEntry { entry in
                 if entry.isOf(observerAt: address) { isFound = true }
-                if let observer = entry.liveObserver { live.append(observer) }
+                if let observer = entry.liveObserver { others.append(observer) }
             }
-            return (isFound, live)
+            return (isFound, others)
         }
-        return isFound || live.contains { $0.dependents?.has(observerAt: address) == true }
+        return isFound || others.contains { $0.dependents?.has(observerAt: address) == true }
     }
 }
 

@@ -30,7 +30,7 @@ extension RegistryCore {
     func end(_ reason: (Observer) -> ObservationEnd?) -> DeferredEnds {
         lock.withLock {
             var ends = DeferredEnds()
-            tables.forEachLive { observer in
+            forEachLive { observer in
                 guard let reason = reason(observer) ?? endOfOthers else { return }
                 ends.add(observer, isUntidy: endUnderLock(observer, reason))
             }
@@ -58,8 +58,7 @@ extension RegistryCore {
     func endSource(_ reason: ObservationEnd) -> DeferredEnds {
         lock.withLock {
             var ends = DeferredEnds()
-            let present = tables
-            present.forEach { list, table in
+            forEachTable { list, table in
                 _ = replaceTable(of: list, by: nil)
                 table.forEachLive { observer in
                     guard endsWithSource else { return }
@@ -82,7 +81,7 @@ extension RegistryCore {
         observer.markEnded(reason)
         let mark = observer.knownMark
         // Safe: the core keeps the table.
-        return unsafe Unmanaged.passUnretained(tables[mark.list]!)._withUnsafeGuaranteedRef { table in
+        return unsafe Unmanaged.passUnretained(table(of: mark.list)!)._withUnsafeGuaranteedRef { table in
             table.tombstone(observer)
             return forget(mark, in: table)
         }
@@ -134,7 +133,7 @@ extension RegistryCore {
         // Under no lock: to look at an owner may be to drop its last reference.
         var ends = end(bound.filter(\.hasLostOwner), .ownerDeleted)
         ends.perform(in: self)
-        lock.withLock { sweepInterval = max(tables.live, Self.smallestSweepInterval) }
+        lock.withLock { sweepInterval = max(live, Self.smallestSweepInterval) }
     }
 
     private func ownerBoundObservers() -> [Observer] {
@@ -143,7 +142,7 @@ extension RegistryCore {
             guard ownerBound > 0 else { return [] }
             var bound: [Observer] = []
             bound.reserveCapacity(ownerBound)
-            tables.forEachLive { observer in
+            forEachLive { observer in
                 if observer.isOwnerBound { bound.append(observer) }
             }
             return bound

@@ -20,7 +20,9 @@ import Synchronization
     /// The addresses of the other lists' tables, or 0. Written under the lock, read without.
     let secondHead = Atomic<UInt>(0)
     let thirdHead = Atomic<UInt>(0)
-    var tables = ObserverTables()
+    /// The lists' tables. Loaded and stored in one step each: the compiler does not check those for
+    /// exclusive access.
+    var (firstTable, secondTable, thirdTable) = (ObserverTable?.none, ObserverTable?.none, ObserverTable?.none)
     var ownerBound = 0
     /// Observers whose mark is `flagged`. Written under the lock, read without.
     let flagged = Atomic<Int>(0)
@@ -104,7 +106,7 @@ import Synchronization
     private func tableWithRoom(
         _ list: ObserverListIndex
     ) -> (table: Unmanaged<ObserverTable>, replaced: ObserverTable?) {
-        let present = tables[list]
+        let present = table(of: list)
         // Safe, both: the core keeps the table.
         if let present, !present.isFull { return unsafe (Unmanaged.passUnretained(present), nil) }
         let live = present?.live ?? 0
@@ -121,7 +123,7 @@ import Synchronization
     /// Publishes a complete table of a list, or none. Returns the one it replaces, for the caller
     /// to retire. Under the lock.
     func replaceTable(of list: ObserverListIndex, by successor: ObserverTable?) -> ObserverTable? {
-        let replaced = tables[list]
+        let replaced = table(of: list)
         #if INSTRUMENTED
         if mutant(.aTableIsTakenAwayBeforeTheNextIsThere) { takeTableAway(of: list) }
         #endif
@@ -130,7 +132,7 @@ import Synchronization
         unsafe head(of: list)?.pointee.store(successor?.address ?? 0, ordering: .releasing)
         inject("grow.published")
         replaced?.markReplaced()
-        tables[list] = successor
+        setTable(of: list, to: successor)
         return replaced
     }
 
@@ -182,8 +184,7 @@ import Synchronization
             isUntidy = false
             var replaced = RetiredTables()
             guard isSourceHere else { return replaced }
-            let present = tables
-            present.forEach { list, table in
+            forEachTable { list, table in
                 if table.isHalfDead { replaced.add(tidy(table, of: list)) }
             }
             return replaced

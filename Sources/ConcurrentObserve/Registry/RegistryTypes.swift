@@ -8,6 +8,7 @@ extension RegistryCore {
     @usableFromInline
     static func makeTypes() {
         OwnerWatch.makeTypes()
+        _ = ([] as ObserverMark).union(.versioned)
         for observer in [Observer]() where observer.hasLostOwner {}
         var listeners: [Observer.OnEnd] = []
         listeners.append { _ in }

@@ -81,6 +81,6 @@ car!.spare.value = nil
 print("--- the end")
 print("active: \(tokens.filter(\.isActive).count) of \(tokens.count)")
 car = nil
-print("active: \(tokens.filter(\.isActive).count) of \(tokens.count)")
-// `onEnd` runs on a thread of the library: wait for it.
+// Ends are delivered on a thread of the library: wait for them.
 ConcurrentObserveDiagnostics.drain()
+print("active: \(tokens.filter(\.isActive).count) of \(tokens.count)")

@@ -32,5 +32,4 @@ print("open: \(await connection!.isOpened())")
 
 connection = nil
 // `onEnd` runs on a thread of the library: wait for it.
-ConcurrentObserveDiagnostics.drain()
-withExtendedLifetime(log) {}
+await withCheckedContinuation { ended in log.onEnd { _ in ended.resume() } }

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One step of a change's propagation through bindings: the change that arrived at a binding, and
+/// the change that the binding has made of it.
+///
+/// Deliveries are inline, so the whole propagation lies on one thread's stack. A binding that makes
+/// a change announces it with the step as the thread's context. A binding that receives a change
+/// looks whether that step made it. If the change is another one, a callback has made it: a new
+/// propagation begins there.
+///
+/// A change passes each binding of its propagation at most once. That is why cycles end: a
+/// propagation is no longer than the number of bindings.
+internal final class Propagation: DeliveryContext, @unchecked Sendable {
+    // Unchecked: constants only.
+    fileprivate let origin: Arrival
+    fileprivate let edge: Edge
+    /// What the binding has made.
+    fileprivate let property: ObjectIdentifier
+    fileprivate let version: UInt64
+
+    fileprivate init(from origin: Arrival, through edge: Edge, to property: ObjectIdentifier, version: UInt64) {
+        (self.origin, self.edge, self.property, self.version) = (origin, edge, property, version)
+    }
+}
+
+/// A binding, as a propagation knows it.
+@usableFromInline
+internal struct Edge {
+    /// Compared, not followed.
+    fileprivate let binding: ObjectIdentifier
+    /// Whether the value arrives as it was: there is no transform.
+    fileprivate let keepsValue: Bool
+
+    @usableFromInline
+    init(_ binding: AnyObject, keepsValue: Bool) {
+        (self.binding, self.keepsValue) = (ObjectIdentifier(binding), keepsValue)
+    }
+}
+
+/// A change that a binding receives, and how it came there.
+///
+/// It does not depend on the values' types, so it is compiled once, and called.
+@usableFromInline
+internal struct Arrival {
+    /// The property that was changed: it exists while its change is being announced. Nil for a
+    /// source that numbers its changes itself: a path of several steps, or a group.
+    private let property: ObjectIdentifier?
+    private let version: UInt64
+    /// The step that made the change; nil where a propagation begins.
+    private let propagation: Propagation?
+
+    /// A change of `property` that is being delivered on this thread.
+    ///
+    /// - Parameter isInitial: It is delivered to one observer alone, and no step made it.
+    @usableFromInline
+    init(at property: ObjectIdentifier?, version: UInt64, isInitial: Bool) {
+        (self.property, self.version) = (property, version)
+        guard !isInitial, let propagation = DeliveryContext.current as? Propagation else {
+            propagation = nil
+            return
+        }
+        // Without a property the versions do not say whether the step made the change: it is
+        // assumed.
+        let isOfPropagation = property == nil || propagation.property == property && propagation.version == version
+        self.propagation = isOfPropagation ? propagation : nil
+    }
+
+    /// Runs `announcement` of the change that `edge` has made of this one.
+    @usableFromInline
+    func propagate(through edge: Edge, to property: ObjectIdentifier, version: UInt64, _ announcement: () -> Void) {
+        Propagation(from: self, through: edge, to: property, version: version).perform(announcement)
+    }
+}
+
+// MARK: - Deciding
+
+extension Arrival {
+    /// What a binding may do with a change.
+    @usableFromInline
+    enum Decision {
+        /// Pass it on.
+        case onward
+        /// Pass it on if its destination is still at this version, which the same change has made:
+        /// it comes round a cycle with another value, and must not undo what others have set
+        /// meanwhile.
+        case around(since: UInt64)
+        /// Nothing. It has passed here before, or comes back unchanged to the property where it was
+        /// this version.
+        case over(knownAs: UInt64)
+    }
+
+    /// Whether the change may pass `edge`.
+    ///
+    /// - Complexity: O(*n*) in the length of its propagation.
+    @usableFromInline
+    func decision(through edge: Edge, to destination: ObjectIdentifier) -> Decision {
+        guard property != nil else { return decisionFromAfar(through: edge) }
+        var (isSame, passes) = (edge.keepsValue, 0)
+        var since: UInt64?
+        var arrival = self
+        while true {
+            if since == nil, arrival.property == destination {
+                if isSame { return .over(knownAs: arrival.version) }
+                since = arrival.version
+            }
+            guard let propagation = arrival.propagation else { break }
+            if propagation.edge.binding == edge.binding { passes += 1 }
+            isSame = isSame && propagation.edge.keepsValue
+            arrival = propagation.origin
+        }
+        guard let since else { return .onward }
+        return Self.mayPass(after: passes) ? .around(since: since) : .over(knownAs: since)
+    }
+
+    /// Whether a change may pass a binding that it has passed so often.
+    private static func mayPass(after passes: Int) -> Bool {
+        #if INSTRUMENTED
+        if mutant(.aChangePassesABindingTwice) { return passes < 2 }
+        #endif
+        return passes < 1
+    }
+}
+
+extension Arrival {
+    /// Whether the change may pass `edge`, where its source numbers changes itself. A change that a
+    /// callback has made looks like one that comes round a cycle: so it passes twice, and a cycle
+    /// ends all the same.
+    private func decisionFromAfar(through edge: Edge) -> Decision {
+        var passes = 0
+        var arrival = self
+        while let propagation = arrival.propagation {
+            if propagation.edge.binding == edge.binding { passes += 1 }
+            arrival = propagation.origin
+        }
+        return passes < 2 ? .onward : .over(knownAs: version)
+    }
+}
+
+extension Observed {
+    /// Sets the property for a binding if `condition` holds under its lock, and notifies its
+    /// observers. Under no lock. (P5)
+    @inlinable
+    internal func receive(
+        _ value: Value,
+        through edge: Edge,
+        from arrival: Arrival,
+        if condition: (_ version: UInt64) -> Bool
+    ) {
+        inject("bind.passing")
+        guard let replaced = publish(value, if: condition) else { return }
+        inject("bind.published")
+        // An observer that is registered from now on has a later version than this. Without
+        // observers no callback asks for the context.
+        if observers.hasBeenObserved {
+            arrival.propagate(through: edge, to: ObjectIdentifier(self), version: replaced.version) {
+                announce(replaced, value)
+            }
+        }
+        replaced.retire()
+    }
+}
