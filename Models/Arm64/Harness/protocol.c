@@ -315,7 +315,7 @@ static bool holds(const struct scan *scan, const struct item *item) {
 // MARK: A notification
 
 static bool is_marked_active(struct observer *observer) {
-    //= Registry/Observer+End.swift … var isMarkedActive: Bool { … state.load(ordering: .acquiring) &
+    //= Registry/Observer+End.swift … var isMarkedActive: Bool { … mark.load(ordering: .acquiring)
     return load(&observer->state, acquiring) & state_active;
 }
 
@@ -328,7 +328,7 @@ static bool is_active(struct contents *contents, struct entry *entry) {
     struct observer *observer = (struct observer *)(word & ~(uintptr_t)mark_all);
     if (observer->canary != ALIVE) violated("P16 observer", "a pass reads an observer that is freed");
     tally(&events.in_replaced_table);
-    //= Registry/Observer+Closure.swift … return unsafe state.pointee.load(ordering: .relaxed)
+    //= Registry/Observer+Content.swift … mark.pointee.load(ordering: .relaxed)
     return load(&observer->state, relaxed) & state_active;
 }
 
@@ -369,7 +369,7 @@ void walk(struct registry *registry, void (*call)(struct closure *, struct obser
     curcu_read_lock();
     uintptr_t table;
     if (broken(defect_weak_head)) table = load(&registry->head, relaxed);  //= own: a defect
-    //= Registry/ObserverList+Walk.swift … let table = head.load(ordering: .acquiring)
+    //= Registry/ObserverList+Walk.swift … return head.load(ordering: .acquiring)
     else table = load(&registry->head, acquiring);
     if (!table) {
         curcu_read_unlock();
@@ -416,7 +416,7 @@ static void finish(struct observer *observer) {
         point();
         store(&observer->state, before | state_finished, releasing);  //= own: a defect
     } else {
-        //= Registry/Observer+End.swift … let before = state.bitwiseOr(ObserverState.finished,
+        //= Registry/Observer+End.swift … let before = mark.bitwiseOr(ObserverMark.finished.rawValue,
         before = bitwise_or(&observer->state, state_finished, releasing);
     }
     if (!(before & state_has_listeners)) return;
@@ -429,7 +429,7 @@ static void finish(struct observer *observer) {
 
 bool when_finished(struct observer *observer) {
     lock(&observer->registry->lock);
-    //= Registry/Observer+End.swift … let state = state.bitwiseOr(ObserverState.hasListeners,
+    //= Registry/Observer+End.swift … let before = mark.bitwiseOr(ObserverMark.hasListeners.rawValue,
     uint32_t state = bitwise_or(&observer->state, state_has_listeners, acquiring);
     if (!(state & state_finished)) observer->listeners++;
     unlock(&observer->registry->lock);
@@ -438,7 +438,7 @@ bool when_finished(struct observer *observer) {
 
 static bool is_finished(struct observer *observer) {
     if (broken(defect_weak_finished)) return load(&observer->state, relaxed) & state_finished;  //= own: a defect
-    //= Registry/Observer+End.swift … var isFinished: Bool { … state.load(ordering: .acquiring) &
+    //= Registry/Observer+End.swift … var isFinished: Bool { … mark.load(ordering: .acquiring)
     return load(&observer->state, acquiring) & state_finished;
 }
 
@@ -514,7 +514,7 @@ static struct table *replace_table(struct registry *registry, struct table *succ
     uintptr_t address = successor ? (uintptr_t)successor->contents : 0;
     point();
     if (broken(defect_weak_head)) store(&registry->head, address, relaxed);  //= own: a defect
-    //= Registry/RegistryCore.swift … head?.pointee.store(successor?.address ?? 0
+    //= Registry/RegistryCore.swift … head(of: list)?.pointee.store(successor?.address ?? 0
     else store(&registry->head, address, releasing);
     for (intptr_t i = 0; replaced && i < replaced->count && !broken(defect_replaced); i++) {
         struct entry *entry = &replaced->contents->entries[i];
@@ -568,7 +568,7 @@ void init_registry(struct registry *registry) {
 }
 
 static void mark_as_ended(struct observer *observer) {
-    //= Registry/Observer+End.swift … func markEnded( … state.load(ordering: .relaxed)
+    //= Registry/Observer.swift … ObserverMark(rawValue: mark.load(ordering: .relaxed))
     uint32_t state = load(&observer->state, relaxed);
     //= Registry/Observer+End.swift … func markEnded( … ordering: .releasing
     store(&observer->state, state & ~(uint32_t)state_active, releasing);

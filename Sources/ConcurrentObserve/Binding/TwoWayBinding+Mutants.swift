@@ -13,8 +13,8 @@ extension Arrival {
     /// Lets a change return to where it came from.
     @usableFromInline
     func echo(through edge: Edge, to destination: ObjectIdentifier) -> Decision {
-        if case .over = passage(through: edge, to: destination) { return .onward }
-        return passage(through: edge, to: destination)
+        if case .over = decision(through: edge, to: destination) { return .onward }
+        return decision(through: edge, to: destination)
     }
 }
 #endif

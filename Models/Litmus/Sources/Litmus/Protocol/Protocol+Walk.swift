@@ -22,7 +22,6 @@ extension Protocol {
     private static let clearPin = Instruction.store("pin", 0, .releasing)
         .at(frameFile, "pin.store(0, ordering: .releasing)")
 
-    /// A table, a box: from the read section to the pin.
     /// A walker of a list whose table is replaced.
     private static func pinAndHead(_ name: String, _ load: Instruction) -> Test {
         Test(
@@ -53,6 +52,7 @@ extension Protocol {
         )
     }
 
+    /// A walker of a list whose first table is published.
     private static func tableIsPublished(_ name: String, _ load: Instruction) -> Test {
         Test(
             name,
@@ -70,6 +70,7 @@ extension Protocol {
         )
     }
 
+    /// A table, a box: from the read section to the pin.
     static let walk: [Test] = [
         pinAndHead("pin and head", loadHead), pinAndHead("pin and a further list's head", loadFurtherHead),
         Test(
