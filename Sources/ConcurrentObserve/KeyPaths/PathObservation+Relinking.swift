@@ -88,7 +88,7 @@ extension PathObservation {
 
     func linkHasChanged() {
         #if INSTRUMENTED
-        if mutant(.aRewiringIsLost) { return }
+        if mutant(.aRelinkIsLost) { return }
         #endif
         settle()
     }

@@ -24,14 +24,14 @@ internal final class Rewirings {
     /// Where the tellings of this thread are put, if paths are being linked on it.
     private static var current: Rewirings? {
         #if INSTRUMENTED
-        if mutant(.pathsAreToldWhileOthersAreWired) { return nil }
+        if mutant(.pathsAreNotifiedWhileOthersAreRelinked) { return nil }
         #endif
         return ThreadRecord.deferral as? Rewirings
     }
 
     private func put(_ telling: @escaping () -> Void, isLate: Bool) {
         #if INSTRUMENTED
-        if mutant(.aPathIsToldWhereItLeadsBeforeItIsToldWhy) { return tellings.append(telling) }
+        if mutant(.aPathsNewValueArrivesBeforeItsCause) { return tellings.append(telling) }
         #endif
         if isLate { lateTellings.append(telling) } else { tellings.append(telling) }
     }

@@ -31,7 +31,7 @@ public final class ObservationToken: Sendable {
     ///   milliseconds for the reclamation to catch up (P16).
     public func cancel() {
         #if INSTRUMENTED
-        if mutant(.aCancellationComesToNothing) { return }
+        if mutant(.aCancellationHasNoEffect) { return }
         #endif
         observer.end(.cancelled)
     }

@@ -97,7 +97,7 @@ internal class Observer: Retirable, @unchecked Sendable {
 
     final func loadHome() -> UInt {
         #if INSTRUMENTED
-        if mutant(.aCoreIsLookedForInTwoSteps) { return loadHomeTwice() }
+        if mutant(.aCoreIsLoadedInTwoSteps) { return loadHomeTwice() }
         #endif
         // Acquire: pairs with the release in addExtras(owner:).
         return home.load(ordering: .acquiring)
@@ -144,7 +144,7 @@ internal class Observer: Retirable, @unchecked Sendable {
 
     private static func isUnique(_ observer: inout Observer) -> Bool {
         #if INSTRUMENTED
-        if mutant(.anObserverIsUsedAgainTooEarly) { return true }
+        if mutant(.anObserverIsRecycledTooEarly) { return true }
         #endif
         return isKnownUniquelyReferenced(&observer)
     }

@@ -52,7 +52,7 @@ extension Frame {
         if mutant(.aLongWalkEndsEarly), index == 64 { return .stop }
         if mutant(.aDeliveryIsRepeated), index & 1023 == 3 { return .again }
         // The first few are heard by all.
-        if mutant(.anObserverHearsItsOwnThreadAlone), index >= 8,
+        if mutant(.anObserverReceivesItsOwnThreadsEventsAlone), index >= 8,
             unsafe Observer.at(observer).note != UInt(bitPattern: ThreadRecord.current)
         {
             return .skip

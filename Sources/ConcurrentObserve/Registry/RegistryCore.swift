@@ -112,7 +112,7 @@ import Synchronization
             table = successor
         }
         #if INSTRUMENTED
-        if mutant(.aTableIsTakenAwayBeforeTheNextIsThere) { takeTableAway() }
+        if mutant(.aTableIsRemovedBeforeTheNextIsPublished) { takeTableAway() }
         #endif
         inject("grow.copied")
         // Release: pairs with the walker's acquire of the head.
@@ -163,7 +163,7 @@ import Synchronization
     /// thread. So the child touches the source of its parent only when a thread of the child has registered with it.
     var isSourceHere: Bool {
         #if INSTRUMENTED
-        if mutant(.aChildTidiesWhatIsOnStacksThatItDoesNotHave) { return true }
+        if mutant(.aChildTouchesASourceOnALostStack) { return true }
         #endif
         return generation == Fork.generation
     }
