@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Part of other models: the end of one observation: RegistryCore.end, ThreadRecord.retire, ObservationToken.cancelAndWait,
-// Observer.finish, and the destroyers.
+// Observer.finish, and the deinit threads.
 
 byte references;  // observers to which a retired item owns a reference
 byte tokens[4];   // of each observer: its tokens in use
@@ -14,7 +14,7 @@ byte silent;      // observers for which `cancelAndWait` has returned `.finished
 // The object is there while something owns a reference to it.
 #define isAllocated(observer) (tokens[observer] || has(references, observer) || (holders[observer] & ~freedTables))
 
-// RegistryCore.end: `won` tells whether this call has ended the observation.
+// RegistryCore.end: `won` says whether this call has ended the observation.
 inline unlink(ended, won) {
   lock();
   inject("end.locked")

@@ -88,8 +88,8 @@ inline append(observer) {
 #endif
 }
 
-// ObserverTable.bury. Under the lock, in a d_step.
-inline bury(observer) {
+// ObserverTable.tombstone. Under the lock, in a d_step.
+inline tombstone(observer) {
   slot = 0;
   do
   :: ENTRY(head, slot) != observer -> slot++

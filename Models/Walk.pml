@@ -11,7 +11,7 @@
 // lock.
 //
 // The model that includes this says what callbacks do (`callback`, where `goto pass` with one more `depth` is a nested pass), what it
-// notes about a pass (`passBegins`, `isHeard`, `passEnds`), and when tables and closures may be used.
+// notes about a pass (`passBegins`, `isNotified`, `passEnds`), and when tables and closures may be used.
 
 byte records; // walkers whose record is on the list of all
 
@@ -53,7 +53,7 @@ inline becomeCurrent() {
 #endif
   d_step {
     if
-    :: isLive -> isHeard()
+    :: isLive -> isNotified()
     :: else
     fi
   }
@@ -126,7 +126,7 @@ called:       skip;
            :: else
            fi
 #else
-           d_step { isHeard() }
+           d_step { isNotified() }
            callback();
 called:    skip
 #endif

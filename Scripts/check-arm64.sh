@@ -33,8 +33,8 @@ frame_clear        | stlr stlr                          | stlr stlr             
 walk_step          | stlr ldr                           | stlr ldr                           |
 lock_try           | ldaxr stxr                         | casa                               |
 lock_unlock        | ldxr stlxr                         | swpl                               |
-turn_take          | ldrb ldaxrb stlxrb stlxrb          | ldrb casalb casalb                 |
-turn_give_back     | ldaxrb stlxrb                      | swpalb                             |
+drain_enter        | ldrb ldaxrb stlxrb stlxrb          | ldrb casalb casalb                 |
+drain_leave        | ldaxrb stlxrb                      | swpalb                             |
 life_lend          | ldr ldxr stxr                      | ldr cas                            |
 life_give_back     | ldr ldaxr stlxr                    | ldr casal                          |
 life_end           | ldxr stxr ldr ldaxr stlxr          | ldset ldr casal                    |

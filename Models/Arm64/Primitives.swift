@@ -30,11 +30,11 @@ func leaveForbiddenForUserCode() {}
 @_cdecl("lock_unlock") func lockUnlock(_ lock: UnsafeRawPointer) {
     unsafe lock.assumingMemoryBound(to: Lock.self).pointee.unlock()
 }
-@_cdecl("turn_take") func turnTake(_ turn: UnsafeRawPointer) -> Bool {
-    unsafe turn.assumingMemoryBound(to: DrainLoop.self).pointee.enter()
+@_cdecl("drain_enter") func drainEnter(_ loop: UnsafeRawPointer) -> Bool {
+    unsafe loop.assumingMemoryBound(to: DrainLoop.self).pointee.enter()
 }
-@_cdecl("turn_give_back") func turnGiveBack(_ turn: UnsafeRawPointer) -> Bool {
-    unsafe turn.assumingMemoryBound(to: DrainLoop.self).pointee.leave()
+@_cdecl("drain_leave") func drainLeave(_ loop: UnsafeRawPointer) -> Bool {
+    unsafe loop.assumingMemoryBound(to: DrainLoop.self).pointee.leave()
 }
 @_cdecl("life_lend") func lifeLend(_ life: UnsafeRawPointer) -> Bool {
     unsafe life.assumingMemoryBound(to: BiasedReferenceCount.self).pointee.retain()

@@ -302,10 +302,10 @@ struct ExplorationStringTests {
 
     @Test("A string names program, mutant, omissions and schedule")
     func strings() throws {
-        let mutants = ["a read is torn", "reclaimer's wake-up is lost"]
+        let mutants = ["a read is torn", "the reclamation thread's wake-up is lost"]
         let string = ExplorationString(
             program: "wait-notify",
-            mutant: "reclaimer's wake-up is lost",
+            mutant: "the reclamation thread's wake-up is lost",
             omissions: try #require(Omissions(text: "a0c1")),
             schedule: Schedule([0, 1])
         )

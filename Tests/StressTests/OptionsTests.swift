@@ -80,7 +80,8 @@ struct OptionsTests {
     @Test("The nearest name differs by a third of the letters at most")
     func nearestName() {
         #expect(
-            nearest(to: "end is told twicee", among: ["a read is torn", "end is told twice"]) == "end is told twice"
+            nearest(to: "an end is delivered twicee", among: ["a read is torn", "an end is delivered twice"])
+                == "an end is delivered twice"
         )
         #expect(nearest(to: "lunch", among: ["flood", "forking"]) == nil)
         #expect(nearest(to: "flood", among: []) == nil)

@@ -35,8 +35,8 @@ struct ModelRow: Equatable {
     /// What the preprocessor is given: the rule that is broken, and the options.
     var definitions: [String] { (kind == .holds ? [] : [Self.option(name)]) + options }
 
-    /// The option that breaks the rule of a name: `reclaimer's wake-up is lost` is
-    /// RECLAIMERS_WAKE_UP_IS_LOST.
+    /// The option that breaks the rule of a name: `the reclamation thread's wake-up is lost` is
+    /// THE_RECLAMATION_THREADS_WAKE_UP_IS_LOST.
     private static func option(_ name: String) -> String {
         name.replacingOccurrences(of: "'", with: "").uppercased().replacing(/[^A-Z0-9]+/, with: "_")
     }

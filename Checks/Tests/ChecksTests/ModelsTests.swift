@@ -67,16 +67,19 @@ struct ModelsTests {
         "Spin: a row that is not as expected is found",
         arguments: [
             // A broken rule where all should hold.
-            ("holds|WakeUp|planted||RECLAIMERS_WAKE_UP_IS_LOST", 100_000, "nothingIsForgotten"),
+            ("holds|WakeUp|planted||THE_RECLAMATION_THREADS_WAKE_UP_IS_LOST", 100_000, "nothingIsForgotten"),
             // A rule that is not broken.
             ("mutant|WakeUp|planted|nothingIsForgotten|-", 100_000, "0 errors"),
             // Another claim than the one expected.
-            ("mutant|WakeUp|reclaimer's wake-up is lost|tableInUse|-", 100_000, "nothingIsForgotten"),
+            ("mutant|WakeUp|the reclamation thread's wake-up is lost|tableInUse|-", 100_000, "nothingIsForgotten"),
             // A window that is not reached.
-            ("window|WakeUp|look for sleep|itSleeps|RETIRERS=0 RECLAIMERS_WAKE_UP_IS_LOST", 100_000, "0 errors"),
+            (
+                "window|WakeUp|look for sleep|itSleeps|RETIRERS=0 THE_RECLAMATION_THREADS_WAKE_UP_IS_LOST", 100_000,
+                "0 errors"
+            ),
             // A search that is not complete.
-            ("holds|Turn|planted||-", 20, "search not completed"),
-            ("holds|Turn|planted||state=0", 100_000, "spin rejects it"),
+            ("holds|DrainLoop|planted||-", 20, "search not completed"),
+            ("holds|DrainLoop|planted||state=0", 100_000, "spin rejects it"),
         ]
     )
     func deviations(line: String, depth: Int, found: String) throws {
@@ -92,7 +95,8 @@ struct ModelsTests {
     @Test("Spin: rows that are as expected are ok, and in the report")
     func agreements() throws {
         let lines = [
-            "holds|WakeUp|three threads retire||-", "mutant|WakeUp|reclaimer's wake-up is lost|nothingIsForgotten|-",
+            "holds|WakeUp|three threads retire||-",
+            "mutant|WakeUp|the reclamation thread's wake-up is lost|nothingIsForgotten|-",
         ]
         let results = try Models.run(lines.map { try ModelRow($0) }, models: "\(Checkout.repositoryPath)/Models")
         #expect(results.map(\.isAsExpected) == [true, true])

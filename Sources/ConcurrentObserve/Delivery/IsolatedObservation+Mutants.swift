@@ -24,6 +24,6 @@ extension DeliveryIsolation {
 
 extension IsolatedObservation {
     /// Whether events are delivered where they are.
-    var leavesActor: Bool { mutant(.aHopDoesNotReachItsActor) }
+    var leavesActor: Bool { mutant(.aDeliveryDoesNotReachItsActor) }
 }
 #endif

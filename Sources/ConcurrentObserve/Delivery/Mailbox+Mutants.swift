@@ -6,7 +6,7 @@ extension Mailbox {
     @usableFromInline
     mutating func losesEnd() -> Bool {
         if mutant(.anEndIsDroppedByThePolicy), let capacity, waiting.count >= capacity { return true }
-        if mutant(.anEndDiscardsWhatWaits) {
+        if mutant(.anEndDiscardsWaitingChanges) {
             counter.countDropped(waiting.count)
             waiting = RingBuffer()
         }

@@ -179,7 +179,7 @@ extension Subscription {
     @inlinable
     var isRemoved: Bool {
         #if INSTRUMENTED
-        if mutant(.anIteratorReturnsWhatWasRemoved) { return false }
+        if mutant(.anIteratorReturnsARemovedChange) { return false }
         #endif
         // Relaxed: written before. 0: the source was gone.
         let address = posterAddress.load(ordering: .relaxed)
@@ -260,7 +260,7 @@ extension Subscription {
 extension Subscription {
     private func discard(_ rest: inout Mailbox<Event>.Rest?) {
         #if INSTRUMENTED
-        if mutant(.aCancellerDestroysWhatAnIteratorLeft) { return }
+        if mutant(.aCancellerDestroysTheRestOfAnIterator) { return }
         #endif
         Discarded.discard(&rest, of: self)
     }

@@ -21,7 +21,7 @@ extension ConcurrentObserveDiagnostics {
 
     private static var outcomeInsideCallback: DrainOutcome {
         #if INSTRUMENTED
-        if mutant(.drainInACallbackIsNotPutOff) { return .timedOut }
+        if mutant(.drainInACallbackIsNotDeferred) { return .timedOut }
         #endif
         return .deferred
     }

@@ -79,7 +79,7 @@ extension PathLeaf {
     @inlinable @inline(__always)
     func isBeforeCut(_ version: UInt64) -> Bool {
         #if INSTRUMENTED
-        if mutant(.aStaleTailIsHeard) { return true }
+        if mutant(.aChangeAfterTheCutIsDelivered) { return true }
         #endif
         // Relaxed: the cut is ordered before every later change; see Observed.cut(at:). The caller
         // is the thread that has made the change.

@@ -80,7 +80,7 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
     @usableFromInline
     override func linkHasChanged(_ deferred: DeferredDeliveries) {
         #if INSTRUMENTED
-        if mutant(.aRewiringIsLost) { return }
+        if mutant(.aRelinkIsLost) { return }
         #endif
         settle(deferred)
     }

@@ -59,7 +59,7 @@ internal final class VersionOrder<Value: Sendable>: @unchecked Sendable {
 
     private func isNext(_ version: UInt64) -> Bool {
         #if INSTRUMENTED
-        if mutant(.aPathsChangesArriveAsTheyCome) { return true }
+        if mutant(.aPathsChangesAreNotSortedByVersion) { return true }
         #endif
         return version == next
     }

@@ -4,11 +4,11 @@
 extension DeferredDeliveries {
     /// True if the delivery is made, or kept, in the wrong place.
     func addsWrongly(_ delivery: @escaping () -> Void) -> Bool {
-        if mutant(.pathsAreToldWhileOthersAreWired) {
+        if mutant(.pathsAreNotifiedWhileOthersAreRelinked) {
             delivery()
             return true
         }
-        guard mutant(.aPathIsToldWhereItLeadsBeforeItIsToldWhy) else { return false }
+        guard mutant(.aPathsNewValueArrivesBeforeItsCause) else { return false }
         deliveries.append(delivery)
         return true
     }

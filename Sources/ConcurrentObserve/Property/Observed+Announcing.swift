@@ -14,7 +14,7 @@ extension Observed {
     @inlinable @inline(never)
     internal func deliver(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
         #if INSTRUMENTED
-        if mutant(.aChangeIsPostedOutsideTheLock) { post(replaced, new) }
+        if mutant(.aChangeIsEnqueuedOutsideTheLock) { post(replaced, new) }
         #endif
         if observers.mayHaveLinks { return deliverAlongPaths(replaced, new) }
         let hasMailboxes = observers.mayHaveMailboxes

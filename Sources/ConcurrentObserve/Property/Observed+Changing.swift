@@ -10,7 +10,7 @@ extension Observed {
     @discardableResult
     public func exchange(_ newValue: Value) -> Value {
         #if INSTRUMENTED
-        if mutant(.anExchangeReturnsWhatItHasPut) { return exchangeAndReturnNew(newValue) }
+        if mutant(.anExchangeReturnsItsNewValue) { return exchangeAndReturnNew(newValue) }
         #endif
         let replaced = change(to: newValue)
         let old = replaced.value
@@ -65,7 +65,7 @@ extension Observed {
     internal func change(to newValue: Value) -> ValueCell<Value>.Replaced {
         if observers.hasBeenObserved { announceAhead() }
         #if INSTRUMENTED
-        if mutant(.aSetBringsBackWhatWasThere) { return publish(valueBroughtBack(newValue)) }
+        if mutant(.aSetRestoresTheReplacedValue) { return publish(valueBroughtBack(newValue)) }
         #endif
         return publish(newValue)
     }

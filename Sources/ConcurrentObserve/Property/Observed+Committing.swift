@@ -12,7 +12,7 @@ extension Observed {
     @inlinable @inline(__always)
     internal func postUnderLock(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
         #if INSTRUMENTED
-        if mutant(.aChangeIsPostedOutsideTheLock) { return }
+        if mutant(.aChangeIsEnqueuedOutsideTheLock) { return }
         #endif
         post(replaced, new)
     }

@@ -119,7 +119,7 @@ extension Observed: ObservableProperty {
         ThreadRecord.withUserCode {
             let present = publishWithValue(observer)
             #if INSTRUMENTED
-            if mutant(.theInitialValueIsToldTwice) { deliverInitial(present, to: observer) }
+            if mutant(.theInitialValueIsDeliveredTwice) { deliverInitial(present, to: observer) }
             #endif
             deliverInitial(present, to: observer)
         }
@@ -128,7 +128,7 @@ extension Observed: ObservableProperty {
     @inlinable @inline(never)
     internal func deliverInitial(_ present: (value: Value, version: UInt64), to observer: Observer) {
         #if INSTRUMENTED
-        if mutant(.theInitialVersionIsAnother) { return deliverInitialOfNextVersion(present, to: observer) }
+        if mutant(.theInitialVersionIsWrong) { return deliverInitialOfNextVersion(present, to: observer) }
         #endif
         Change.initial(present).tell(observer.address)
     }

@@ -75,7 +75,7 @@ extension Observed {
     @inlinable @inline(__always)
     internal var presentVersion: UInt64 {
         #if INSTRUMENTED
-        if mutant(.aVersionIsToldBeforeItsChange) { return versionAhead }
+        if mutant(.aVersionIsVisibleBeforeItsChange) { return versionAhead }
         #endif
         return cell.version
     }

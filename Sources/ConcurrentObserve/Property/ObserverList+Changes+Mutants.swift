@@ -4,8 +4,8 @@
 extension VersionedObserver {
     @usableFromInline
     static var receivesPriorWrongly: Bool? {
-        if mutant(.allAreToldAhead) { return true }
-        return mutant(.aChangeIsNotToldAhead) ? false : nil
+        if mutant(.everyObserverReceivesPriorDeliveries) { return true }
+        return mutant(.aPriorDeliveryIsMissing) ? false : nil
     }
 }
 #endif

@@ -120,7 +120,7 @@ extension ValueCell {
     @inlinable @inline(__always)
     static func pin(_ address: UInt, in frame: UnsafeMutablePointer<Frame>) {
         #if INSTRUMENTED
-        if mutant(.aLentValueIsNotPinned) { return }
+        if mutant(.aBorrowedValueIsNotPinned) { return }
         #endif
         // Relaxed: the thread that frees the box waits for this section, which makes the pin visible.
         unsafe frame.pointee.pin.store(address, ordering: .relaxed)

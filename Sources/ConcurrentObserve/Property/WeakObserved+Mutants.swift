@@ -4,7 +4,7 @@
 extension WeakObserved {
     /// What is there, if it is set again.
     func swallowed(_ referent: Referent?) -> WeakBox<Referent>? {
-        guard mutant(.aRepeatedSettingIsSwallowed) else { return nil }
+        guard mutant(.aRepeatedSetIsDropped) else { return nil }
         let present = storage.snapshot().value
         return present.referent === referent ? present : nil
     }

@@ -60,7 +60,7 @@ internal final class DeinitWorker: @unchecked Sendable {
     /// - Parameter record: The address of the record, or 0.
     func isThread(_ record: UInt) -> Bool {
         #if INSTRUMENTED
-        if mutant(.aForkForsakesItsOwnThreadsItem) { return false }
+        if mutant(.aForkForgetsItsOwnThreadsItem) { return false }
         #endif
         return record != 0 && record == self.record
     }

@@ -62,7 +62,7 @@ internal final class ReclamationThread: @unchecked Sendable {
 
     private func signal() -> Bool {
         #if INSTRUMENTED
-        if mutant(.reclaimersWakeUpIsLost) { return true }
+        if mutant(.theReclamationThreadsWakeUpIsLost) { return true }
         #endif
         startIfNeeded()
         wakeUp.signal()

@@ -3,14 +3,14 @@
 #if INSTRUMENTED
 extension ObservationToken {
     func outcomeWithoutWaiting() -> CancellationOutcome? {
-        if mutant(.aTasksWaitIsPutOff) { return .deferred }
+        if mutant(.aTasksWaitIsDeferred) { return .deferred }
         guard mutant(.aTaskDoesNotWait) else { return nil }
         observer.end(.cancelled)
         return .finished
     }
 
     var mustNotWaitWrongly: Bool? {
-        if mutant(.cancelAndWaitIsPutOffEverywhere) { return true }
+        if mutant(.cancelAndWaitIsDeferredEverywhere) { return true }
         return mutant(.cancelAndWaitInACallbackWaits) ? false : nil
     }
 }

@@ -34,7 +34,7 @@ public final class ObservationToken: Sendable {
     ///   moment, it pauses some milliseconds for the reclamation to catch up (P16).
     public func cancel() {
         #if INSTRUMENTED
-        if mutant(.aCancellationComesToNothing) { return }
+        if mutant(.aCancellationHasNoEffect) { return }
         #endif
         observer.end(.cancelled)
     }

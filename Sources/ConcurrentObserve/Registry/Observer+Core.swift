@@ -40,7 +40,7 @@ extension Observer {
 
     final func loadHome() -> UInt {
         #if INSTRUMENTED
-        if mutant(.aCoreIsLookedForInTwoSteps) { return loadHomeTwice() }
+        if mutant(.aCoreIsLoadedInTwoSteps) { return loadHomeTwice() }
         #endif
         // Acquire: pairs with the release in addExtras(owner:).
         return home.load(ordering: .acquiring)

@@ -19,7 +19,7 @@ extension Observer {
 
     /// What the canceller does beside what it should. True if it has destroyed the closure.
     func finishesAtOnce() -> Bool {
-        if mutant(.anEndIsToldBeforeTheLastCall) { notifyListeners() }
+        if mutant(.anEndIsDeliveredBeforeTheLastCall) { notifyListeners() }
         return mutant(.aClosureIsDestroyedByItsCanceller) && finishUnlessRunning()
     }
 
@@ -32,7 +32,7 @@ extension Observer {
             markFinished()
             return true
         }
-        guard mutant(.aLateListenerIsOverlooked) else { return false }
+        guard mutant(.aLateListenerIsNotNotified) else { return false }
         destroyContent()
         // Relaxed: the bug is that these are two steps.
         let early = mark.load(ordering: .relaxed)
@@ -48,8 +48,8 @@ extension Observer {
     }
 
     func notifiesWrongly(_ listeners: [OnEnd], _ end: ObservationEnd) -> Bool {
-        if mutant(.endIsToldTwice) { for listener in listeners { listener(end) } }
-        guard mutant(.anEndHasAnotherReason) else { return false }
+        if mutant(.anEndIsDeliveredTwice) { for listener in listeners { listener(end) } }
+        guard mutant(.anEndHasAWrongReason) else { return false }
         for listener in listeners { listener(.ownerDeleted) }
         return true
     }

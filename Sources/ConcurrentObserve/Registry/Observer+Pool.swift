@@ -38,7 +38,7 @@ extension Observer {
 
     private static func isUnique(_ observer: inout Observer) -> Bool {
         #if INSTRUMENTED
-        if mutant(.anObserverIsUsedAgainTooEarly) { return true }
+        if mutant(.anObserverIsRecycledTooEarly) { return true }
         #endif
         return isKnownUniquelyReferenced(&observer)
     }

@@ -53,7 +53,7 @@ extension Frame {
         if mutant(.aLongWalkEndsEarly), index == 64 { return .stop }
         if mutant(.aDeliveryIsRepeated), index & 1023 == 3 { return .again }
         // The first few are called on every thread.
-        if mutant(.anObserverHearsItsOwnThreadAlone), index >= 8,
+        if mutant(.anObserverReceivesItsOwnThreadsEventsAlone), index >= 8,
             unsafe Observer.at(observer).note != UInt(bitPattern: ThreadRecord.current)
         {
             return .skip

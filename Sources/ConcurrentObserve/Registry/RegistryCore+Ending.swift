@@ -152,7 +152,7 @@ extension RegistryCore {
     /// How an observation ends that is not chosen: not at all.
     private var endOfOthers: ObservationEnd? {
         #if INSTRUMENTED
-        if mutant(.aRemovalTakesOthersToo) { return .cancelled }
+        if mutant(.aRemovalEndsOtherObservationsToo) { return .cancelled }
         #endif
         return nil
     }

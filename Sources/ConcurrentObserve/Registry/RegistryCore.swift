@@ -125,7 +125,7 @@ import Synchronization
     func replaceTable(of list: ObserverListIndex, by successor: ObserverTable?) -> ObserverTable? {
         let replaced = table(of: list)
         #if INSTRUMENTED
-        if mutant(.aTableIsTakenAwayBeforeTheNextIsThere) { takeTableAway(of: list) }
+        if mutant(.aTableIsRemovedBeforeTheNextIsPublished) { takeTableAway(of: list) }
         #endif
         inject("grow.copied")
         // Release: pairs with the walker's acquire of the head.
@@ -208,7 +208,7 @@ import Synchronization
     /// touches the source of its parent only when a thread of the child has registered with it.
     var isSourceHere: Bool {
         #if INSTRUMENTED
-        if mutant(.aChildTidiesWhatIsOnStacksThatItDoesNotHave) { return true }
+        if mutant(.aChildTouchesASourceOnALostStack) { return true }
         #endif
         return generation == Fork.generation
     }

@@ -4,12 +4,12 @@
 import Foundation
 import Glibc
 
-/// This command in a process of its own, until its output says that something is found.
+/// This command in its own process, until its output reports a finding.
 ///
 /// A process that the child has forked may outlive it and keep the pipe open, so that the pipe's end is not waited for.
 struct Hunt {
     let arguments: [String]
-    /// How long the process may take. A run that hangs says so itself, much sooner.
+    /// How long the process may take. A run that hangs reports that itself, much sooner.
     let limit: Duration
 
     struct Finding {
@@ -46,7 +46,7 @@ struct Hunt {
         if !isOver { kill(process.processIdentifier, SIGKILL) }
         process.waitUntilExit()
         if let finding { return finding }
-        // Starved or stuck: that cannot be told from here, so that it shows nothing.
+        // Starved or stuck: this place cannot know which, so it shows nothing.
         guard isOver else { return nil }
         if process.terminationReason == .uncaughtSignal {
             return Finding(catcher: "signal \(process.terminationStatus)", place: nil)
@@ -58,7 +58,7 @@ struct Hunt {
         }
     }
 
-    /// What the first line says that tells of a failure.
+    /// What the first line that reports a failure says.
     static func finding(in text: String) -> Finding? {
         if let match = text.firstMatch(of: #/VIOLATION (\S+): ((?:P\d+|memory)\.[a-z-]+):/#) {
             return Finding(catcher: String(match.2), place: String(match.1))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension KnownDefect {
-    /// Defects whose repair is taken back: ten of this project, twelve that others have published.
+    /// Defects whose repair is undone: ten of this project, twelve that others have published.
     static let all: [KnownDefect] = own + published
 
     private static let noFork = "the models leave fork and thread exit out"
@@ -44,16 +44,16 @@ extension KnownDefect {
         KnownDefect(
             "the last look overtakes parking",
             .own(commit: "148a27d"),
-            "The reclaimer could read the list of records before it said that it parks.",
+            "The reclamation thread could read the list of records before it said that it parks.",
             seeded: .none(because: loadsInOrder),
             models: .named(["the list of records is read before parking"]),
-            litmus: .named(["the reclaimer loads the list of records with acquire before it parks"])
+            litmus: .named(["the reclamation thread loads the list of records with acquire before it parks"])
         ),
         KnownDefect(
             "an observer's home is loaded twice",
             .own(commit: "bd9e401"),
             "Between two loads a word changed its meaning: the address of the extras was taken for the core's.",
-            seeded: .named(["a core is looked for in two steps"]),
+            seeded: .named(["a core is loaded in two steps"]),
             models: .none(because: "the models have no layout of observers"),
             litmus: .none(because: noOrdering)
         ),
@@ -99,10 +99,10 @@ extension KnownDefect {
             litmus: .none(because: noOrdering)
         ),
         KnownDefect(
-            "an iterator returns what was removed",
+            "an iterator returns a removed change",
             .own(commit: "e161629"),
             "After a removal an iterator still returned the changes that it had taken before.",
-            seeded: .named(["an iterator returns what was removed"]),
+            seeded: .named(["an iterator returns a removed change"]),
             models: .none(because: "the models leave sequences out"),
             litmus: .none(because: noOrdering)
         ),
@@ -121,8 +121,8 @@ extension KnownDefect {
             "a sleeper does not say that it sleeps",
             .published(project: "liburcu", reference: "c768e45ed336"),
             "The worker of call_rcu slept without announcing it, and was not woken.",
-            seeded: .named(["reclaimer's wake-up is lost"]),
-            models: .named(["reclaimer's wake-up is lost"]),
+            seeded: .named(["the reclamation thread's wake-up is lost"]),
+            models: .named(["the reclamation thread's wake-up is lost"]),
             litmus: .none(because: noOrdering)
         ),
         KnownDefect(
@@ -192,9 +192,9 @@ extension KnownDefect {
         KnownDefect(
             "the queue is found empty, then left",
             .published(project: "RxJava", reference: "change 1012"),
-            "SerializedObserver found its queue empty and gave the turn back in two steps.",
+            "SerializedObserver found its queue empty and left its drain loop in two steps.",
             seeded: .named(["isBusy is cleared outside the lock"]),
-            models: .named(["isBusy is cleared outside the lock", "a turn is given back in two steps"]),
+            models: .named(["isBusy is cleared outside the lock", "the drain loop is left in two steps"]),
             litmus: .none(because: noOrdering)
         ),
         KnownDefect(

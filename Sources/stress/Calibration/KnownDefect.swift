@@ -64,6 +64,6 @@ struct Trial: Codable, Sendable {
     /// The scenario, program or subject.
     let place: String?
     let seconds: Double
-    /// What was looked through in vain.
+    /// What was searched without a finding.
     let extent: String?
 }

@@ -10,8 +10,8 @@ struct CalibrateCommand: ParsableCommand {
         commandName: "calibrate",
         abstract: "Take back the repairs of known defects: which engine finds each, unaided, and how fast.",
         discussion: """
-            No engine is told a scenario, an injection point or an invariant. `plain` and `faults` are the smoke profile over and \
-            over, `histories` every subject in turn, `explorer` every program with one preemption, then with two. A build with a sanitizer has one \
+            No engine is given a scenario, an injection point or an invariant. `plain` and `faults` are the smoke profile over and \
+            over, `histories` every subject one after another, `explorer` every program with one preemption, then with two. A build with a sanitizer has one \
             engine, the sanitizer's. Models and litmus tests have their own scripts; `Scripts/kill-matrix.sh` merges all.
             """
     )
@@ -134,7 +134,7 @@ struct CalibrateCommand: ParsableCommand {
         return (nil, "smoke runs: \(runs)")
     }
 
-    /// Every subject in turn.
+    /// Every subject, one after another.
     private func recordHistories(_ bug: SeededBug?) throws -> (Hunt.Finding?, String) {
         let batch = 20_000
         let end = nanoseconds() + UInt64(budget.duration.seconds * 1e9)
@@ -154,7 +154,7 @@ struct CalibrateCommand: ParsableCommand {
         return (nil, "\(Format.count(UInt64(batches * batch))) histories")
     }
 
-    /// Every program in turn, first with one preemption, then with two while the budget lasts.
+    /// Every program, one after another, first with one preemption, then with two while the budget lasts.
     private func explore(_ bug: SeededBug?) -> (Hunt.Finding?, String) {
         let end = nanoseconds() + UInt64(budget.duration.seconds * 1e9)
         var explored = 0

@@ -117,7 +117,7 @@ struct SearchOptions: ParsableArguments {
         return search
     }
 
-    /// The same on a command line.
+    /// The faults as they are typed on a command line.
     var arguments: [String] {
         var arguments = ["--bound", "\(bound)", "--seed", "\(seed)", "--omit", omit]
         if let pct { arguments += ["--pct", "\(pct)"] }
@@ -144,7 +144,7 @@ struct SearchOptions: ParsableArguments {
         if roundRobin { return "the next thread at every step" }
         return faults == nil
             ? "all schedules with at most \(bound) preemptions"
-            : "all schedules with at most \(bound) preemptions, of which one may be a fault: \(addedFaults.text)"
+            : "all schedules with at most \(bound) preemptions; one of them may be a fault: \(addedFaults.text)"
     }
 }
 #endif

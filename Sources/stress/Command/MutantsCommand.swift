@@ -8,7 +8,8 @@ import Foundation
 struct MutantsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mutants",
-        abstract: "Switch on every seeded bug of this build's engine in turn: each must be caught by what it names."
+        abstract:
+            "Switch on every seeded bug of this build's engine, one after another: each must be caught by what it names."
     )
 
     @Argument(
@@ -82,8 +83,8 @@ struct MutantsCommand: ParsableCommand {
             let kind = own.first { $0.faults.isEmpty } ?? own[0]
             return (run: run, engine: kind.killEngine, isAlone: kind.needsTheMachine)
         }
-        let clean = try inPairs(controls) { $0.isAlone ? nil : tell(try kill(control: $0.run, $0.engine)) }
-        return kills + (try zip(clean, controls).map { try $0 ?? tell(kill(control: $1.run, $1.engine)) })
+        let clean = try inPairs(controls) { $0.isAlone ? nil : printed(try kill(control: $0.run, $0.engine)) }
+        return kills + (try zip(clean, controls).map { try $0 ?? printed(kill(control: $1.run, $1.engine)) })
     }
 
     /// Hunts two bugs at a time, for a while; then, each alone and for its whole budget, those that this has not caught.
@@ -92,9 +93,11 @@ struct MutantsCommand: ParsableCommand {
         let caught = try inPairs(hunts) { mutant, seed -> Kill? in
             if mutant.needsTheMachine { return nil }
             let kill = try kill(mutant, seed: seed, within: min(mutant.budget, .seconds(3)))
-            return kill.isFailure ? nil : tell(kill)
+            return kill.isFailure ? nil : printed(kill)
         }
-        return try zip(caught, hunts).map { try $0 ?? tell(kill($1.mutant, seed: $1.seed, within: $1.mutant.budget)) }
+        return try zip(caught, hunts).map {
+            try $0 ?? printed(kill($1.mutant, seed: $1.seed, within: $1.mutant.budget))
+        }
     }
 
     /// How long nothing may be found without a bug: ten times as long as the slowest of the scenario's bugs took to be caught, and
@@ -133,8 +136,8 @@ struct MutantsCommand: ParsableCommand {
         )
     }
 
-    /// Says at once how one has ended.
-    private func tell(_ kill: Kill) -> Kill {
+    /// Prints at once how one has ended.
+    private func printed(_ kill: Kill) -> Kill {
         let name = kill.mutant ?? "control \(kill.scenario)"
         StandardError.print("\(name): \(kill.text), seed \(kill.seed), \(Format.seconds(kill.seconds))")
         return kill

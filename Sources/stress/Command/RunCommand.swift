@@ -28,7 +28,7 @@ struct RunCommand: ParsableCommand {
     @Option(help: "Reproduces workload and delays, not the operating system's schedule.")
     var seed: UInt64 = UInt64.random(in: 1...999_999_999)
 
-    @Option(help: "A duration in one word: smoke is 10s, ci 90s, soak 10m with all scenarios in turn.")
+    @Option(help: "A duration in one word: smoke is 10s, ci 90s, soak 10m with all scenarios, round by round.")
     var profile: Profile = .smoke
 
     @Option(
@@ -83,7 +83,7 @@ struct RunCommand: ParsableCommand {
             seed: seed,
             perturbations: perturb.kinds,
             stopsAtFirstFailure: failFast,
-            takesTurns: profile == .soak
+            alternates: profile == .soak
         )
         CrashReport.install(seed: seed)
         #if INSTRUMENTED

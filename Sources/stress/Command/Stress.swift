@@ -32,7 +32,7 @@ struct Stress: ParsableCommand {
     #endif
 
     #if INSTRUMENTED
-    private static let examples = "stress mutants end-is-told-twice --seeds 3"
+    private static let examples = "stress mutants an-end-is-delivered-twice --seeds 3"
     #else
     private static let examples = "stress-product run --profile ci"
     #endif

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// What a thread has done last. The thread itself writes, and adds no ordering by it; whoever reports reads.
+/// What a thread has done last. The thread itself writes, and adds no ordering by it; the thread that reports reads.
 @safe final class EventRing: @unchecked Sendable {
     // Unchecked: the memory consists of atomics and goes with the object.
     static let capacity = 64
@@ -58,7 +58,7 @@ struct Event: Codable, Sendable, Equatable {
     /// Of the operation, or of the closure that is called.
     let number: UInt64
 
-    /// A closure's number tells the thread that has made it, and which of its own it is.
+    /// A closure's number names the thread that has made it, and which of that thread's closures it is.
     var text: String {
         number < 1 << 40
             ? "\(name) \(number)" : "\(name), closure \(number & (1 << 40 - 1)) of thread \((number >> 40) - 1)"

@@ -187,7 +187,7 @@ private final class Forker: Sendable {
         guard !isStarted.exchange(true, ordering: .relaxed) else { return }
         let isPrepared = Semaphore()
         _ = Thread {
-            // On this thread: it may be the one whose own things a child must not trust.
+            // On this thread: a child must not trust what this thread was changing.
             ForkedChild.prepare()
             isPrepared.signal()
             while true {
@@ -201,7 +201,7 @@ private final class Forker: Sendable {
 
     /// Asks for a fork unless one is under way; returns when it has happened, or soon.
     func forkBeside() -> Bool {
-        // Acquire and release, both here and in fork(): the one who asks has the phase until it is free again.
+        // Acquire and release, both here and in fork(): the thread that asks has the phase until it is free again.
         guard
             phase.compareExchange(expected: Phase.free, desired: Phase.asked, ordering: .acquiringAndReleasing)
                 .exchanged
@@ -224,20 +224,20 @@ private final class Forker: Sendable {
             }
         }
         inside.wait()
-        let tell = { self.phase.store(Phase.forked, ordering: .releasing) }
+        let noteFork = { self.phase.store(Phase.forked, ordering: .releasing) }
         // The last outlasts all that asks for a thread before the child waits for one.
         let refusals = [0, 1, 2, 5][dice % 4]
         let finding =
             dice / 4 % 8 == 0
-            ? ForkedChild.runExit(isInCallback: false, forked: tell)
-            : ForkedChild.run(refusing: refusals, caught, forked: tell)
+            ? ForkedChild.runExit(isInCallback: false, forked: noteFork)
+            : ForkedChild.run(refusing: refusals, caught, forked: noteFork)
         leave.signal()
         changer.join()
         Faults.Count.shared.forks.add(1, ordering: .relaxed)
         if let (invariant, message) = finding {
             violations.withLock { $0 }?.report(invariant, "\(message); \(refusals) threads were refused")
         }
-        // The scenario gets on meanwhile.
+        // The scenario goes on meanwhile.
         usleep(5_000)
         phase.store(Phase.free, ordering: .releasing)
     }

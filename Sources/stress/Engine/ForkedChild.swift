@@ -3,20 +3,20 @@
 import Glibc
 import Synchronization
 
-/// What a child does that is forked in the midst of a scenario: a short program on new objects, which must go on whatever the
+/// The program of a child that is forked during a scenario: a short program on new objects, which must go on whatever the
 /// parent's threads were doing. (P18)
 ///
 /// It takes no lock of the harness's and prints nothing: other threads of the parent's may have held those.
 enum ForkedChild {
     /// What it finds, beside those of the scenario it is forked in.
     static let invariants = [
-        "P18.child-goes-on", "P18.child-hears", "P18.child-counts", "P17.new-thread",
+        "P18.child-goes-on", "P18.child-receives", "P18.child-counts", "P17.new-thread",
     ]
 
     /// Exit statuses.
     private enum Status {
         static let fine: Int32 = 0
-        static let deaf: Int32 = 10
+        static let missedEvent: Int32 = 10
         static let doesNotEnd: Int32 = 11
         static let countsBelowZero: Int32 = 12
         static let isDeferred: Int32 = 13
@@ -29,7 +29,7 @@ enum ForkedChild {
     /// Forks, and waits for the child, which uses the library.
     ///
     /// - Parameters:
-    ///   - refusals: So many threads the library asks for in vain in the child.
+    ///   - refusals: How many threads the system refuses the library in the child.
     ///   - caught: What another thread may be changing at the fork, if anything: the child observes it. Asked in the child.
     ///   - forked: Called in the parent when the child is there.
     /// - Returns: What does not hold in the child, if anything.
@@ -56,7 +56,7 @@ enum ForkedChild {
         fork({}) {
             unsafe CurrentRun.violations = nil
             body()
-            guard usesNewObjects() else { return Status.deaf }
+            guard usesNewObjects() else { return Status.missedEvent }
             // Nothing is slow here: a drain that does not end is a hang.
             guard ConcurrentObserveDiagnostics.drain() == .finished else { return Status.doesNotEnd }
             return countsBelowZero() ? Status.countsBelowZero : Status.fine
@@ -87,7 +87,7 @@ enum ForkedChild {
             let token = registry.observe { _ in exitThread() }
             registry.notify(0)
             token.cancel()
-            return Status.deaf
+            return Status.missedEvent
         }
     }
 
@@ -113,7 +113,8 @@ enum ForkedChild {
         switch (signal, code) {
         case (0, Status.fine): return nil
         case (SIGILL, _) where mayTrap, (SIGTRAP, _) where mayTrap: return nil
-        case (0, Status.deaf): return ("P18.child-hears", "a child's observers did not hear what they must")
+        case (0, Status.missedEvent):
+            return ("P18.child-receives", "a child's observers did not receive what they must")
         case (0, Status.countsBelowZero): return ("P18.child-counts", "a child's backlog is below zero")
         case (0, Status.reported):
             var bytes = [UInt8](repeating: 0, count: 4_000)
@@ -152,8 +153,8 @@ enum ForkedChild {
         let token = registry.observe { _ in }
         token.cancel()
         guard token.cancelAndWaitBlocking() == .finished else { return Status.doesNotEnd }
-        guard usesNewObjects() else { return Status.deaf }
-        guard sharesAnActor() else { return Status.deaf }
+        guard usesNewObjects() else { return Status.missedEvent }
+        guard sharesAnActor() else { return Status.missedEvent }
         return drains()
     }
 
@@ -250,7 +251,7 @@ private final class Count: Sendable {
 
     init(_ count: Int) { self.count = Atomic(count) }
 
-    // Relaxed, all: the thread that looks has joined the one that counts, or is that one.
+    // Relaxed, all: the thread that looks has joined the one that counts, or is the same thread.
     func increment() { count.add(1, ordering: .relaxed) }
     func decrement() -> Int { count.subtract(1, ordering: .relaxed).newValue }
     var value: Int { count.load(ordering: .relaxed) }

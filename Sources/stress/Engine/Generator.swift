@@ -4,7 +4,7 @@
 struct Generator: RandomNumberGenerator {
     private var state: UInt64
 
-    /// - Parameter stream: Tells generators of one seed apart.
+    /// - Parameter stream: Distinguishes the generators of one seed.
     init(seed: UInt64, stream: UInt64) {
         state = seed &+ stream &* 0xD1B5_4A32_D192_ED03
         _ = next()

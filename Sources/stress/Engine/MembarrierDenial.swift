@@ -2,9 +2,9 @@
 
 import Glibc
 
-/// Runs the command on a kernel that, as far as this process can tell, has no membarrier.
+/// Runs the command on a kernel that, as far as this process can see, has no membarrier.
 enum MembarrierDenial {
-    /// Denies the system call to this process and those it becomes, and starts the command anew: liburcu looks for membarrier
+    /// Denies the system call to this process and those it becomes, and restarts the command: liburcu looks for membarrier
     /// before `main`. Returns where it is missing already.
     static func enforce() {
         guard ConcurrentObserveDiagnostics.current().usesMembarrier else { return }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Resident memory over a long run, at rest, each time that all scenarios have had a turn.
+/// Resident memory over a long run, at rest, each time that all scenarios have had a round.
 struct MemoryCourse: Codable, Sendable {
     /// The promise that it belongs to: what is retired is reclaimed, whatever the churn.
     static let invariant = "P16.memory-flat"
@@ -18,7 +18,7 @@ struct MemoryCourse: Codable, Sendable {
 
     init(warmUpSeconds: Double = 60) { self.warmUpSeconds = warmUpSeconds }
 
-    /// Looks at the process: what the allocator keeps for later is given back first.
+    /// Looks at the process: the allocator returns what it keeps for later first.
     mutating func look(seconds: Double) {
         ResidentMemory.giveBack()
         add(Point(seconds: seconds, residentBytes: ResidentMemory.current))
@@ -51,7 +51,7 @@ struct MemoryCourse: Codable, Sendable {
         return square > 0 ? 60 * product / square : nil
     }
 
-    /// Whether it has grown by more than the tolerance. A run that is too short to tell has not.
+    /// Whether it has grown by more than the tolerance. A run that is too short to show it has not.
     var hasGrown: Bool { (growth ?? 0) > Self.tolerance }
 
     var text: String {

@@ -3,19 +3,19 @@
 import Glibc
 import Synchronization
 
-/// One observer whose changes come one at a time: what it hears is checked as it comes. (P1, P2, P4, P12)
+/// One observer whose changes come one at a time: what it receives is checked as it comes. (P1, P2, P4, P12)
 final class OrderedWitness: @unchecked Sendable {
     // Unchecked: what is not atomic belongs to the callback that runs. That there is one at a time is under test: ThreadSanitizer
     // reports where they are not ordered.
 
-    /// What it has heard last. Read at rest, after `heard`.
-    private(set) var last: Heard?
+    /// What it has received last. Read at rest, after `received`.
+    private(set) var last: Received?
     private(set) var checks: UInt64 = 0
     /// Events that came after others had been left out.
     private(set) var gaps: UInt64 = 0
 
-    /// Events heard to the end of the callback. Release: pairs with the acquire in `settle`.
-    private let heard = Atomic<UInt64>(0)
+    /// Events whose callback has returned. Release: pairs with the acquire in `settle`.
+    private let received = Atomic<UInt64>(0)
     private let isRunning = Atomic<Bool>(false)
     /// Whether the observation has ended, for whatever reason.
     private let isOver = Atomic<Bool>(false)
@@ -27,7 +27,7 @@ final class OrderedWitness: @unchecked Sendable {
     private let beginsWithInitial: Bool
 
     /// A change, with the numbers of its values.
-    struct Heard: Sendable {
+    struct Received: Sendable {
         let reason: ChangeReason
         let version: UInt64
         let old: UInt64?
@@ -52,11 +52,11 @@ final class OrderedWitness: @unchecked Sendable {
         self.beginsWithInitial = beginsWithInitial
     }
 
-    /// How many events it has heard.
-    var count: UInt64 { heard.load(ordering: .acquiring) }
+    /// How many events it has received.
+    var count: UInt64 { received.load(ordering: .acquiring) }
 
-    /// Whether it has heard the end of its source.
-    var hasHeardEnd: Bool { isSourceDeleted.load(ordering: .acquiring) }
+    /// Whether it has received the end of its source.
+    var hasReceivedEnd: Bool { isSourceDeleted.load(ordering: .acquiring) }
 
     /// Listens for the end of the observation: no callback may follow it, whatever its reason. (P12)
     func listen(to token: ObservationToken) {
@@ -70,7 +70,7 @@ final class OrderedWitness: @unchecked Sendable {
     /// Called by the callback with what it is called with.
     ///
     /// - Parameter body: What else the callback does.
-    func hear(_ change: Heard, _ body: () -> Void = {}) {
+    func receive(_ change: Received, _ body: () -> Void = {}) {
         checkUserCode("callback")
         // Relaxed: it must not order the callbacks, which the library does.
         check(!isRunning.exchange(true, ordering: .relaxed), "P2.one-at-a-time", "two callbacks run at once")
@@ -78,10 +78,10 @@ final class OrderedWitness: @unchecked Sendable {
         body()
         last = change
         isRunning.store(false, ordering: .relaxed)
-        heard.store(heard.load(ordering: .relaxed) &+ 1, ordering: .releasing)
+        received.store(received.load(ordering: .relaxed) &+ 1, ordering: .releasing)
     }
 
-    private func checkPlace(of change: Heard) {
+    private func checkPlace(of change: Received) {
         check(!isOver.load(ordering: .relaxed), "P12.end-last", "version \(change.version) after the end")
         guard let last else {
             check(
@@ -119,9 +119,9 @@ final class OrderedWitness: @unchecked Sendable {
 }
 
 extension OrderedWitness {
-    /// At rest: waits until all that its observation was sent is heard or dropped, for as long as it gets on. (P1)
+    /// At rest: waits until every event is received or dropped, while there is progress. (P1)
     ///
-    /// - Returns: What has become of it.
+    /// - Returns: The counts at the end.
     @discardableResult
     func settle(_ round: Round, _ counts: () -> DeliveryCounts) -> DeliveryCounts {
         let isSettled = waitWhileMoving({ count }) {
@@ -132,7 +132,7 @@ extension OrderedWitness {
         round.check(
             isSettled,
             "P1.counts-add-up",
-            "\(name): sent \(counts.sent), received \(counts.received), dropped \(counts.dropped), heard \(count), and nothing moves"
+            "\(name): sent \(counts.sent), received \(counts.received), dropped \(counts.dropped), \(count) callbacks have returned, and nothing moves"
         )
         round.add(checks: checks)
         return counts

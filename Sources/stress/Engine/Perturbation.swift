@@ -61,7 +61,7 @@ struct PerturbationKinds: OptionSet, Sendable {
     var list: [String] { Self.names.filter { contains($0.kind) }.map(\.name) }
 }
 
-/// Delays threads at two injection points, chosen anew for every round from the seed, and where their operations begin.
+/// Delays threads at two injection points, chosen for every round from the seed, and where their operations begin.
 ///
 /// Its dice are not the workload's: how often a thread gets to a point depends on the schedule, what it does next must not.
 final class Perturbation: Sendable {
@@ -101,7 +101,7 @@ final class Perturbation: Sendable {
     /// Chooses the points, the faults, and the thread that suffers, for a round.
     func prepare(
         seed: UInt64,
-        sparing spared: PerturbationKinds = [],
+        excluding excluded: PerturbationKinds = [],
         threads: Int,
         round: Int = 0,
         length: Duration = .zero,
@@ -116,9 +116,9 @@ final class Perturbation: Sendable {
         #endif
         victim.store(generator.below(threads), ordering: .relaxed)
         longStallsLeft.store(generator.oneIn(8) ? 1 : 0, ordering: .relaxed)
-        active.store(kinds.subtracting(spared).rawValue, ordering: .relaxed)
+        active.store(kinds.subtracting(excluded).rawValue, ordering: .relaxed)
         isResting.store(false, ordering: .relaxed)
-        faults?.prepare(kinds.subtracting(spared), seed: seed, round: round, length, violations)
+        faults?.prepare(kinds.subtracting(excluded), seed: seed, round: round, length, violations)
     }
 
     /// The round's threads have ended. The library's threads finish the work that is left with few delays: on a busy

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// The life of one closure, in memory that outlives every use of it, correct or not.
+/// Watches one closure from its creation to its destruction, in memory that outlives every use, correct or not.
 ///
 /// A callback looks at its probe when it begins and when it ends: a closure that was destroyed meanwhile is a violation counted,
 /// not a crash. Probes are never freed while the process runs; they are recycled between rounds.
@@ -12,7 +12,7 @@ struct Probe: ~Copyable {
     let destroyed = Atomic<Int>(0)
     /// Set once nothing may call the closure any more: `cancelAndWait` has returned.
     let isDead = Atomic<Bool>(false)
-    /// Set before somebody begins to end the observation.
+    /// Set before a thread begins to end the observation.
     let isEnding = Atomic<Bool>(false)
     /// Callbacks that are running; a hint for choosing the moment, not a check.
     let running = Atomic<Int>(0)

@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// Brackets in which a thread must not allocate, wait or call the system: RealtimeSanitizer, where it is linked in, reports who does.
+/// Brackets in which a thread must not allocate, wait or call the system: RealtimeSanitizer, where it is linked in, reports a thread that does.
 @safe enum Realtime {
     /// What holds in a bracket. Nothing but the sanitizer sees whether it does; its report ends the process.
     static let invariant = "P15.nothing-forbidden"

@@ -11,7 +11,7 @@ enum ResidentMemory {
         return (fields.count > 1 ? Int(fields[1]) ?? 0 : 0) * Int(getpagesize())
     }
 
-    /// Has the allocator give back what it keeps for later.
+    /// Makes the allocator return what it keeps for later.
     static func giveBack() {
         // Glibc's module leaves the function out.
         typealias Trim = @convention(c) (Int) -> CInt

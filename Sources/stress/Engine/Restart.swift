@@ -2,12 +2,12 @@
 
 import Glibc
 
-/// Starts the command anew, with the same arguments: for what a process decides before `main`.
+/// Restarts the command with the same arguments: for what a process decides before `main`.
 enum Restart {
     static func now() -> Never {
         var arguments: [UnsafeMutablePointer<CChar>?] = unsafe CommandLine.arguments.map { unsafe strdup($0) }
         unsafe arguments.append(nil)
         _ = unsafe execv("/proc/self/exe", &arguments)
-        harnessFailure("the command cannot be started anew (error \(errno))")
+        harnessFailure("the command cannot be restarted (error \(errno))")
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The threads of the round that runs: who reports a failure, or draws the run's course, finds them here.
+/// The threads of the round that runs: failure reports and the drawing of the run's course read them here.
 final class Roster: Sendable {
     static let shared = Roster()
 

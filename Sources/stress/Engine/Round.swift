@@ -60,7 +60,7 @@ final class Round: @unchecked Sendable {
         }
     }
 
-    /// The same with several roles, each on its own number of threads.
+    /// Runs several roles, each on its own number of threads.
     func load(_ roles: [Role]) {
         var running: [Thread] = []
         var team: [(Worker, @Sendable (Worker) -> Void)] = []
@@ -97,7 +97,7 @@ final class Round: @unchecked Sendable {
 
     // MARK: At rest
 
-    /// Whether something may have gone wrong around the library in this round: what its bounds are then is not said.
+    /// Whether a fault may have happened around the library in this round: then its bounds do not hold.
     var isFaulted: Bool { perturbation.faults?.isActive ?? false }
 
     func check(_ holds: Bool, _ invariant: String, _ message: @autoclosure () -> String) {
@@ -130,7 +130,7 @@ final class Round: @unchecked Sendable {
         #endif
     }
 
-    /// Waits until the library has done what it had still to do, and what that has led to: a deinit may have ended other observations.
+    /// Waits until the library has done its deferred work, and the work that follows from it: a deinit may have ended other observations.
     @discardableResult
     func drain() -> DrainOutcome {
         var outcome = DrainOutcome.finished

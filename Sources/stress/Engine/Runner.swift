@@ -11,8 +11,8 @@ struct RunPlan: Sendable {
     var seed: UInt64
     var perturbations: PerturbationKinds
     var stopsAtFirstFailure: Bool
-    /// Whether the scenarios take turns, round by round, and resident memory must stay level meanwhile.
-    var takesTurns = false
+    /// Whether the scenarios alternate, round by round, and resident memory must stay level meanwhile.
+    var alternates = false
     /// An injection point that is hot in every round, if any.
     var fixedPoint: String?
     /// How long a round lasts.
@@ -23,7 +23,7 @@ struct RunPlan: Sendable {
 struct Runner {
     let plan: RunPlan
     let progress: Progress
-    /// Who writes the run's files, if there are any.
+    /// The writer of the run's files, if there are any.
     var recorder: RunRecorder?
 
     struct Outcome {
@@ -38,9 +38,9 @@ struct Runner {
     }
 
     func run() -> Outcome {
-        Watchdog.shared.tell(recorder)
+        Watchdog.shared.setRecorder(recorder)
         let perturbation = Perturbation(plan.perturbations, fixedPoint: plan.fixedPoint)
-        let run = { plan.takesTurns ? runByTurns(perturbation) : runInOrder(perturbation) }
+        let run = { plan.alternates ? runAlternating(perturbation) : runInOrder(perturbation) }
         let outcome = recorder?.watch(run) ?? run()
         progress.finish()
         recorder?.end(outcome.results, memory: outcome.memory)
@@ -80,8 +80,8 @@ struct Runner {
                 ?? (nanoseconds() < end || (!run.result.missedWindows.isEmpty && nanoseconds() < lastCall)))
     }
 
-    /// All scenarios in turn, over and over: what one of them leaves behind adds up, and shows in resident memory.
-    private func runByTurns(_ perturbation: Perturbation) -> Outcome {
+    /// All scenarios, one round of each, over and over: what one of them leaves behind adds up, and shows in resident memory.
+    private func runAlternating(_ perturbation: Perturbation) -> Outcome {
         ProbePool.shared.touch()
         let start = nanoseconds()
         let end = start + UInt64(plan.duration.seconds * 1e9)

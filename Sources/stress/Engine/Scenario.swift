@@ -11,8 +11,8 @@ struct Scenario: Sendable {
     let windows: [String]
     /// Threads it needs at least.
     var leastThreads = 2
-    /// Delays that it is spared: those under which a bound that it holds against the clock would be the system's to break.
-    var spared: PerturbationKinds = []
+    /// Delays that it does not get: under them the system would break a bound that the scenario holds against the clock.
+    var excluded: PerturbationKinds = []
     /// The sanitizers under which it cannot run.
     var unfit: Set<Sanitizer> = []
     /// Runs one round: builds the objects, starts the threads, and checks at rest.
@@ -31,7 +31,7 @@ struct Scenario: Sendable {
         .registrationChurn, .notificationStorm, .cancellationRaces, .mutualCancellation, .registryDeath, .ownerDeath,
         .cancellationFlood, .reentrancy, .destruction, .threadChurn, .stuckCallback, .asynchronousUse,
         .mutationStorm, .tornReads, .initialAgainstWriters, .propertyDeath, .valueDestruction, .parkedInModify,
-        .compareExchange, .pathRewiring, .pathDeath, .bulkRemoval, .combinations,
+        .compareExchange, .pathRelinking, .pathDeath, .bulkRemoval, .combinations,
         .weakReferentDeath, .twoWayBinding, .actorOrder, .flood, .sequenceCancellation,
         .mutualActors, .serialHandover, .deliveryCancellation,
         .realtimePath, .forking, .forkingThreads, .forkingSources, .slowNeighbours, .blockedSource, .threadFamine,

@@ -25,11 +25,11 @@ final class ScenarioRun {
         unsafe CurrentRun.violations = violations
         CrashReport.enter(scenario.name)
         let seed = Generator.roundSeed(plan.seed, scenario.name, rounds)
-        let crowd = plan.perturbations.subtracting(scenario.spared).contains(.crowd) ? 3 : 1
+        let crowd = plan.perturbations.subtracting(scenario.excluded).contains(.crowd) ? 3 : 1
         let threads = max(plan.threads * crowd, scenario.leastThreads)
         perturbation.prepare(
             seed: seed,
-            sparing: scenario.spared,
+            excluding: scenario.excluded,
             threads: threads,
             round: rounds,
             length: length,

@@ -3,7 +3,7 @@
 import Dispatch
 import Synchronization
 
-/// An actor whose executor is the scenario's code, and tells who runs there, and how often it was asked for.
+/// An actor whose executor is the scenario's code. The executor shows whether the caller runs there, and counts its jobs.
 actor Stage {
     nonisolated let executor = StageExecutor()
 
@@ -43,7 +43,7 @@ final class StageExecutor: SerialExecutor {
     }
 }
 
-/// Runs tasks that prefer it. Whoever resumes one calls it, and must hold no lock of the library's. (P5)
+/// Runs tasks that prefer it. A thread that resumes one calls it, and must hold no lock of the library's. (P5)
 final class WatchedExecutor: TaskExecutor {
     static let shared = WatchedExecutor()
 
@@ -58,7 +58,7 @@ final class WatchedExecutor: TaskExecutor {
 /// An actor with the runtime's own executor.
 actor Listener {}
 
-/// For closures that say themselves where they are isolated to.
+/// For closures that declare their isolation themselves.
 @globalActor
 actor GlobalListener {
     static let shared = GlobalListener()

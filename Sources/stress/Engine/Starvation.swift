@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// Tells a thread that waits in vain from one whose partner was not let run: how long the process's threads stood in line for a processor.
+/// Distinguishes a thread that waits in vain from one whose partner did not run: how long the process's threads waited for a processor.
 ///
 /// On a machine with much else to do a thread may get a few milliseconds in ten seconds, and nothing is wrong with the library.
 struct Starvation {
@@ -13,7 +13,7 @@ struct Starvation {
     /// Which threads are looked at.
     enum Threads {
         case all
-        /// Those that the library has started, which its names tell.
+        /// Those that the library has started, known by their names.
         case own
     }
 
@@ -33,7 +33,7 @@ struct Starvation {
 
 /// For each thread, the nanoseconds that it has stood in line for a processor since it began.
 ///
-/// The system counts a wait when it ends: a thread that stands in line now has its last one still to come.
+/// The system counts a wait when it ends: a thread that waits for a processor now is counted later.
 struct QueueTimes {
     private var waits: [String: UInt64] = [:]
 

@@ -4,7 +4,7 @@ import Glibc
 
 /// A joinable thread of the harness.
 struct Thread: @unchecked Sendable {
-    // Unchecked: a thread's identifier is a number, or a pointer that nobody follows.
+    // Unchecked: a thread's identifier is a number, or a pointer that is never followed.
     private let identifier: pthread_t
 
     /// Starts a thread that runs `body`.

@@ -6,7 +6,7 @@ import Glibc
 /// in line for a processor.
 ///
 /// Half above the bound without that time is slow: a violation. Half above it only with that time is starved: this round does not judge
-/// the bound, and the scenario goes on until one does. The window says whether one has.
+/// the bound, and the scenario goes on until one does. The window shows whether one has.
 final class TimedBound: Sendable {
     private let invariant: String
     private let limit: UInt64

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A value of several words that tells whether it is whole, and whether it is still alive.
+/// A value of several words that shows whether it is whole, and whether it is still alive.
 struct TrackedValue: Sendable {
     let serial: UInt64
     private let complement: UInt64
@@ -22,7 +22,7 @@ struct TrackedValue: Sendable {
 }
 
 extension Worker {
-    /// Checks a value that a read has lent or copied.
+    /// Checks a value that a read has borrowed or copied.
     func check(_ value: borrowing TrackedValue, _ moment: StaticString) {
         check(value.isWhole, "P2.whole-value", "a value is made of parts \(moment)")
         check(value.probe.destroyed == 0, "P14.not-while-read", "a value is destroyed \(moment)")

@@ -3,7 +3,7 @@
 import Glibc
 import Synchronization
 
-/// Ends a run in which a thread has stopped moving, and says where each one stands.
+/// Ends a run in which a thread has stopped moving, and reports the step of each thread.
 final class Watchdog: Sendable {
     static let shared = Watchdog()
 
@@ -21,7 +21,7 @@ final class Watchdog: Sendable {
     private let recorder = Guarded<RunRecorder?>(nil)
 
     /// Lets a hang be written to the run's files.
-    func tell(_ recorder: RunRecorder?) { self.recorder.withLock { $0 = recorder } }
+    func setRecorder(_ recorder: RunRecorder?) { self.recorder.withLock { $0 = recorder } }
 
     /// Changes how long a thread may stand still, from 40 s.
     func setPatience(_ duration: Duration) { patience.store(UInt64(duration.seconds * 1e9), ordering: .relaxed) }

@@ -78,9 +78,9 @@ final class Worker: @unchecked Sendable {
         body()
     }
 
-    // MARK: What scenarios tell it
+    // MARK: What scenarios report to it
 
-    /// Tells the watchdog what the thread does next; a name must be a literal.
+    /// Notes for the watchdog what the thread does next; a name must be a literal.
     func begin(_ name: StaticString) {
         operations &+= 1
         operationStart = nanoseconds()

@@ -2,12 +2,12 @@
 
 import Glibc
 
-/// Runs real threads one at a time: a thread goes on until it comes to a step, and there a strategy decides who has the next turn.
+/// Runs real threads one at a time: a thread runs until it comes to a step, and there a strategy chooses the thread that runs next.
 ///
-/// What is between two steps happens at once, in the order of the turns, and every thread sees it: this is sequential consistency. What
-/// a weaker memory does is for the models. Waiting is known, too, with its condition: when nobody can go on, that is a deadlock.
+/// What a thread does between two steps happens at once, and every thread sees it: this is sequential consistency. The models check
+/// weaker memory. The scheduler knows for what each thread waits: when no thread can go on, that is a deadlock.
 final class ControlledScheduler: @unchecked Sendable {
-    // Unchecked: everything mutable belongs to the running thread; the semaphores order the turns.
+    // Unchecked: everything mutable belongs to the running thread; the semaphores pass the run from thread to thread.
 
     /// Threads that programs use, and threads that the library starts.
     static let programThreads = 4
@@ -27,7 +27,7 @@ final class ControlledScheduler: @unchecked Sendable {
     private var run = ScheduledRun()
     /// How much may still go wrong in this schedule.
     private var faultsLeft = Int.max
-    /// What the thread that forks does; nil if none does, or no more.
+    /// What the forking thread does; nil if no thread forks, or none does any more.
     private var fork: (() -> Void)?
     /// Time passes when nothing else can happen.
     private(set) var now: Duration = .seconds(1)
@@ -57,9 +57,9 @@ final class ControlledScheduler: @unchecked Sendable {
     /// Runs each body that there is on a thread of its own until all have ended and nothing else can happen.
     ///
     /// - Parameters:
-    ///   - strategy: Decides who goes on; without one every thread runs until it cannot.
+    ///   - strategy: Chooses the thread that goes on; without one every thread runs until it cannot.
     ///   - mostFaults: So much may go wrong.
-    ///   - fork: What a thread does that begins at any step, if the strategy says so: that counts as a fault.
+    ///   - fork: What an extra thread does. The strategy may begin it at any step; that counts as a fault.
     func run(
         _ bodies: [(name: String, body: () -> Void)?],
         _ strategy: (any Strategy)? = nil,
@@ -76,7 +76,7 @@ final class ControlledScheduler: @unchecked Sendable {
             (thread.name, thread.work, thread.state, thread.label) = (work.name, work.body, .ready, "begin")
         }
         if let first = next(after: nil) {
-            first.turn.signal()
+            first.permit.signal()
             driver.wait()
         }
         return run
@@ -135,7 +135,7 @@ final class ControlledScheduler: @unchecked Sendable {
     func end(_ thread: ScheduledThread) {
         thread.state = .idle
         guard let next = next(after: thread) else { return driver.signal() }
-        next.turn.signal()
+        next.permit.signal()
     }
 
     /// Whether it goes wrong here, as the strategy chooses: a step of its own either way.
@@ -166,14 +166,14 @@ final class ControlledScheduler: @unchecked Sendable {
     private func handOver(_ thread: ScheduledThread) {
         guard let next = next(after: thread) else {
             driver.signal()
-            return thread.turn.wait()
+            return thread.permit.wait()
         }
         if next === thread { return }
-        next.turn.signal()
-        thread.turn.wait()
+        next.permit.signal()
+        thread.permit.wait()
     }
 
-    // MARK: Who is next
+    // MARK: Which thread is next
 
     private func next(after holder: ScheduledThread?) -> ScheduledThread? {
         let length = run.schedule.steps.count
@@ -220,11 +220,11 @@ final class ControlledScheduler: @unchecked Sendable {
         (thread.name, thread.work, thread.state, thread.label) = ("fork", fork, .ready, "begin")
     }
 
-    /// Nobody can go on: the wait that ends first runs out.
+    /// No thread can go on: the wait that ends first runs out.
     private func passTime() -> ScheduledThread? {
         let waiting = threads.filter { $0.state != .idle && $0.deadline != nil }
         idleWaits += 1
-        // Who looks again and again, and finds nothing changed, will find nothing changed.
+        // A thread that looks again and again while nothing changes will find nothing changed.
         if idleWaits < 64, let first = waiting.min(by: { $0.deadline! < $1.deadline! }) {
             now = max(now, first.deadline!)
             return take(first)
@@ -280,7 +280,7 @@ struct ScheduledRun {
     fileprivate(set) var schedule = Schedule([])
     fileprivate(set) var preemptions = 0
     fileprivate(set) var failure: Failure?
-    /// Two runs with the same threads at the same steps have the same.
+    /// Equal for two runs with the same threads at the same steps.
     private(set) var fingerprint: UInt64 = 0xCBF2_9CE4_8422_2325
 
     /// The schedule as far as the failure.

@@ -19,7 +19,7 @@ final class DepthFirst: Strategy {
     private var depth = 0
     private var spent = 0
 
-    /// Set if a schedule met another decision than the last one did at the same place: the program is not deterministic.
+    /// Set if a schedule met another decision than the last schedule did at the same place: the program is not deterministic.
     private(set) var hasDiverged = false
 
     init(bound: Int) { self.bound = bound }

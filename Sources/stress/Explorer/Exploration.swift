@@ -34,7 +34,7 @@ final class Exploration {
         var finding: Finding?
     }
 
-    /// The harness is at fault: the same schedule does not do the same.
+    /// The harness is at fault: the same schedule gives another result.
     struct Divergence: Error {
         let message: String
     }
@@ -104,7 +104,7 @@ final class Exploration {
     private final class Progress {
         /// The operations that have not begun, thread by thread, with their numbers.
         var left: [[(index: Int, operation: () -> Void)]]
-        /// Threads that are in the midst of one.
+        /// Threads that are inside one.
         var inOperation = 0
 
         init(_ instance: Program.Instance, _ omissions: Omissions) {
@@ -116,7 +116,7 @@ final class Exploration {
         }
     }
 
-    /// Forks. If no thread was in the midst of an operation, no object was being changed: then the child does what is left of the
+    /// Forks. If no thread was inside an operation, no object was being changed: then the child does what is left of the
     /// program, and checks that. Else it uses what may be used.
     private static func fork(
         _ fork: (() -> Void) -> (invariant: String, message: String)?,
@@ -160,7 +160,7 @@ final class Exploration {
         }
     }
 
-    /// Runs a schedule again, which must do the same.
+    /// Runs a schedule again; the result must be the same.
     private func repeatRun(_ first: ScheduledRun, number: Int) throws(Divergence) {
         let repetition = Repetition(first.schedule)
         let (second, _) = run(repetition)

@@ -3,7 +3,7 @@
 #if INSTRUMENTED
 import Glibc
 
-/// The process that explores: it ends at the first failure, in whatever state that is, and says what it has found in its last line.
+/// The process that explores. It ends at the first failure, in any state; its last line says what it has found.
 enum ExplorationChild {
     static func explore(_ program: LibraryProgram, _ search: SearchOptions) -> Never {
         let explorer = Explorer(
@@ -31,7 +31,7 @@ enum ExplorationChild {
         }
     }
 
-    /// Tells every step as it is taken.
+    /// Prints every step as it is taken.
     static func replay(_ string: ExplorationString, of program: LibraryProgram) -> Never {
         let explorer = Explorer(
             program,
@@ -79,10 +79,10 @@ private enum CrashedSchedule {
     nonisolated(unsafe) private static var count = 0
     nonisolated(unsafe) private static var preemptions: UInt8 = 0
 
-    static func follow(_ exploration: Exploration, _ tell: @escaping (ScheduledThread) -> Void = { _ in }) {
+    static func follow(_ exploration: Exploration, _ note: @escaping (ScheduledThread) -> Void = { _ in }) {
         let names = Schedule.letters.map { $0.asciiValue! }
         exploration.onStep = { step, thread, preemptions in
-            tell(thread)
+            note(thread)
             guard step < most else { return }
             // Safe: never freed; the step is below its capacity. One thread runs at a time.
             unsafe letters[step] = names[thread.index]

@@ -22,7 +22,7 @@ enum ExplorationProcess {
 
     private static func verdict(_ output: String) -> ExplorationVerdict {
         guard let verdict = output.split(separator: "\n").last.flatMap({ ExplorationVerdict(line: String($0)) }) else {
-            harnessFailure("the exploring process says nothing of use: \(output.suffix(200))")
+            harnessFailure("the exploring process gives no verdict: \(output.suffix(200))")
         }
         return verdict
     }
@@ -34,7 +34,7 @@ enum ExplorationProcess {
         let pipe = Pipe()
         process.standardOutput = pipe
         do { try process.run() } catch { harnessFailure("the system gives no process: \(error)") }
-        // Nobody waits for ever here; a process that does is the harness's fault.
+        // Nothing here waits for ever; a process that does is the harness's fault.
         let limit = DispatchWorkItem { process.terminate() }
         DispatchQueue.global().asyncAfter(deadline: .now() + 1_800, execute: limit)
         let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)

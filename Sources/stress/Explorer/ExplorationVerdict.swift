@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What an exploring process has to say, in one line.
+/// What an exploring process has found, in one line.
 enum ExplorationVerdict: Equatable {
     case explored(runs: Int, isComplete: Bool)
     case found(invariant: String, message: String, schedule: Schedule, preemptions: Int)

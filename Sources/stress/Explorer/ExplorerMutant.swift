@@ -19,7 +19,7 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.observeReturnsBeforePublishing, "register-notify-cancel", "P1.exactly-once"),
         ExplorerMutant(.appendPublishesTheCountFirst, "register-notify-cancel", "crash"),
         ExplorerMutant(.compactionLosesAnEntry, "append-compact-walk", "P1.exactly-once"),
-        ExplorerMutant(.aTableIsTakenAwayBeforeTheNextIsThere, "append-compact-walk", "P1.exactly-once"),
+        ExplorerMutant(.aTableIsRemovedBeforeTheNextIsPublished, "append-compact-walk", "P1.exactly-once"),
         // The end of one
         ExplorerMutant(.markIsNotTested, "wait-notify", "P14.not-while-called"),
         ExplorerMutant(.markIsTestedBeforeCurrentIsStored, "wait-notify", "P14.not-while-called"),
@@ -44,11 +44,11 @@ struct ExplorerMutant: Sendable {
         // Destruction
         ExplorerMutant(.closureIsDestroyedTwice, "register-notify-cancel", "P14.destroyed-once"),
         ExplorerMutant(.closureIsDestroyedUnderTheLock, "register-notify-cancel", "P5.no-lock-around-user-code"),
-        ExplorerMutant(.reclaimersWakeUpIsLost, "register-notify-cancel", "P14.destroyed-once"),
+        ExplorerMutant(.theReclamationThreadsWakeUpIsLost, "register-notify-cancel", "P14.destroyed-once"),
         ExplorerMutant(.sourceDeathLeaksTheClosures, "death-cancel", "P14.destroyed-once"),
         ExplorerMutant(.tokenStaysActiveAfterSourceDeath, "death-cancel", "P12.inactive", "crash"),
-        ExplorerMutant(.endIsToldTwice, "death-cancel", "P12.end-once"),
-        ExplorerMutant(.aLateListenerIsOverlooked, "cancel-listen", "P12.end-once"),
+        ExplorerMutant(.anEndIsDeliveredTwice, "death-cancel", "P12.end-once"),
+        ExplorerMutant(.aLateListenerIsNotNotified, "cancel-listen", "P12.end-once"),
         // Properties
         ExplorerMutant(.aVersionIsHandedOutOutsideTheLock, "set-set-observe", "P1.every-change-once"),
         ExplorerMutant(
@@ -62,13 +62,13 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.aReadIsTorn, "torn-read", "P2.whole-value"),
         ExplorerMutant(.aValueIsReadAfterTheReadSection, "read-set", "P14.not-while-read"),
         ExplorerMutant(.gracePeriodDoesNothing, "read-set", "P14.not-while-read"),
-        ExplorerMutant(.aLentValueIsNotPinned, "lend-set", "P14.not-while-read"),
-        ExplorerMutant(.aValueIsDestroyedByItsWriter, "lend-set", "P14.not-while-read"),
+        ExplorerMutant(.aBorrowedValueIsNotPinned, "borrow-set", "P14.not-while-read"),
+        ExplorerMutant(.aValueIsDestroyedByItsWriter, "borrow-set", "P14.not-while-read"),
         ExplorerMutant(.sourceDeathLeaksTheClosures, "property-death-cancel", "P14.destroyed-once"),
-        ExplorerMutant(.endIsToldTwice, "property-death-cancel", "P12.end-once"),
+        ExplorerMutant(.anEndIsDeliveredTwice, "property-death-cancel", "P12.end-once"),
         // One at a time
         ExplorerMutant(.twoDeliverAtOnce, "serial-set-set", "P2.one-at-a-time"),
-        ExplorerMutant(.aChangeIsPostedOutsideTheLock, "serial-set-set", "P2.ordered"),
+        ExplorerMutant(.aChangeIsEnqueuedOutsideTheLock, "serial-set-set", "P2.ordered"),
         ExplorerMutant(.aMailboxsWakeUpIsLost, "serial-set-set", "P1.ordered-once"),
         ExplorerMutant(.isBusyIsClearedOutsideTheLock, "serial-set-set", "P1.ordered-once"),
         ExplorerMutant(.aSetterWaitsForABusyObserver, "serial-set-set", "progress.livelock"),
@@ -92,10 +92,10 @@ struct ExplorerMutant: Sendable {
             "P17.new-thread"
         ),
         // Paths, weak properties
-        ExplorerMutant(.aStaleTailIsHeard, "path-rewire-set", "P2.path-versions", "P3.converges"),
-        ExplorerMutant(.aRewiringIsLost, "path-rewire-set", "P3.converges"),
-        ExplorerMutant(.aPathsEndDoesNotWait, "path-death-set", "P1.heard-before-the-end"),
-        ExplorerMutant(.aPathsChangesArriveAsTheyCome, "serial-path-rewire-set", "P2.ordered"),
+        ExplorerMutant(.aChangeAfterTheCutIsDelivered, "path-relink-set", "P2.path-versions", "P3.converges"),
+        ExplorerMutant(.aRelinkIsLost, "path-relink-set", "P3.converges"),
+        ExplorerMutant(.aPathsEndDoesNotWait, "path-death-set", "P1.received-before-the-end"),
+        ExplorerMutant(.aPathsChangesAreNotSortedByVersion, "serial-path-relink-set", "P2.ordered"),
         ExplorerMutant(.aDeadReferentClearsItsSuccessor, "weak-death-set", "P12.successor-stays"),
     ]
 }

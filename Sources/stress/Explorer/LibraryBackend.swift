@@ -5,8 +5,8 @@ import Glibc
 
 /// The library's virtual backend: its locks, waits, grace periods and threads are the scheduler's.
 ///
-/// It frees nothing that threads under test can reach while a program runs, and knows what was freed: whoever uses that is a violation
-/// at once, not a crash some time later.
+/// It frees nothing that threads under test can reach while a program runs, and knows what was freed: a use of that is a violation at
+/// once, not a crash some time later.
 final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
     // Unchecked: everything mutable belongs to the running thread.
     let scheduler: ControlledScheduler
@@ -191,7 +191,7 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
         return true
     }
 
-    // MARK: What nobody may use any more
+    // MARK: What no thread may use any more
 
     func willCall(observer: UInt) {
         if inChild != nil { return }

@@ -2,12 +2,12 @@
 
 #if INSTRUMENTED
 
-/// What the only observer of a program has heard, in the order in which it was called.
-private final class Hearing<Value: Sendable & Equatable>: @unchecked Sendable {
+/// The changes that a program's only observer has received, in the order of its calls.
+private final class ReceivedChanges<Value: Sendable & Equatable>: @unchecked Sendable {
     // Unchecked: everything belongs to the running thread.
     private let backend: LibraryBackend
     private var isRunning = false
-    private(set) var heard: [Change<Value>] = []
+    private(set) var received: [Change<Value>] = []
     var tokens: [ObservationToken] = []
 
     init(_ backend: LibraryBackend) { self.backend = backend }
@@ -17,53 +17,53 @@ private final class Hearing<Value: Sendable & Equatable>: @unchecked Sendable {
     }
 
     /// The observer's callback.
-    func hear(_ change: Change<Value>, isSerial: Bool = false) {
+    func receive(_ change: Change<Value>, isSerial: Bool = false) {
         if isSerial { check(!isRunning, "P2.one-at-a-time", "two callbacks of a serial observer run at once") }
         isRunning = true
         backend.userStep("in the callback")
         isRunning = false
-        heard.append(change)
+        received.append(change)
     }
 
     /// Versions 1, 2, 3, …, each once, in a chain of old and new that ends with `value`.
     func checkChanges(until value: Value, isSerial: Bool = false) {
-        let changes = isSerial ? heard : heard.sorted { $0.version < $1.version }
+        let changes = isSerial ? received : received.sorted { $0.version < $1.version }
         let versions = changes.map(\.version)
         check(
             versions == (0..<versions.count).map { UInt64($0) + 1 },
             isSerial ? "P2.ordered" : "P2.path-versions",
-            "heard the versions \(versions)"
+            "received the versions \(versions)"
         )
         for (change, next) in zip(changes, changes.dropFirst()) {
             check(change.new == next.old, "P2.old-is-last-new", "old of \(next.version) is not the last new")
         }
-        check(changes.last?.new == value, "P3.converges", "the last change heard is not the present value")
+        check(changes.last?.new == value, "P3.converges", "the last change received is not the present value")
     }
 }
 
 extension LibraryProgram {
-    /// Who finds another at it leaves its change, and the other delivers it. (P1, P2)
+    /// A thread that finds another delivering leaves its change, and the other delivers it. (P1, P2)
     static let serialSetSet = LibraryProgram(
         name: "serial-set-set",
         summary: "two changes of a property with a serial observer",
         threads: [["set 1"], ["set 2"]]
     ) { backend in
         let property = Observed(0)
-        let hearing = Hearing<Int>(backend)
+        let observer = ReceivedChanges<Int>(backend)
         return Program.Instance(
             setUp: {
-                hearing.tokens = [property.observe(delivery: .serial()) { hearing.hear($0, isSerial: true) }]
+                observer.tokens = [property.observe(delivery: .serial()) { observer.receive($0, isSerial: true) }]
             },
             threads: [[{ property.value = 1 }], [{ property.value = 2 }]],
             rest: [
                 {
-                    hearing.check(
-                        hearing.heard.count == 2,
+                    observer.check(
+                        observer.received.count == 2,
                         "P1.ordered-once",
-                        "heard \(hearing.heard.count) of 2 changes"
+                        "received \(observer.received.count) of 2 changes"
                     )
-                    hearing.checkChanges(until: property.value, isSerial: true)
-                    hearing.tokens = []
+                    observer.checkChanges(until: property.value, isSerial: true)
+                    observer.tokens = []
                 }
             ]
         )
@@ -76,18 +76,18 @@ extension LibraryProgram {
         threads: [["set 1"], ["set 2"]]
     ) { backend in
         let (source, destination) = (Observed(0), Observed(0))
-        let hearing = Hearing<Int>(backend)
+        let observer = ReceivedChanges<Int>(backend)
         return Program.Instance(
-            setUp: { hearing.tokens = [source.bind(to: destination)] },
+            setUp: { observer.tokens = [source.bind(to: destination)] },
             threads: [[{ source.value = 1 }], [{ source.value = 2 }]],
             rest: [
                 {
-                    hearing.check(
+                    observer.check(
                         destination.value == source.value,
                         "P3.destination-follows",
                         "the destination is \(destination.value), its source \(source.value)"
                     )
-                    hearing.tokens = []
+                    observer.tokens = []
                 }
             ]
         )
@@ -100,26 +100,26 @@ extension LibraryProgram {
         threads: [["set left"], ["set right"]]
     ) { backend in
         let (left, right) = (Observed(0), Observed(0))
-        let hearing = Hearing<Int>(backend)
+        let observer = ReceivedChanges<Int>(backend)
         return Program.Instance(
-            setUp: { hearing.tokens = [left.bindBidirectionally(with: right)] },
+            setUp: { observer.tokens = [left.bindBidirectionally(with: right)] },
             threads: [[{ left.value = 1 }], [{ right.value = 2 }]],
             rest: [
                 {
-                    hearing.check(
+                    observer.check(
                         left.value == right.value,
                         "P3.pair-converges",
                         "the left is \(left.value), the right \(right.value)"
                     )
-                    hearing.tokens = []
+                    observer.tokens = []
                 }
             ]
         )
     }
 
-    /// The end of a path changes while the path is led elsewhere. (P2, P3)
-    static let pathRewireSet = path(
-        "path-rewire-set",
+    /// The end of a path changes while the path is relinked. (P2, P3)
+    static let pathRelinkSet = path(
+        "path-relink-set",
         "a change of the end of a path against the replacement of a step",
         ["lead elsewhere"],
         ["set the end"]
@@ -127,9 +127,9 @@ extension LibraryProgram {
         [[{ root.end.value = PathEnd(2) }], [{ end.number.value = 3 }]]
     }
 
-    /// The end that the path is led to changes before that is told, and is to be heard after it. (P2, P3)
-    static let serialPathRewireSet = path(
-        "serial-path-rewire-set",
+    /// The path's new end changes before the replacement is delivered. The observer must receive that change after the replacement. (P2, P3)
+    static let serialPathRelinkSet = path(
+        "serial-path-relink-set",
         "the replacement of a step of a path with a serial observer against a change of its new end",
         ["lead elsewhere"],
         ["set the new end"],
@@ -139,9 +139,9 @@ extension LibraryProgram {
         return [[{ root.end.value = next }], [{ next.number.value = 3 }]]
     }
 
-    /// A step is replaced twice at once: who comes second leaves it to the first. (P3)
-    static let pathRewireRewire = path(
-        "path-rewire-rewire",
+    /// A step is replaced twice at once: the second thread leaves the relink to the first. (P3)
+    static let pathRelinkRelink = path(
+        "path-relink-relink",
         "two replacements of a step of a path",
         ["lead elsewhere"],
         ["lead elsewhere"]
@@ -160,20 +160,20 @@ extension LibraryProgram {
         LibraryProgram(name: name, summary: summary, threads: [first, second]) { backend in
             let end = PathEnd(1)
             let root = PathMiddle(end)
-            let hearing = Hearing<UInt64?>(backend)
+            let observer = ReceivedChanges<UInt64?>(backend)
             return Program.Instance(
                 setUp: {
-                    hearing.tokens = [
+                    observer.tokens = [
                         root.observe(\.end.number, delivery: isSerial ? .serial() : .inline) {
-                            hearing.hear($0, isSerial: isSerial)
+                            observer.receive($0, isSerial: isSerial)
                         }
                     ]
                 },
                 threads: operations(root, end),
                 rest: [
                     {
-                        hearing.checkChanges(until: root.end.value?.number.value, isSerial: isSerial)
-                        hearing.tokens = []
+                        observer.checkChanges(until: root.end.value?.number.value, isSerial: isSerial)
+                        observer.tokens = []
                     }
                 ]
             )
@@ -189,10 +189,11 @@ extension LibraryProgram {
         pathDeath(backend, [])
     }
 
-    /// The same for an observer that hears of changes before they are made. (P12)
+    /// The root goes while the end changes, with an observer that receives prior deliveries. (P12)
     static let pathDeathAhead = LibraryProgram(
         name: "path-death-ahead",
-        summary: "the same with an observer that is told ahead",
+        summary:
+            "the death of a path's root against a change of its end, with an observer that receives prior deliveries",
         threads: [["drop the root"], ["set the end"]]
     ) { backend in
         pathDeath(backend, [.prior])
@@ -201,7 +202,7 @@ extension LibraryProgram {
     private static func pathDeath(_ backend: LibraryBackend, _ options: ObservationOptions) -> Program.Instance {
         let end = PathEnd(1)
         let root = Deferred<PathMiddle?>()
-        let hearing = Hearing<UInt64?>(backend)
+        let observer = ReceivedChanges<UInt64?>(backend)
         let ends = Deferred<Int>()
         let committed = Deferred<UInt64>()
         return Program.Instance(
@@ -209,15 +210,15 @@ extension LibraryProgram {
                 root.fill(PathMiddle(end))
                 ends.fill(0)
                 let token = root.content!!.observe(\.end.number, options: options) { change in
-                    hearing.check(
+                    observer.check(
                         ends.content == 0,
                         "P12.path-end-last",
-                        "something is heard after the end of the path"
+                        "a change is received after the end of the path"
                     )
-                    hearing.hear(change)
+                    observer.receive(change)
                 }
                 token.onEnd { _ in ends.fill(ends.content! + 1) }
-                hearing.tokens = [token]
+                observer.tokens = [token]
             },
             threads: [
                 [
@@ -231,19 +232,19 @@ extension LibraryProgram {
             rest: [
                 {
                     backend.settleInChild()
-                    hearing.check(
+                    observer.check(
                         ends.content == 1
-                            || ends.content == 0 && hearing.tokens.allSatisfy(backend.wasEndingAtFork),
+                            || ends.content == 0 && observer.tokens.allSatisfy(backend.wasEndingAtFork),
                         "P12.path-end-once",
-                        "the end of the path was heard \(ends.content!) times"
+                        "the end of the path was delivered \(ends.content!) times"
                     )
-                    let versions = hearing.heard.filter { $0.reason == .valueChanged }.map(\.version)
-                    hearing.check(
+                    let versions = observer.received.filter { $0.reason == .valueChanged }.map(\.version)
+                    observer.check(
                         versions.count >= Int(committed.content!),
-                        "P1.heard-before-the-end",
-                        "heard the versions \(versions); \(committed.content!) was there before the root went"
+                        "P1.received-before-the-end",
+                        "received the versions \(versions); \(committed.content!) was committed before the root went"
                     )
-                    hearing.tokens = []
+                    observer.tokens = []
                 }
             ]
         )
@@ -258,7 +259,7 @@ extension LibraryProgram {
         let property = WeakObserved<Referent>()
         let first = Deferred<Referent?>()
         let second = Referent()
-        let hearing = Hearing<Int>(backend)
+        let observer = ReceivedChanges<Int>(backend)
         return Program.Instance(
             setUp: {
                 first.fill(Referent())
@@ -270,7 +271,7 @@ extension LibraryProgram {
             ],
             rest: [
                 {
-                    hearing.check(
+                    observer.check(
                         property.value === second,
                         "P12.successor-stays",
                         "the death of a referent has cleared its successor"

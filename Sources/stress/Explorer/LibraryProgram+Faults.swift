@@ -4,7 +4,7 @@
 
 // What goes wrong in these is a choice of the schedule: a thread forks, exits, or is not to be had.
 extension LibraryProgram {
-    /// The child counts what the parent's threads were retiring, and starts the library's threads anew. (P18)
+    /// The child counts what the parent's threads were retiring, and restarts the library's threads. (P18)
     static let forkCancel = LibraryProgram(
         name: "fork-cancel",
         summary: "a fork, after which five threads may be refused in the child, against a cancellation",
@@ -57,7 +57,7 @@ extension LibraryProgram {
     /// Threads are refused, and can be had later. (P9, P14)
     static let refusedCancel = LibraryProgram(
         name: "refused-cancel",
-        summary: "a cancellation against cancelAndWait of the same, while the library may be refused threads",
+        summary: "cancel against cancelAndWait of the same observation, while the library may be refused threads",
         threads: [["cancel X"], ["cancelAndWait X"]],
         allowsFaults: true,
         mostPreemptions: 2

@@ -3,7 +3,7 @@
 #if INSTRUMENTED
 
 extension LibraryProgram {
-    /// Two writers and somebody who begins to listen. (P1 to P4)
+    /// Two writers and a thread that begins to observe. (P1 to P4)
     static let setSetObserve = LibraryProgram(
         name: "set-set-observe",
         summary: "two changes of a property against an observation with the initial value",
@@ -47,7 +47,7 @@ extension LibraryProgram {
         )
     }
 
-    /// One of two that expect the same finds it. (P2)
+    /// Two exchanges expect the same value: one of them finds it. (P2)
     static let compareExchange = LibraryProgram(
         name: "compare-exchange",
         summary: "two that set a property if it has the value that both expect",
@@ -75,7 +75,7 @@ extension LibraryProgram {
                     world.check(
                         exchanges.content == 1,
                         "P2.no-lost-update",
-                        "\(exchanges.content!) found the value that one has replaced"
+                        "\(exchanges.content!) found the value that one exchange has replaced"
                     )
                 }
             ] + world.rest,
@@ -100,9 +100,9 @@ extension LibraryProgram {
         )
     }
 
-    /// The same while it is lent. (P14)
-    static let lendSet = LibraryProgram(
-        name: "lend-set",
+    /// A value is replaced while `withValue` borrows it. (P14)
+    static let borrowSet = LibraryProgram(
+        name: "borrow-set",
         summary: "withValue on a property of objects against a change",
         threads: [["withValue"], ["set"]]
     ) { backend in
@@ -144,7 +144,7 @@ extension LibraryProgram {
         )
     }
 
-    /// Whoever is first: silence, or the end once. (P12)
+    /// Whichever is first: silence, or the end once. (P12)
     static let propertyDeathCancel = LibraryProgram(
         name: "property-death-cancel",
         summary: "the death of a property against a cancellation",

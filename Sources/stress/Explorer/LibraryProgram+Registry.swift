@@ -23,7 +23,7 @@ extension LibraryProgram {
         )
     }
 
-    /// Who begins, who goes on and who ends. (P1, P8, P14)
+    /// An observer begins, another goes on, a third ends. (P1, P8, P14)
     static let registerNotifyCancel = inWorld(
         "register-notify-cancel",
         "a registration and a notification of its own, against a notification, against a cancellation",
@@ -66,7 +66,7 @@ extension LibraryProgram {
         )
     }
 
-    /// Whoever waited in a callback would wait for ever. (P9)
+    /// A callback that waited for the other would wait for ever. (P9)
     static let mutualCancel = inWorld(
         "mutual-cancel",
         "two callbacks that cancelAndWait each other",
@@ -94,7 +94,7 @@ extension LibraryProgram {
         )
     }
 
-    /// A table of which most is dead: the next end makes the reclaimer replace it. (P1, P14)
+    /// Most of the table's entries are tombstones: the next end makes the reclamation thread replace it. (P1, P14)
     static let appendCompactWalk = amongTheDead(
         "append-compact-walk",
         "a registration, against the cancellation after which the table is compacted, against a notification",
@@ -135,10 +135,10 @@ extension LibraryProgram {
         }
     }
 
-    /// Who comes late hears of the end, too, and once. (P12)
+    /// A listener that comes late is notified of the end, too, and once. (P12)
     static let cancelListen = inWorld(
         "cancel-listen",
-        "a cancellation against somebody who asks to be told of the end",
+        "a cancellation against a listener that registers for the end",
         [["cancel X"], ["listen to X"]]
     ) { world in
         let source = world.makeSource()
@@ -154,7 +154,7 @@ extension LibraryProgram {
         )
     }
 
-    /// Whoever is first, the end is told once. (P12, P14)
+    /// Whichever is first, the end is delivered once. (P12, P14)
     static let deathCancel = inWorld(
         "death-cancel",
         "the death of a registry against a cancellation and a notification",

@@ -21,8 +21,8 @@ struct LibraryProgram: Sendable {
     static let all: [LibraryProgram] = [
         registerNotifyCancel, waitNotify, waitNested, mutualCancel, appendCompactWalk, growWalk, deathCancel,
         cancelListen,
-        setSetObserve, modifyObserve, compareExchange, readSet, lendSet, tornRead, propertyDeathCancel,
-        serialSetSet, bindSetSet, bindBothWays, pathRewireSet, serialPathRewireSet, pathRewireRewire, pathDeathSet,
+        setSetObserve, modifyObserve, compareExchange, readSet, borrowSet, tornRead, propertyDeathCancel,
+        serialSetSet, bindSetSet, bindBothWays, pathRelinkSet, serialPathRelinkSet, pathRelinkRelink, pathDeathSet,
         pathDeathAhead, weakDeathSet,
         forkCancel, forkModify, refusedCancel, exitNotify,
     ]

@@ -29,7 +29,7 @@ final class PriorityWalk: Strategy {
         for thread in decision.options.members where priorities[thread] == nil {
             priorities[thread] = depth + generator.below(1 << 20)
         }
-        // A change point takes the priority of whoever would go on, to a value below all that were given at the start.
+        // A change point lowers the priority of the thread that would go on, below all that were given at the start.
         if let lower = changes[step] { priorities[highest(decision)] = lower }
         return highest(decision)
     }

@@ -13,7 +13,7 @@ final class PropertyWorld<Value: Sendable & Equatable>: @unchecked Sendable {
     /// Closures, several references to each: a bug may release one too many.
     private var closures: [[Any]] = []
 
-    /// An observation and what it has heard.
+    /// An observation and what it has received.
     final class Observation: @unchecked Sendable {
         let name: String
         fileprivate(set) var token: ObservationToken?
@@ -21,9 +21,9 @@ final class PropertyWorld<Value: Sendable & Equatable>: @unchecked Sendable {
         fileprivate var before: UInt64 = 0
         fileprivate var after: UInt64 = 0
         fileprivate let options: ObservationOptions
-        fileprivate var heard: [Change<Value>] = []
+        fileprivate var received: [Change<Value>] = []
         fileprivate var ends: [ObservationEnd] = []
-        /// Whether somebody cancels it while it could hear something.
+        /// Whether it is cancelled while it could receive a change.
         fileprivate var isCancelled = false
         fileprivate var hasRegistered = false
 
@@ -57,8 +57,8 @@ final class PropertyWorld<Value: Sendable & Equatable>: @unchecked Sendable {
                 "\(name) is called under a lock or in a read section"
             )
             step("in the callback")
-            check(observation.ends.isEmpty, "P12.end-last", "\(name) hears a change after its end")
-            observation.heard.append(change)
+            check(observation.ends.isEmpty, "P12.end-last", "\(name) receives a change after its end")
+            observation.received.append(change)
         }
         closures.append([closure, closure, closure])
         let token = property.observe(options: options, closure)
@@ -99,41 +99,45 @@ final class PropertyWorld<Value: Sendable & Equatable>: @unchecked Sendable {
         property.value = property.value
         check(property.version == version + 1, "P2.versions", "one change has made \(property.version) of \(version)")
         for observation in observations where observation.hasRegistered && !observation.isCancelled {
-            let heard = observation.heard.count { $0.version == version + 1 && $0.reason == .valueChanged }
-            check(heard == 1, "P1.every-change-once", "\(observation.name) heard the child's change \(heard) times")
+            let received = observation.received.count { $0.version == version + 1 && $0.reason == .valueChanged }
+            check(
+                received == 1,
+                "P1.every-change-once",
+                "\(observation.name) received the child's change \(received) times"
+            )
         }
         check(
             late.token?.cancelAndWaitBlocking() == .finished,
             "P9.outcome",
-            "cancelAndWait outside callbacks was put off"
+            "cancelAndWait outside callbacks was deferred"
         )
     }
 
     // MARK: At rest
 
-    /// Checks what was heard, ends everything, and, when that has come to rest, checks that nothing is left.
+    /// Checks what was received and ends everything. When that has come to rest, it checks that nothing is left.
     var rest: [() -> Void] { [end, checkEnded] }
 
     private func end() {
-        for observation in observations where !observation.isCancelled { checkHeard(observation) }
+        for observation in observations where !observation.isCancelled { checkReceived(observation) }
         for observation in observations { observation.token?.cancel() }
     }
 
     /// Every version after the registration's, once, the initial one included, in a chain of old and new.
-    private func checkHeard(_ observation: Observation) {
+    private func checkReceived(_ observation: Observation) {
         let name = observation.name
-        let initial = observation.heard.filter { $0.reason == .initial }
-        let changes = observation.heard.filter { $0.reason == .valueChanged }.sorted { $0.version < $1.version }
+        let initial = observation.received.filter { $0.reason == .initial }
+        let changes = observation.received.filter { $0.reason == .valueChanged }.sorted { $0.version < $1.version }
         let versions = changes.map(\.version)
         var first = versions.first ?? (property?.version ?? observation.after) + 1
         if observation.options.contains(.initial) {
-            check(initial.count == 1, "P4.initial-once", "\(name) heard \(initial.count) initial values")
+            check(initial.count == 1, "P4.initial-once", "\(name) received \(initial.count) initial values")
             guard let initial = initial.first else { return }
             first = initial.version + 1
             check(
                 versions.first.map { $0 == first } ?? true,
                 "P4.nothing-between",
-                "\(name) heard \(versions) after the initial value of version \(initial.version)"
+                "\(name) received \(versions) after the initial value of version \(initial.version)"
             )
             check(
                 changes.first.map { $0.old == initial.new } ?? true,
@@ -144,19 +148,19 @@ final class PropertyWorld<Value: Sendable & Equatable>: @unchecked Sendable {
         check(
             first >= observation.before + 1 && first <= observation.after + 1,
             "P1.every-change-once",
-            "\(name) heard \(versions), and registered between versions \(observation.before) and \(observation.after)"
+            "\(name) received \(versions), and registered between versions \(observation.before) and \(observation.after)"
         )
         guard let property else { return }
         let last = property.version
         let expected = first <= last ? Array(first...last) : []
-        check(versions == expected, "P1.every-change-once", "\(name) heard \(versions), not \(expected)")
+        check(versions == expected, "P1.every-change-once", "\(name) received \(versions), not \(expected)")
         for (change, next) in zip(changes, changes.dropFirst()) {
             check(change.new == next.old, "P2.old-is-last-new", "\(name): old of \(next.version) is not the last new")
         }
         check(
             changes.last.map { $0.new == property.value } ?? true,
             "P3.converges",
-            "the last change that \(name) heard is not the property's value"
+            "the last change that \(name) received is not the property's value"
         )
     }
 
@@ -170,7 +174,11 @@ final class PropertyWorld<Value: Sendable & Equatable>: @unchecked Sendable {
                 "P14.destroyed-once",
                 "\(name)'s closure was destroyed \(destructions) times at the end"
             )
-            check(observation.ends.count == 1, "P12.end-once", "\(name)'s end was told \(observation.ends.count) times")
+            check(
+                observation.ends.count == 1,
+                "P12.end-once",
+                "\(name)'s end was delivered \(observation.ends.count) times"
+            )
             check(!token.isActive, "P12.inactive", "\(name)'s token is active at the end")
         }
         // Breaks the cycles between closures and observations.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Which thread took each step: enough to run the same again.
+/// Which thread took each step: enough to repeat the run.
 ///
 /// Written as runs, a letter for the thread and the number of its steps: `a12b3a2`.
 struct Schedule: Equatable, Sendable {

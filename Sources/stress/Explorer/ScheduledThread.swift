@@ -21,7 +21,7 @@ final class ScheduledThread: @unchecked Sendable {
 
     let index: Int
     unowned let scheduler: ControlledScheduler
-    let turn = Semaphore()
+    let permit = Semaphore()
 
     var state = State.idle
     /// What it does when it goes on.
@@ -74,7 +74,7 @@ final class ScheduledThread: @unchecked Sendable {
     /// In a forked child: the calling thread is on its own.
     static func forget() { pthread_setspecific(key, nil) }
 
-    /// Starts the thread behind this object, which then waits for its first turn.
+    /// Starts the thread behind this object, which then waits until it is chosen.
     func start(onCore core: Int?, _ prepare: @escaping @Sendable () -> Void) {
         let isPrepared = Semaphore()
         _ = Thread { [self] in
@@ -84,7 +84,7 @@ final class ScheduledThread: @unchecked Sendable {
             prepare()
             isPrepared.signal()
             while true {
-                turn.wait()
+                permit.wait()
                 work!()
                 work = nil
                 scheduler.end(self)

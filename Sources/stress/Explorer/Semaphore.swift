@@ -2,13 +2,13 @@
 
 import Glibc
 
-/// A semaphore of the system's: what threads wait for their turn with.
+/// A semaphore of the system's: a thread waits on it until it is chosen.
 @safe final class Semaphore: @unchecked Sendable {
     // Unchecked: the pointer is constant, the semaphore made for sharing.
     private let semaphore: UnsafeMutablePointer<sem_t>
 
     init() {
-        // Safe: initialised here, freed with the object, which whoever waits retains.
+        // Safe: initialised here, freed with the object, which the waiting thread retains.
         unsafe semaphore = .allocate(capacity: 1)
         unsafe sem_init(semaphore, 0, 0)
     }

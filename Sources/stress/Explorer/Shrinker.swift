@@ -2,7 +2,7 @@
 
 /// Makes a failure as small as it gets: first operations are left out, then threads, then preemptions.
 ///
-/// Whatever is left out, the schedules are searched anew: the failure need not come in the same steps, but it must be of the same invariant.
+/// After each omission the schedules are searched again: the failure may need other steps, but must break the same invariant.
 struct Shrinker {
     /// A failing schedule of what is left.
     struct Candidate: Equatable {

@@ -15,7 +15,7 @@ struct Decision: Equatable, Sendable {
 
     var options: ThreadSet { ready.union(dozing).union(faults) }
 
-    /// What happens unless somebody interferes: the holder goes on, else the first that can.
+    /// What happens by default: the running thread goes on, else the first that can.
     var usual: Int { holder ?? ready.first ?? dozing.first! }
 
     /// How many preemptions it takes to let `thread` go on: one, if the holder could, or if its time has not come. A fault costs as

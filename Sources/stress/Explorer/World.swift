@@ -5,7 +5,7 @@
 /// What one run of a program on registries works on, and what it must keep.
 ///
 /// Operations are stamped at their begin and end. One thread runs at a time, so the stamps are the order in which things happened:
-/// what each observer had to hear, could hear, and must not have heard follows from them. (P1, P8)
+/// they say what each observer had to receive, could receive, and must not have received. (P1, P8)
 final class World: @unchecked Sendable {
     // Unchecked: everything belongs to the running thread.
     let scheduler: ControlledScheduler
@@ -40,7 +40,7 @@ final class World: @unchecked Sendable {
         /// Nothing may call it any more.
         fileprivate var isDead = false
         fileprivate var calls: [Int: Int] = [:]
-        /// How often the end was told to each who asked.
+        /// How often the end was delivered to each listener.
         fileprivate var ends: [Int] = []
 
         fileprivate init(_ name: String, _ source: Source) { (self.name, self.source) = (name, source) }
@@ -98,14 +98,14 @@ final class World: @unchecked Sendable {
         return observation
     }
 
-    /// Asks to be told of an observation's end, once more.
+    /// Adds one more listener for an observation's end.
     func listen(_ observation: Observation) {
         guard let token = observation.token else { return }
         let listener = observation.ends.count
         observation.ends.append(0)
         token.onEnd { [self] _ in
             observation.ends[listener] += 1
-            check(observation.ends[listener] == 1, "P12.end-once", "\(observation.name)'s end is told twice")
+            check(observation.ends[listener] == 1, "P12.end-once", "\(observation.name)'s end is delivered twice")
         }
     }
 
@@ -192,11 +192,11 @@ final class World: @unchecked Sendable {
             check(
                 late.token?.cancelAndWaitBlocking() == .finished,
                 "P9.outcome",
-                "cancelAndWait outside callbacks was put off"
+                "cancelAndWait outside callbacks was deferred"
             )
             late.endBegan = tick()
         }
-        // Who was being called is not called any more: the thread does not exist.
+        // An observer that was being called is not called any more: its thread does not exist.
         for observation in observations where observation.endBegan == nil && observation.observeReturned != nil {
             cancelAndWait(observation)
         }
@@ -204,7 +204,7 @@ final class World: @unchecked Sendable {
 
     // MARK: At rest
 
-    /// Checks who was called with what, ends everything, and, when that has come to rest, checks that nothing is left.
+    /// Checks which observers were called with what, and ends everything. When that has come to rest, it checks that nothing is left.
     var rest: [() -> Void] { [end, checkEnded] }
 
     private func end() {
@@ -230,7 +230,7 @@ final class World: @unchecked Sendable {
             check(
                 observation.ends.allSatisfy { $0 == 1 },
                 "P12.end-once",
-                "\(observation.name)'s end was told \(observation.ends) times to those who asked"
+                "\(observation.name)'s end was delivered \(observation.ends) times to its listeners"
             )
         }
         // Breaks the cycles between closures and observations.
@@ -241,7 +241,7 @@ final class World: @unchecked Sendable {
 
     private func checkCalls(_ observation: Observation, _ number: Int, _ notification: Notification) {
         let calls = observation.calls[number] ?? 0
-        let subject = "\(observation.name) heard notification \(number + 1)"
+        let subject = "\(observation.name) received notification \(number + 1)"
         check(calls <= 1, "P1.exactly-once", "\(subject) \(calls) times")
         if let observed = observation.observeReturned, observed < notification.began,
             observation.endBegan.map({ $0 > notification.returned! }) ?? true

@@ -13,14 +13,14 @@ struct HistoryMutant: Sendable {
         HistoryMutant(bug: .anEndIsNotCounted, subject: "registry"),
         HistoryMutant(bug: .aDeliveryIsDropped, subject: "registry"),
         HistoryMutant(bug: .aDeliveryIsRepeated, subject: "registry"),
-        HistoryMutant(bug: .aTableIsTakenAwayBeforeTheNextIsThere, subject: "registry"),
+        HistoryMutant(bug: .aTableIsRemovedBeforeTheNextIsPublished, subject: "registry"),
         HistoryMutant(bug: .anEndedTokenSaysItIsActive, subject: "registry"),
         HistoryMutant(bug: .aComparisonIsNotRepeated, subject: "property-boxed"),
         HistoryMutant(bug: .aReadTakesTheOtherSlot, subject: "property-in-place"),
         HistoryMutant(bug: .aValueIsReadAfterTheReadSection, subject: "property-boxed"),
         HistoryMutant(bug: .aVersionIsHandedOutOutsideTheLock, subject: "property-in-place"),
-        HistoryMutant(bug: .aVersionIsToldBeforeItsChange, subject: "property-in-place"),
-        HistoryMutant(bug: .anExchangeReturnsWhatItHasPut, subject: "property-in-place"),
+        HistoryMutant(bug: .aVersionIsVisibleBeforeItsChange, subject: "property-in-place"),
+        HistoryMutant(bug: .anExchangeReturnsItsNewValue, subject: "property-in-place"),
         HistoryMutant(bug: .aBodyRunsOutsideTheLock, subject: "property-in-place"),
     ]
 }

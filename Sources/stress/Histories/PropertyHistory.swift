@@ -9,7 +9,7 @@ enum PropertySpecification: SequentialSpecification {
 
     enum Operation: Sendable, CustomStringConvertible {
         case read(UInt64)
-        case lend(UInt64)
+        case borrow(UInt64)
         case snapshot(value: UInt64, version: UInt64)
         case version(UInt64)
         case set(UInt64)
@@ -20,7 +20,7 @@ enum PropertySpecification: SequentialSpecification {
         var description: String {
             switch self {
             case .read(let value): "value → \(value)"
-            case .lend(let value): "withValue → \(value)"
+            case .borrow(let value): "withValue → \(value)"
             case .snapshot(let value, let version): "snapshot → \(value), version \(version)"
             case .version(let version): "version → \(version)"
             case .set(let value): "value = \(value)"
@@ -36,7 +36,7 @@ enum PropertySpecification: SequentialSpecification {
 
     static func state(after operation: Operation, in state: State) -> State? {
         switch operation {
-        case .read(let value), .lend(let value): value == state.value ? state : nil
+        case .read(let value), .borrow(let value): value == state.value ? state : nil
         case .snapshot(let value, let version): State(value: value, version: version) == state ? state : nil
         case .version(let version): version == state.version ? state : nil
         case .set(let value): state.changed(to: value)
@@ -53,7 +53,7 @@ enum PropertySpecification: SequentialSpecification {
 
     static func isObservation(_ operation: Operation) -> Bool {
         switch operation {
-        case .read, .lend, .snapshot, .version, .compareExchange(_, _, exchanged: false, _): true
+        case .read, .borrow, .snapshot, .version, .compareExchange(_, _, exchanged: false, _): true
         case .set, .exchange, .modify, .compareExchange: false
         }
     }
@@ -74,7 +74,7 @@ extension UInt64: HistoryValue {
     var historyNumber: UInt64 { self }
 }
 
-/// A value that is kept in a box, of which a mixture of two values can be told.
+/// A value that is kept in a box. It shows when it is a mixture of two values.
 struct WideValue: HistoryValue {
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
@@ -125,7 +125,7 @@ final class PropertyTrial<Value: HistoryValue>: HistoryTrial, @unchecked Sendabl
     ) -> PropertySpecification.Operation {
         switch kind {
         case 0: return .read(property.value.historyNumber)
-        case 1: return .lend(property.withValue { $0.historyNumber })
+        case 1: return .borrow(property.withValue { $0.historyNumber })
         case 2:
             let (value, version) = property.snapshot()
             return .snapshot(value: value.historyNumber, version: version)
@@ -171,7 +171,7 @@ extension PropertySpecification.Operation {
     /// The value that the property had, or was given.
     fileprivate var seen: UInt64 {
         switch self {
-        case .read(let value), .lend(let value), .snapshot(let value, _), .set(let value), .exchange(let value, _):
+        case .read(let value), .borrow(let value), .snapshot(let value, _), .set(let value), .exchange(let value, _):
             value
         case .version: 0
         case .modify(let step, let old): old &+ step

@@ -164,7 +164,7 @@ final class RegistryTrial: HistoryTrial, @unchecked Sendable {
             let calls = notifications.map { notification in
                 notification.map { ObservationSpecification.Operation.notify(calls: $0.calls[observer] ?? 0) }
             }
-            // Apart: while another thread ends an observation, `isActive` may turn before or after the last delivery. (P8)
+            // Apart: while another thread ends an observation, `isActive` may change before or after the last delivery. (P8)
             let (answers, own) = (own.filter(\.operation.isAnswer), own.filter { !$0.operation.isAnswer })
             verdict.add(own + ends + calls, of: "observer #\(observer)", as: ObservationSpecification.self)
             verdict.add(own + ends + answers, of: "token #\(observer)", as: ObservationSpecification.self)

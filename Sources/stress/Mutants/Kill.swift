@@ -12,7 +12,7 @@ struct Kill: Codable, Sendable {
         case explorer
         /// Histories of operations on real threads that no sequential order explains.
         case histories
-        /// The same command built with a sanitizer: `Scripts/sanitize.sh`.
+        /// `stress` built with a sanitizer: `Scripts/sanitize.sh`.
         case thread, address, realtime
         /// The Promela models: `Scripts/check-models.sh`.
         case model

@@ -41,7 +41,7 @@ struct Mutant: Sendable {
     }
 
     /// Whether nothing else may run beside it: its scenario holds a bound against the clock, or a sanitizer slows everything down.
-    var needsTheMachine: Bool { engine != .plain || Scenario.named(scenario)!.spared.contains(.crowd) }
+    var needsTheMachine: Bool { engine != .plain || Scenario.named(scenario)!.excluded.contains(.crowd) }
 
     /// What looks for it.
     enum Engine: Equatable {

@@ -42,7 +42,7 @@ enum EngineFigures {
         }
         lines += ["", "| why an engine cannot have a defect | engine | defects |", "| --- | --- | ---: |"]
         for (reason, engines, count) in reasons(calibration) { lines.append("| \(reason) | \(engines) | \(count) |") }
-        // One whose every cell is empty has not looked.
+        // An engine whose cells are all empty has not looked.
         let absent = Kill.Engine.allCases.filter { engine in
             calibration.rows.contains { $0.cells[engine] == .notRun }
                 && !calibration.rows.contains { $0.finders.contains { $0.engine == engine } }

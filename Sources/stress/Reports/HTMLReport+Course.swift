@@ -43,7 +43,7 @@ extension HTMLReport {
         )
     }
 
-    /// Where each scenario ran; none where they take turns too often to be told apart.
+    /// Where each scenario ran; none where they alternate too often to be distinguished.
     private static func bands(_ samples: [Sample]) -> [(from: Double, to: Double, text: String)] {
         var bands: [(from: Double, to: Double, text: String)] = []
         for sample in samples {

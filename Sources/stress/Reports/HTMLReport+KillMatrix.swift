@@ -26,7 +26,7 @@ extension HTMLReport {
             """
         if !controls.isEmpty {
             let columns = [("scenario", false), ("engine", false), ("found", false), ("took", true)]
-            body += "<h2>Controls: the same without a bug</h2>\(table(columns, controls))"
+            body += "<h2>Controls: runs without a bug</h2>\(table(columns, controls))"
         }
         return section("Kill matrix", body)
     }

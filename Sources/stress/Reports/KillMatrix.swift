@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Seeded bugs by engine: who has caught which, where, and how fast.
+/// Seeded bugs by engine: which engine has caught which bug, where, and how fast.
 struct KillMatrix {
     /// All kills of one bug by one engine.
     struct Cell {

@@ -3,7 +3,7 @@
 import Foundation
 import Glibc
 
-/// Shows how a run gets on: a line that lives on a terminal, plain lines elsewhere.
+/// Shows a run's progress: one line that is rewritten on a terminal, plain lines elsewhere.
 final class Progress {
     private let isLive: Bool
     private let isQuiet: Bool

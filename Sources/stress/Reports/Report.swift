@@ -23,7 +23,7 @@ struct Report: Codable, Sendable {
     let samples: [Sample]
     /// What became of the seeded bugs.
     let kills: [Kill]
-    /// How resident memory went, where the run was long enough to tell.
+    /// How resident memory went, where the run was long enough to show it.
     let memory: MemoryCourse?
     /// What the engines have made of known defects, where that was asked for.
     var trials: [Trial]?
@@ -148,7 +148,7 @@ extension Report {
         }
     }
 
-    /// Several reports as one: the first one's machine, everybody's scenarios and kills, the worst end.
+    /// Several reports as one: the machine of the first, the scenarios and kills of all, the worst end.
     init(merging reports: [Report]) {
         let first = reports[0]
         let worst = reports.max { StressExit.severity(of: $0.exitCode) < StressExit.severity(of: $1.exitCode) }!

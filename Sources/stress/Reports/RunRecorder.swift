@@ -25,10 +25,10 @@ final class RunRecorder: Sendable {
     /// Samples the run while `body` runs.
     func watch<Result>(_ body: () -> Result) -> Result { sampler.map { $0.watch(body) } ?? body() }
 
-    /// A scenario begins; or, where they take turns, a round of one.
+    /// A scenario begins; or a round of one, where they alternate.
     func begin(_ result: ScenarioResult, _ violations: Violations) {
         state.withLock { $0.running = (result, violations) }
-        if !plan.takesTurns { write(ending: .crash) }
+        if !plan.alternates { write(ending: .crash) }
     }
 
     func end(_ results: [ScenarioResult], memory: MemoryCourse? = nil) {

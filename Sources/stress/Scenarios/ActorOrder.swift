@@ -4,16 +4,16 @@ import Dispatch
 import Glibc
 
 extension Scenario {
-    /// Many writers; observers of every ordered delivery hear one chain, one change at a time, where they belong.
+    /// Many writers; observers of every ordered delivery receive one chain, one change at a time, where they belong.
     static let actorOrder = Scenario(
         name: "actor-order",
         summary:
-            "many writers: actors, queues and serial observers hear each version once, in order, where they belong",
+            "many writers: actors, queues and serial observers receive each version once, in order, where they belong",
         invariants: [
             "P1.ordered-once", "P1.counts-add-up", "P1.nothing-dropped", "P2.one-at-a-time", "P2.ordered",
             "P2.ordered-chain", "P2.isolated", "P3.last-value", "P3.path-converges", "P4.initial-first",
-            "P1.flushed", "P1.flush-returns", "P16.large-mailboxes-are-told",
-            "P5.no-lock-around-user-code", "P11.actor-not-retained", "P12.end-last", "P12.end-heard",
+            "P1.flushed", "P1.flush-returns", "P16.large-mailboxes-are-reported",
+            "P5.no-lock-around-user-code", "P11.actor-not-retained", "P12.end-last", "P12.end-delivered",
             "P13.actor-death-noticed",
             "P14.nothing-left", "P16.backlog-drains",
         ],
@@ -33,7 +33,7 @@ extension Scenario {
                 if worker.index == 0, worker.operations == 0 {
                     cast.fillMailboxes(worker, property)
                 } else if worker.generator.oneIn(4) {
-                    worker.rewire(root, ends)
+                    worker.relink(root, ends)
                 } else {
                     worker.change(property)
                 }
@@ -77,7 +77,7 @@ extension Worker {
         }
     }
 
-    fileprivate func rewire(_ root: PathRoot, _ ends: [PathEnd]) {
+    fileprivate func relink(_ root: PathRoot, _ ends: [PathEnd]) {
         let end = ends[generator.below(ends.count)]
         switch generator.below(16) {
         case 0:
@@ -99,15 +99,15 @@ extension Worker {
 }
 
 extension OrderedWitness {
-    fileprivate func hear(_ change: Change<UInt64>, isThere: Bool = true) {
+    fileprivate func receive(_ change: Change<UInt64>, isThere: Bool = true) {
         check(isThere, "P2.isolated", "called elsewhere")
-        hear(.init(change) { $0 })
+        receive(.init(change) { $0 })
     }
 
     /// Nowhere stands as 0.
-    fileprivate func hear(_ change: Change<UInt64?>, isThere: Bool = true) {
+    fileprivate func receive(_ change: Change<UInt64?>, isThere: Bool = true) {
         check(isThere, "P2.isolated", "called elsewhere")
-        hear(.init(change) { $0 ?? 0 })
+        receive(.init(change) { $0 ?? 0 })
     }
 }
 
@@ -134,12 +134,12 @@ extension Stage {
         _ witness: OrderedWitness
     ) -> ObservationToken {
         property.observeIsolated(options: options) { [executor] change in
-            witness.hear(change, isThere: executor.isCurrent)
+            witness.receive(change, isThere: executor.isCurrent)
         }
     }
 }
 
-/// The observers, what each has heard, and the actors that some are isolated to.
+/// The observers, what each has received, and the actors that some are isolated to.
 private final class Cast: Sendable {
     private struct Member: Sendable {
         let witness: OrderedWitness
@@ -194,25 +194,25 @@ private final class Cast: Sendable {
             property.observe(on: stage, options: options) { stage, change in
                 // Blocked to begin with, so that more waits than it takes at a time.
                 if change.version == 1 { backlog.wait() }
-                witness.hear(change, isThere: stage.isCurrent)
+                witness.receive(change, isThere: stage.isCurrent)
             }
         }
         add("an actor", onMortalActor: true) { witness in
             property.observe(on: listener, options: options) { listener, change in
                 listener.preconditionIsolated()
-                witness.hear(change)
+                witness.receive(change)
             }
         }
         add("the serialising actor", onMortalActor: true) { witness in
             property.observe(options: options, delivery: .actor(serializer)) { [weak serializer] change in
                 serializer?.preconditionIsolated()
-                witness.hear(change)
+                witness.receive(change)
             }
         }
         add("a closure that is isolated") { witness in
             property.observeIsolated(options: options) { @GlobalListener change in
                 GlobalListener.shared.preconditionIsolated()
-                witness.hear(change)
+                witness.receive(change)
             }
         }
         add("a closure in an actor's code", onMortalActor: true) { witness in
@@ -221,32 +221,32 @@ private final class Cast: Sendable {
         add("a serial observer") { witness in
             property.observe(options: options, delivery: .serial()) { change in
                 if change.reason == .valueChanged, Worker.current == nil { Cast.noteLibraryThread() }
-                witness.hear(change)
+                witness.receive(change)
             }
         }
         add("a queue") { witness in
             let queue = DispatchQueue(label: "stress.ordered")
             return property.observe(options: options, delivery: .queue(queue)) { change in
                 dispatchPrecondition(condition: .onQueue(queue))
-                witness.hear(change)
+                witness.receive(change)
             }
         }
         add("a concurrent queue") { witness in
-            property.observe(options: options, delivery: .queue(.global())) { change in witness.hear(change) }
+            property.observe(options: options, delivery: .queue(.global())) { change in witness.receive(change) }
         }
         addPath("an actor on a path", onMortalActor: true) { witness in
             root.property(\.middle.end.number).observe(on: stage, options: options) { stage, change in
-                witness.hear(change, isThere: stage.isCurrent)
+                witness.receive(change, isThere: stage.isCurrent)
             }
         }
         addPath("a serial observer on a path") { witness in
             root.observe(\.middle.end.number, options: options, delivery: .serial()) { change in
-                witness.hear(change)
+                witness.receive(change)
             }
         }
         addPath("a queue on a path") { witness in
             root.observe(\.middle.end.number, options: options, delivery: .queue(.global())) { change in
-                witness.hear(change)
+                witness.receive(change)
             }
         }
         self.members = members
@@ -282,7 +282,7 @@ private final class Cast: Sendable {
         while !worker.round.isOver, look(worker) > 2_000 { usleep(100) }
     }
 
-    /// Now and then waits for what one observer has still to hear: afterwards it has heard it to the end. (P1)
+    /// Now and then waits for what one observer has still to receive: afterwards its callbacks have returned. (P1)
     func flush(_ worker: Worker, _ property: Observed<UInt64>) {
         guard worker.generator.oneIn(64) else { return }
         worker.begin("flush")
@@ -303,7 +303,7 @@ private final class Cast: Sendable {
         worker.check(
             member.witness.count > version,
             "P1.flushed",
-            "heard \(member.witness.count) changes to the end, \(version + 1) were committed before"
+            "received \(member.witness.count) changes to the end, \(version + 1) were committed before"
         )
     }
 
@@ -340,12 +340,12 @@ private final class Cast: Sendable {
         }
     }
 
-    /// The actors are retained by nobody else: they go, and the next change ends their observations. (P11, P13)
+    /// Nothing else retains the actors: they go, and the next change ends their observations. (P11, P13)
     func checkDeathOfActors(_ round: Round, _ property: Observed<UInt64>) {
         guard round.violations.isEmpty else { return }
         actors.withLock { $0.removeAll() }
         let areGone = waitWhileMoving { watched.allSatisfy { $0.actor == nil } }
-        round.check(areGone, "P11.actor-not-retained", "an actor is alive whose observations alone are left")
+        round.check(areGone, "P11.actor-not-retained", "an actor is alive when only its observations are left")
         guard areGone else { return }
         property.value &+= 1
         let mortal = members.filter { $0.isOnMortalActor && !$0.isOnPath }
@@ -353,15 +353,15 @@ private final class Cast: Sendable {
         round.check(haveEnded, "P13.actor-death-noticed", "an observation goes on whose actor is gone")
     }
 
-    /// The sources are gone: who still listens has heard of it, last.
+    /// The sources are gone: every observer that still listens has received the end, last.
     func checkEnd(_ round: Round) {
         guard round.violations.isEmpty else { return }
         for member in members {
             let isMortal = member.isOnMortalActor
             let hasEnded = waitWhileMoving {
-                !member.token.isActive && (isMortal || member.witness.hasHeardEnd) && member.counts.pending == 0
+                !member.token.isActive && (isMortal || member.witness.hasReceivedEnd) && member.counts.pending == 0
             }
-            round.check(hasEnded, "P12.end-heard", "an observer has not heard of its source's end")
+            round.check(hasEnded, "P12.end-delivered", "an observer has not received its source's end")
             member.token.cancel()
         }
     }
@@ -379,7 +379,7 @@ private func checkLargeMailboxes(_ round: Round) {
     let peak = ConcurrentObserveDiagnostics.current().peakPendingEvents
     round.check(
         found.count == 1 && found[0].counts.pending == 3_000 && peak >= 3_000,
-        "P16.large-mailboxes-are-told",
+        "P16.large-mailboxes-are-reported",
         "3,000 events wait, the diagnostics have \(found.map(\.counts)) and a peak of \(peak)"
     )
     token.cancel()

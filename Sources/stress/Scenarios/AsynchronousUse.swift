@@ -9,7 +9,8 @@ extension Scenario {
         name: "asynchronous-use",
         summary: "tasks that notify across suspensions and await cancelAndWait, cancelled or not",
         invariants: [
-            "P9.async-outcome", "P9.async-closure-destroyed", "P9.async-cancelled-task", "P1.async-own-observer-hears",
+            "P9.async-outcome", "P9.async-closure-destroyed", "P9.async-cancelled-task",
+            "P1.async-own-observer-receives",
             "P14.nothing-left", "P16.backlog-drains", "P5.no-lock-around-user-code", "memory.table-in-use",
         ],
         windows: ["awaited while the callback ran", "awaited by a cancelled task"]
@@ -54,7 +55,7 @@ private final class ResultBox: Sendable {
     func set(_ result: AsynchronousResult) { content.withLock { $0 = result } }
 }
 
-/// Registers, notifies on several threads in turn, ends the observation, and checks each step.
+/// Registers, notifies on several threads one after another, ends the observation, and checks each step.
 private func asynchronousRound(
     _ registry: ObserverRegistry<UInt64>,
     _ seed: UInt64,
@@ -66,7 +67,7 @@ private func asynchronousRound(
     for _ in 0..<4 {
         let before = calls.value
         registry.notify(seed)
-        round.check(calls.value > before, "P1.async-own-observer-hears", "an observer missed its own task's event")
+        round.check(calls.value > before, "P1.async-own-observer-receives", "an observer missed its own task's event")
         await Task.yield()
     }
     let wasRunning = probe.isRunning

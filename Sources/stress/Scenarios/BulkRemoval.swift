@@ -57,10 +57,10 @@ extension Scenario {
             end.value = PathEnd(5)
             root.middle.value = PathMiddle(PathEnd(4))
             shared.middle.value = PathMiddle(nil)
-            let heard = (
+            let received = (
                 direct.calls - before.0, path.calls - before.1, owned.calls - before.2, inner.calls - before.3
             )
-            worker.checkRemoval(kind, heard)
+            worker.checkRemoval(kind, received)
             for token in tokens { token.cancel() }
         }
 
@@ -92,24 +92,24 @@ private final class Counter: Sendable {
 }
 
 extension Worker {
-    /// Three changes of the path, two of which replace a step, and one change of a property that others share.
-    fileprivate func checkRemoval(_ kind: Removal, _ heard: (direct: Int, path: Int, owned: Int, inner: Int)) {
+    /// Three changes of the path, of them two replacements of a step, and one change of a property that others share.
+    fileprivate func checkRemoval(_ kind: Removal, _ received: (direct: Int, path: Int, owned: Int, inner: Int)) {
         let silent: Bool
         let others: Bool
         switch kind {
         case .byProperty, .byObject:
             // The paths begin with the property.
-            silent = heard.direct == 0 && heard.path == 0
-            others = heard.owned == 1 && heard.inner == 1
+            silent = received.direct == 0 && received.path == 0
+            others = received.owned == 1 && received.inner == 1
         case .byInnerProperty:
             // Paths lead through the property, and go on.
-            silent = heard.inner == 0
-            others = heard.direct == 1 && heard.path == 3 && heard.owned == 4
+            silent = received.inner == 0
+            others = received.direct == 1 && received.path == 3 && received.owned == 4
         case .byOwner:
-            silent = heard.owned == 0
-            others = heard.direct == 1 && heard.path == 3 && heard.inner == 1
+            silent = received.owned == 0
+            others = received.direct == 1 && received.path == 3 && received.inner == 1
         }
-        check(silent, "P8.silent-after-removal", "\(kind): what was removed heard \(heard)")
-        check(others, "P8.others-go-on", "\(kind): heard \(heard)")
+        check(silent, "P8.silent-after-removal", "\(kind): what was removed received \(received)")
+        check(others, "P8.others-go-on", "\(kind): received \(received)")
     }
 }

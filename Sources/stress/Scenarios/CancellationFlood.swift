@@ -7,7 +7,7 @@ extension Scenario {
         summary: "tens of thousands of cancellations on each thread, as fast as it can",
         invariants: [
             "P16.backlog-bounded", "P16.backlog-drains", "P14.nothing-left", "P14.not-while-called",
-            "P1.all-hear", "P8.all-silent", "P5.no-lock-around-user-code", "memory.table-in-use",
+            "P1.all-receive", "P8.all-silent", "P5.no-lock-around-user-code", "memory.table-in-use",
         ],
         windows: ["ended 50,000 observations in a row"]
     ) { round in
@@ -21,8 +21,12 @@ extension Scenario {
                 tokens.append(registry.observe { _ in Worker.current?.countCall() })
             }
             worker.begin("notify")
-            let heard = worker.pass(registry)
-            worker.check(heard.calls == count, "P1.all-hear", "\(heard.calls) of \(count) observers were called")
+            let received = worker.pass(registry)
+            worker.check(
+                received.calls == count,
+                "P1.all-receive",
+                "\(received.calls) of \(count) observers were called"
+            )
             for (number, token) in tokens.enumerated() {
                 if number & 1023 == 0 { worker.begin("cancel") }
                 token.cancel()
@@ -37,7 +41,7 @@ extension Scenario {
 }
 
 extension Worker {
-    /// Shows the watchdog now and then that so long a pass gets on: on a busy machine its delays add up to more than a step may take.
+    /// Shows the watchdog now and then that the long pass makes progress: on a busy machine its delays exceed a step's limit.
     fileprivate func countCall() {
         pass.calls += 1
         if pass.calls & 1023 == 0 { begin("notify on") }

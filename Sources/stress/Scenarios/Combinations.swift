@@ -4,7 +4,7 @@ import Glibc
 import Synchronization
 
 extension Scenario {
-    /// A value is made of several paths, all of which change: it must end as the sum of what they
+    /// A value is made of several paths, and all of them change: it must end as the sum of what they
     /// lead to.
     static let combinations = Scenario(
         name: "combinations",
@@ -113,7 +113,7 @@ private final class CombinationState: Sendable {
     /// The number of the call that begins, from 0.
     func begin() -> UInt64 { begun.add(1, ordering: .relaxed).oldValue }
 
-    /// Notes a value of the first path. Returns a later one of the same writer, if that was seen before.
+    /// Notes a value of the first path. Returns a later value of the same writer, if that was seen before.
     func note(_ value: UInt64) -> UInt64? {
         latest.withLock { latest in
             let before = latest[value >> 40] ?? 0

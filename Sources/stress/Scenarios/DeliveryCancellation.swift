@@ -17,7 +17,8 @@ extension Scenario {
         ],
         windows: [
             "waited for with changes left", "awaited with changes left", "cancelled with changes left",
-            "let go with changes left", "ended itself with changes left", "an actor died with changes left",
+            "dropped its iterator with changes left", "ended itself with changes left",
+            "an actor died with changes left",
         ],
         leastThreads: 4
     ) { round in
@@ -62,7 +63,7 @@ private final class Sources: Sendable {
 
     var listener: Listener { listeners[Int(nanoseconds() & 1)] }
 
-    /// Makes a change somewhere; returns the life of the value that it brings.
+    /// Makes a change somewhere; returns the probe of the value that it brings.
     @inline(never)
     func change(_ worker: Worker) -> ProbeReference {
         let value = TrackedValue(serial: worker.uniqueSerial())
@@ -231,7 +232,7 @@ private final class EndState: Sendable {
         for value in [change.old, change.new] {
             guard let value else { continue }
             if !value.isWhole || value.probe.destroyed != 0 {
-                violations.report("P14.not-while-read", "a value is destroyed while it is heard")
+                violations.report("P14.not-while-read", "a value is destroyed while a callback uses it")
             }
         }
     }
@@ -288,7 +289,7 @@ private func checkDeathOfActors(_ round: Round) -> Bool {
     return hasDropped
 }
 
-/// Observes on an actor that nobody else keeps, and leaves it more changes than it takes at a time.
+/// Observes on an actor that only the observation keeps, and enqueues more changes than the actor takes at a time.
 private func observeOnMortal(_ property: Observed<UInt64>) -> ObservationToken {
     let stage = Stage()
     let token = property.observe(on: stage) { _, _ in }

@@ -16,8 +16,8 @@ extension Scenario {
         windows: [
             "deinit that re-enters", "deinit that blocks", "destroyed by the waiting thread", "P14.prompt was judged",
         ],
-        // P14.prompt is held against the clock: among dozens of threads each would stand in line most of the time, and judge nothing.
-        spared: .crowd
+        // P14.prompt is held against the clock: among dozens of threads each would wait for a processor most of the time, and judge nothing.
+        excluded: .crowd
     ) { round in
         let registry = ObserverRegistry<UInt64>()
         let other = ObserverRegistry<UInt64>()
@@ -69,7 +69,7 @@ extension Scenario {
     }
 }
 
-/// Tells the deinit of a capture which closure it belonged to.
+/// Shows the deinit of a capture which closure it belonged to.
 private final class Box: Sendable {
     private let probe: Guarded<ProbeReference?>
 
@@ -88,7 +88,7 @@ private final class Box: Sendable {
     }
 }
 
-/// Uses the library from a deinit that the library runs: waiting is put off there. (P5, P9)
+/// Uses the library from a deinit that the library runs: waiting is deferred there. (P5, P9)
 private func checkReentry(_ round: Round, _ registry: ObserverRegistry<UInt64>) {
     let token = registry.observe { _ in checkUserCode("callback") }
     registry.notify(0)

@@ -4,15 +4,15 @@ import Dispatch
 import Glibc
 
 extension Scenario {
-    /// Changes come faster than observers hear them, under each policy: what is left out is counted, and what is kept is what the policy says.
+    /// Changes come faster than observers receive them, under each policy: what is dropped is counted, and the policy says what is kept.
     static let flood = Scenario(
         name: "flood",
         summary:
-            "more changes than observers can hear, under each policy: all are heard or counted as dropped, in order",
+            "more changes than observers can receive, under each policy: all are received or counted as dropped, in order",
         invariants: [
             "P1.ordered-once", "P1.counts-add-up", "P1.nothing-dropped", "P1.capacity", "P1.kept-as-asked",
             "P2.one-at-a-time", "P2.ordered", "P2.ordered-chain", "P2.whole-value", "P3.last-value",
-            "P4.initial-first", "P5.no-lock-around-user-code", "P12.end-last", "P12.end-heard",
+            "P4.initial-first", "P5.no-lock-around-user-code", "P12.end-last", "P12.end-delivered",
             "P14.not-while-read", "P14.nothing-left", "P16.backlog-drains",
         ],
         windows: [
@@ -40,7 +40,7 @@ private func change(_ property: Observed<TrackedValue>, under round: Round, _ li
         worker.begin("modify")
         let value = TrackedValue(serial: worker.uniqueSerial())
         property.modify { draft in
-            // Nobody posts meanwhile.
+            // No thread enqueues meanwhile.
             for listener in listeners { listener.checkCapacity(worker) }
             draft = value
         }
@@ -81,20 +81,20 @@ private struct FloodListener: Sendable {
             beginsWithInitial: hasInitial
         )
         let options: ObservationOptions = hasInitial ? .initial : []
-        let hear: @Sendable (Change<TrackedValue>) -> Void = { change in
+        let receive: @Sendable (Change<TrackedValue>) -> Void = { change in
             witness.check(change.old)
             witness.check(change.new)
-            witness.hear(.init(change, \.serial)) {
+            witness.receive(.init(change, \.serial)) {
                 // Slow now and then, so that others come meanwhile.
                 if change.version & 63 == 0 { usleep(100) }
             }
         }
         token =
             switch way {
-            case 0: property.observe(on: Stage.forFloods, options: options, buffering: buffering) { hear($1) }
-            case 1: property.observe(options: options, delivery: .serial(buffering: buffering), hear)
-            case 2: property.observe(options: options, delivery: .queue(.global(), buffering: buffering), hear)
-            default: property.observeIsolated(options: options, buffering: buffering) { @GlobalListener in hear($0) }
+            case 0: property.observe(on: Stage.forFloods, options: options, buffering: buffering) { receive($1) }
+            case 1: property.observe(options: options, delivery: .serial(buffering: buffering), receive)
+            case 2: property.observe(options: options, delivery: .queue(.global(), buffering: buffering), receive)
+            default: property.observeIsolated(options: options, buffering: buffering) { @GlobalListener in receive($0) }
             }
         witness.listen(to: token)
         (self.buffering, self.witness, self.hasInitial) = (buffering, witness, hasInitial)
@@ -109,7 +109,7 @@ private struct FloodListener: Sendable {
         }
     }
 
-    /// While nobody posts: no more are pending than the policy allows, and the one that is on its way out of the buffer.
+    /// While no thread enqueues: no more are pending than the policy allows, and the one that is on its way out of the buffer.
     func checkCapacity(_ worker: Worker) {
         let pending = counts.pending
         guard let capacity else {
@@ -148,14 +148,14 @@ private struct FloodListener: Sendable {
         round.check(
             witness.last?.version == version && witness.last?.new == value.serial,
             "P3.last-value",
-            "\(buffering): the last heard was version \(witness.last?.version ?? 0), the property has \(version)"
+            "\(buffering): the last received was version \(witness.last?.version ?? 0), the property has \(version)"
         )
     }
 
     func checkEnd(_ round: Round) {
         guard round.violations.isEmpty else { return }
-        let hasEnded = waitWhileMoving { !token.isActive && witness.hasHeardEnd }
-        round.check(hasEnded, "P12.end-heard", "\(buffering): nothing was heard of the source's end")
+        let hasEnded = waitWhileMoving { !token.isActive && witness.hasReceivedEnd }
+        round.check(hasEnded, "P12.end-delivered", "\(buffering): the source's end was not received")
         token.cancel()
     }
 }
@@ -169,7 +169,7 @@ extension OrderedWitness {
     fileprivate func check(_ value: TrackedValue?) {
         guard let value else { return }
         check(value.isWhole, "P2.whole-value", "a value is made of parts")
-        check(value.probe.destroyed == 0, "P14.not-while-read", "a value is destroyed while it is heard")
+        check(value.probe.destroyed == 0, "P14.not-while-read", "a value is destroyed while a callback uses it")
     }
 }
 
@@ -184,8 +184,9 @@ private func checkPolicies(_ round: Round) {
     for (buffering, expected) in kept {
         let queue = DispatchQueue(label: "stress.standstill")
         queue.suspend()
-        let (heard, ends) = (Guarded<[UInt64]>([]), Guarded(0))
-        let token = observeAndFlood(round, queue, buffering) { change in heard.withLock { $0.append(change.version) } }
+        let (received, ends) = (Guarded<[UInt64]>([]), Guarded(0))
+        let token = observeAndFlood(round, queue, buffering) { change in received.withLock { $0.append(change.version) }
+        }
         token.onEnd { end in if end == .sourceDeleted { ends.withLock { $0 += 1 } } }
         // The property is gone: the end is in the mailbox, or would be.
         round.drain()
@@ -198,9 +199,9 @@ private func checkPolicies(_ round: Round) {
         queue.resume()
         _ = waitWhileMoving { !token.isActive && ends.withLock { $0 } > 0 }
         queue.sync {}
-        let (versions, endCount) = (heard.withLock { $0 }, ends.withLock { $0 })
+        let (versions, endCount) = (received.withLock { $0 }, ends.withLock { $0 })
         round.check(versions == expected, "P1.kept-as-asked", "\(buffering) kept \(versions) of 1 to 9")
-        round.check(endCount == 1, "P12.end-heard", "\(buffering): the end was heard \(endCount) times")
+        round.check(endCount == 1, "P12.end-delivered", "\(buffering): the end was delivered \(endCount) times")
         let counts = token.deliveryCounts!
         round.check(
             counts.pending == 0 && counts.received == UInt64(expected.count),
@@ -215,13 +216,13 @@ private func observeAndFlood(
     _ round: Round,
     _ queue: DispatchQueue,
     _ buffering: Buffering,
-    _ hear: @escaping @Sendable (Change<TrackedValue>) -> Void
+    _ receive: @escaping @Sendable (Change<TrackedValue>) -> Void
 ) -> ObservationToken {
     let property = Observed(TrackedValue(serial: 0))
-    let token = property.observe(delivery: .queue(queue, buffering: buffering), hear)
+    let token = property.observe(delivery: .queue(queue, buffering: buffering), receive)
     for serial in 1...9 as ClosedRange<UInt64> {
         property.value = TrackedValue(serial: serial)
-        // Nobody else has the replaced value any more.
+        // No other thread has the replaced value any more.
         round.drain()
     }
     return token

@@ -9,7 +9,7 @@ extension Scenario {
         name: "forking",
         summary: "the process forks while threads are in callbacks and register: each child uses old and new objects",
         invariants: [
-            "P18.child-goes-on", "P18.child-hears", "P18.child-counts", "P14.nothing-left", "P16.backlog-drains",
+            "P18.child-goes-on", "P18.child-receives", "P18.child-counts", "P14.nothing-left", "P16.backlog-drains",
             "P5.no-lock-around-user-code", "memory.table-in-use",
         ],
         windows: ["forked while a callback ran", "forked while others registered", "forked while another modified"],
@@ -17,7 +17,7 @@ extension Scenario {
         // Its child may start no threads, which the library does on first need.
         unfit: [.thread]
     ) { round in
-        // Nobody changes it: the child may use it.
+        // No thread changes it: the child may use it.
         let calm = ObserverRegistry<UInt64>()
         let inside = Atomic<Int>(0)
         let hints = Hints(inside)
@@ -117,16 +117,16 @@ private final class Modified: Sendable {
     /// taken for it. False if they cannot observe the property.
     func isObservedByNewThreads() -> Bool {
         guard state.load(ordering: .acquiring) == State.isModifying else { return true }
-        let (heard, ready) = (Count(), Count())
+        let (received, ready) = (Count(), Count())
         concurrently(4) { [property] _ in
             // All at once, so that they take over as many records.
             ready.increment()
             property.observe(options: .initial) { (_: Change<UInt64>) in
-                heard.increment()
+                received.increment()
                 while ready.value < 4 { sched_yield() }
             }.cancel()
         }
-        return heard.value == 4
+        return received.value == 4
     }
 }
 
@@ -150,7 +150,7 @@ private struct Child {
         let fork = unsafe unsafeBitCast(dlsym(nil, "fork"), to: (@convention(c) () -> pid_t).self)
         let number = fork()
         if number == 0 {
-            // Who hangs is ended by a signal.
+            // A signal ends a child that hangs.
             alarm(UInt32(10 * min(Sanitizer.slowdown, 6)))
             _exit(live())
         }
@@ -170,12 +170,12 @@ private struct Child {
         )
         worker.check(
             signal != 0 || code == 0 || code == Self.doesNotEnd || code == Self.miscounts,
-            "P18.child-hears",
+            "P18.child-receives",
             "the child ended with status \(code)"
         )
     }
 
-    /// In the child: what other threads were calling at the fork is let go, and all works.
+    /// In the child: observers that other threads were calling at the fork are released, and everything works.
     private func live() -> Int32 {
         // Another thread may have been in its callback: that thread does not exist here.
         guard standing.cancelAndWaitBlocking() == .finished, !standing.isActive else { return Self.doesNotEnd }

@@ -57,7 +57,7 @@ private func check(_ status: Int32, _ worker: Worker) {
     worker.check(
         signal != 0 || code != Status.endsEarly,
         "P18.child-finishes",
-        "in the child an end was told before the deinitialiser that forked had returned, or never"
+        "in the child an end was delivered before the deinitialiser that forked had returned, or never"
     )
     worker.check(
         status == 0 || signal == 0 && [Status.hasChangedStack, Status.endsEarly].contains(code),

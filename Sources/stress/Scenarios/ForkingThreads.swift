@@ -52,9 +52,9 @@ private func readInChild(_ property: Observed<[UInt64]>) -> Int32 {
     if number == 0 {
         // A child that hangs is ended by a signal.
         alarm(UInt32(10 * min(Sanitizer.slowdown, 6)))
-        let heard = Tally()
-        concurrently(1) { _ in if property.value.count == 3 { _ = heard.increment() } }
-        _exit(property.value.count == 3 && heard.value == 1 ? 0 : 1)
+        let received = Tally()
+        concurrently(1) { _ in if property.value.count == 3 { _ = received.increment() } }
+        _exit(property.value.count == 3 && received.value == 1 ? 0 : 1)
     }
     guard number > 0 else { harnessFailure("the process cannot be forked (error \(errno))") }
     var status: Int32 = 0

@@ -11,12 +11,12 @@ extension Scenario {
             "P4.initial-once", "P4.initial-value", "P4.nothing-between", "P4.nothing-earlier", "P3.last-value",
             "P5.no-lock-around-user-code", "P14.nothing-left", "P16.backlog-drains",
         ],
-        windows: ["a change was heard beside the initial value", "registered while a change was made"],
+        windows: ["a change was received beside the initial value", "registered while a change was made"],
         leastThreads: 3
     ) { round in
         // The property's value is its version.
         let property = Observed<UInt64>(0)
-        let hearings = (0..<round.threads).map { _ in Guarded<[Hearing]>([]) }
+        let observers = (0..<round.threads).map { _ in Guarded<[CountingObserver]>([]) }
         let writers = max(2, round.threads / 2)
 
         round.load([
@@ -26,35 +26,35 @@ extension Scenario {
             },
             Round.Role(threads: round.threads - writers) { worker in
                 // As many observers as the writers can bear: the round's last part is without registrations.
-                guard hearings[worker.index].withLock({ $0.count < 48 }) else { return sleepBriefly() }
+                guard observers[worker.index].withLock({ $0.count < 48 }) else { return sleepBriefly() }
                 worker.begin("observe")
                 let before = property.version
-                let hearing = Hearing(withInitial: worker.generator.below(4) > 0, before: before)
-                hearing.start(on: property, worker)
+                let observer = CountingObserver(withInitial: worker.generator.below(4) > 0, before: before)
+                observer.start(on: property, worker)
                 if property.version != before { worker.hit(1) }
-                if hearing.wasOvertaken { worker.hit(0) }
-                hearings[worker.index].withLock { $0.append(hearing) }
+                if observer.wasOvertaken { worker.hit(0) }
+                observers[worker.index].withLock { $0.append(observer) }
                 sleepBriefly()
             },
         ])
 
         let (value, version) = property.snapshot()
         round.check(value == version, "P3.last-value", "value \(value), version \(version)")
-        for hearing in hearings.flatMap({ $0.withLock { $0 } }) { hearing.check(round, version) }
-        for hearing in hearings { hearing.withLock { $0 = [] } }
+        for observer in observers.flatMap({ $0.withLock { $0 } }) { observer.check(round, version) }
+        for observer in observers { observer.withLock { $0 = [] } }
         round.checkRest()
     }
 }
 
-/// One observer, and the sum of what it has heard; on every thread, hence in atomics.
-private final class Hearing: Sendable {
+/// One observer, and the sum of what it has received; on every thread, hence in atomics.
+private final class CountingObserver: Sendable {
     private let withInitial: Bool
     private let versionBefore: UInt64
-    /// Stands for "not heard". Not the largest there is: the standard library's `min` takes that for -1.
+    /// Stands for "not received". Not the largest there is: the standard library's `min` takes that for -1.
     private static let none: UInt64 = 1 << 62
     private let initial = Atomic<UInt64>(none)
     private let initials = Atomic<Int>(0)
-    /// The version from which on it hears changes: the initial one, or the smallest heard less one.
+    /// It receives the changes after this version: the initial one, or the smallest received less one.
     private let smallest = Atomic<UInt64>(none)
     private let largest = Atomic<UInt64>(0)
     private let calls = Atomic<UInt64>(0)
@@ -77,7 +77,7 @@ private final class Hearing: Sendable {
         worker.check(
             !withInitial || initials.load(ordering: .relaxed) == 1,
             "P4.initial-once",
-            "heard \(initials.load(ordering: .relaxed)) initial values before observe returned"
+            "received \(initials.load(ordering: .relaxed)) initial values before observe returned"
         )
         token.withLock { $0 = observed }
     }
@@ -89,7 +89,7 @@ private final class Hearing: Sendable {
             worker.check(worker === registering, "P4.initial-once", "the initial value came on another thread")
             initials.add(1, ordering: .relaxed)
             initial.store(change.version, ordering: .relaxed)
-            // Some take their time: changes are heard meanwhile, on other threads.
+            // Some take their time: other threads receive changes meanwhile.
             if worker.generator.oneIn(4) { sleepBriefly() }
             if calls.load(ordering: .relaxed) > 0 { overtaken.store(true, ordering: .relaxed) }
             return
@@ -121,16 +121,20 @@ private final class Hearing: Sendable {
             round.check(
                 since >= versionBefore,
                 "P4.nothing-earlier",
-                "heard \(smallest), registered after \(versionBefore)"
+                "received \(smallest), registered after \(versionBefore)"
             )
         }
         guard calls > 0 || since < version else { return }
-        round.check(smallest > since, "P4.nothing-earlier", "heard version \(smallest) after initial \(since)")
-        round.check(largest == version, "P3.last-value", "the last heard is \(largest), the property is at \(version)")
+        round.check(smallest > since, "P4.nothing-earlier", "received version \(smallest) after initial \(since)")
+        round.check(
+            largest == version,
+            "P3.last-value",
+            "the last received is \(largest), the property is at \(version)"
+        )
         round.check(
             calls == version &- since && sum == sumOfNumbers(after: since, through: version),
             "P4.nothing-between",
-            "from version \(since) to \(version) heard \(calls), sum \(sum)"
+            "from version \(since) to \(version) received \(calls), sum \(sum)"
         )
     }
 }

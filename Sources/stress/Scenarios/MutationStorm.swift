@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Scenario {
-    /// All threads change one property in every way there is; what its observers hear must be one chain without gaps.
+    /// All threads change one property in every way there is; what its observers receive must be one chain without gaps.
     static let mutationStorm = Scenario(
         name: "mutation-storm",
-        summary: "writers set, exchange and modify one property: its changes chain, and nobody misses one",
+        summary: "writers set, exchange and modify one property: its changes chain, and no observer misses one",
         invariants: [
-            "P1.every-change-once", "P1.own-observer-hears", "P2.versions-without-gaps", "P2.old-is-last-new",
+            "P1.every-change-once", "P1.own-observer-receives", "P2.versions-without-gaps", "P2.old-is-last-new",
             "P2.as-asked",
             "P2.prior-ahead", "P3.last-value", "P5.no-lock-around-user-code", "P9.outcome", "P9.closure-destroyed",
             "P9.nothing-after-wait", "P14.not-while-called", "P14.nothing-left", "P16.backlog-drains",
@@ -46,7 +46,7 @@ private struct Payload: Numbered {
     var number: UInt64 { reference.number }
 }
 
-/// One property, what its standing observers have heard, and what threads do with it.
+/// One property, what its standing observers have received, and what threads do with it.
 private final class Storm<Value: Numbered>: Sendable {
     private let property: Observed<Value>
     private let logs: [Log]
@@ -84,10 +84,10 @@ private final class Storm<Value: Numbered>: Sendable {
             }
             log.announced += 1
             property.value = make(number)
-            worker.check(log.ownCalls == 1, "P1.own-observer-hears", "heard its own change \(log.ownCalls) times")
+            worker.check(log.ownCalls == 1, "P1.own-observer-receives", "received its own change \(log.ownCalls) times")
             worker.cancelAndWait(subject)
         }
-        if log.lastHeard < property.version { worker.hit(0) }
+        if log.lastReceived < property.version { worker.hit(0) }
         if log.nested > 0 { worker.hit(1) }
     }
 
@@ -98,21 +98,21 @@ private final class Storm<Value: Numbered>: Sendable {
     }
 }
 
-/// What the callbacks of one thread have heard. Its own; read when it has ended.
+/// What the callbacks of one thread have received. The thread's own; read when it has ended.
 private final class Log: @unchecked Sendable {
     // Unchecked: one thread writes it, others read it after joining that thread.
     var chain: [(version: UInt64, old: UInt64, new: UInt64)] = []
     /// For each standing observer: calls, and the sum of the versions.
-    var heard = [(calls: UInt64, versions: UInt64)](repeating: (0, 0), count: 4)
+    var received = [(calls: UInt64, versions: UInt64)](repeating: (0, 0), count: 4)
     var priors = 0
-    /// Changes of the kind that is told ahead.
+    /// Changes that have a prior delivery.
     var announced = 0
     var ownCalls = 0
     var nested = 0
-    var lastHeard: UInt64 = 0
+    var lastReceived: UInt64 = 0
 }
 
-/// Observers that stay throughout, one of which is told ahead; the first now and then sets the property itself.
+/// Observers that stay throughout. The first receives prior deliveries, and now and then sets the property itself.
 private func standingObservers<Value: Numbered>(
     of property: Observed<Value>,
     _ logs: [Log],
@@ -127,17 +127,17 @@ private func standingObservers<Value: Numbered>(
             worker.check(
                 change.reason == .valueChanged || change.reason == .prior && options.contains(.prior),
                 "P2.as-asked",
-                "told \(change.reason), asked for \(options.rawValue)"
+                "received \(change.reason), asked for \(options.rawValue)"
             )
             worker.check(
                 (change.old != nil) == (change.reason == .valueChanged),
                 "P2.as-asked",
-                "told \(change.reason), with an old value: \(change.old != nil)"
+                "received \(change.reason), with an old value: \(change.old != nil)"
             )
             guard let old = change.old else { return log.priors += 1 }
-            log.heard[index].calls += 1
-            log.heard[index].versions &+= change.version
-            log.lastHeard = change.version
+            log.received[index].calls += 1
+            log.received[index].versions &+= change.version
+            log.lastReceived = change.version
             guard index == 0 else { return }
             log.chain.append((change.version, old.number, change.new.number))
             guard worker.depth == 0, worker.generator.oneIn(64) else { return }
@@ -177,14 +177,14 @@ private func checkChain(_ round: Round, _ logs: [Log], _ version: UInt64, _ last
     )
     round.check(value == last, "P3.last-value", "the last change brought \(value), the property has \(last)")
     for index in 0..<4 {
-        let calls = logs.reduce(0) { $0 &+ $1.heard[index].calls }
-        let versions = logs.reduce(0) { $0 &+ $1.heard[index].versions }
+        let calls = logs.reduce(0) { $0 &+ $1.received[index].calls }
+        let versions = logs.reduce(0) { $0 &+ $1.received[index].versions }
         round.check(
             calls == version && versions == version &* (version &+ 1) / 2,
             "P1.every-change-once",
-            "observer \(index) heard \(calls) of \(version) changes, sum of their versions \(versions)"
+            "observer \(index) received \(calls) of \(version) changes, sum of their versions \(versions)"
         )
     }
     let (priors, announced) = (logs.reduce(0) { $0 + $1.priors }, logs.reduce(0) { $0 + $1.announced })
-    round.check(priors == announced, "P2.prior-ahead", "\(priors) changes were told ahead, \(announced) expected")
+    round.check(priors == announced, "P2.prior-ahead", "\(priors) prior deliveries, \(announced) expected")
 }

@@ -4,7 +4,7 @@ import Dispatch
 import Glibc
 
 extension Scenario {
-    /// Callbacks that change what others observe, in circles that end: nobody waits for anybody, and no callback is nested in another.
+    /// Callbacks that change what others observe, in circles that end: no callback waits for another, and none is nested in another.
     static let mutualActors = Scenario(
         name: "mutual-actors",
         summary: "actors, queues and serial observers that answer each other's changes, and their own",
@@ -61,7 +61,7 @@ private final class Game: Sendable {
                     return depth > 1
                 }
                 witness.check(!isNested, "P6.not-nested", "a callback began before the last one had returned")
-                witness.hear(.init(change) { $0 }) { body(change.new) }
+                witness.receive(.init(change) { $0 }) { body(change.new) }
                 depth.withLock { $0 -= 1 }
             }
         }

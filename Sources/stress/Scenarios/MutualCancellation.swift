@@ -3,7 +3,7 @@
 import Synchronization
 
 extension Scenario {
-    /// Two callbacks cancel each other, and wait: whoever waited for the other would wait for ever.
+    /// Two callbacks cancel each other, and wait: a callback that waited for the other would wait for ever.
     static let mutualCancellation = Scenario(
         name: "mutual-cancellation",
         summary: "two callbacks that cancelAndWait each other, while others wait for both",

@@ -8,7 +8,7 @@ extension Scenario {
         name: "owner-death",
         summary: "owners die on any thread while their observers are called",
         invariants: [
-            "P13.not-after-deinit", "P13.death-noticed", "P13.hears-while-alive", "P13.death-is-no-cancellation",
+            "P13.not-after-deinit", "P13.death-noticed", "P13.receives-while-alive", "P13.death-is-no-cancellation",
             "P12.end-once", "P14.nothing-left", "P16.backlog-drains", "P5.no-lock-around-user-code",
             "memory.table-in-use",
         ],
@@ -38,11 +38,11 @@ extension Scenario {
                 ends.add(1, ordering: .relaxed)
             }
             worker.begin("notify")
-            let heard = worker.pass(registry, watching: probe)
+            let received = worker.pass(registry, watching: probe)
             worker.check(
-                heard.watchedCalls == 1,
-                "P13.hears-while-alive",
-                "called \(heard.watchedCalls) times with its owner alive"
+                received.watchedCalls == 1,
+                "P13.receives-while-alive",
+                "called \(received.watchedCalls) times with its owner alive"
             )
             withExtendedLifetime(owner) {}
             if worker.generator.oneIn(2) {

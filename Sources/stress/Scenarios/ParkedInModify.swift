@@ -38,14 +38,14 @@ extension Scenario {
                 worker.begin("read")
                 let before = parking.occupant
                 let (value, version) = property.snapshot()
-                let lent = property.withValue { $0 }
+                let borrowed = property.withValue { $0 }
                 let after = parking.occupant
                 worker.check(value == version, "P2.version-fits", "value \(value), version \(version)")
                 if before != 0, before == after {
                     worker.check(
-                        version == before.version && lent == before.version,
+                        version == before.version && borrowed == before.version,
                         "P5.earlier-value",
-                        "read \(version) and \(lent) beside a body that has found \(before.version)"
+                        "read \(version) and \(borrowed) beside a body that has found \(before.version)"
                     )
                     worker.hit(0)
                 }
@@ -69,7 +69,7 @@ extension Scenario {
     }
 }
 
-/// Tells who is inside a body, and lets it out when the others have got on.
+/// Shows which thread is inside a body, and lets it out when the others have made progress.
 private final class Parking: Sendable {
     /// The version that the body in there has found, plus one, or 0: versions are never found twice but by bodies that throw.
     private let inside = Atomic<UInt64>(0)
@@ -89,7 +89,7 @@ private final class Parking: Sendable {
 
     func step() { steps.add(1, ordering: .relaxed) }
 
-    /// Waits until the others have read, or cancelled, several times: for ever, if a body held them up.
+    /// Waits until the others have read, or cancelled, several times. It would wait for ever if a body blocked them.
     func awaitSteps(_ count: Int, _ round: Round) {
         let goal = steps.load(ordering: .relaxed) + count
         while steps.load(ordering: .relaxed) < goal, !round.isOver { usleep(20) }
@@ -134,7 +134,7 @@ extension Worker {
 }
 
 extension Worker {
-    /// Registers while a body may be blocked, and hears the value that it has found.
+    /// Registers while a body may be blocked, and receives the value that the body has found.
     fileprivate func register(_ property: Observed<UInt64>, _ parking: Parking) {
         begin("observe")
         let before = parking.occupant
@@ -143,13 +143,17 @@ extension Worker {
             if change.reason == .initial { initial.withLock { $0 = change } }
         }
         let after = parking.occupant
-        let heard = initial.withLock { $0 }
-        check(heard != nil && heard?.new == heard?.version, "P4.initial-value", "\(String(describing: heard))")
+        let received = initial.withLock { $0 }
+        check(
+            received != nil && received?.new == received?.version,
+            "P4.initial-value",
+            "\(String(describing: received))"
+        )
         if before != 0, before == after {
             check(
-                heard?.version == before.version,
+                received?.version == before.version,
                 "P5.earlier-value",
-                "heard \(String(describing: heard?.version)) beside a body that has found \(before.version)"
+                "received \(String(describing: received?.version)) beside a body that has found \(before.version)"
             )
             hit(3)
         }

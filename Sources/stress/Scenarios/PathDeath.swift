@@ -8,7 +8,7 @@ extension Scenario {
         name: "path-death",
         summary: "the last reference to a path's root goes while its steps are replaced and its end changes",
         invariants: [
-            "P1.heard-before-the-end", "P12.path-end-last", "P12.end-once", "P12.reason", "P9.silent-path",
+            "P1.received-before-the-end", "P12.path-end-last", "P12.end-once", "P12.reason", "P9.silent-path",
             "P5.no-lock-around-user-code",
             "P14.nothing-left", "P16.backlog-drains",
         ],
@@ -88,9 +88,9 @@ private final class PathSource: Sendable {
     }
 }
 
-/// What one observer has heard of the end.
+/// What one observer has received of the end.
 private final class PathRecord: Sendable {
-    private let heard = Atomic<UInt64>(0)
+    private let received = Atomic<UInt64>(0)
     private let highest = Atomic<UInt64>(0)
     private let after = Atomic<Int>(0)
     private let isSilent = Atomic<Bool>(false)
@@ -105,7 +105,7 @@ private final class PathRecord: Sendable {
         if isSilent.load(ordering: .acquiring) { late.add(1, ordering: .relaxed) }
         if ends.load(ordering: .acquiring) > 0 { after.add(1, ordering: .relaxed) }
         guard change.reason != .prior else { return }
-        heard.add(1, ordering: .relaxed)
+        received.add(1, ordering: .relaxed)
         highest.max(change.version, ordering: .relaxed)
     }
 
@@ -115,22 +115,22 @@ private final class PathRecord: Sendable {
         ends.add(1, ordering: .releasing)
     }
 
-    /// At rest: ended once, and if by the root's end, after it had heard every version up to the last that it has heard.
+    /// At rest: ended once. If the root's end has ended it, it had received every version up to its last before.
     func check(_ round: Round) {
         guard round.violations.isEmpty else { return }
         let ends = ends.load(ordering: .acquiring)
         round.check(ends == 1, "P12.end-once", "onEnd was called \(ends) times")
         let reason = ObservationEnd(rawValue: reason.load(ordering: .relaxed))
         round.check(reason == .sourceDeleted || reason == .cancelled, "P12.reason", "\(String(describing: reason))")
-        let (heard, highest) = (heard.load(ordering: .relaxed), highest.load(ordering: .relaxed))
+        let (received, highest) = (received.load(ordering: .relaxed), highest.load(ordering: .relaxed))
         round.check(
-            reason != .sourceDeleted || heard == highest,
-            "P1.heard-before-the-end",
-            "heard \(heard) changes, one of them with version \(highest), before the root's end"
+            reason != .sourceDeleted || received == highest,
+            "P1.received-before-the-end",
+            "received \(received) changes, one of them with version \(highest), before the root's end"
         )
         let late = late.load(ordering: .relaxed)
         round.check(late == 0, "P9.silent-path", "called \(late) times after cancelAndWait had returned")
         let after = after.load(ordering: .relaxed)
-        round.check(after == 0, "P12.path-end-last", "heard \(after) changes after the root's end")
+        round.check(after == 0, "P12.path-end-last", "received \(after) changes after the root's end")
     }
 }

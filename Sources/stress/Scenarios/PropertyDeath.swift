@@ -87,7 +87,7 @@ private final class Source: Sendable {
     func add(_ witness: Witness) { kept.withLock { $0.append(witness) } }
 }
 
-/// An observation, and what it has heard of the end.
+/// An observation, and what it has received of the end.
 private final class Witness: Sendable {
     let subject: Subject
     private let record: Record
@@ -110,7 +110,7 @@ private final class Witness: Sendable {
         }
     }
 
-    /// It was cancelled, and its property is alive: it cannot end by that one's death.
+    /// It was cancelled, and its property is alive: it cannot end by the property's death.
     func noteCancellation() { record.isCancelledAlive.store(true, ordering: .relaxed) }
 
     func cancel(andWait waits: Bool, _ worker: Worker) {
@@ -141,7 +141,7 @@ private final class Witnesses: @unchecked Sendable {
         return witness
     }
 
-    /// At rest: each has ended once, and heard nothing afterwards.
+    /// At rest: each has ended once, and received nothing afterwards.
     func checkAll(_ round: Round) {
         guard round.violations.isEmpty else { return }
         for (probe, serial, record) in all where probe.serial == serial {
@@ -159,7 +159,7 @@ private final class Witnesses: @unchecked Sendable {
                 "cancelled while its property was alive, ended with \(String(describing: reason))"
             )
             let after = record.callsAfter.load(ordering: .relaxed)
-            round.check(after == 0, "P12.end-last", "heard \(after) changes after the end")
+            round.check(after == 0, "P12.end-last", "received \(after) changes after the end")
             round.check(probe.destroyed == 1, "P14.destroyed-once", "destroyed \(probe.destroyed) times")
         }
     }

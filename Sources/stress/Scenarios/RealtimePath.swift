@@ -8,7 +8,8 @@ extension Scenario {
         name: "realtime-path",
         summary: "notifying and reading, beside churn, neither allocate nor lock nor call the system",
         invariants: [
-            "P1.stable-hears-all", "P2.reads-grow", "P14.nothing-left", "P15.nothing-forbidden", "P16.backlog-drains",
+            "P1.stable-receives-all", "P2.reads-grow", "P14.nothing-left", "P15.nothing-forbidden",
+            "P16.backlog-drains",
         ],
         windows: ["notified during churn", "walked a table of 32 or more", "notified within a callback"],
         leastThreads: 3
@@ -16,13 +17,13 @@ extension Scenario {
         let registry = ObserverRegistry<UInt64>()
         let inner = ObserverRegistry<UInt64>()
         let property = Observed<UInt64>(0)
-        let heard = (0..<round.threads).map { _ in Tally() }
+        let received = (0..<round.threads).map { _ in Tally() }
         let stable = [
             registry.observe { event in
-                heard[Int(event & 0xFF)].stable &+= 1
+                received[Int(event & 0xFF)].stable &+= 1
                 inner.notify(event)
             },
-            inner.observe { event in heard[Int(event & 0xFF)].inner &+= 1 },
+            inner.observe { event in received[Int(event & 0xFF)].inner &+= 1 },
             // Counts them all, those of the churn included.
             registry.observe { _ in },
         ]
@@ -31,7 +32,7 @@ extension Scenario {
         round.load([
             Round.Role(threads: round.threads - 1) { worker in
                 worker.begin("notify and read")
-                let tally = heard[worker.index]
+                let tally = received[worker.index]
                 let event = UInt64(worker.index)
                 let (before, nested) = (churn.steps, tally.inner)
                 // What a thread uses for the first time it makes.
@@ -40,7 +41,11 @@ extension Scenario {
                 Realtime.bracket {
                     for _ in 0..<64 { registry.notify(event) }
                 }
-                worker.check(tally.stable == start + 64, "P1.stable-hears-all", "heard \(tally.stable - start) of 64")
+                worker.check(
+                    tally.stable == start + 64,
+                    "P1.stable-receives-all",
+                    "received \(tally.stable - start) of 64"
+                )
                 var reads: (UInt64, UInt64) = (0, 0)
                 _ = property.value
                 Realtime.bracket { reads = (property.value, property.value) }
@@ -69,7 +74,7 @@ extension Scenario {
     }
 }
 
-/// What one thread has heard.
+/// What one thread has received.
 private final class Tally: @unchecked Sendable {
     // Unchecked: one thread writes it.
     var stable: UInt64 = 0

@@ -6,7 +6,7 @@ extension Scenario {
         name: "registration-churn",
         summary: "every thread registers, notifies and cancels on one registry",
         invariants: [
-            "P1.exactly-once", "P1.own-observer-hears", "P1.announced-observer-hears", "P1.count-at-rest",
+            "P1.exactly-once", "P1.own-observer-receives", "P1.announced-observer-receives", "P1.count-at-rest",
             "P8.silent-after-cancel", "P8.silent-after-cancel-elsewhere", "P9.outcome", "P9.closure-destroyed",
             "P9.inactive", "P9.nothing-after-wait", "P10.silent-after-release", "P14.not-while-called",
             "P14.nothing-left",
@@ -27,13 +27,13 @@ extension Scenario {
 
             worker.begin("notify own")
             let lastRegistered = registered.seen
-            let heard = worker.pass(registry, watching: probe)
+            let received = worker.pass(registry, watching: probe)
             if registered.seen != lastRegistered { worker.hit(0) }
-            stable.check(heard, worker)
+            stable.check(received, worker)
             worker.check(
-                heard.watchedCalls == 1,
-                "P1.own-observer-hears",
-                "called \(heard.watchedCalls) times, expected once"
+                received.watchedCalls == 1,
+                "P1.own-observer-receives",
+                "called \(received.watchedCalls) times, expected once"
             )
             worker.checkAnnounced(registered, registry, stable, window: 1)
 
@@ -62,7 +62,7 @@ extension Scenario {
 extension Worker {
     /// Ends an observation by waiting, by cancelling, or by letting go of its token.
     ///
-    /// - Returns: Whether the token was let go of.
+    /// - Returns: Whether the token was released.
     fileprivate func end(_ subject: inout Subject?, _ cancelled: Announcement) -> Bool {
         guard let probe = subject?.probe else { return false }
         switch generator.below(8) {
@@ -84,7 +84,7 @@ extension Worker {
         }
     }
 
-    /// An observer whose registration another thread has shown before this pass hears it, unless its end has begun.
+    /// An observer that another thread has announced before this pass receives the event, unless its end has begun.
     func checkAnnounced(
         _ announcement: Announcement,
         _ registry: ObserverRegistry<UInt64>,
@@ -94,25 +94,25 @@ extension Worker {
         guard let probe = announcement.seen, !probe.isEnding else { return }
         let serial = probe.serial
         begin("notify announced")
-        let heard = pass(registry, watching: probe)
-        stable.check(heard, self)
+        let received = pass(registry, watching: probe)
+        stable.check(received, self)
         if probe.isEnding || probe.serial != serial { return }
         hit(window)
         check(
-            heard.watchedCalls == 1,
-            "P1.announced-observer-hears",
-            "called \(heard.watchedCalls) times, expected once"
+            received.watchedCalls == 1,
+            "P1.announced-observer-receives",
+            "called \(received.watchedCalls) times, expected once"
         )
     }
 
-    /// An observer whose cancellation another thread has shown before this pass does not hear it.
+    /// An observer whose cancellation another thread has announced before this pass does not receive the event.
     func checkCancelled(_ announcement: Announcement, _ registry: ObserverRegistry<UInt64>, window: Int? = nil) {
         guard let probe = announcement.seen else { return }
         begin("notify after another's cancel")
-        let heard = pass(registry, watching: probe)
+        let received = pass(registry, watching: probe)
         if let window { hit(window) }
         check(
-            heard.watchedCalls == 0,
+            received.watchedCalls == 0,
             "P8.silent-after-cancel-elsewhere",
             "called after cancel() had returned on another thread"
         )
@@ -125,7 +125,7 @@ extension Worker {
 
     func checkBacklogNow() {
         let backlog = ConcurrentObserveDiagnostics.current().backlog
-        // Each thread may leave 4096 items, the reclaimer hold as many of each, the destroyers about 65,536 and a batch.
+        // Each thread may leave 4096 items, the reclamation thread hold as many of each, the deinit threads about 65,536 and a batch.
         let bound = 2 * 4_500 * (round.threads + 4) + 80_000
         check(backlog <= bound, "P16.backlog-bounded", "\(backlog) items wait for reclamation, bound \(bound)")
     }

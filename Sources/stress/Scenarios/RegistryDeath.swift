@@ -88,7 +88,7 @@ private final class EndedSubject: Sendable {
         let probe: ProbeReference
         let serial: UInt64
         let isCancelled = Atomic<Bool>(false)
-        /// How many have asked to be told of the end, and how often it was told.
+        /// How many listeners the end has, and how often it was delivered.
         let listeners = Atomic<Int>(0)
         let ends = Atomic<Int>(0)
         let reason = Atomic<UInt32>(.max)
@@ -101,7 +101,7 @@ private final class EndedSubject: Sendable {
 
     private static let records = Guarded<[Record]>([])
 
-    /// Whether nobody asks for the end before it comes.
+    /// Whether every listener comes after the end.
     let listensLate: Bool
 
     init(_ subject: Subject, listensLate: Bool) {
@@ -123,7 +123,7 @@ private final class EndedSubject: Sendable {
         }
     }
 
-    /// Asks to be told of an end that is coming: as soon as the closure is destroyed, if that is soon.
+    /// Adds a listener for an end that is coming: as soon as the closure is destroyed, if that is soon.
     ///
     /// - Returns: Whether the closure was gone.
     func listenLate() -> Bool {

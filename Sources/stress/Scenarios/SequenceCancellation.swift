@@ -5,10 +5,11 @@ import Glibc
 import Synchronization
 
 extension Scenario {
-    /// Tasks that iterate are cancelled, let go of their iterators, or see their source go, while changes come.
+    /// Tasks iterate while changes come. They are cancelled, drop their iterators, or their source dies.
     static let sequenceCancellation = Scenario(
         name: "sequence-cancellation",
-        summary: "tasks iterate over changes; they are cancelled, let go, or their source dies: each finishes once",
+        summary:
+            "tasks iterate over changes; they are cancelled, drop their iterator, or their source dies: each finishes once",
         invariants: [
             "P1.ordered-once", "P1.counts-add-up", "P1.nothing-lost-before-the-end", "P2.one-at-a-time", "P2.ordered",
             "P2.ordered-chain", "P2.stays-on-its-actor", "P4.initial-first", "P5.no-lock-around-user-code",
@@ -19,8 +20,8 @@ extension Scenario {
             "P14.nothing-left", "P16.backlog-drains",
         ],
         windows: [
-            "cancelled while it waited", "cancelled with changes left", "let go with changes left",
-            "the source died while a task waited", "the source died before a task had heard all",
+            "cancelled while it waited", "cancelled with changes left", "dropped its iterator with changes left",
+            "the source died while a task waited", "the source died before a task had received all",
         ]
     ) { round in
         let property = Observed<UInt64>(0)
@@ -83,7 +84,7 @@ extension Worker {
         let policies: [Buffering] = [.unbounded, .unbounded, .latest, .droppingOldest(4)]
         let consumers = (0..<4).map { _ in
             let (options, buffering) = (options(), policies[generator.below(policies.count)])
-            // One in four lets go of its iterator before it is cancelled.
+            // One in four drops its iterator before it is cancelled.
             let limit = generator.oneIn(4) ? UInt64(generator.below(4)) : .max
             let consumer = Consumer(round, options, buffering, limit: limit)
             return (
@@ -107,7 +108,7 @@ extension Worker {
         }
     }
 
-    /// A property of this thread's own: its observers hear all its changes, its end, and nothing more.
+    /// A property of this thread's own: its observers receive all its changes, its end, and nothing more.
     fileprivate func sourceDies(on stage: Stage) {
         var property: Observed<UInt64>? = Observed(0)
         weak let source = property
@@ -172,14 +173,14 @@ extension Worker {
     }
 }
 
-/// What values of changes are told apart by.
+/// What distinguishes the values of changes.
 private protocol Numbered: Sendable { var number: UInt64 { get } }
 
 extension UInt64: Numbered { fileprivate var number: UInt64 { self } }
 
 extension UInt64?: Numbered { fileprivate var number: UInt64 { self ?? 0 } }
 
-/// A task that iterates, and what it hears.
+/// A task that iterates, and what it receives.
 private final class Consumer: Sendable {
     let witness: OrderedWitness
     let limit: UInt64
@@ -194,7 +195,7 @@ private final class Consumer: Sendable {
     /// Whether what it iterates over is gone.
     private let isSourceGone: @Sendable () -> Bool
 
-    /// - Parameter limit: How many elements it takes before it lets go.
+    /// - Parameter limit: How many elements it takes before it drops its iterator.
     init(
         _ round: Round,
         _ options: ObservationOptions,
@@ -213,7 +214,7 @@ private final class Consumer: Sendable {
         )
     }
 
-    /// Whether there were changes that it had not heard at its end.
+    /// Whether there were changes that it had not received at its end.
     var leftBehind: Bool { hasLeftChanges.load(ordering: .relaxed) }
 
     func start<Value: Numbered>(_ sequence: ObservationSequence<Change<Value>>, on stage: Stage?) -> Task<Void, Never> {
@@ -235,7 +236,7 @@ private final class Consumer: Sendable {
                 isDone.signal()
                 return
             }
-            witness.hear(.init(change, \.number))
+            witness.receive(.init(change, \.number))
             if change.version & 3 == 0 { await Task.yield() }
         }
         if iterator.deliveryCounts.pending > 0 { hasLeftChanges.store(true, ordering: .relaxed) }
@@ -266,9 +267,9 @@ private final class Consumer: Sendable {
     }
 }
 
-// MARK: - Who resumes a task
+// MARK: - Which thread resumes a task
 
-/// A task that waits is resumed by whoever makes the change, who calls the task's executor: under no lock. (P5)
+/// The thread that makes a change resumes a task that waits, and calls the task's executor: under no lock. (P5)
 private func checkResumption(_ round: Round, on stage: Stage) {
     let property = Observed<UInt64>(0)
     let consumer = Consumer(round, [], .unbounded, limit: 3)
@@ -276,7 +277,7 @@ private func checkResumption(_ round: Round, on stage: Stage) {
     consumer.isReady.wait()
     for number in 1...3 as ClosedRange<UInt64> {
         _ = waitWhileMoving { consumer.isWaiting.load(ordering: .relaxed) && consumer.witness.count == number - 1 }
-        // It has said that it is about to wait.
+        // The task has announced that it is about to wait.
         usleep(1_000)
         property.value = number
     }
@@ -286,7 +287,7 @@ private func checkResumption(_ round: Round, on stage: Stage) {
 
 // MARK: - What is left in an iterator
 
-/// Values that an iterator has still to return are destroyed when it goes, by the library: waiting is put off there. (P5)
+/// Values that an iterator has still to return are destroyed when it goes, by the library: waiting is deferred there. (P5)
 private func checkDestructionOfRest(_ round: Round) {
     guard round.violations.isEmpty else { return }
     let property = Observed(TrackedValue(serial: 0))
@@ -299,7 +300,7 @@ private func checkDestructionOfRest(_ round: Round) {
         outcomes.withLock { $0.append(outcome) }
     }
     property.value = TrackedValue(serial: 2)
-    // Nobody but the iterator has the value now.
+    // Only the iterator has the value now.
     round.drain()
     withExtendedLifetime(iterator) {}
     iterator = nil
@@ -308,7 +309,7 @@ private func checkDestructionOfRest(_ round: Round) {
     round.check(found == [.deferred], "P5.deferred-in-deinit", "cancelAndWait in the deinit returned \(found)")
 }
 
-/// Who cancels a task does not destroy what its iterator has left: the deinit of a value may wait for the canceller. (P5)
+/// The canceller of a task does not destroy what the iterator has left: the deinit of a value may wait for the canceller. (P5)
 private func checkCancellationBesideRest(_ round: Round) {
     guard round.violations.isEmpty else { return }
     let stage = Stage()
@@ -322,10 +323,10 @@ private func checkCancellationBesideRest(_ round: Round) {
         done.signal()
     }
     ready.wait()
-    // It has said that it is about to wait.
+    // The task has announced that it is about to wait.
     usleep(2_000)
     stage.executor.pause {
-        // The first resumes the task, which does not get on; the second has nobody but the iterator when the third is there.
+        // The first resumes the task, which does not run; only the iterator has the second when the third is there.
         property.value = TrackedValue(serial: 1)
         property.value = TrackedValue(serial: 2) {
             let isInTime = cancelled.wait(timeout: .now() + 2) == .success

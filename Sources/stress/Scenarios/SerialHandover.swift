@@ -7,7 +7,7 @@ extension Scenario {
     /// A serial observer's callback blocks now and then until others have made so many changes: that they can make them is the point.
     static let serialHandover = Scenario(
         name: "serial-handover",
-        summary: "a serial observer blocks until others have made changes: nobody waits for it, and it misses none",
+        summary: "a serial observer blocks until others have made changes: no writer waits for it, and it misses none",
         invariants: [
             "P1.ordered-once", "P1.counts-add-up", "P2.one-at-a-time", "P2.ordered", "P2.ordered-chain",
             "P3.last-value",
@@ -24,7 +24,7 @@ extension Scenario {
         let witness = OrderedWitness("a serial observer", round)
         let traffic = Traffic(round.threads)
         let token = property.observe(delivery: .serial()) { change in
-            witness.hear(.init(change) { $0 }) { traffic.hold(change, round, witness) }
+            witness.receive(.init(change) { $0 }) { traffic.hold(change, round, witness) }
         }
         witness.listen(to: token)
 
@@ -59,7 +59,7 @@ extension Scenario {
     }
 }
 
-/// Who makes changes, and how many were made: what the blocking callback waits for.
+/// Which threads make changes, and how many they have made: the blocking callback waits for these.
 private final class Traffic: Sendable {
     private let begun = Atomic<UInt64>(0)
     private let completed = Atomic<UInt64>(0)
@@ -92,7 +92,7 @@ private final class Traffic: Sendable {
         held.store(true, ordering: .relaxed)
         defer { held.store(false, ordering: .relaxed) }
         let enough = completed.load(ordering: .relaxed) &+ 2 * workers
-        // At the end of the round there are no more, but those that have begun get through: all but this thread's.
+        // At the end of the round no change begins, but those that have begun are finished: all but this thread's.
         let own: UInt64 = worker == nil ? 0 : 1
         let hasMoved = waitWhileMoving({ completed.load(ordering: .relaxed) }) {
             let completed = completed.load(ordering: .relaxed)

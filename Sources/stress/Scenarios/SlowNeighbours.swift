@@ -61,7 +61,7 @@ extension Scenario {
             },
         ])
 
-        // In turns: behind one of the slow ones for each thread, and those that died while the
+        // Alternately: behind one of the slow ones for each thread, and those that died while the
         // others waited for a processor.
         let position = positions.withLock { $0.quantile(0.5) } ?? 0
         round.check(
@@ -94,7 +94,7 @@ private final class SlowSource: Sendable {
     }
 }
 
-/// Closures of which each owns the token of the next.
+/// Closures, each of which owns the token of the next.
 private final class Chain: Sendable {
     private let length: Int
     private let dead = Atomic<Int>(0)

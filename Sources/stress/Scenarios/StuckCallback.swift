@@ -19,8 +19,8 @@ extension Scenario {
             "table replaced under a stuck callback", "P7.others-are-waited-for was judged",
             "P7.others-are-destroyed was judged",
         ],
-        // Bounds are held against the clock: among dozens of threads each would stand in line most of the time, and judge nothing.
-        spared: .crowd
+        // Bounds are held against the clock: among dozens of threads each would wait for a processor most of the time, and judge nothing.
+        excluded: .crowd
     ) { round in
         let stuck = ObserverRegistry<UInt64>(label: "stuck")
         let other = ObserverRegistry<UInt64>(label: "other")

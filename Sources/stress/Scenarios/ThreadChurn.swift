@@ -8,7 +8,7 @@ extension Scenario {
         name: "thread-churn",
         summary: "bursts of threads that use the library once and exit",
         invariants: [
-            "P17.records-return", "P17.exiting-thread-hears", "P14.nothing-left", "P16.backlog-drains",
+            "P17.records-return", "P17.exiting-thread-receives", "P14.nothing-left", "P16.backlog-drains",
             "P5.no-lock-around-user-code", "memory.table-in-use",
         ],
         windows: ["100 threads came and went"]
@@ -26,7 +26,11 @@ extension Scenario {
                 let counter = Counter(calls)
                 let token = registry.observe { _ in counter.increment() }
                 registry.notify(UInt64(index))
-                round.check(counter.value >= 1, "P17.exiting-thread-hears", "an observer missed its own thread's event")
+                round.check(
+                    counter.value >= 1,
+                    "P17.exiting-thread-receives",
+                    "an observer missed its own thread's event"
+                )
                 if index == 0 { token.cancelAndWaitBlocking() }
             }
             started.add(burst, ordering: .relaxed)
@@ -37,7 +41,7 @@ extension Scenario {
         standing.cancelAndWaitBlocking()
         round.checkRest()
         let records = ConcurrentObserveDiagnostics.current().threadRecords
-        // All bursts at once, and what the destroyers took.
+        // All bursts at once, and what the deinit threads took.
         let bound = before + round.threads * (burst + 1) + 64
         round.check(
             records <= bound,

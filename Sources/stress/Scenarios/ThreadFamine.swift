@@ -9,7 +9,7 @@ extension Scenario {
     static let threadFamine = Scenario(
         name: "thread-famine",
         summary:
-            "for a moment there is no thread to be had: who waits then, waits no longer than that, in a forked child each time",
+            "for a moment the system starts no thread: a thread that waits then waits no longer than that, in a forked child each time",
         invariants: ["P9.famine-ends", "P14.nothing-left", "P16.backlog-drains", "memory.table-in-use"],
         windows: ["waited during a famine"],
         // Its child may start no threads, which the library does on first need.

@@ -11,7 +11,7 @@ extension Scenario {
             "P2.whole-value", "P2.version-fits", "P2.never-backwards", "P14.not-while-read", "P14.value-destroyed",
             "P5.no-lock-around-user-code", "P16.backlog-drains", "P14.nothing-left",
         ],
-        windows: ["the property changed during a read", "a value was lent while it was replaced"],
+        windows: ["the property changed during a read", "a value was borrowed while it was replaced"],
         leastThreads: 3
     ) { round in
         let pair = Observed(Pair(0))
@@ -76,12 +76,16 @@ extension Worker {
         check(before <= version, "P2.never-backwards", "version \(before), then \(version)")
         begin("borrow a boxed value")
         boxed.withValue { value in
-            check(value, "when it is lent")
-            let lent = value.serial
+            check(value, "when it is borrowed")
+            let borrowed = value.serial
             if generator.oneIn(64) { usleep(3_000) }
-            if boxed.version != lent { hit(1) }
-            check(value, "while it is lent")
-            check(value.serial == lent, "P2.whole-value", "a lent value changed from \(lent) to \(value.serial)")
+            if boxed.version != borrowed { hit(1) }
+            check(value, "while it is borrowed")
+            check(
+                value.serial == borrowed,
+                "P2.whole-value",
+                "a borrowed value changed from \(borrowed) to \(value.serial)"
+            )
         }
     }
 }

@@ -9,7 +9,8 @@ extension Scenario {
         name: "two-way-binding",
         summary: "setters on both sides of pairs, of chains and rings; sides die, bindings are cancelled",
         invariants: [
-            "P3.pair-converges", "P3.destination-follows", "P3.last-update", "P6.hops-bounded", "P9.nothing-after-wait",
+            "P3.pair-converges", "P3.destination-follows", "P3.last-update", "P6.propagation-bounded",
+            "P9.nothing-after-wait",
             "P11.not-retained", "P12.end-once", "P5.no-lock-around-user-code", "P14.nothing-left", "P16.backlog-drains",
         ],
         windows: ["both sides set at once", "went round a ring", "a side died", "cancelled under setters"]
@@ -66,22 +67,22 @@ private final class Rendezvous: Sendable {
 
 /// What the threads set during one bindings.
 private final class Bindings: Sendable {
-    static let turns = 8
+    static let cycles = 8
 
     let left = Observed<UInt64>(1)
     let right = Observed<UInt64>(2)
     /// Follows the left, in values of its own.
     let follower = Observed(Payload(0))
     let ring = (0..<3).map { Observed(UInt64($0)) }
-    /// Pairs that are bound by two calls, from both ends. Each is set in one turn, once by each
+    /// Pairs that are bound by two calls, from both ends. Each is set in one cycle, once by each
     /// thread: how a meeting ends shows.
-    let doubly = (0..<Bindings.turns).map { _ in (Observed<UInt64>(3), Observed<UInt64>(4)) }
+    let doubly = (0..<Bindings.cycles).map { _ in (Observed<UInt64>(3), Observed<UInt64>(4)) }
     /// Bound to each other, and cancelled in the bindings.
     let parted = (Observed<UInt64>(0), Observed<UInt64>(0))
     let parting: ObservationToken
     /// Follows the left, and dies in the bindings.
     let mortal = Place<Observed<UInt64>>()
-    private let spare = Observed<UInt64>(0)
+    private let third = Observed<UInt64>(0)
     private let kept: [ObservationToken]
 
     /// Changes that the bindings have made when the threads begin.
@@ -101,7 +102,7 @@ private final class Bindings: Sendable {
                     return value ^ 1 << 62
                 }
             } + [
-                left.bindBidirectionally(with: right), left.bind(to: dies), spare.bindBidirectionally(with: dies),
+                left.bindBidirectionally(with: right), left.bind(to: dies), third.bindBidirectionally(with: dies),
                 left.bind(to: follower) { value in
                     checkUserCode("transform")
                     return Payload(value)
@@ -135,22 +136,22 @@ private struct Payload: Sendable {
 extension Worker {
     /// One thread's part of a bindings.
     fileprivate func set(_ bindings: Bindings) {
-        for turn in 0..<Bindings.turns {
+        for cycle in 0..<Bindings.cycles {
             let value = uniqueSerial()
             begin("set a side of a pair")
             let (own, other) = index & 1 == 0 ? (bindings.left, bindings.right) : (bindings.right, bindings.left)
             own.value = value
             if other.value != value { hit(0) }
             begin("set a side of a pair that is bound from both ends")
-            if index & 1 == 0 { bindings.doubly[turn].0.value = value } else { bindings.doubly[turn].1.value = value }
+            if index & 1 == 0 { bindings.doubly[cycle].0.value = value } else { bindings.doubly[cycle].1.value = value }
             begin("set a ring")
-            let side = bindings.ring[(index + turn) % bindings.ring.count]
+            let side = bindings.ring[(index + cycle) % bindings.ring.count]
             let before = side.version
             side.value = value
             if side.version > before + 1 { hit(1) }
             begin("set one side of a pair that is being cancelled")
             if index > 1 { bindings.parted.1.value = value }
-            guard turn == Bindings.turns / 2 else { continue }
+            guard cycle == Bindings.cycles / 2 else { continue }
             if index == 0 {
                 begin("drop a side")
                 _ = bindings.mortal.exchange(nil)
@@ -158,7 +159,7 @@ extension Worker {
             } else if index == 1 {
                 begin("cancel a pair")
                 bindings.parting.cancelAndWaitBlocking()
-                // Nobody else sets this side: it stays.
+                // No other thread sets this side: it stays.
                 bindings.parted.0.value = 1
                 let seen = bindings.parted.1.value
                 check(seen != 1, "P9.nothing-after-wait", "a pair goes on forwards after cancelAndWait")
@@ -170,7 +171,7 @@ extension Worker {
     /// Checks bindings whose setters have all returned. One thread.
     fileprivate func checkSettled(_ bindings: Bindings, threads: Int) {
         begin("check")
-        let sets = UInt64(threads * Bindings.turns)
+        let sets = UInt64(threads * Bindings.cycles)
         check(
             bindings.left.value == bindings.right.value,
             "P3.pair-converges",
@@ -190,8 +191,8 @@ extension Worker {
         )
         let changes = bindings.left.version + bindings.right.version - bindings.first.pair
         let roundTheRing = bindings.ring.reduce(0) { $0 + $1.version } - bindings.first.ring
-        check(changes <= 2 * sets, "P6.hops-bounded", "\(changes) changes of a pair after \(sets)")
-        check(roundTheRing <= 4 * sets, "P6.hops-bounded", "\(roundTheRing) changes round a ring after \(sets)")
+        check(changes <= 2 * sets, "P6.propagation-bounded", "\(changes) changes of a pair after \(sets)")
+        check(roundTheRing <= 4 * sets, "P6.propagation-bounded", "\(roundTheRing) changes round a ring after \(sets)")
         for side in [bindings.right, bindings.left] {
             let value = uniqueSerial()
             side.value = value

@@ -13,17 +13,17 @@ extension Scenario {
             "P14.not-while-read", "P14.value-destroyed", "P14.prompt", "P14.nothing-left", "P16.backlog-drains",
         ],
         windows: [
-            "deinit that re-enters", "deinit that blocks", "lent while it was replaced", "P14.prompt was judged",
+            "deinit that re-enters", "deinit that blocks", "borrowed while it was replaced", "P14.prompt was judged",
         ],
-        // P14.prompt is held against the clock: among dozens of threads each would stand in line most of the time, and judge nothing.
-        spared: .crowd
+        // P14.prompt is held against the clock: among dozens of threads each would wait for a processor most of the time, and judge nothing.
+        excluded: .crowd
     ) { round in
         let property = Observed(TrackedValue(serial: 0))
         let standing = property.observe { change in
             checkUserCode("callback")
             guard let worker = Worker.current else { return }
-            if let old = change.old { worker.check(old, "when it is told as the old one") }
-            worker.check(change.new, "when it is told as the new one")
+            if let old = change.old { worker.check(old, "when it is delivered as the old value") }
+            worker.check(change.new, "when it is delivered as the new value")
         }
         let reentered = Atomic<Int>(0)
         let blocked = Atomic<Int>(0)
@@ -47,11 +47,11 @@ extension Scenario {
             }
             worker.begin("borrow")
             property.withValue { value in
-                worker.check(value, "when it is lent")
+                worker.check(value, "when it is borrowed")
                 if worker.generator.oneIn(16) { usleep(50) }
                 if property.version & 1 == 0 { sched_yield() }
                 if property.withValue({ $0.serial }) != value.serial { worker.hit(2) }
-                worker.check(value, "while it is lent")
+                worker.check(value, "while it is borrowed")
             }
             worker.begin("await a destruction")
             worker.awaitReplacement(of: probe, serial, property, delays)
@@ -65,7 +65,7 @@ extension Scenario {
     }
 }
 
-/// Uses a property from the deinit of one of its values: waiting is put off there. (P5, P9)
+/// Uses a property from the deinit of one of its values: waiting is deferred there. (P5, P9)
 private func reenter(_ round: Round, _ property: Observed<TrackedValue>) {
     let token = property.observe { _ in checkUserCode("callback") }
     let serial = property.withValue { $0.serial }
@@ -88,7 +88,7 @@ extension Worker {
         let kind = generator.below(1_000)
         let maker = index
         let value = TrackedValue(serial: serial) {
-            // A thread of the scenario lends values and never keeps one: it may be the last to let go of its own only.
+            // A thread of the scenario borrows values and never keeps one: it may be the last to release only its own.
             if let worker = Worker.current {
                 worker.check(
                     worker.index == maker,

@@ -13,7 +13,8 @@ extension Scenario {
             "P9.nothing-after-wait", "P5.no-lock-around-user-code", "P16.backlog-drains",
         ],
         windows: [
-            "death told", "replaced before its death was told", "died in a callback", "died by a reader's release",
+            "death delivered", "replaced before its death was delivered", "died in a callback",
+            "died by a reader's release",
             "property died first",
         ]
     ) { round in
@@ -106,7 +107,7 @@ private final class Holder: ConcurrentObservable {
 // MARK: - What the threads do
 
 extension Worker {
-    /// Sets a property, and checks that the change is told before that is done.
+    /// Sets a property, and checks that the change is delivered before the setter returns.
     fileprivate func set(
         _ property: WeakObserved<Mortal>,
         _ index: Int,
@@ -119,8 +120,8 @@ extension Worker {
         } else {
             property.value = referent
         }
-        let isTold = diaries.write { $0.settings[index] == nil }
-        check(isTold, "P2.weak-chain", "a change was not told on its thread")
+        let isDelivered = diaries.write { $0.settings[index] == nil }
+        check(isDelivered, "P2.weak-chain", "a change was not delivered on its thread")
     }
 
     /// Reads a referent; the owner may let it go meanwhile.
@@ -143,7 +144,7 @@ extension Worker {
         let capture = Capture(probe)
         let token = property.observe(options: .initial) { change in
             guarded(probe) { worker in
-                worker?.checkAlive(change.old.flatMap(\.self), "as the old one")
+                worker?.checkAlive(change.old.flatMap(\.self), "as the old value")
                 worker?.checkAlive(change.new, "as the new one")
                 guard let worker, worker.depth < 3 else { return }
                 if worker.generator.oneIn(4) { _ = owner.exchange(nil) }
@@ -174,16 +175,16 @@ extension Worker {
         hit(4)
     }
 
-    /// A referent and a property of this thread's own: when the last reference is gone, all is told.
+    /// A referent and a property of this thread's own: when the last reference is gone, the death has been delivered.
     fileprivate func seeDeath(_ diaries: Diaries) {
         let holder = Holder()
         let property = holder.referent
         // An iterator that is not asked: what waits for it keeps nothing alive.
         let idle = holder.property(\.referent).values(buffering: .latest).makeAsyncIterator()
-        let told = Guarded<[UInt64]>([])
+        let deliveredVersions = Guarded<[UInt64]>([])
         let token = property.observe { change in
             checkUserCode("callback")
-            if change.new == nil { told.withLock { $0.append(change.version) } }
+            if change.new == nil { deliveredVersions.withLock { $0.append(change.version) } }
         }
         let serial = uniqueSerial()
         do {
@@ -191,12 +192,12 @@ extension Worker {
             property.value = referent
             if generator.oneIn(2) { property.value = referent }
         }
-        let (versions, isDead) = (told.withLock { $0 }, diaries.write { $0.deaths.last == serial })
+        let (versions, isDead) = (deliveredVersions.withLock { $0 }, diaries.write { $0.deaths.last == serial })
         check(isDead, "P11.not-retained", "a referent is alive after its last owner let it go")
         check(
             versions == [property.version] && property.value == nil,
             "P12.inline-nil",
-            "after its referent's death a property is at version \(property.version), and nil was told at \(versions)"
+            "after its referent's death a property is at version \(property.version), and nil was delivered at \(versions)"
         )
         withExtendedLifetime((token, idle)) {}
     }

@@ -2,7 +2,7 @@
 
 /// What one thread has seen of referents and weak properties, in order.
 final class Diary {
-    /// A change of a weak property, as its first observer was told on this thread.
+    /// A change of a weak property, as its first observer received it on this thread.
     struct Entry {
         let property: Int
         let version: UInt64
@@ -19,16 +19,16 @@ final class Diary {
     var deaths: [UInt64] = []
     /// The referent that this thread has read and is about to release.
     var reading: UInt64?
-    /// For each property what this thread is setting it to, until it is told so.
+    /// For each property what this thread is setting it to, until that change is delivered.
     var settings: [UInt64??] = [nil, nil]
     private(set) var entries: [Entry] = []
-    /// What the first observer was told instead of what this thread had set.
+    /// What the first observer received instead of what this thread had set.
     private(set) var mistake: String?
 
     func note(_ change: Change<Mortal?>, property: Int) {
         let (old, new) = (change.old.flatMap(\.self)?.serial, change.new?.serial)
         if let set = settings[property], set != new {
-            mistake = "\(String(describing: new)) was told when \(String(describing: set)) was set"
+            mistake = "\(String(describing: new)) was delivered when \(String(describing: set)) was set"
         }
         entries.append(
             Entry(
@@ -52,7 +52,7 @@ final class Diaries: @unchecked Sendable {
 
     init(threads: Int) { diaries = (0..<threads).map { _ in Diary() } }
 
-    /// Lends the calling thread its diary.
+    /// Gives the body the calling thread's diary.
     func write<Result>(_ body: (Diary) -> Result) -> Result {
         guard let worker = Worker.current else { return others.withLock { body($0) } }
         return body(diaries[worker.index])
@@ -79,13 +79,13 @@ extension Round {
             check(
                 entries.map(\.entry.version).elementsEqual(1..<(property.version + 1)),
                 "P2.weak-chain",
-                "the first observer was told \(entries.count) changes of \(property.version)"
+                "the first observer received \(entries.count) changes of \(property.version)"
             )
             checkChain(entries, all)
             check(
                 entries.last?.entry.new == nil && property.value == nil,
                 "P12.nil-once",
-                "a property's referent is dead, and its observers were not told"
+                "a property's referent is dead, and its observers were not notified"
             )
         }
     }
@@ -109,12 +109,12 @@ extension Round {
         }
     }
 
-    /// A change that nobody has made: to nil, because what was there has died, before that, on the thread that tells it.
+    /// A change that no writer has made: to nil, because the referent has died before on the thread that delivers it.
     private func checkDeath(of referent: UInt64?, _ entry: Diary.Entry, _ diary: Diary) {
         check(
             referent != nil && entry.old == nil && entry.new == nil,
             "P12.nil-once",
-            "version \(entry.version) was set by nobody and is not the death of what was there"
+            "version \(entry.version) was set by no writer and is not the death of what was there"
         )
         guard let referent else { return }
         // Mostly among the last: what died there later were the referents that its callbacks had dropped.

@@ -42,7 +42,7 @@ extension Protocol {
                     ] + leaveSection + [.load("contents", .relaxed, into: "seen", address: ["table"]), clearPin]
                 ),
                 Test.Thread(
-                    "reclaimer",
+                    "reclamation thread",
                     [storeHead.with { $0.value = 0 }] + gracePeriod + [
                         scanPin, .branch("pinned"), .store("contents", 666, .relaxed),
                     ]
@@ -75,7 +75,7 @@ extension Protocol {
         pinAndHead("pin and head", loadHead), pinAndHead("pin and a further list's head", loadFurtherHead),
         Test(
             "pin and box",
-            claim: "a lent value is not destroyed under its reader (V5, F2, F4)",
+            claim: "a borrowed value is not destroyed under its reader (V5, F2, F4)",
             given: ["version": 0, "inSection": 0, "pinned": 0],
             plain: ["box"],
             [
@@ -91,7 +91,7 @@ extension Protocol {
                     ] + leaveSection + [.load("box", .relaxed, into: "seen"), clearPin]
                 ),
                 Test.Thread(
-                    "reclaimer",
+                    "reclamation thread",
                     [.store("version", 1, .releasing)] + gracePeriod + [
                         scanPin, .branch("pinned"), .store("box", 666, .relaxed),
                     ]
@@ -107,7 +107,7 @@ extension Protocol {
             plain: ["contents"],
             [
                 Test.Thread("walker", [.load("contents", .relaxed, into: "seen"), clearPin]),
-                Test.Thread("reclaimer", [scanPin, .branch("pinned"), .store("contents", 666, .relaxed)]),
+                Test.Thread("reclamation thread", [scanPin, .branch("pinned"), .store("contents", 666, .relaxed)]),
             ],
             never: { $0["seen"] == 666 }
         ),
@@ -210,7 +210,7 @@ extension Protocol {
             [
                 callIfLive([loadEntryAgain, .branch("entry"), loadMark, .branch("mark")]),
                 Test.Thread(
-                    "reclaimer",
+                    "reclamation thread",
                     [markEnded, heavy, scanCurrent, .branch("running"), .store("closure", 666, .relaxed)]
                 ),
             ],
@@ -233,7 +233,7 @@ extension Protocol {
                     ]
                 ),
                 Test.Thread(
-                    "reclaimer",
+                    "reclamation thread",
                     [markEnded, heavy, scanCurrent, .branch("running"), .store("closure", 666, .relaxed)]
                 ),
             ],
@@ -296,7 +296,7 @@ extension Protocol {
                         storeCurrent.at(visitFile, "unsafe frame.pointee.current.store(address, ordering: .releasing)"),
                     ]
                 ),
-                Test.Thread("reclaimer", [scanCurrent, .branch("running"), .store("closure", 666, .relaxed)]),
+                Test.Thread("reclamation thread", [scanCurrent, .branch("running"), .store("closure", 666, .relaxed)]),
             ],
             never: { $0["seen"] == 666 }
         ),
@@ -308,7 +308,7 @@ extension Protocol {
             plain: ["closure"],
             [
                 Test.Thread("walker", [.load("closure", .relaxed, into: "seen"), clearCurrent]),
-                Test.Thread("reclaimer", [scanCurrent, .branch("running"), .store("closure", 666, .relaxed)]),
+                Test.Thread("reclamation thread", [scanCurrent, .branch("running"), .store("closure", 666, .relaxed)]),
             ],
             never: { $0["seen"] == 666 }
         ),
@@ -336,11 +336,11 @@ extension Protocol {
             ],
             never: { $0["entry"] == 1 && $0["seen"] == 666 }
         ),
-        toldByMark("the mark tells of the end", "var isMarkedActive: Bool {"),
-        toldByMark("the mark tells a token of the end", "var isActive: Bool {"),
+        shownByMark("the mark shows the end", "var isMarkedActive: Bool {"),
+        shownByMark("the mark shows a token the end", "var isActive: Bool {"),
     ]
 
-    private static func toldByMark(_ name: String, _ function: String) -> Test {
+    private static func shownByMark(_ name: String, _ function: String) -> Test {
         Test(
             name,
             claim: "what came before the end is seen by a thread that sees the end (C1)",

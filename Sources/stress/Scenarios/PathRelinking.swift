@@ -3,21 +3,21 @@
 import Glibc
 
 extension Scenario {
-    /// All threads change what a path leads to, at every step; what its observers hear must be one chain that ends where the path does.
-    static let pathRewiring = Scenario(
-        name: "path-rewiring",
+    /// All threads change what a path leads to, at every step; what its observers receive must be one chain that ends where the path does.
+    static let pathRelinking = Scenario(
+        name: "path-relinking",
         summary:
-            "every step of a path is replaced while its end changes: one chain, and the last word is the present value",
+            "every step of a path is replaced while its end changes: one chain, and the last change is the present value",
         invariants: [
             "P2.path-versions", "P2.path-chain", "P3.path-converges", "P1.every-change-once",
-            "P1.heard-from-a-callback",
+            "P1.received-from-a-callback",
             "P2.in-order-on-one-thread",
             "P4.initial-once",
             "P5.no-lock-around-user-code", "P11.not-retained", "P14.nothing-left", "P16.backlog-drains",
         ],
         windows: [
             "led to nowhere", "an earlier step was replaced", "an end was changed that the path had left",
-            "replacements kept coming while the path was wired",
+            "replacements kept coming while the path was relinked",
         ],
         leastThreads: 3
     ) { round in
@@ -60,7 +60,7 @@ extension Scenario {
         bare.end()
         checkChangesInCallbacks(round)
         checkPathThatPassesItsEnd(round)
-        if checkReplacementsInWiring(round) { round.workers[0].hit(3) }
+        if checkReplacementsInRelinking(round) { round.workers[0].hit(3) }
         round.checkRest()
         weak let watched = root
         _ = consume root
@@ -68,46 +68,46 @@ extension Scenario {
     }
 }
 
-/// When an observer of one path is told of a replacement, all other paths lead to the new property already: they hear the change that it
-/// makes there, besides the replacement.
+/// When an observer of one path receives a replacement, all other paths are relinked already: their observers receive the replacement,
+/// and the change that this observer makes in the new property.
 private func checkChangesInCallbacks(_ round: Round) {
     let root = PathRoot(PathEnd(1))
-    let heard = (0..<2).map { _ in Guarded<[UInt64]>([]) }
-    let tokens = heard.map { heard in
+    let received = (0..<2).map { _ in Guarded<[UInt64]>([]) }
+    let tokens = received.map { received in
         root.observe(\.middle.end.number) { change in
             guard let new = change.new else { return }
-            let isFirst = heard.withLock { heard in
-                heard.append(new)
-                return heard.count == 1
+            let isFirst = received.withLock { received in
+                received.append(new)
+                return received.count == 1
             }
             if isFirst { root.middle.value.end.value?.number.value = new + 1 }
         }
     }
     root.middle.value = PathMiddle(PathEnd(10))
-    for (index, heard) in heard.enumerated() {
-        let heard = heard.withLock { $0 }
+    for (index, received) in received.enumerated() {
+        let received = received.withLock { $0 }
         round.check(
-            heard.sorted() == [10, 11, 12],
-            "P1.heard-from-a-callback",
-            "path \(index) heard \(heard) of a replacement and two changes that its callbacks made"
+            received.sorted() == [10, 11, 12],
+            "P1.received-from-a-callback",
+            "path \(index) received \(received) of a replacement and two changes that its callbacks made"
         )
     }
     for token in tokens { token.cancelAndWaitBlocking() }
 }
 
-/// A path that passes the property at which it ends: a change of that is heard first as one of the
-/// end, then as a replacement.
+/// A path that passes the property at which it ends: its observer receives a change of that property
+/// first as one of the end, then as a replacement.
 private func checkPathThatPassesItsEnd(_ round: Round) {
     let node = PathNode()
     node.next.value = node
-    let heard = Guarded<[UInt64]>([])
-    let token = node.observe(\.next.next) { change in heard.withLock { $0.append(change.version) } }
+    let received = Guarded<[UInt64]>([])
+    let token = node.observe(\.next.next) { change in received.withLock { $0.append(change.version) } }
     node.next.value = PathNode()
-    let versions = heard.withLock { $0 }
+    let versions = received.withLock { $0 }
     round.check(
         versions == [1, 2],
         "P2.in-order-on-one-thread",
-        "a path that passes its own end heard the versions \(versions)"
+        "a path that passes its own end received the versions \(versions)"
     )
     token.cancelAndWaitBlocking()
 }
@@ -116,10 +116,10 @@ private final class PathNode: ConcurrentObservable {
     let next = Observed<PathNode?>(nil)
 }
 
-/// Whoever wires a path anew does not do it for ever: the library goes on with it, and has the last word.
+/// The thread that relinks a path does not relink for ever: the library goes on, and delivers the last change.
 ///
 /// - Returns: Whether it came to that.
-private func checkReplacementsInWiring(_ round: Round) -> Bool {
+private func checkReplacementsInRelinking(_ round: Round) -> Bool {
     guard round.violations.isEmpty else { return false }
     let root = RestlessRoot()
     let caller = pthread_self()
@@ -131,13 +131,13 @@ private func checkReplacementsInWiring(_ round: Round) -> Bool {
     }
     root.replace(times: 100)
     round.drain()
-    let told = last.withLock { $0 }
-    round.check(told == 100, "P3.path-converges", "the last word was \(told), 100 replacements were made")
+    let delivered = last.withLock { $0 }
+    round.check(delivered == 100, "P3.path-converges", "the last change was \(delivered), 100 replacements were made")
     token.cancelAndWaitBlocking()
     return others.withLock { $0 } > 0
 }
 
-/// A root whose end replaces itself while a path is wired to it, a hundred times over.
+/// A root whose end replaces itself while a path is linked to it, a hundred times over.
 private final class RestlessRoot: ConcurrentObservable {
     let end = Observed(RestlessEnd(0, nil))
 
@@ -153,7 +153,7 @@ private final class RestlessEnd: ConcurrentObservable {
         self.next = Guarded(next)
     }
 
-    /// Called whenever a path is wired.
+    /// Called whenever a path is linked.
     var observedProperties: RestlessEnd {
         if let (root, last) = next.withLock({ $0.take() }) {
             let number = number.value + 1
@@ -163,7 +163,7 @@ private final class RestlessEnd: ConcurrentObservable {
     }
 }
 
-/// An observer of a path, and what it has heard, thread by thread.
+/// An observer of a path, and what it has received, thread by thread.
 private final class PathWitness: Sendable {
     private let logs: [Guarded<Log>]
     private let token: ObservationToken
@@ -174,7 +174,7 @@ private final class PathWitness: Sendable {
     }
 
     init(_ root: PathRoot, workers: Int, options: ObservationOptions) {
-        // The last log is that of the round's own thread, which hears the initial value, and of the library's.
+        // The last log is that of the round's own thread, which receives the initial value, and of the library's.
         let logs = (0...workers).map { _ in Guarded(Log()) }
         self.logs = logs
         token = root.observe(\.middle.end.number, options: options) { change in
@@ -198,7 +198,7 @@ private final class PathWitness: Sendable {
         round.check(
             sum == count * (count + 1) / 2,
             "P1.every-change-once",
-            "heard \(count) changes, sum of versions \(sum)"
+            "received \(count) changes, sum of versions \(sum)"
         )
     }
 
@@ -206,7 +206,7 @@ private final class PathWitness: Sendable {
     func check(_ round: Round, present: UInt64) {
         guard round.violations.isEmpty else { return }
         let initials = logs.flatMap { $0.withLock(\.initials) }
-        round.check(initials == [1], "P4.initial-once", "heard the initial values \(initials)")
+        round.check(initials == [1], "P4.initial-once", "received the initial values \(initials)")
         var value = initials.first ?? 0
         for (index, change) in chain.sorted(by: { $0.version < $1.version }).enumerated() {
             round.check(
@@ -222,7 +222,7 @@ private final class PathWitness: Sendable {
             guard round.violations.isEmpty else { return }
             value = change.new
         }
-        round.check(value == present, "P3.path-converges", "the last word was \(value), the path leads to \(present)")
+        round.check(value == present, "P3.path-converges", "the last change was \(value), the path leads to \(present)")
     }
 
     func end() { token.cancelAndWaitBlocking() }

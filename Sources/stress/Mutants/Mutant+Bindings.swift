@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if INSTRUMENTED
+extension Mutant {
+    /// Bugs of one-way and two-way bindings.
+    static let bindings: [Mutant] = [
+        Mutant(.aBindingEchoes, "two-way-binding", [.invariant("P6.propagation-bounded")]),
+        Mutant(.aChangePassesABindingTwice, "two-way-binding", [.invariant("P6.propagation-bounded")]),
+        Mutant(
+            .aBindingAppliesAnOlderChange,
+            "two-way-binding",
+            [.invariant("P3.destination-follows")],
+            at: "bind.passing"
+        ),
+        Mutant(
+            .aBindingDecidesOutsideTheLock,
+            "two-way-binding",
+            [.invariant("P3.destination-follows")],
+            at: "bind.passing"
+        ),
+        Mutant(
+            .aPairAgreesOnOneSideAlone,
+            "two-way-binding",
+            [.invariant("P3.pair-converges")],
+            at: "bind.published",
+            .seconds(60)
+        ),
+        Mutant(
+            .eachBindingOfAPairAgreesForItself,
+            "two-way-binding",
+            [.invariant("P3.pair-converges")],
+            at: "bind.published",
+            .seconds(30)
+        ),
+        Mutant(.aBindingRetainsItsDestination, "two-way-binding", [.invariant("P11.not-retained")]),
+        Mutant(
+            .anEndedBindingGoesOnBackwards,
+            "two-way-binding",
+            [.invariant("P9.nothing-after-wait")],
+            at: "bind.passing"
+        ),
+        Mutant(.aSetRestoresTheReplacedValue, "two-way-binding", [.invariant("P3.last-update")]),
+    ]
+}
+#endif

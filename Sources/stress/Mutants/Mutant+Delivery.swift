@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if INSTRUMENTED
+extension Mutant {
+    /// Bugs of ordered deliveries: mailboxes, actors, queues, and async sequences.
+    static let deliveries: [Mutant] = [
+        // Ordered deliveries
+        Mutant(
+            .aChangeIsEnqueuedOutsideTheLock,
+            "actor-order",
+            [.invariant("P1.ordered-once"), .invariant("P2.ordered"), .invariant("P2.ordered-chain")]
+        ),
+        Mutant(
+            .aPathsChangesAreNotSortedByVersion,
+            "actor-order",
+            [.invariant("P1.ordered-once"), .invariant("P2.ordered")]
+        ),
+        Mutant(
+            .twoDeliverAtOnce,
+            "actor-order",
+            [.invariant("P2.one-at-a-time"), .invariant("P1.ordered-once"), .invariant("P2.ordered"), .crash],
+            at: "mailbox.taken"
+        ),
+        Mutant(
+            .aHandOverIsLost,
+            "actor-order",
+            [.invariant("P1.counts-add-up"), .invariant("P1.flush-returns")]
+        ),
+        Mutant(
+            .aMailboxsWakeUpIsLost,
+            "actor-order",
+            [.invariant("P1.counts-add-up"), .invariant("P1.flush-returns")]
+        ),
+        Mutant(
+            .isBusyIsClearedOutsideTheLock,
+            "actor-order",
+            [.invariant("P1.counts-add-up"), .invariant("P1.flush-returns")],
+            at: "mailbox.attended",
+            .seconds(60)
+        ),
+        Mutant(.aFlushDoesNotWaitForTheCallback, "actor-order", [.invariant("P1.flushed")], .seconds(60)),
+        Mutant(.aFlushIsNotResumed, "actor-order", [.invariant("P1.flush-returns")], .seconds(30)),
+        Mutant(
+            .aMailboxThatGrowsIsInvisible,
+            "actor-order",
+            [.invariant("P16.large-mailboxes-are-reported")]
+        ),
+        Mutant(.aMethodReferenceLeavesItsActor, "actor-order", [.invariant("P2.isolated")]),
+        Mutant(.anActorIsRetained, "actor-order", [.invariant("P11.actor-not-retained")]),
+        Mutant(
+            .theLatestValueIsLost,
+            "flood",
+            [.invariant("P1.kept-as-asked"), .invariant("P3.last-value")]
+        ),
+        Mutant(
+            .aDroppedEventIsDestroyedUnderTheLock,
+            "flood",
+            [.invariant("P5.no-lock-around-user-code")]
+        ),
+        Mutant(
+            .anEndIsDroppedByThePolicy,
+            "flood",
+            [.invariant("P12.end-delivered"), .invariant("P1.capacity")],
+            .seconds(30)
+        ),
+        Mutant(
+            .queuedChangesAreDeliveredAfterTheEnd,
+            "delivery-cancellation",
+            [.crash, .invariant("P8.silent-on-its-own-queue")] + calledTooLate
+        ),
+        Mutant(
+            .aSetterWaitsForABusyObserver,
+            "serial-handover",
+            [.invariant("P7.no-setter-waits"), .hang]
+        ),
+        Mutant(
+            .twoDeliverAtOnce,
+            "mutual-actors",
+            [.invariant("P6.not-nested"), .invariant("P2.one-at-a-time"), .crash]
+        ),
+        // Sequences
+        Mutant(
+            .aFinishedSequenceWaitsAgain,
+            "sequence-cancellation",
+            [.invariant("P12.finishes-at-the-end")],
+            .seconds(30)
+        ),
+        Mutant(
+            .anEventIsYieldedAfterTheEnd,
+            "sequence-cancellation",
+            [
+                .invariant("P12.finishes-once"), .invariant("P1.counts-add-up"), .invariant("P1.ordered-once"),
+                .invariant("P8.cancelled-task-goes-on"), .invariant("P12.finishes-at-the-end"),
+                .invariant("P2.ordered-chain"), .invariant("P4.initial-first"),
+            ],
+            at: "mailbox.posting",
+            .seconds(60)
+        ),
+        Mutant(
+            .aTaskIsResumedUnderTheLock,
+            "sequence-cancellation",
+            [.invariant("P5.no-lock-around-user-code"), .hang]
+        ),
+        Mutant(
+            .anIteratorReturnsARemovedChange,
+            "sequence-cancellation",
+            [.invariant("P8.removed-iterator-is-silent")]
+        ),
+        Mutant(
+            .anIteratorLeavesItsObserver,
+            "sequence-cancellation",
+            [.invariant("P8.iterator-leaves-nothing"), .invariant("P14.nothing-left")]
+        ),
+        // One bug for each remaining invariant
+        Mutant(.aMailboxsWakeUpIsLost, "mutual-actors", [.invariant("P3.answered-to-the-end")]),
+        Mutant(
+            .aCancellerDestroysTheRestOfAnIterator,
+            "sequence-cancellation",
+            [.invariant("P5.not-by-the-canceller"), .invariant("P5.deferred-in-deinit")]
+        ),
+        Mutant(.anActorsDeathGoesUnnoticed, "actor-order", [.invariant("P13.actor-death-noticed")]),
+        Mutant(
+            .aSequencesWakeUpIsLost,
+            "sequence-cancellation",
+            [.invariant("P8.cancelled-task-goes-on"), .invariant("P12.finishes-at-the-end")],
+            at: "sequence.wait"
+        ),
+        Mutant(
+            .anUnboundedMailboxDrops,
+            "flood",
+            [.invariant("P1.nothing-dropped"), .invariant("P1.ordered-once")]
+        ),
+        Mutant(.anEndDiscardsWaitingChanges, "sequence-cancellation", [.invariant("P1.nothing-lost-before-the-end")]),
+        Mutant(.aDeliveryDoesNotReachItsActor, "actor-order", [.crash]),
+        Mutant(.anIteratorLeavesItsActor, "sequence-cancellation", [.invariant("P2.stays-on-its-actor")]),
+    ]
+}
+#endif
