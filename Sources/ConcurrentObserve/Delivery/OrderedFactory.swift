@@ -35,11 +35,20 @@ internal final class OrderedFactory<Value: Sendable>: ChangeReceiverFactory<Valu
 }
 
 extension OrderedObservation {
+    /// Whether waking the mailbox begins the delivery. A serial one comes after the inline callbacks:
+    /// `drain` begins it. (P1)
+    @usableFromInline
+    final var beginsWhenWoken: Bool {
+        #if INSTRUMENTED
+        if mutant(.aSerialDeliveryComesFirst) { return true }
+        #endif
+        return !isSerial
+    }
+
     /// The observation, as the source knows it. Made where the event's type is known.
     @inlinable
     final func receiver() -> EventReceiver<Event> {
-        // A serial delivery comes after the inline callbacks: `drain` begins it.
-        let wake: @Sendable () -> Void = if isSerial { {} } else { { self.wake() } }
+        let wake: @Sendable () -> Void = if beginsWhenWoken { { self.wake() } } else { {} }
         return EventReceiver(
             enqueue: { event in self.enqueue(event) },
             wake: wake,

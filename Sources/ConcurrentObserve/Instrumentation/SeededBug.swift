@@ -93,6 +93,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case aRunningCallbackHoldsAllClosures = "a running callback holds all closures"
     case aRunningCallbackIsNotSeen = "a running callback is not seen"
     case aSequencesWakeUpIsLost = "a sequence's wake-up is lost"
+    case aSerialDeliveryComesFirst = "a serial delivery comes first"
     case aSetRestoresTheReplacedValue = "a set restores the replaced value"
     case aSetterWaitsForABusyObserver = "a setter waits for a busy observer"
     case aSourcesEndForgetsItsObservers = "a source's end forgets its observers"

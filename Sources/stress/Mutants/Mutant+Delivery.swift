@@ -111,6 +111,7 @@ extension Mutant {
             "sequence-cancellation",
             [.invariant("P8.iterator-leaves-nothing"), .invariant("P14.nothing-left")]
         ),
+        Mutant(.aSerialDeliveryComesFirst, "serial-handover", [.invariant("P1.kinds-in-order")]),
         // One bug for each remaining invariant
         Mutant(.aMailboxsWakeUpIsLost, "mutual-actors", [.invariant("P3.answered-to-the-end")]),
         Mutant(

@@ -9,7 +9,7 @@ extension Scenario {
         name: "serial-handover",
         summary: "a serial observer blocks until others have made changes: no writer waits for it, and it misses none",
         invariants: [
-            "P1.ordered-once", "P1.counts-add-up", "P2.one-at-a-time", "P2.ordered", "P2.ordered-chain",
+            "P1.ordered-once", "P1.counts-add-up", "P1.kinds-in-order", "P2.one-at-a-time", "P2.ordered", "P2.ordered-chain",
             "P3.last-value",
             "P4.initial-first", "P5.no-lock-around-user-code", "P7.no-setter-waits", "P12.end-last",
             "P14.nothing-left", "P16.backlog-drains",
@@ -23,6 +23,7 @@ extension Scenario {
         let property = Observed<UInt64>(0)
         let witness = OrderedWitness("a serial observer", round)
         let traffic = Traffic(round.threads)
+        let ofEachKind = (0..<round.threads).map { _ in ObservedByEachKind() }
         let token = property.observe(delivery: .serial()) { change in
             witness.receive(.init(change) { $0 }) { traffic.hold(change, round, witness) }
         }
@@ -34,6 +35,8 @@ extension Scenario {
             traffic.begin(worker, number)
             property.value = number
             traffic.end(worker)
+            let order = ofEachKind[worker.index].change()
+            worker.check(order == [1, 2], "P1.kinds-in-order", "the kinds of observers are called in the order \(order)")
             // Not while it blocks: it waits for changes.
             while token.deliveryCounts!.pending > 2_000, !traffic.isHeld, !round.isOver { usleep(100) }
         }
@@ -55,6 +58,7 @@ extension Scenario {
         }
         traffic.report(round)
         token.cancelAndWaitBlocking()
+        for property in ofEachKind { property.end() }
         round.checkRest()
     }
 }
@@ -109,4 +113,28 @@ private final class Traffic: Sendable {
         if heldByLibrary.load(ordering: .relaxed) > 0 { round.workers[0].hit(1) }
         if deliveredForOthers.load(ordering: .relaxed) > 0 { round.workers[0].hit(2) }
     }
+}
+
+/// A property of one worker, with an inline observer and, registered before it, a serial one. No other thread delivers its changes.
+private final class ObservedByEachKind: Sendable {
+    private let property = Observed<UInt64>(0)
+    private let order = Guarded<[Int]>([])
+    private let tokens = Guarded<[ObservationToken]>([])
+
+    init() {
+        let serial = property.observe(delivery: .serial()) { [order] _ in order.withLock { $0.append(2) } }
+        let inline = property.observe { [order] _ in order.withLock { $0.append(1) } }
+        tokens.withLock { $0 = [serial, inline] }
+    }
+
+    /// Makes a change. Returns the kinds in the order in which they received it.
+    func change() -> [Int] {
+        property.modify { $0 += 1 }
+        return order.withLock { order in
+            defer { order = [] }
+            return order
+        }
+    }
+
+    func end() { for token in tokens.withLock({ $0 }) { token.cancelAndWaitBlocking() } }
 }
