@@ -79,7 +79,7 @@ extension Harness.WorkloadTests {
     @Test("A crowd has three times as many threads, but not where a bound is held against the clock")
     func crowd() {
         #expect(threads(.crowd) == 6)
-        #expect(threads(.crowd, sparing: .crowd) == 2)
+        #expect(threads(.crowd, excluding: .crowd) == 2)
         #expect(threads([]) == 2)
     }
 
@@ -111,9 +111,9 @@ extension Harness.WorkloadTests {
     }
 
     /// How many threads a round has that would have two.
-    private func threads(_ kinds: PerturbationKinds, sparing spared: PerturbationKinds = []) -> Int {
+    private func threads(_ kinds: PerturbationKinds, excluding excluded: PerturbationKinds = []) -> Int {
         let found = Guarded(0)
-        let scenario = Scenario(name: "test", summary: "", invariants: [], windows: [], spared: spared) { round in
+        let scenario = Scenario(name: "test", summary: "", invariants: [], windows: [], excluded: excluded) { round in
             found.withLock { $0 = round.threads }
         }
         _ = Runner(plan: .test([scenario], iterations: 1, perturbations: kinds), progress: .silent).run()
