@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A closure is not destroyed during its callback and not called after its destruction; `cancelAndWait` waits for that, and for nothing
-// else; an observer's object lives as long as anybody looks at it: `current`, the mark, both forms of the end, and the reclaimer.
+// else; an observer's object lives as long as anybody looks at it: `current`, the mark, both forms of the end, and the reclamation thread.
 //
 // Two threads notify the observers 1 and 2 while others end them.
 //
@@ -41,11 +41,11 @@ hidden byte closureDestroyedOnce; // P14
 hidden byte silentAfterWait;      // P9: nothing runs after cancelAndWait() has returned `.finished`
 hidden byte silentAfterCancel;    // P8: a notification that begins after cancel() has returned is not delivered
 hidden byte finishedIsDestroyed;  // P9: `.finished` means that the closure is destroyed
-hidden byte endToldOnce;          // P12
+hidden byte endDeliveredOnce;          // P12
 hidden byte objectInUse;          // an observer's object is used after it is freed
 hidden byte tableInUse;           // a walk uses a table that is freed
 hidden byte entryIsComplete;      // a walk finds an entry that is not written yet
-hidden byte closuresDestroyed;    // P7, P14: closures of ended observations are destroyed in the end, whoever is stuck
+hidden byte closuresDestroyed;    // P7, P14: closures of ended observations are destroyed in the end, whichever thread is stuck
 hidden byte everyTableReclaimed;  // P16: replaced tables are freed in the end, but for those that a stuck callback pins
 hidden byte aCallbackIsWaitedFor, aTableIsHeld, anObserverIsHeld; // windows
 
@@ -64,7 +64,7 @@ byte cancelled; // observers on which cancel() has returned
   bit isLive; \
   bit won;
 #define passBegins() cancelledAtStart[depth] = cancelled
-#define isHeard() claim(silentAfterCancel, !has(cancelledAtStart[depth], observer[depth]))
+#define isReceived() claim(silentAfterCancel, !has(cancelledAtStart[depth], observer[depth]))
 #define passEnds() cancelledAtStart[depth] = 0
 
 #include "Memory.pml"
@@ -113,7 +113,7 @@ end_stuck:
 }
 
 #include "Walk.pml"
-#include "Reclaimer.pml"
+#include "ReclamationPass.pml"
 
 proctype registrar() {
   byte replaced;
@@ -132,8 +132,8 @@ init {
     holders[2] = SET(1);
     marks = SET(1) | SET(2) | SET(3);
     records = SET(0) | SET(1);
-    run reclaimer();
-    run destroyer();
+    run reclamationThread();
+    run deinitThread();
 #ifdef GROWS
     busy++;
     run registrar();

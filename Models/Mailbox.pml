@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// No wake-up is lost, one thread delivers at a time, and in the order of posting: OrderedObservation and Mailbox in Delivery.
+// No wake-up is lost, one thread delivers at a time, and in the order of enqueueing: OrderedObservation and Mailbox in Delivery.
 //
-// Threads post one event each and attend to the mailbox; who finds it with nobody at it begins, and delivers or has somebody deliver.
+// Threads enqueue one event each and wake the mailbox. A thread that finds it idle begins, and delivers or has another thread deliver.
 //
-//   POSTERS     threads that post
-//   SHARE       events that one thread delivers before it hands the rest on
+//   SENDERS     threads that enqueue
+//   SHARE       events that a thread delivers before it hands the rest on
 //   CAPACITY    events that may wait; 0: any number, and they are taken all at once
-//   ELSEWHERE   who begins has the library's thread deliver (a queue, an actor); else it delivers itself
+//   ELSEWHERE   the thread that begins has a thread of the library deliver (a queue, an actor); else it delivers itself
 
-#ifndef POSTERS
-#define POSTERS 3
+#ifndef SENDERS
+#define SENDERS 3
 #endif
 #ifndef SHARE
 #define SHARE 1
@@ -23,42 +23,42 @@
 
 // What is claimed.
 hidden byte oneDeliverer;     // P2: deliveries do not overlap
-hidden byte inOrder;          // P2: in the order of posting
-hidden byte noEventLost;      // P1, P3: what was posted and not dropped by the policy is delivered
+hidden byte inOrder;          // P2: in the order of enqueueing
+hidden byte noEventLost;      // P1, P3: what was enqueued and not dropped by the policy is delivered
 hidden byte droppedDestroyed; // P14: what the policy dropped is destroyed in the end
-hidden byte mailboxAtRest;    // in the end nobody is busy
-hidden byte somebodyWasBusy, theRestIsHandedOn; // windows
+hidden byte mailboxAtRest;    // in the end no thread is busy
+hidden byte theMailboxWasBusy, theRestIsHandedOn; // windows
 
-// Events are numbered from 1 in the order of posting. Those that wait are consecutive.
-byte posted, firstWaiting = 1, spoilt;
-#define WAITING (posted + 1 - firstWaiting)
-byte batchFirst, batchLast; // taken all at once: of whoever delivers
+// Events are numbered from 1 in the order of enqueueing. Those that wait are consecutive.
+byte enqueued, firstWaiting = 1, undestroyed;
+#define WAITING (enqueued + 1 - firstWaiting)
+byte batchFirst, batchLast; // taken all at once: of the thread that delivers
 bit isBusy, needsAttention, isLocked;
-byte deliverers, lastDelivered, dropped, errands, busy;
+byte deliverers, lastDelivered, dropped, jobs, busy;
 
 #define lock() atomic { !isLocked -> isLocked = 1 }
 #define unlock() isLocked = 0
 
-// OrderedObservation.post.
-inline post() {
+// OrderedObservation.enqueue.
+inline enqueue() {
   inject("mailbox.posting")
   lock();
   d_step {
     if
-    :: CAPACITY && WAITING == CAPACITY -> firstWaiting++; spoilt++; dropped++
+    :: CAPACITY && WAITING == CAPACITY -> firstWaiting++; undestroyed++; dropped++
     :: else
     fi;
-    posted++;
+    enqueued++;
     if
-    :: !isBusy || spoilt -> needsAttention = 1
+    :: !isBusy || undestroyed -> needsAttention = 1
     :: else
     fi
   }
   unlock()
 }
 
-// OrderedObservation.attend.
-inline attend() {
+// OrderedObservation.wake.
+inline wake() {
   if
   :: needsAttention ->
 #ifdef THE_MAILBOX_IS_LOOKED_AT_WITHOUT_THE_LOCK
@@ -70,7 +70,7 @@ inline attend() {
        :: begins -> isBusy = 1
        :: else
        fi;
-       spoilt = 0
+       undestroyed = 0
      }
 #else
      lock();
@@ -82,7 +82,7 @@ inline attend() {
        :: else
        fi;
        // Destroyed when the lock is given back.
-       spoilt = 0
+       undestroyed = 0
      }
 #endif
      unlock();
@@ -101,7 +101,7 @@ inline attend() {
 
 inline begin() {
 #ifdef ELSEWHERE
-  errands++
+  jobs++
 #else
   deliver(SHARE)
 #endif
@@ -129,9 +129,9 @@ inline deliver(limit) {
      d_step { deliverers--; event = 0; share++ }
   :: else ->
 #ifndef A_HAND_OVER_IS_LOST
-     errands++;
+     jobs++;
 #endif
-#ifdef LOOK_FOR_AN_ERRAND
+#ifdef LOOK_FOR_A_JOB
      window(theRestIsHandedOn, 1);
 #endif
      break
@@ -150,9 +150,9 @@ inline next() {
        :: WAITING && CAPACITY -> event = firstWaiting; firstWaiting++
        :: WAITING && !CAPACITY ->
           event = firstWaiting;
-          batchFirst = (event < posted -> event + 1 : 0);
-          batchLast = (event < posted -> posted : 0);
-          firstWaiting = posted + 1
+          batchFirst = (event < enqueued -> event + 1 : 0);
+          batchLast = (event < enqueued -> enqueued : 0);
+          firstWaiting = enqueued + 1
        :: else ->
 #ifndef ISBUSY_IS_CLEARED_OUTSIDE_THE_LOCK
           isBusy = 0
@@ -177,20 +177,20 @@ inline takeFromBatch() {
   }
 }
 
-proctype poster() {
+proctype sender() {
   byte share, event;
   bit begins;
-  post();
-  attend();
+  enqueue();
+  wake();
   busy--
 }
 
-// A thread of the library: an errand, a block on a queue, a job of an actor.
-proctype errandRunner() {
+// A thread of the library: a job, a block on a queue, a job of an actor.
+proctype libraryThread() {
   byte share, event;
 end:
   do
-  :: d_step { errands -> errands-- }
+  :: d_step { jobs -> jobs-- }
      inject("mailbox.hop")
      deliver(SHARE)
   od
@@ -199,19 +199,19 @@ end:
 init {
   byte started;
   atomic {
-    busy = POSTERS;
-    run errandRunner();
+    busy = SENDERS;
+    run libraryThread();
     // A queue may have another thread for the next block.
-    run errandRunner();
+    run libraryThread();
     do
-    :: started < POSTERS -> run poster(); started++
+    :: started < SENDERS -> run sender(); started++
     :: else -> break
     od;
     started = 0
   }
   busy == 0;
   timeout;
-  claim(noEventLost, WAITING == 0 && batchFirst == 0 && lastDelivered == posted);
-  claim(droppedDestroyed, spoilt == 0);
+  claim(noEventLost, WAITING == 0 && batchFirst == 0 && lastDelivered == enqueued);
+  claim(droppedDestroyed, undestroyed == 0);
   claim(mailboxAtRest, !isBusy && !deliverers)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A table is freed only when nobody walks it, and no registration is lost: the pinned read, growth, and the reclaiming of tables.
+// A table is freed only when no thread walks it, and no registration is lost: the pinned read, growth, and the reclaiming of tables.
 //
 // Two threads notify while a third registers observers: the first fits into the table, which the second finds full and replaces.
 //
@@ -24,8 +24,8 @@
 // What is claimed.
 hidden byte tableInUse;         // a walk uses a table that is freed
 hidden byte entryIsComplete;    // a walk finds an entry that is not written yet
-hidden byte registeredIsHeard;  // P1: registered before the notification began, and called
-hidden byte heardOnce;          // P1: called once
+hidden byte registeredIsReceived;  // P1: registered before the notification began, and called
+hidden byte receivedOnce;          // P1: called once
 hidden byte everyTableReclaimed; // P16: what was retired is freed in the end
 hidden byte registrationIsKept; // the last table has everybody
 hidden byte aTableIsHeld, anObserverIsHeld; // windows
@@ -37,15 +37,15 @@ hidden byte aTableIsHeld, anObserverIsHeld; // windows
 
 // What a pass notes: who was registered when it began, and whom it has called.
 #define PASS_NOTES \
-  byte registeredAtStart[DEPTH], heard[DEPTH];
+  byte registeredAtStart[DEPTH], received[DEPTH];
 #define passBegins() registeredAtStart[depth] = registered
-#define isHeard() \
-  claim(heardOnce, !has(heard[depth], observer[depth])); \
-  heard[depth] = heard[depth] | SET(observer[depth])
+#define isReceived() \
+  claim(receivedOnce, !has(received[depth], observer[depth])); \
+  received[depth] = received[depth] | SET(observer[depth])
 #define passEnds() \
-  claim(registeredIsHeard, !(registeredAtStart[depth] & ~heard[depth])); \
+  claim(registeredIsReceived, !(registeredAtStart[depth] & ~received[depth])); \
   registeredAtStart[depth] = 0; \
-  heard[depth] = 0
+  received[depth] = 0
 
 #define lastly() skip
 
@@ -67,7 +67,7 @@ byte registered; // observers whose registration has returned
 #include "Walk.pml"
 byte doomed; // no observation ends here
 
-#include "Reclaimer.pml"
+#include "ReclamationPass.pml"
 
 proctype registrar() {
   byte observer = 2, replaced;
@@ -88,7 +88,7 @@ init {
     count[1] = 1;
     registered = SET(1);
     busy = 1;
-    run reclaimer();
+    run reclamationThread();
     run registrar();
 #if PASSES_0
     busy++;

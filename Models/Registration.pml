@@ -9,9 +9,9 @@
 // acquire. With less, the processor may perform the two loads in either order, and that is what the
 // model then does; nothing else is reordered here.
 //
-// BODIES   bodies of `modify`, one after the other: each publishes a version, and tells the
+// BODIES   bodies of `modify`, one after the other: each publishes a version, and notifies the
 // observer CUTS     not a registration but a cut: an observer that is there from the beginning
-// hears the versions up to it, and no others
+// receives the versions up to it, and no others
 
 #ifndef BODIES
 #define BODIES 2
@@ -23,8 +23,8 @@
 #include "Marks.pml"
 
 // What is claimed.
-hidden byte everyVersionIsHeard; // P3, P4: all that came after the registration
-hidden byte noneIsHeardTwice;    // P4: what the registration has found is not told again
+hidden byte everyVersionIsReceived; // P3, P4: all that came after the registration
+hidden byte noneIsReceivedTwice;    // P4: what the registration has found is not delivered again
 hidden byte theCutIsExact;       // P2: what was delivered and what the cut says are the same
 hidden byte besideABody;         // window
 
@@ -34,7 +34,7 @@ byte version;
 bit isRegistered = CUTS;
 byte since;         // the version that the registration has found
 byte limit = NEVER; // the version at which the observer was cut
-byte heard;         // a bit for each version
+byte received;         // a bit for each version
 byte busy;
 
 // Observed.modify, BODIES times.
@@ -54,12 +54,12 @@ proctype modifying() {
 #endif
      version++;
      lock = 0;
-     // The observers are told, under no lock.
+     // The observers are notified, under no lock.
      d_step {
        if
        :: isRegistered && since < version && version <= limit ->
-          claim(noneIsHeardTwice, !has(heard, version));
-          heard = heard | SET(version)
+          claim(noneIsReceivedTwice, !has(received, version));
+          received = received | SET(version)
        :: else
        fi;
        bodies++
@@ -124,8 +124,8 @@ init {
   }
   busy == 0;
 #if CUTS
-  claim(theCutIsExact, heard == ALL(1, limit))
+  claim(theCutIsExact, received == ALL(1, limit))
 #else
-  claim(everyVersionIsHeard, heard == ALL(since + 1, BODIES))
+  claim(everyVersionIsReceived, received == ALL(since + 1, BODIES))
 #endif
 }

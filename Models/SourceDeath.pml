@@ -6,7 +6,7 @@
 // No thread notifies: a thread that calls the source holds it. The first walker is the thread that runs its `deinit`, and walks nothing.
 //
 //   WAITS, CANCELS       the observers on which other threads call cancelAndWait() and cancel(), or 0
-//   TIDIES               the reclaimer replaces the table, of which half is dead, in between
+//   TIDIES               the reclamation thread replaces the table, of which half is dead, in between
 
 #ifndef WAITS
 #define WAITS 1
@@ -21,7 +21,7 @@
 
 // What is claimed.
 hidden byte sourceInUse;          // P11: the source's memory is written to after it is freed
-hidden byte endToldOnce;          // P12: onEnd
+hidden byte endDeliveredOnce;          // P12: onEnd
 hidden byte everybodyEnded;       // P12
 hidden byte closureInUse;         // P14
 hidden byte closureDestroyedOnce; // P14
@@ -50,7 +50,7 @@ byte cancelled; // observers on which cancel() has returned
   bit isLive; \
   bit won;
 #define passBegins() skip
-#define isHeard() skip
+#define isReceived() skip
 #define passEnds() skip
 
 #include "Memory.pml"
@@ -94,9 +94,9 @@ inline endAll() {
 #define lastly() endAll()
 
 #include "Walk.pml"
-#include "Reclaimer.pml"
+#include "ReclamationPass.pml"
 
-// RegistryCore.reclaim: replaces a table of which half is dead by a smaller one, or by none. On the reclaimer's thread, which does it
+// RegistryCore.reclaim: replaces a table of which half is dead by a smaller one, or by none. On the reclamation thread, which does it
 // before anything else; here at any time, once.
 proctype tidier() {
   byte replaced;
@@ -131,8 +131,8 @@ init {
     marks = SET(1) | SET(2);
     records = SET(0);
     busy = 1;
-    run reclaimer();
-    run destroyer();
+    run reclamationThread();
+    run deinitThread();
     run walker(0, 0);
 #if WAITS
     busy++;

@@ -2,7 +2,7 @@
 //
 // Part of other models: tables and what is done to them under the lock, RegistryCore and ObserverTable in Registry.
 
-// Observers and tables are numbered from 1; numbers are not used again. 0 is none.
+// Observers and tables are numbered from 1; numbers are not recycled. 0 is none.
 #define TABLES 3
 #define SLOTS 4
 #define TOMBSTONE 7
@@ -87,8 +87,8 @@ inline append(observer) {
 #endif
 }
 
-// ObserverTable.bury. Under the lock, in a d_step.
-inline bury(observer) {
+// ObserverTable.tombstone. Under the lock, in a d_step.
+inline tombstone(observer) {
   slot = 0;
   do
   :: ENTRY(head, slot) != observer -> slot++

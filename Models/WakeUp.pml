@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// No retired item is forgotten while the reclaimer sleeps: ThreadRecord.retire, ReclamationThread.wake and ReclamationThread.park, and the EventCount
+// No retired item is forgotten while the reclamation thread sleeps: ThreadRecord.retire, ReclamationThread.wake and ReclamationThread.park, and the EventCount
 // between them, in Reclamation.
 //
 // Threads retire one item each. The push, the store of `isParked`, and the loads of the other's word after each are sequentially
-// consistent. With less, the stores may reach memory later: the push when the thread is done, `isParked` before the reclaimer sleeps.
+// consistent. With less, the stores may reach memory later: the push when the thread is done, `isParked` before the reclamation thread sleeps.
 // Each thread is new: it pushes its record on the list of all before its item. The load of that
-// list in the reclaimer's last look is sequentially consistent, too: an acquiring load may be
+// list in the reclamation thread's last look is sequentially consistent, too: an acquiring load may be
 // performed before the store of `isParked`, and the model then does that.
 //
 //   RETIRERS   threads that retire
@@ -29,14 +29,14 @@ bit isParked = 1, isStarted, isAsleep;
 // EventCount.signal.
 inline signal() {
 #ifdef SLEEPERS_ARE_COUNTED_BEFORE_THE_SIGNAL
-  isSomebodyThere = (sleepers > 0);
+  hasSleepers = (sleepers > 0);
   signals++;
 #else
   signals++;
-  isSomebodyThere = (sleepers > 0);
+  hasSleepers = (sleepers > 0);
 #endif
   if
-  :: isSomebodyThere -> isAsleep = 0 // futex wake
+  :: hasSleepers -> isAsleep = 0 // futex wake
   :: else
   fi
 }
@@ -58,7 +58,7 @@ inline fallAsleep() {
 
 // ThreadRecord.retire, then ReclamationThread.wake.
 proctype retirer(byte self) {
-  bit isDelayed, isSomebodyThere;
+  bit isDelayed, hasSleepers;
   // ThreadRecords.push
   records = records | SET(self);
   inject("end.retire")
@@ -80,7 +80,7 @@ proctype retirer(byte self) {
 }
 
 // ReclamationThread.run.
-proctype reclaimer() {
+proctype reclamationThread() {
   byte ticket, taken, seen;
   bit isDelayed;
 end_notStarted:
@@ -139,7 +139,7 @@ init {
   byte started;
   atomic {
     busy = RETIRERS;
-    run reclaimer();
+    run reclamationThread();
     do
     :: started < RETIRERS -> run retirer(started); started++
     :: else -> break

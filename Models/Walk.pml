@@ -3,7 +3,7 @@
 // Part of other models: the walk, ObserverList.walk in Registry/ObserverList+Walk.swift.
 //
 // The model that includes this says what callbacks do (`callback`, where `goto pass` with one more `depth` is a nested pass), what it
-// notes about a pass (`passBegins`, `isHeard`, `passEnds`), and when tables and closures may be used.
+// notes about a pass (`passBegins`, `isReceived`, `passEnds`), and when tables and closures may be used.
 
 byte records; // walkers whose record is on the list of all
 
@@ -45,7 +45,7 @@ inline becomeCurrent() {
 #endif
   d_step {
     if
-    :: isLive -> isHeard()
+    :: isLive -> isReceived()
     :: else
     fi
   }
@@ -118,7 +118,7 @@ called:       skip;
            :: else
            fi
 #else
-           d_step { isHeard() }
+           d_step { isReceived() }
            callback();
 called:    skip
 #endif

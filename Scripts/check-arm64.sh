@@ -27,34 +27,34 @@ KeyPaths/DrainLoop.swift Registry/CoreLife.swift"
 # function | ARMv8.0 | ARMv8.1 | ARMv8.3, which is as ARMv8.1 where nothing stands.
 # Accesses and barriers in the order of the code. Loops come once.
 readonly expected="
-latch_load         | ldar ldr ldr ldr ldr dmb.ishld ldr | ldar ldr ldr ldr ldr dmb.ishld ldr | ldapr ldr ldr ldr ldr dmb.ishld ldr
-latch_publish      | ldr dmb.ish str str stlr           | ldr dmb.ish str str stlr           |
-frame_clear        | stlr stlr                          | stlr stlr                          |
-walk_step          | stlr ldr                           | stlr ldr                           |
-lock_try           | ldaxr stxr                         | casa                               |
-lock_unlock        | ldxr stlxr                         | swpl                               |
-turn_take          | ldrb ldaxrb stlxrb stlxrb          | ldrb casalb casalb                 |
-turn_give_back     | ldaxrb stlxrb                      | swpalb                             |
-life_lend          | ldr ldxr stxr                      | ldr cas                            |
-life_give_back     | ldr ldaxr stlxr                    | ldr casal                          |
-life_end           | ldxr stxr ldr ldaxr stlxr          | ldset ldr casal                    |
-load_relaxed       | ldr                                | ldr                                |
-load_acquiring     | ldar                               | ldar                               | ldapr
-load_seq           | ldar                               | ldar                               |
-store_relaxed      | str                                | str                                |
-store_releasing    | stlr                               | stlr                               |
-store_seq          | stlr                               | stlr                               |
-fence_acquiring    | dmb.ishld                          | dmb.ishld                          |
-fence_releasing    | dmb.ish                            | dmb.ish                            |
-fence_seq          | dmb.ish                            | dmb.ish                            |
-exchange_acquiring | ldaxr stxr                         | swpa                               |
-exchange_releasing | ldxr stlxr                         | swpl                               |
-or_acquiring       | ldaxr stxr                         | ldseta                             |
-or_releasing       | ldxr stlxr                         | ldsetl                             |
-add_seq            | ldaxr stlxr                        | ldaddal                            |
-cas_acquiring      | ldaxr stxr                         | casa                               |
-cas_both           | ldaxr stlxr                        | casal                              |
-cas_seq            | ldaxr stlxr                        | casal                              |
+latch_load             | ldar ldr ldr ldr ldr dmb.ishld ldr | ldar ldr ldr ldr ldr dmb.ishld ldr | ldapr ldr ldr ldr ldr dmb.ishld ldr
+latch_publish          | ldr dmb.ish str str stlr           | ldr dmb.ish str str stlr           |
+frame_clear            | stlr stlr                          | stlr stlr                          |
+walk_step              | stlr ldr                           | stlr ldr                           |
+lock_try               | ldaxr stxr                         | casa                               |
+lock_unlock            | ldxr stlxr                         | swpl                               |
+drain_loop_enter       | ldrb ldaxrb stlxrb stlxrb          | ldrb casalb casalb                 |
+drain_loop_leave       | ldaxrb stlxrb                      | swpalb                             |
+biased_count_lend      | ldr ldxr stxr                      | ldr cas                            |
+biased_count_give_back | ldr ldaxr stlxr                    | ldr casal                          |
+biased_count_end       | ldxr stxr ldr ldaxr stlxr          | ldset ldr casal                    |
+load_relaxed           | ldr                                | ldr                                |
+load_acquiring         | ldar                               | ldar                               | ldapr
+load_seq               | ldar                               | ldar                               |
+store_relaxed          | str                                | str                                |
+store_releasing        | stlr                               | stlr                               |
+store_seq              | stlr                               | stlr                               |
+fence_acquiring        | dmb.ishld                          | dmb.ishld                          |
+fence_releasing        | dmb.ish                            | dmb.ish                            |
+fence_seq              | dmb.ish                            | dmb.ish                            |
+exchange_acquiring     | ldaxr stxr                         | swpa                               |
+exchange_releasing     | ldxr stlxr                         | swpl                               |
+or_acquiring           | ldaxr stxr                         | ldseta                             |
+or_releasing           | ldxr stlxr                         | ldsetl                             |
+add_seq                | ldaxr stlxr                        | ldaddal                            |
+cas_acquiring          | ldaxr stxr                         | casa                               |
+cas_both               | ldaxr stlxr                        | casal                              |
+cas_seq                | ldaxr stlxr                        | casal                              |
 "
 
 # function | its paths: stores, calls and barriers on the way to each return, but for its own stack.
@@ -307,8 +307,8 @@ find_defect() {
     broken=1
 }
 
-# overlook DEFECT: a defect that this processor does not show. If it does, the list is wrong.
-overlook() {
+# unseen DEFECT: a defect that this processor does not show. If it does, the list is wrong.
+unseen() {
     local code=0
     emulated --seconds 0.3 --break "$1" >"$work/out" 2>&1 || code=$?
     case "$code" in 0 | 4) return ;; esac
@@ -327,7 +327,7 @@ find_defects() {
             find_defect emulated "$name"
             ;;
         natively) [ "$(nproc)" -lt 2 ] || find_defect native "$name" ;;
-        nowhere) [ "$(uname -m)" != x86_64 ] || overlook "$name" ;;
+        nowhere) [ "$(uname -m)" != x86_64 ] || unseen "$name" ;;
         esac
     done < <(native --list)
     echo "not seen under the memory of this processor, which litmus tests have instead:"

@@ -30,20 +30,20 @@ func leaveForbiddenForUserCode() {}
 @_cdecl("lock_unlock") func lockUnlock(_ lock: UnsafeRawPointer) {
     unsafe lock.assumingMemoryBound(to: Lock.self).pointee.unlock()
 }
-@_cdecl("turn_take") func turnTake(_ turn: UnsafeRawPointer) -> Bool {
-    unsafe turn.assumingMemoryBound(to: DrainLoop.self).pointee.enter()
+@_cdecl("drain_loop_enter") func drainLoopEnter(_ loop: UnsafeRawPointer) -> Bool {
+    unsafe loop.assumingMemoryBound(to: DrainLoop.self).pointee.enter()
 }
-@_cdecl("turn_give_back") func turnGiveBack(_ turn: UnsafeRawPointer) -> Bool {
-    unsafe turn.assumingMemoryBound(to: DrainLoop.self).pointee.leave()
+@_cdecl("drain_loop_leave") func drainLoopLeave(_ loop: UnsafeRawPointer) -> Bool {
+    unsafe loop.assumingMemoryBound(to: DrainLoop.self).pointee.leave()
 }
-@_cdecl("life_lend") func lifeLend(_ life: UnsafeRawPointer) -> Bool {
-    unsafe life.assumingMemoryBound(to: CoreLife.self).pointee.lend()
+@_cdecl("biased_count_lend") func biasedCountLend(_ count: UnsafeRawPointer) -> Bool {
+    unsafe count.assumingMemoryBound(to: CoreLife.self).pointee.lend()
 }
-@_cdecl("life_give_back") func lifeGiveBack(_ life: UnsafeRawPointer) -> Bool {
-    unsafe life.assumingMemoryBound(to: CoreLife.self).pointee.giveBack()
+@_cdecl("biased_count_give_back") func biasedCountGiveBack(_ count: UnsafeRawPointer) -> Bool {
+    unsafe count.assumingMemoryBound(to: CoreLife.self).pointee.giveBack()
 }
-@_cdecl("life_end") func lifeEnd(_ life: UnsafeRawPointer) -> Bool {
-    unsafe life.assumingMemoryBound(to: CoreLife.self).pointee.end()
+@_cdecl("biased_count_end") func biasedCountEnd(_ count: UnsafeRawPointer) -> Bool {
+    unsafe count.assumingMemoryBound(to: CoreLife.self).pointee.end()
 }
 
 /// W6 to W8: `current` is stored, the light barrier, the mark is loaded.

@@ -75,8 +75,8 @@ struct ModelsTests {
             // A window that is not reached.
             ("window|WakeUp|look for sleep|itSleeps|RETIRERS=0 RECLAIMERS_WAKE_UP_IS_LOST", 100_000, "0 errors"),
             // A search that is not complete.
-            ("holds|Turn|planted||-", 20, "search not completed"),
-            ("holds|Turn|planted||state=0", 100_000, "spin rejects it"),
+            ("holds|DrainLoop|planted||-", 20, "search not completed"),
+            ("holds|DrainLoop|planted||state=0", 100_000, "spin rejects it"),
         ]
     )
     func deviations(line: String, depth: Int, found: String) throws {

@@ -6,7 +6,7 @@
 // usage: harness [--seconds S] [--threads N] [--seed N] [--without-membarrier] [--fence-parking]
 //                [--break DEFECT] | --list | --probe
 // Exit codes: 0 every invariant held, 1 one did not, 2 wrong usage, 4 inconclusive: a window was
-// not hit, 5 a thread makes no step, 7 the harness itself has given up.
+// not hit, 5 a thread makes no step, 7 the harness itself has stopped.
 
 #define _GNU_SOURCE
 #include "CURCU.h"
@@ -61,7 +61,7 @@ static void require(bool holds, const char *invariant, const char *what) {
 static _Thread_local uint64_t state;
 
 static uint64_t chance(void) {
-    // The reclaimer's thread, which is not given a state.
+    // The reclamation thread, which is not given a state.
     if (state == 0) state = (uintptr_t)&state | 1;
     state ^= state << 13;
     state ^= state >> 7;
@@ -127,7 +127,7 @@ static void called(struct closure *closure, struct observer *observer, void *con
     require(closure->canary == ALIVE, "P9", "a closure is called after its destruction");
     closure->inside[me]++;
     if (event->version > closure->since) {
-        closure->heard[me]++;
+        closure->received[me]++;
         if (closure->home == me) event->own_calls++;
     }
     self->calls++;
@@ -218,7 +218,7 @@ static void listen(struct observer *observer) {
     else self->late++;
 }
 
-// Ends an observation, in one of both ways, and gives up the reference.
+// Ends an observation, in one of both ways, and releases the reference.
 static void end(struct observer *observer) {
     uint64_t drawn = chance();
     if (drawn % 4 == 0) listen(observer);
@@ -307,7 +307,7 @@ static void watch(double seconds) {
     }
 }
 
-// One thread retires, the reclaimer parks after each item: no item may be forgotten.
+// One thread retires, the reclamation thread parks after each item: no item may be forgotten.
 static uint64_t retire_one_by_one(double seconds) {
     double end = seconds_now() + seconds;
     uint64_t count = 0;
@@ -320,7 +320,7 @@ static uint64_t retire_one_by_one(double seconds) {
             if (i % 1024 != 1023) continue;
             sched_yield();
             if (limit == 0) limit = seconds_now() + (planted ? 2 : 20);
-            require(seconds_now() < limit, "C3", "a retired item is forgotten: the reclaimer sleeps");
+            require(seconds_now() < limit, "C3", "a retired item is forgotten: the reclamation thread sleeps");
         }
         linger();
     }
@@ -382,9 +382,9 @@ static void check_rest(void) {
         for (int k = 0; k < OWN; k++) {
             struct observer *observer = self->own[k];
             if (!observer) continue;
-            uint64_t heard = 0;
-            for (int thread = 0; thread < THREADS_AT_MOST; thread++) heard += observer->closure->heard[thread];
-            bool is_exact = heard == last - observer->closure->since;
+            uint64_t received = 0;
+            for (int thread = 0; thread < THREADS_AT_MOST; thread++) received += observer->closure->received[thread];
+            bool is_exact = received == last - observer->closure->since;
             require(is_exact, "P1", "an observer did not receive every later change exactly once");
         }
     }
@@ -409,7 +409,7 @@ static void check_rest(void) {
                                   "an observer is never freed"};
     for (enum kind kind = 0; kind < kinds; kind++) require(allocated(kind) == freed(kind), "P14", names[kind]);
     //= own: after all threads have stopped
-    require(load(&listeners_told, acquiring) == registered, "P12", "a listener is not told of the end once");
+    require(load(&listeners_called, acquiring) == registered, "P12", "a listener is not called once at the end");
     if (registered == 0 || late == 0) printf("harness: no listener came early, or none late\n");
 }
 
@@ -539,7 +539,7 @@ int main(int count, char **arguments) {
     init_registry(&source.registry);
     publish(&source.words, first_word(1), second_word(1));
     publish(&source.boxes, (uintptr_t)make_box(1), 1);
-    start_reclaimer();
+    start_reclamation_thread();
     bool is_duel = broken(defect_barrier) || broken(defect_light), is_park = broken(defect_park);
     double duel = seconds * (planted ? is_duel : 0.2), park = seconds * (planted ? is_park : 0.2);
     uint64_t retired_alone = retire_one_by_one(park);

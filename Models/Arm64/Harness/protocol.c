@@ -6,7 +6,7 @@
 // `Scripts/check-litmus.sh` compares the orderings. `own` is what the library has from the
 // language, or does not have.
 //
-// Left out: the fork gate, the destroyers' threads, observers that are used again, versions of
+// Left out: the fork gate, the deinit threads, recycled observers, versions of
 // paths, mailboxes, and the second lock of `modify`.
 
 #define _GNU_SOURCE
@@ -25,7 +25,7 @@ struct events events;
 
 // MARK: Memory of one kind
 
-// How many freed pieces of a kind are kept before one is used again.
+// How many freed pieces of a kind are kept before one is recycled.
 #define QUARANTINE 512
 
 static struct pool {
@@ -399,9 +399,9 @@ void release(struct observer *observer) {
     deallocate(kind_observer, observer, sizeof *observer);
 }
 
-_Atomic(uint64_t) listeners_told;
+_Atomic(uint64_t) listeners_called;
 
-// Destroys the closure, then tells the listeners.
+// Destroys the closure, then calls the listeners.
 static void finish(struct observer *observer) {
     struct closure *closure = observer->closure;
     if (!closure || closure->canary != ALIVE) violated("P14 once", "a closure is destroyed twice");
@@ -424,7 +424,7 @@ static void finish(struct observer *observer) {
     uint32_t listeners = observer->listeners;
     observer->listeners = 0;
     unlock(&observer->registry->lock);
-    add(&listeners_told, listeners, relaxed);  //= own: a statistic
+    add(&listeners_called, listeners, relaxed);  //= own: a statistic
 }
 
 bool when_finished(struct observer *observer) {
@@ -549,7 +549,7 @@ struct item *append(struct observer *observer) {
     return replaced ? &replaced->item : NULL;
 }
 
-// Replaces a table of which half is dead. On the reclaimer's thread.
+// Replaces a table of which half is dead. On the reclamation thread.
 static void tidy(struct item *item) {
     struct registry *registry = (struct registry *)((char *)item - offsetof(struct registry, item));
     struct table *replaced = NULL;
@@ -771,7 +771,7 @@ void retire(struct item *item) {
     if (load(&is_parked, sequentiallyConsistent)) signal_all(&wake_up);
 }
 
-// MARK: A pass of the reclaimer
+// MARK: A pass of the reclamation thread
 
 static struct item *held, *batch;
 
@@ -877,7 +877,7 @@ static void park(uint32_t ticket) {
     store(&is_parked, 0, relaxed);
 }
 
-static void *run_reclaimer(void *nothing) {
+static void *run_reclamation_thread(void *nothing) {
     curcu_begin_thread("observe-reclaim");
     is_reclaiming = true;
     own_record();
@@ -892,8 +892,8 @@ static void *run_reclaimer(void *nothing) {
     return nothing;
 }
 
-void start_reclaimer(void) {
-    if (curcu_create_thread(run_reclaimer, NULL) != 0) abort();
+void start_reclamation_thread(void) {
+    if (curcu_create_thread(run_reclamation_thread, NULL) != 0) abort();
 }
 
 uint64_t reclaimed(void) { return load(&finished, acquiring); }  //= own: a statistic

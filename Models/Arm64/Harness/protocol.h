@@ -63,7 +63,7 @@ extern enum defect planted;
 
 static inline bool broken(enum defect defect) { return __builtin_expect(planted == defect, false); }
 
-// MARK: What the harness is told
+// MARK: What the harness learns
 
 // Ends the process: an invariant does not hold.
 _Noreturn void violated(const char *invariant, const char *what);
@@ -105,7 +105,7 @@ struct closure {
     int home;
     uint64_t since;
     // Of each thread, so that counting orders nothing: what it has delivered, and calls it is in.
-    volatile uint64_t heard[THREADS_AT_MOST];
+    volatile uint64_t received[THREADS_AT_MOST];
     volatile uint32_t inside[THREADS_AT_MOST];
 };
 
@@ -175,7 +175,7 @@ struct registry {
     struct table *table;
     intptr_t live;
     bool is_untidy;
-    // Set while the registry itself is on its way to the reclaimer.
+    // Set while the registry itself is on its way to the reclamation thread.
     struct item item;
 };
 
@@ -201,7 +201,7 @@ struct record *own_record(void);
 
 // MARK: Operations
 
-// Calls `call` with the closure of every observer that is live at its turn.
+// Calls `call` with the closure of every observer that is live when the walk comes to it.
 void walk(struct registry *registry, void (*call)(struct closure *, struct observer *, void *), void *context);
 
 struct observer *make_observer(struct registry *registry, int home);
@@ -214,9 +214,9 @@ void cancel(struct observer *observer);
 void cancel_and_wait(struct observer *observer);
 // Ends every observation.
 void remove_all(struct registry *registry);
-// True if the end is told later, through `listener_was_told`.
+// True if the end is delivered later, through `listener_was_called`.
 bool when_finished(struct observer *observer);
-extern _Atomic(uint64_t) listeners_told;
+extern _Atomic(uint64_t) listeners_called;
 void retain(struct observer *observer);
 void release(struct observer *observer);
 
@@ -233,8 +233,8 @@ uint64_t copy_box(struct latch *latch, uint64_t *version);
 void lend_box(struct latch *latch, void (*body)(uint64_t version, void *), void *context);
 void retire(struct item *item);
 
-// Starts the reclaimer's thread.
-void start_reclaimer(void);
+// Starts the reclamation thread.
+void start_reclamation_thread(void);
 // Items that were retired and are reclaimed.
 uint64_t reclaimed(void);
 // Waits until what is retired is reclaimed; false if that takes too long.
@@ -242,7 +242,7 @@ bool drain(double seconds);
 // A fence after the store of `isParked`, for an emulator that performs an `ldar` before an `stlr`.
 extern bool fences_parking;
 
-// What happened, for the summary. Hints, but for those of the reclaimer.
+// What happened, for the summary. Hints, but for those of the reclamation thread.
 extern struct events {
     uint64_t passes, grace_periods, reclaimed, held, parked;
     _Atomic(uint64_t) waited, in_replaced_table, retries, records;

@@ -22,13 +22,13 @@ public struct Defect: Sendable {
             found: [.armv80, .armv81, .armv83, .rc11]
         ),
         Defect(
-            name: "the reclaimer loads the list of records with acquire before it parks",
+            name: "the reclamation thread loads the list of records with acquire before it parks",
             test: Protocol.relaxing("park and a new record", "records", to: .acquiring),
             found: [.armv83, .rc11]
         ),
         Defect(
             name: "the mark of an ended observation is stored relaxed",
-            test: Protocol.weakening("the mark tells of the end", "ordering: .releasing", "releasing → relaxed"),
+            test: Protocol.weakening("the mark shows the end", "ordering: .releasing", "releasing → relaxed"),
             found: [.armv80, .armv81, .armv83, .rc11]
         ),
         Defect(

@@ -84,7 +84,7 @@ extension Protocol {
             ),
             Test(
                 "listener and finished",
-                claim: "a listener is called, or told that it came late (C6)",
+                claim: "a listener is called, or learns that it came late (C6)",
                 given: ["before": 1024],
                 plain: ["listeners"],
                 [
@@ -93,7 +93,7 @@ extension Protocol {
                         [.lock("core"), listen(into: "state"), .store("listeners", 1, .relaxed), .unlock("core")]
                     ),
                     Test.Thread(
-                        "destroyer",
+                        "deinit thread",
                         [
                             finish(into: "before"), .branch("before"), .lock("core"),
                             .load("listeners", .relaxed, into: "listeners"), .unlock("core"),
@@ -186,7 +186,7 @@ extension Protocol {
             plain: ["mailbox", "isBusy"],
             [
                 Test.Thread(
-                    "poster",
+                    "sender",
                     [
                         .lock("lock"), .store("mailbox", 1, .relaxed), .load("isBusy", .relaxed, into: "busy"),
                         .unlock("lock"),
@@ -204,12 +204,12 @@ extension Protocol {
         ),
         Test(
             "mailbox and attention",
-            claim: "a poster that finds nothing to attend to has been attended to (P1)",
+            claim: "an event whose sender does not wake the mailbox is delivered (P1)",
             given: ["needs": 0],
             plain: ["mailbox"],
             [
                 Test.Thread(
-                    "poster",
+                    "sender",
                     [
                         .lock("lock"), .store("mailbox", 1, .relaxed),
                         .store("needsAttention", 1, .relaxed)
@@ -243,7 +243,7 @@ extension Protocol {
         counted("dropped", "dropped.add(UInt64(count), ordering: .releasing)", isUpdate: true),
     ]
 
-    /// A poster counts an event as sent and hands it over; a deliverer counts it as received or
+    /// A sender counts an event as sent and hands it over; a deliverer counts it as received or
     /// dropped; a third looks.
     private static func counted(_ name: String, _ fragment: String, isUpdate: Bool) -> Test {
         let count: Instruction =
@@ -256,7 +256,7 @@ extension Protocol {
             claim: "no event is counted as \(name) that is not counted as sent (P1)",
             given: ["mailbox": 1, "counted": 1],
             [
-                Test.Thread("poster", [.store("sent", 1, .relaxed), .store("mailbox", 1, .releasing)]),
+                Test.Thread("sender", [.store("sent", 1, .relaxed), .store("mailbox", 1, .releasing)]),
                 Test.Thread(
                     "deliverer",
                     [.load("mailbox", .acquiring, into: "mailbox"), .branch("mailbox"), count.at(countsFile, fragment)]
@@ -350,7 +350,7 @@ extension Protocol {
         ),
         handOver(
             "a path's end",
-            "what was delivered happens before the end is told (P12)",
+            "what was delivered happens before the end is delivered (P12)",
             count(-1, pathFile, "let left = pending.subtract(1, ordering: .acquiringAndReleasing).newValue"),
             count(
                 -1,

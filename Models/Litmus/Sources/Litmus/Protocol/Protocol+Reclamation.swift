@@ -24,7 +24,7 @@ extension Protocol {
             [
                 Test.Thread("retirer", [.store("item", 1, .relaxed), push]),
                 Test.Thread(
-                    "reclaimer",
+                    "reclamation thread",
                     [take, .branch("taken"), .load("item", .relaxed, into: "seen", address: ["taken"])]
                 ),
             ],
@@ -57,7 +57,7 @@ extension Protocol {
             ],
             never: { $0["seen"] == 0 }
         ),
-        // The language gives up references with a release, and looks for others with a relaxed
+        // The language releases references with a release, and looks for others with a relaxed
         // load.
         Test(
             "the last reference",
@@ -71,7 +71,7 @@ extension Protocol {
                     [.load("observer", .relaxed, into: "seen"), .update("references", .add, -1, .releasing)]
                 ),
                 Test.Thread(
-                    "reclaimer",
+                    "reclamation thread",
                     [
                         .load("references", .relaxed, into: "references"), .branch("references"),
                         .fence(.acquiring).at("Registry/Observer.swift", "atomicMemoryFence(ordering: .acquiring)"),
@@ -97,11 +97,11 @@ extension Protocol {
     static let parking: [Test] = [
         Test(
             "park and wake",
-            claim: "no retired item is forgotten while the reclaimer sleeps (C3)",
+            claim: "no retired item is forgotten while the reclamation thread sleeps (C3)",
             [
                 Test.Thread("retirer", [push, lookWhetherParked]),
                 Test.Thread(
-                    "reclaimer",
+                    "reclamation thread",
                     [
                         park,
                         .load("stack", .sequentiallyConsistent, into: "stack")
@@ -116,10 +116,10 @@ extension Protocol {
         ),
         Test(
             "park and a new record",
-            claim: "nor the first item of a thread that the reclaimer does not know yet",
+            claim: "nor the first item of a thread that the reclamation thread does not know yet",
             [
                 Test.Thread("retirer", [pushRecord, push, lookWhetherParked]),
-                Test.Thread("reclaimer", [park, loadRecords]),
+                Test.Thread("reclamation thread", [park, loadRecords]),
             ],
             never: { $0["parked"] == 0 && $0["records"] == 0 }
         ),
@@ -292,7 +292,7 @@ extension Protocol {
                         + [.load("contents", .relaxed, into: "seen", address: ["table"]), leaveFrame(0)]
                 ),
                 Test.Thread(
-                    "reclaimer",
+                    "reclamation thread",
                     [.store("head", 0, .releasing)] + gracePeriod
                         + [scanDepth, .branch("depth"), .store("contents", 666, .relaxed)]
                 ),
@@ -311,7 +311,7 @@ extension Protocol {
                     "walker",
                     [.load("closure", .relaxed, into: "seen"), leaveFrame(1), leaveFrame(0), enterFrame(1)]
                 ),
-                Test.Thread("reclaimer", [scanDepth, .branch("depth"), .store("closure", 666, .relaxed)]),
+                Test.Thread("reclamation thread", [scanDepth, .branch("depth"), .store("closure", 666, .relaxed)]),
             ],
             never: { $0["seen"] == 666 }
         ),

@@ -157,7 +157,7 @@ extension Protocol {
         ),
         Test(
             "modifier and cut",
-            claim: "an observer that is cut beside a body of modify hears no version after the cut (P2)",
+            claim: "an observer that is cut beside a body of modify receives no version after the cut (P2)",
             initially: ["modifier": 1, "limit": 9],
             [
                 bodies(lookingAt: "limit").atLimit,

@@ -38,7 +38,7 @@ extension Protocol {
                     ] + leaveSection + [.load("contents", .relaxed, into: "seen", address: ["table"]), clearPin]
                 ),
                 Test.Thread(
-                    "reclaimer",
+                    "reclamation thread",
                     [storeHead.with { $0.value = 0 }] + gracePeriod + [
                         scanPin, .branch("pinned"), .store("contents", 666, .relaxed),
                     ]
@@ -64,7 +64,7 @@ extension Protocol {
                     ] + leaveSection + [.load("box", .relaxed, into: "seen"), clearPin]
                 ),
                 Test.Thread(
-                    "reclaimer",
+                    "reclamation thread",
                     [.store("version", 1, .releasing)] + gracePeriod + [
                         scanPin, .branch("pinned"), .store("box", 666, .relaxed),
                     ]
@@ -80,7 +80,7 @@ extension Protocol {
             plain: ["contents"],
             [
                 Test.Thread("walker", [.load("contents", .relaxed, into: "seen"), clearPin]),
-                Test.Thread("reclaimer", [scanPin, .branch("pinned"), .store("contents", 666, .relaxed)]),
+                Test.Thread("reclamation thread", [scanPin, .branch("pinned"), .store("contents", 666, .relaxed)]),
             ],
             never: { $0["seen"] == 666 }
         ),
@@ -195,7 +195,7 @@ extension Protocol {
             [
                 callIfLive([loadEntryAgain, .branch("entry"), loadMark, .branch("mark")]),
                 Test.Thread(
-                    "reclaimer",
+                    "reclamation thread",
                     [markEnded, heavy, scanCurrent, .branch("running"), .store("closure", 666, .relaxed)]
                 ),
             ],
@@ -218,7 +218,7 @@ extension Protocol {
                     ]
                 ),
                 Test.Thread(
-                    "reclaimer",
+                    "reclamation thread",
                     [markEnded, heavy, scanCurrent, .branch("running"), .store("closure", 666, .relaxed)]
                 ),
             ],
@@ -281,7 +281,7 @@ extension Protocol {
                         storeCurrent.at(visitFile, "unsafe frame.pointee.current.store(address, ordering: .releasing)"),
                     ]
                 ),
-                Test.Thread("reclaimer", [scanCurrent, .branch("running"), .store("closure", 666, .relaxed)]),
+                Test.Thread("reclamation thread", [scanCurrent, .branch("running"), .store("closure", 666, .relaxed)]),
             ],
             never: { $0["seen"] == 666 }
         ),
@@ -293,7 +293,7 @@ extension Protocol {
             plain: ["closure"],
             [
                 Test.Thread("walker", [.load("closure", .relaxed, into: "seen"), clearCurrent]),
-                Test.Thread("reclaimer", [scanCurrent, .branch("running"), .store("closure", 666, .relaxed)]),
+                Test.Thread("reclamation thread", [scanCurrent, .branch("running"), .store("closure", 666, .relaxed)]),
             ],
             never: { $0["seen"] == 666 }
         ),
@@ -321,11 +321,11 @@ extension Protocol {
             ],
             never: { $0["entry"] == 1 && $0["seen"] == 666 }
         ),
-        toldByMark("the mark tells of the end", "var isMarkedActive: Bool {"),
-        toldByMark("the mark tells a token of the end", "var isActive: Bool {"),
+        shownByMark("the mark shows the end", "var isMarkedActive: Bool {"),
+        shownByMark("the mark shows a token the end", "var isActive: Bool {"),
     ]
 
-    private static func toldByMark(_ name: String, _ function: String) -> Test {
+    private static func shownByMark(_ name: String, _ function: String) -> Test {
         Test(
             name,
             claim: "what came before the end is seen by a thread that sees the end (C1)",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// No work is lost, and one thread at a time has the turn: Turn.take and Turn.giveBack in KeyPaths/Turn.swift, with the loop around them,
-// PathObservation.settle in KeyPaths/PathObservation.swift.
+// No work is lost, and one thread at a time is in the drain loop: DrainLoop.enter and DrainLoop.leave in KeyPaths/DrainLoop.swift, with the loop around them,
+// PathObservation.settle in KeyPaths/PathObservation+Relinking.swift.
 //
 //   CHANGES       threads that change a property on the path's way, once each
 //   MOST_ROUNDS   rounds after which a thread hands the rest to one of the library
@@ -16,24 +16,24 @@
 #include "Marks.pml"
 
 // What is claimed.
-hidden byte oneAtATime;      // one thread at a time wires the path
-hidden byte noWorkLost;      // P3: in the end the path is wired for the last version
-hidden byte turnIsGivenBack; // in the end nobody has the turn
-hidden byte somebodyIsNoted, theRestIsHandedOn; // windows
+hidden byte oneAtATime;      // one thread at a time links the path
+hidden byte noWorkLost;      // P3: in the end the path is linked for the last version
+hidden byte loopIsFree; // in the end no thread is in the drain loop
+hidden byte aNoteIsLeft, theRestIsHandedOn; // windows
 
 #define FREE 0
 #define TAKEN 1
 #define NOTED 2
-byte state = TAKEN; // a path begins with the turn taken: it is wired for the first time
+byte state = TAKEN; // a path begins inside the drain loop: it is linked for the first time
 
 byte version; // of the property that changes
-byte wired;   // the version for which the path is wired
-byte holders; // threads that have the turn
-byte errands; // handed to a thread of the library
+byte linked;   // the version for which the path is linked
+byte holders; // threads that are in the drain loop
+byte jobs; // handed to a thread of the library
 byte busy;
 
-// Turn.take: a load, then weak exchanges, which may fail for no reason.
-inline take(hasTurn) {
+// DrainLoop.enter: a load, then weak exchanges, which may fail for no reason.
+inline enter(hasEntered) {
   seen = state;
   do
   :: atomic {
@@ -44,9 +44,9 @@ inline take(hasTurn) {
        state = (seen == FREE -> TAKEN : NOTED);
 #endif
 #ifdef LOOK_FOR_A_NOTE
-       window(somebodyIsNoted, state == NOTED);
+       window(aNoteIsLeft, state == NOTED);
 #endif
-       hasTurn = (seen == FREE);
+       hasEntered = (seen == FREE);
        seen = 0;
        break
      }
@@ -54,9 +54,9 @@ inline take(hasTurn) {
   od
 }
 
-// Turn.giveBack: whether somebody has come meanwhile.
-inline giveBack(hasMore) {
-#ifdef A_TURN_IS_GIVEN_BACK_IN_TWO_STEPS
+// DrainLoop.leave: whether another thread has come meanwhile.
+inline leave(hasMore) {
+#ifdef THE_DRAIN_LOOP_IS_LEFT_IN_TWO_STEPS
   hasMore = (state == NOTED);
   d_step { state = FREE; holders-- }
 #else
@@ -71,11 +71,11 @@ inline giveBack(hasMore) {
 #endif
 }
 
-// PathObservation.rewire: looks which version the property has, then wires the path for it. With the turn.
-inline rewire() {
+// PathObservation.relink: looks which version the property has, then links the path for it. In the drain loop.
+inline relink() {
   found = version;
   inject("path.rewire")
-  wired = found;
+  linked = found;
   found = 0
 }
 
@@ -85,14 +85,14 @@ inline settle() {
   rounds = 0;
   do
   :: true ->
-     take(hasTurn);
+     enter(hasEntered);
      if
-     :: !hasTurn -> break
-     :: else -> hasTurn = 0
+     :: !hasEntered -> break
+     :: else -> hasEntered = 0
      fi;
      d_step { holders++; claim(oneAtATime, holders == 1) }
-     rewire();
-     giveBack(hasMore);
+     relink();
+     leave(hasMore);
      if
      :: !hasMore -> break
      :: else
@@ -101,9 +101,9 @@ inline settle() {
      if
      :: rounds == MOST_ROUNDS ->
 #ifndef RACING_REPLACEMENTS_ARE_NOT_HANDED_ON
-        errands++;
+        jobs++;
 #endif
-#ifdef LOOK_FOR_AN_ERRAND
+#ifdef LOOK_FOR_A_JOB
         window(theRestIsHandedOn, 1);
 #endif
         break
@@ -116,7 +116,7 @@ inline settle() {
 
 #define NOTES \
   byte seen, found, rounds; \
-  bit hasTurn, hasMore;
+  bit hasEntered, hasMore;
 
 // A thread that changes the property, and then calls the path's link.
 proctype changer() {
@@ -126,11 +126,11 @@ proctype changer() {
   busy--
 }
 
-// PathObservation.connect: wires the path for the first time, with the turn.
+// PathObservation.connect: links the path for the first time, in the drain loop.
 proctype connector() {
   NOTES
-  rewire();
-  giveBack(hasMore);
+  relink();
+  leave(hasMore);
   if
   :: hasMore -> settle()
   :: else
@@ -139,11 +139,11 @@ proctype connector() {
 }
 
 // A thread of the library, with what was handed to it.
-proctype errandRunner() {
+proctype libraryThread() {
   NOTES
 end:
   do
-  :: d_step { errands -> errands-- }
+  :: d_step { jobs -> jobs-- }
      settle()
   od
 }
@@ -154,7 +154,7 @@ init {
     busy = CHANGES + 1;
     holders = 1;
     run connector();
-    run errandRunner();
+    run libraryThread();
     do
     :: started < CHANGES -> run changer(); started++
     :: else -> break
@@ -163,6 +163,6 @@ init {
   }
   busy == 0;
   timeout;
-  claim(noWorkLost, wired == version);
-  claim(turnIsGivenBack, state == FREE && holders == 0)
+  claim(noWorkLost, linked == version);
+  claim(loopIsFree, state == FREE && holders == 0)
 }

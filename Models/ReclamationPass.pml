@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Part of other models: a pass of the reclaimer, ReclamationThread.pass in Reclamation/ReclamationThread+Pass.swift.
+// Part of other models: a pass of the reclamation thread, ReclamationThread.pass in Reclamation/ReclamationThread+Pass.swift.
 
 byte heldTables, heldObservers; // put aside by earlier passes
 
@@ -35,7 +35,7 @@ inline scanFrame(thread, depth) {
   fi
 }
 
-proctype reclaimer() {
+proctype reclamationThread() {
   byte tables, observers; // the batch, then what is to be reclaimed
   byte known;             // the list of records, as the scan found it
   byte pinned, current;   // what the scan saw
