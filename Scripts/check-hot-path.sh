@@ -150,7 +150,7 @@ check_walk() {
 readonly box='9ValueCellV11copyFromBox'
 readonly retain='^swift_(bridgeObjectR|r)etain(@plt)?$'
 
-# check_property EXECUTABLE: follows the readers of properties, and what tells their observers of a change.
+# check_property EXECUTABLE: follows the readers of properties, and what notifies their observers of a change.
 check_property() {
     local mangled plain verdict=0
     objdump -R "$1" >"$work/relocations"
@@ -174,7 +174,7 @@ check_property() {
 
     check_lend "$1" || verdict=1
 
-    # Whether paths lead through the property, or mailboxes hear of it: loads, and nothing is called.
+    # Whether paths lead through the property, or mailboxes receive its changes: loads, and nothing is called.
     check_each "$1" "12ObserverListV12mayHaveLinksSbvg\$" none '^$' || verdict=1
     check_each "$1" "12ObserverListV23mayHaveOrderedObserversSbvg\$" none '^$' || verdict=1
 
@@ -304,7 +304,7 @@ check_variants() {
 
     variant check_walk "$walk" "adds atomically" "read-modify-write" \
         "s/$call/\1unsafe frame.pointee.passes.add(1, ordering: .relaxed)\n\1unsafe call(observer, callback)/"
-    variant check_property "$announcing" "copies an array to tell of a change" "ArrayBuffer|swift_allocObject" \
+    variant check_property "$announcing" "copies an array to announce a change" "ArrayBuffer|swift_allocObject" \
         "s/$forms/\1probe(observer)\n&/" \
         '@inlinable @inline(__always) internal func probe(_ address: UInt) { var list: [UInt] = []; list.append(address); probeSink(list) }
 @inlinable @inline(never) internal func probeSink(_ list: [UInt]) { if list.count > 9 { print(list) } }'
@@ -327,7 +327,7 @@ check_variants() {
 
     variant check_walk "$walk" "fences" "a fence|read-modify-write" \
         "s/$call/\1atomicMemoryFence(ordering: .sequentiallyConsistent)\n\1unsafe call(observer, callback)/"
-    variant check_property "$announcing" "counts a reference to tell of a change" "swift_retain" \
+    variant check_property "$announcing" "counts a reference to announce a change" "swift_retain" \
         "s/$forms/\1let probe = unsafe Unmanaged<Observer>.fromOpaque(UnsafeRawPointer(bitPattern: observer)!).retain()\n&\n\1unsafe probe.release()/"
     reject
 
@@ -341,7 +341,7 @@ check_variants() {
 
     variant check_walk "$walk" "confuses when to fence" fullFence \
         's/if !AsymmetricBarrier\.needsFences/if AsymmetricBarrier.needsFences/'
-    variant check_property "$announcing" "tells of a change under a mutex" "read-modify-write" \
+    variant check_property "$announcing" "announces a change under a mutex" "read-modify-write" \
         "s/$forms/\1probe.withLock { \$0 += 1 }\n&/" \
         'import Synchronization
 @usableFromInline internal let probe = Mutex(0)'
