@@ -147,7 +147,7 @@ extension Promises.P01PathTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test("P1 Every way to change a property is delivered, at the end and on the way")
+    @Test("P1 Every kind of change of a property is delivered, at the end and on the way")
     func everyChange() {
         let car = Car(1)
         let received = ReceivedChanges<Int>()

@@ -52,7 +52,7 @@ extension Promises.P07PathBlockingTests {
             car.setPressure(21)
         }
         #expect(goesOn)
-        // Both paths are delivered meanwhile: replacements of both steps, and the changes of the new ends.
+        // Changes of both paths are delivered meanwhile: replacements of both steps, and the changes of the new ends.
         let expected = [
             "pathChanged(depth: 1) 10", "valueChanged 11", "pathChanged(depth: 0) 20", "valueChanged 21",
         ]

@@ -15,7 +15,7 @@ extension Promises.P08PathCancelTests {
     enum Way: String, CaseIterable, Sendable { case cancel, cancelAndWait, drop }
 
     @Test(
-        "P8 P9 P10 After it nothing is delivered, of no step; onEnd receives cancelled, once",
+        "P8 P9 P10 After it nothing is delivered from any step; onEnd receives cancelled, once",
         arguments: Way.allCases
     )
     func ended(way: Way) throws {

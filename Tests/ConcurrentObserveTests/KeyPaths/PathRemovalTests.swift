@@ -134,7 +134,7 @@ extension Promises.PathRemovalTests {
         #expect(log.entries.filter { $0.hasPrefix("kept") }.count == 4)
     }
 
-    @Test("P8 P13 By owner: an object at the address of a dead owner ends nothing of the dead owner as cancelled")
+    @Test("P8 P13 By owner: an object at the address of a dead owner does not cancel the dead owner's observations")
     func byOwnerAtTheAddressOfADeadOne() throws {
         let car = Car(1)
         let horn = ObserverRegistry<Int>()

@@ -9,7 +9,7 @@ extension Promises {
 }
 
 extension Promises.P05WeakObservedTests {
-    @Test("P5 A reader is the last owner: the referent dies on its thread, and is delivered there")
+    @Test("P5 A reader is the last owner: the referent dies on its thread, and its death is delivered there")
     func reader() throws {
         let referent = Slot(Referent("a"))
         let property = WeakObserved(referent.value)
@@ -124,7 +124,9 @@ extension Promises.P05WeakObservedTests {
         victims.clear()
     }
 
-    @Test("P5 A referent that dies in the body of a modify, or of a withValue, is delivered there, and nothing traps")
+    @Test(
+        "P5 A referent that dies in the body of a modify, or of a withValue: its death is delivered there, and nothing traps"
+    )
     func insideBodies() {
         let (a, b) = (Slot(Referent("a")), Slot(Referent("b")))
         let weak = [WeakObserved(a.value), WeakObserved(b.value)]

@@ -31,7 +31,7 @@ extension Promises.P12PropertyDeathTests {
     }
 
     @Test(
-        "P12 It is delivered for a property that was never set, with each kind of value",
+        "P12 The end is delivered for a property that was never set, too, with each kind of value",
         arguments: numberedTypes.indices
     )
     func neverSet(index: Int) throws { try die(numberedTypes[index]) }
@@ -46,7 +46,9 @@ extension Promises.P12PropertyDeathTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test("P12 It is delivered on a thread of the library, not on the one that drops the last reference, by each once")
+    @Test(
+        "P12 The end is delivered to each once, on a thread of the library, not on the one that drops the last reference"
+    )
     func thread() throws {
         let property = Slot(Observed(0))
         let (received, threads) = (Log<Int>(), Log<Int>())
