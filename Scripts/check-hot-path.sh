@@ -151,7 +151,7 @@ check_walk() {
 readonly box='9ValueCellV11copyFromBox'
 readonly retain='^swift_(bridgeObjectR|r)etain(@plt)?$'
 
-# check_property EXECUTABLE: follows the readers of properties, and what tells their observers of a change.
+# check_property EXECUTABLE: follows the readers of properties, and what notifies their observers of a change.
 check_property() {
     local mangled plain verdict=0
     objdump -R "$1" >"$work/relocations"
@@ -342,7 +342,7 @@ check_variants() {
 
     variant check_walk "$walk" "confuses when to fence" fullFence \
         's/if !AsymmetricBarrier\.needsFences/if AsymmetricBarrier.needsFences/'
-    variant check_property "$announcing" "tells of a change under a mutex" "read-modify-write" \
+    variant check_property "$announcing" "announces a change under a mutex" "read-modify-write" \
         "s/$forms/\1probe.withLock { \$0 += 1 }\n&/" \
         'import Synchronization
 @usableFromInline internal let probe = Mutex(0)'

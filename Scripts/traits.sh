@@ -38,7 +38,7 @@ check() {
     local configuration=$1 started=$SECONDS joined expected found
     shift
     joined=$(IFS=,; echo "$*")
-    # Without the option the defaults would hold; an empty one turns all off.
+    # Without the option the defaults would hold; an empty one disables all.
     local traits=(--traits "$joined")
     [ -n "$joined" ] || traits=(--disable-default-traits)
 

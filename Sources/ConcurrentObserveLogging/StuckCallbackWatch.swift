@@ -14,7 +14,7 @@ public import Logging
 /// let watch = StuckCallbackWatch(logger: logger)
 /// ```
 ///
-/// Each call of a callback is warned of once, when it has been seen running for the limit, and told of once more, as a notice, when it has
+/// Each call of a callback is warned of once, when it has been seen running for the limit, and reported once more, as a notice, when it has
 /// returned. The metadata has the label of the observation, property or registry as `label`, and the age as `running-seconds`.
 ///
 /// A mailbox is warned of when more events wait in it than the limit, again each time their number has

@@ -43,7 +43,7 @@
 ///
 /// - A variable without an initial value is initialised in the initialisers of the class. A variable that
 ///   has an initial value is set there as anywhere else: once everything is initialised, and as a change.
-/// - The type of a variable need not be written where the compiler can tell it from the initial value:
+/// - The type of a variable need not be written where the compiler can see it in the initial value:
 ///   `State.idle`, `[1, 2]`, `URL(string: text)`. It must be written where the compiler cannot, for a
 ///   closure, and for a `weak` variable. The expression of the initial value is compiled where it stands
 ///   and once more for the property, so that a mistake in it is reported twice.

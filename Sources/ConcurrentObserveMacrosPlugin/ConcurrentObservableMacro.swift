@@ -179,7 +179,7 @@ extension ConcurrentObservableMacro: ExtensionMacro {
 extension ModelClass {
     /// What cannot be done with the members that are compiled.
     ///
-    /// Where a compiler does not tell the macro which those are, members under a condition are left to the compiler.
+    /// Where a compiler does not say to the macro which those are, members under a condition are left to the compiler.
     fileprivate func problems(in context: some MacroExpansionContext) -> [Diagnostic] {
         let compiled = members.compiled(for: context.buildConfiguration)
         return compiled.flatMap { member -> [Diagnostic] in

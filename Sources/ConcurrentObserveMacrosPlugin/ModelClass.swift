@@ -113,7 +113,7 @@ struct ModelClass {
         )
     }
 
-    /// An attribute that isolates the class: `@MainActor`. Other global actors cannot be told from other attributes.
+    /// An attribute that isolates the class: `@MainActor`. Other global actors cannot be distinguished from other attributes.
     private static func isolation(of model: ClassDeclSyntax) -> AttributeSyntax? {
         model.attributes.lazy.compactMap { $0.as(AttributeSyntax.self) }.first { $0.simpleName == "MainActor" }
     }

@@ -4,7 +4,7 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// A stored variable that becomes an observed property, as far as its text tells.
+/// A stored variable that becomes an observed property, as far as its text shows.
 struct ObservedVariable {
     /// The name as written, backticks included.
     let name: String
@@ -69,7 +69,7 @@ struct ObservedVariable {
         let isWeak = declaration.modifiers.contains { $0.name.tokenKind == .keyword(.weak) }
         let type: TypeSyntax?
         switch binding.valueType {
-        case .told(let told): type = told
+        case .known(let known): type = known
         case .inferred where !isWeak: type = nil
         default: return .refused([noType(name, binding)])
         }
@@ -121,7 +121,7 @@ struct ObservedVariable {
         Diagnostic(
             at: binding.pattern,
             "no-type",
-            "'\(name.text)' needs its type written: its value does not tell it",
+            "'\(name.text)' needs its type written: its value does not show it",
             remedy: "write the type",
             changes: [
                 .replace(
@@ -246,10 +246,10 @@ extension VariableDeclSyntax {
 }
 
 extension PatternBindingSyntax {
-    /// The type as it is written, or what the text of the value tells.
+    /// The type as it is written, or what the text of the value shows.
     fileprivate var valueType: TypeOfText {
-        if let written = typeAnnotation?.type { return .told(written.trimmed) }
-        return initializer.map { TypeOfText($0.value) } ?? .untold
+        if let written = typeAnnotation?.type { return .known(written.trimmed) }
+        return initializer.map { TypeOfText($0.value) } ?? .unknown
     }
 
     /// Whether the type or the value names one of these types.

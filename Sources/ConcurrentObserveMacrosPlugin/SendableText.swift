@@ -6,7 +6,7 @@ import SwiftSyntax
 
 /// Types that are not Sendable by their very spelling. The compiler finds the others, at the storage.
 enum SendableText {
-    /// What is wrong with the type that is written for a variable, if its text tells.
+    /// What is wrong with the type that is written for a variable, if its text shows it.
     static func problem(in type: TypeSyntax, of variable: String) -> Diagnostic? {
         guard let (part, remedy) = firstOffence(in: type) else { return nil }
         return Diagnostic(

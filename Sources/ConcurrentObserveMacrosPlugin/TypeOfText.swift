@@ -3,29 +3,29 @@
 #if Macros
 import SwiftSyntax
 
-/// What the text of a value tells about its type.
+/// What the text of a value shows about its type.
 enum TypeOfText {
     /// This type, as it is written.
-    case told(TypeSyntax)
+    case known(TypeSyntax)
     /// The compiler finds it out, from the very same text.
     case inferred
     /// Nothing, and the compiler finds out nothing either, or nothing that is Sendable.
-    case untold
+    case unknown
 
     init(_ expression: ExprSyntax) {
         switch expression.as(ExprSyntaxEnum.self) {
-        case .stringLiteralExpr: self = .told("String")
-        case .integerLiteralExpr: self = .told("Int")
-        case .floatLiteralExpr: self = .told("Double")
-        case .booleanLiteralExpr: self = .told("Bool")
+        case .stringLiteralExpr: self = .known("String")
+        case .integerLiteralExpr: self = .known("Int")
+        case .floatLiteralExpr: self = .known("Double")
+        case .booleanLiteralExpr: self = .known("Bool")
         case .prefixOperatorExpr(let negated) where negated.operator.text == "-": self = Self(negated.expression)
         case .functionCallExpr(let call):
-            self = Self.emptyCollection(call) ?? (call.isImplicitMember ? .untold : .inferred)
-        case .arrayExpr(let array) where array.elements.isEmpty: self = .untold
-        case .dictionaryExpr(let dictionary) where dictionary.content.is(TokenSyntax.self): self = .untold
-        case .memberAccessExpr(let member) where member.base == nil: self = .untold
+            self = Self.emptyCollection(call) ?? (call.isImplicitMember ? .unknown : .inferred)
+        case .arrayExpr(let array) where array.elements.isEmpty: self = .unknown
+        case .dictionaryExpr(let dictionary) where dictionary.content.is(TokenSyntax.self): self = .unknown
+        case .memberAccessExpr(let member) where member.base == nil: self = .unknown
         // A closure is Sendable where a type that is written says so.
-        case .nilLiteralExpr, .closureExpr: self = .untold
+        case .nilLiteralExpr, .closureExpr: self = .unknown
         default: self = .inferred
         }
     }
@@ -35,7 +35,7 @@ enum TypeOfText {
         guard call.arguments.isEmpty, call.trailingClosure == nil else { return nil }
         let type = call.calledExpression
         let isType = type.as(ArrayExprSyntax.self).map { $0.elements.count == 1 } ?? type.is(DictionaryExprSyntax.self)
-        return isType ? .told("\(type.trimmed)") : nil
+        return isType ? .known("\(type.trimmed)") : nil
     }
 }
 

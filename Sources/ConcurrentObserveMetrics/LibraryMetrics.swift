@@ -7,7 +7,7 @@ import Synchronization
 
 /// How the library is doing, as metrics: what `ConcurrentObserveDiagnostics` has, under names of a prefix.
 ///
-/// | Metric | Kind | What it tells |
+/// | Metric | Kind | What it shows |
 /// | --- | --- | --- |
 /// | `observers` | meter | observations that have begun and not ended |
 /// | `backlog` | meter | what was retired and is not reclaimed yet |

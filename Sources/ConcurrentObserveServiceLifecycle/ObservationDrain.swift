@@ -5,7 +5,7 @@ import ConcurrentObserve
 import Dispatch
 public import ServiceLifecycle
 
-/// Waits at shutdown until what the library was given to reclaim is reclaimed: captures destroyed, `onEnd` told.
+/// Waits at shutdown until what the library was given to reclaim is reclaimed: captures destroyed, `onEnd` called.
 ///
 /// Services shut down in the reverse order of their registration: name it first, and it drains after all others have ended.
 ///

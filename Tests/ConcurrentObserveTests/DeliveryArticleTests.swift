@@ -45,10 +45,10 @@ extension Promises.DeliveryArticleTests {
     }
 
     fileprivate final class Meter: Sendable {
-        let heard = Observed(0)
+        let received = Observed(0)
 
-        func add(_ miles: Int) { heard.value = miles }
-        func note(_ name: String) { heard.modify { $0 += name.count } }
+        func add(_ miles: Int) { received.value = miles }
+        func note(_ name: String) { received.modify { $0 += name.count } }
     }
 
     fileprivate actor Dashboard {
@@ -78,12 +78,12 @@ extension Promises.DeliveryArticleTests {
         }
     }
 
-    /// Changes the car, and returns when that was heard.
-    private func hearsOfChange(_ car: Car, _ meter: Meter) async {
-        let values = meter.heard.values(includingInitial: true)
+    /// Changes the car, and returns when that was delivered.
+    private func receivesChange(_ car: Car, _ meter: Meter) async {
+        let values = meter.received.values(includingInitial: true)
         car.mileage.value = 7
-        for await heard in values where heard == 7 { break }
-        meter.heard.value = 0
+        for await received in values where received == 7 { break }
+        meter.received.value = 0
     }
 }
 
@@ -120,14 +120,14 @@ extension Promises.DeliveryArticleTests {
         let (car, meter, queue) = (Car(), Meter(), DispatchQueue(label: "meter"))
         do {
             let token = car.mileage.observe { change in meter.add(change.new) }
-            await hearsOfChange(car, meter)
+            await receivesChange(car, meter)
             token.cancel()
         }
         do {
             let token = car.mileage.observe(delivery: .serial()) { change in
                 meter.add(change.new)
             }
-            await hearsOfChange(car, meter)
+            await receivesChange(car, meter)
             token.cancel()
         }
         do {
@@ -135,7 +135,7 @@ extension Promises.DeliveryArticleTests {
             let token = car.mileage.observe(delivery: delivery) { change in
                 meter.add(change.new)
             }
-            await hearsOfChange(car, meter)
+            await receivesChange(car, meter)
             token.cancel()
         }
     }
@@ -148,18 +148,18 @@ extension Promises.DeliveryArticleTests {
             let token = car.mileage.observe(on: dashboard, buffering: .latest) {
                 dashboard, change in dashboard.show(change.new)
             }
-            await hearsOfChange(car, meter)
+            await receivesChange(car, meter)
             token.cancel()
         }
         do {
             let token = car.mileage.observeIsolated { @MainActor change in
                 screen.show(change.new)
             }
-            await hearsOfChange(car, meter)
+            await receivesChange(car, meter)
             token.cancel()
         }
         for token in [await dashboard.follow(car), await dashboard.followAll(car), await screen.follow(car)] {
-            await hearsOfChange(car, meter)
+            await receivesChange(car, meter)
             token.cancel()
         }
         do {
@@ -168,8 +168,8 @@ extension Promises.DeliveryArticleTests {
             }
             car.mileage.value = 7
             await token.flush()
-            #expect(meter.heard.value == 7)
-            meter.heard.value = 0
+            #expect(meter.received.value == 7)
+            meter.received.value = 0
         }
         let log = ObservationActor(buffering: .droppingNewest(1_000))
         let tokens = [
@@ -180,7 +180,7 @@ extension Promises.DeliveryArticleTests {
                 meter.note(change.new)
             },
         ]
-        await hearsOfChange(car, meter)
+        await receivesChange(car, meter)
         for token in tokens { token.cancel() }
     }
 
@@ -193,7 +193,7 @@ extension Promises.DeliveryArticleTests {
                 await dashboard.store(miles)
             }
         }
-        while meter.heard.value == 0 {
+        while meter.received.value == 0 {
             car.mileage.modify { $0 += 1 }
             await Task.yield()
         }

@@ -131,7 +131,7 @@ private func plain(_ item: Any) -> String {
 
 /// What is shown while `body` runs.
 private func shows(_ body: () -> Void) -> [String] {
-    // What earlier examples have left to be told is told now, not in between.
+    // Changes that earlier examples have left undelivered are delivered now, not in between.
     ConcurrentObserveDiagnostics.drain()
     let before = lines.count
     body()
@@ -152,7 +152,7 @@ extension Promises.MigrationTests {
     func keyValueObserving() {
         let (car, owner) = (Car(), Owner())
         var token: ObservationToken
-        // Options [] there: the closure reads the new value, which it is told here.
+        // Options [] there: the closure reads the new value, which it receives here.
         token = car.observe(\.name) { change in show(change.new) }
         compare(["Golf"]) { car.name.value = "Golf" }
         token.cancel()
@@ -239,7 +239,7 @@ extension Promises.MigrationTests {
         track { isChanged.increment() }
         for (index, change) in changes.enumerated() {
             change()
-            // It was told once, before the change.
+            // It was notified once, before the change.
             #expect(isChanged.value == index + 1)
             track { isChanged.increment() }
         }

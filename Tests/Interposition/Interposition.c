@@ -71,7 +71,7 @@ static void trace(void) {
     const char *path = getenv("INTERPOSITION_TRACE");
     int file = path ? open(path, O_WRONLY | O_CREAT | O_APPEND, 0644) : -1;
     if (file < 0) return;
-    // By the frame pointers, which Swift's code has everywhere: not all of the runtime tells an unwinder where it stands.
+    // By the frame pointers, which Swift's code has everywhere: not all of the runtime has unwind tables.
     void *frames[24];
     int count = 0;
     void **frame = __builtin_frame_address(0);

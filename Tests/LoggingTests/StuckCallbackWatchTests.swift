@@ -14,12 +14,12 @@ struct StuckCallbackWatchTests {
     private let handler = InMemoryLogHandler()
     private var logger: Logger { Logger(label: "test") { [handler] _ in handler } }
 
-    /// The watch is told to warn at once; the test waits for the warning, however long that takes.
+    /// The watch is set to warn at once; the test waits for the warning, however long that takes.
     private var watch: StuckCallbackWatch {
         StuckCallbackWatch(logger: logger, limit: .milliseconds(20), interval: .milliseconds(5))
     }
 
-    @Test("A stuck callback of a labelled registry is warned of once, and told of when it has returned")
+    @Test("A stuck callback of a labelled registry is warned of once, and reported when it has returned")
     func labelled() async throws {
         let registry = ObserverRegistry<Int>(label: "logins")
         let stuck = Stuck()
@@ -76,7 +76,7 @@ struct StuckCallbackWatchTests {
         withExtendedLifetime(watch) {}
     }
 
-    @Test("A mailbox that grows is warned of with its label, and told of when it has shrunk")
+    @Test("A mailbox that grows is warned of with its label, and reported when it has shrunk")
     func mailbox() async throws {
         let queue = DispatchQueue(label: "held")
         queue.suspend()

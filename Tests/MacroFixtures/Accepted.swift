@@ -73,7 +73,7 @@ func use(_ model: Inferred) -> [ObservationToken] {
             let (size, word) = change.new
             print(size + 1, word.count)
         },
-        // Read-only outside the class, whoever writes its type.
+        // Read-only outside the class, even if its type is written.
         model.observe(\.level) { (change: Change<Int>) in print(change) },
         model.observedProperties.level.observeValues { level in print(level + 1) },
         model.observedProperties.box.observe { change in print(change.new.content) },

@@ -152,7 +152,7 @@ struct DiagnosticTests {
         for value in ["nil", "[]", "[:]", ".idle", ".some(1)", "{ 1 }"] {
             expectRefusal(
                 of: "var a = \(value)",
-                "'a' needs its type written: its value does not tell it",
+                "'a' needs its type written: its value does not show it",
                 column: 9,
                 remedy: "write the type",
                 fixed: "var a: <#Type#> = \(value)"
@@ -160,7 +160,7 @@ struct DiagnosticTests {
         }
         expectRefusal(
             of: "weak var a = find()",
-            "'a' needs its type written: its value does not tell it",
+            "'a' needs its type written: its value does not show it",
             column: 14,
             remedy: "write the type",
             fixed: "weak var a: <#Type#> = find()"

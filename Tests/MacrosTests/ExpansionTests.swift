@@ -345,7 +345,7 @@ struct ExpansionTests {
     }
 
     @Test(
-        "The type is told from the text of the value",
+        "The type is found from the text of the value",
         arguments: [
             ("1", "Int"), ("-1", "Int"), ("1.5", "Double"), ("true", "Bool"), ("\"a\"", "String"),
             ("[Int]()", "[Int]"), ("[String: Int]()", "[String: Int]"),

@@ -9,16 +9,16 @@ import Testing
 /// What the expanded code does: the models are in Models.swift.
 @Suite("@ConcurrentObservable at run time")
 struct RunTimeTests {
-    @Test("A variable is read and set as before, and observers hear of it")
+    @Test("A variable is read and set as before, and observers receive it")
     func accessors() {
         let car = Car(plate: "AB 1", mileage: 7)
-        let heard = Heard<String>()
-        let token = car.observe(\.name) { change in heard.add("\(change.old ?? "-") \(change.new)") }
+        let received = ReceivedValues<String>()
+        let token = car.observe(\.name) { change in received.add("\(change.old ?? "-") \(change.new)") }
         car.name = "Golf"
         car.name += "!"
         #expect(car.name == "Golf!")
         #expect(car.description == "Golf! 7")
-        #expect(heard.all == ["Beetle Golf", "Golf Golf!"])
+        #expect(received.all == ["Beetle Golf", "Golf Golf!"])
         #expect(token.cancelAndWaitBlocking() == .finished)
     }
 
@@ -42,9 +42,9 @@ struct RunTimeTests {
     @Test("Key paths go over several steps, through optionals and weak variables")
     func paths() {
         let car = Car(plate: "AB 1", mileage: 7)
-        let rpm = Heard<Int?>()
-        let spare = Heard<Int?>()
-        let driver = Heard<String?>()
+        let rpm = ReceivedValues<Int?>()
+        let spare = ReceivedValues<Int?>()
+        let driver = ReceivedValues<String?>()
         let tokens = [
             car.observe(\.engine.rpm) { change in rpm.add(change.new) },
             car.observe(\.spare.rpm) { change in spare.add(change.new) },
@@ -76,10 +76,10 @@ struct RunTimeTests {
     @Test("A private variable is observed inside its class")
     func access() {
         let car = Car(plate: "AB 1", mileage: 7)
-        let heard = Heard<String>()
-        let token = car.observeSecret { heard.add($0) }
+        let received = ReceivedValues<String>()
+        let token = car.observeSecret { received.add($0) }
         car.setSecret("t")
-        #expect(heard.all == ["t"])
+        #expect(received.all == ["t"])
         withExtendedLifetime(token) {}
     }
 
@@ -88,14 +88,14 @@ struct RunTimeTests {
         let car = Car(plate: "AB 1", mileage: 7)
         let honks: ReadOnly<Int> = car.observedProperties.honks
         let speeds: ReadOnly<[Double]> = car.observedProperties.speeds
-        let heard = Heard<String>()
+        let received = ReceivedValues<String>()
         let tokens = [
-            honks.observe { change in heard.add("honks \(change.new)") },
-            car.observe(\.honks) { change in heard.add("path \(change.new)") },
-            car.observe(\.gear.number) { change in heard.add("gear \(change.new.map { "\($0)" } ?? "none")") },
-            car.observe(\.gear.ratio) { change in heard.add("ratio \(change.new.map { "\($0)" } ?? "none")") },
-            speeds.observe { change in heard.add("speeds \(change.new)") },
-            car.observe(\.speeds) { change in heard.add("path \(change.new.count)") },
+            honks.observe { change in received.add("honks \(change.new)") },
+            car.observe(\.honks) { change in received.add("path \(change.new)") },
+            car.observe(\.gear.number) { change in received.add("gear \(change.new.map { "\($0)" } ?? "none")") },
+            car.observe(\.gear.ratio) { change in received.add("ratio \(change.new.map { "\($0)" } ?? "none")") },
+            speeds.observe { change in received.add("speeds \(change.new)") },
+            car.observe(\.speeds) { change in received.add("path \(change.new.count)") },
         ]
         car.honk()
         car.shift()
@@ -103,7 +103,7 @@ struct RunTimeTests {
         car.gear!.number = 2
         accelerate(car)
         #expect(
-            heard.all == [
+            received.all == [
                 "honks 1", "path 1", "gear 1", "ratio 3.5", "ratio 1.75", "gear 2", "speeds [0.0, 1.5]", "path 2",
             ]
         )
@@ -112,7 +112,7 @@ struct RunTimeTests {
         #expect(tokens.allSatisfy { !$0.isActive })
     }
 
-    @Test("Changes by several threads are all made, and the last that is heard is the value")
+    @Test("Changes by several threads are all made, and the last that is delivered is the value")
     func concurrently() async {
         let car = Car(plate: "AB 1", mileage: 0)
         let highest = Mutex((version: UInt64(0), value: 0))
@@ -150,11 +150,11 @@ struct RunTimeTests {
     @Test("A class may state its conformance, and have variables under a condition")
     func stated() {
         let stated = Stated()
-        let heard = Heard<Bool>()
-        let token = stated.observe(\.isConditional) { change in heard.add(change.new) }
+        let received = ReceivedValues<Bool>()
+        let token = stated.observe(\.isConditional) { change in received.add(change.new) }
         stated.isConditional = false
         stated.level += 1
-        #expect(heard.all == [false])
+        #expect(received.all == [false])
         #expect(stated.level == 2)
         withExtendedLifetime(token) {}
     }
@@ -162,20 +162,20 @@ struct RunTimeTests {
     @Test("P8 All observations of a model end at once: of its properties, of paths, of whatever delivery")
     func removal() async {
         let (car, other) = (Car(plate: "AB 1", mileage: 7), Car(plate: "AB 2", mileage: 8))
-        let heard = Heard<String>()
+        let received = ReceivedValues<String>()
         let actor = ObservationActor()
         let tokens = [
-            car.observedProperties.name.observe { _ in heard.add("direct") },
-            car.observe(\.name) { _ in heard.add("path of one step") },
-            car.observe(\.engine.rpm) { _ in heard.add("path") },
-            car.observe(\.driver.name) { _ in heard.add("weak path") },
-            car.observedProperties.driver.observe { _ in heard.add("weak") },
-            Group(car.property(\.name), car.property(\.mileage)).observe { _ in heard.add("several") },
-            car.observe(\.mileage, delivery: .queue(DispatchQueue(label: "cars"))) { _ in heard.add("queue") },
-            car.observedProperties.tags.observe(on: actor) { _, _ in heard.add("actor") },
-            car.observeSecret { _ in heard.add("private") },
+            car.observedProperties.name.observe { _ in received.add("direct") },
+            car.observe(\.name) { _ in received.add("path of one step") },
+            car.observe(\.engine.rpm) { _ in received.add("path") },
+            car.observe(\.driver.name) { _ in received.add("weak path") },
+            car.observedProperties.driver.observe { _ in received.add("weak") },
+            Group(car.property(\.name), car.property(\.mileage)).observe { _ in received.add("several") },
+            car.observe(\.mileage, delivery: .queue(DispatchQueue(label: "cars"))) { _ in received.add("queue") },
+            car.observedProperties.tags.observe(on: actor) { _, _ in received.add("actor") },
+            car.observeSecret { _ in received.add("private") },
         ]
-        let kept = other.observe(\.name) { _ in heard.add("other") }
+        let kept = other.observe(\.name) { _ in received.add("other") }
         let values = Task { for await _ in car.observedProperties.price.values(buffering: .latest) {} }
         while car.observedProperties.price.observationCount == 0 { await Task.yield() }
         car.cancelAllObservations()
@@ -190,7 +190,7 @@ struct RunTimeTests {
         car.tags = ["a": [1]]
         car.setSecret("t")
         other.name = "Golf"
-        #expect(heard.all == ["other"])
+        #expect(received.all == ["other"])
         withExtendedLifetime((kept, driver, actor)) {}
     }
 
@@ -211,11 +211,11 @@ struct RunTimeTests {
     @Test("Properties whose types the compiler infers are observed, modified and bound like others")
     func inferred() {
         let guesses = Guesses()
-        let heard = Heard<[Int]>()
+        let received = ReceivedValues<[Int]>()
         let tokens = [
-            guesses.observe(\.numbers) { change in heard.add(change.new) },
-            guesses.observe(\.next.numbers) { change in heard.add(change.new ?? []) },
-            guesses.observe(\.state) { change in heard.add(change.new == .moving ? [-1] : []) },
+            guesses.observe(\.numbers) { change in received.add(change.new) },
+            guesses.observe(\.next.numbers) { change in received.add(change.new ?? []) },
+            guesses.observe(\.state) { change in received.add(change.new == .moving ? [-1] : []) },
         ]
         #expect(guesses.observedProperties.numbers.snapshot() == ([1, 2], 0))
         guesses.observedProperties.numbers.modify { $0.append(3) }
@@ -223,7 +223,7 @@ struct RunTimeTests {
         guesses.next = Guesses.Next()
         guesses.next?.numbers = [5]
         guesses.state = .moving
-        #expect(heard.all == [[1, 2, 3], [4], [0], [5], [-1]])
+        #expect(received.all == [[1, 2, 3], [4], [0], [5], [-1]])
         #expect(guesses.distinct == [1] && guesses.zeros == [0, 0] && guesses.code == nil)
         guesses.play()
         #expect(guesses.isFast)
@@ -233,17 +233,17 @@ struct RunTimeTests {
     @Test("The observation ends with the model")
     func end() async {
         var engine: Engine? = Engine()
-        let (ends, heard) = AsyncStream.makeStream(of: ObservationEnd.self)
+        let (ends, received) = AsyncStream.makeStream(of: ObservationEnd.self)
         let token = engine!.observe(\.rpm) { _ in Issue.record("nothing has changed") }
-        token.onEnd { end in heard.yield(end) }
+        token.onEnd { end in received.yield(end) }
         engine = nil
         #expect(!token.isActive)
         #expect(await ends.first { _ in true } == .sourceDeleted)
     }
 }
 
-/// What callbacks have heard, in order.
-final class Heard<Element: Sendable>: Sendable {
+/// What callbacks have received, in order.
+final class ReceivedValues<Element: Sendable>: Sendable {
     private let elements = Mutex<[Element]>([])
 
     var all: [Element] { elements.withLock { $0 } }

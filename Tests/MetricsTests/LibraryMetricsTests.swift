@@ -116,9 +116,9 @@ struct LibraryMetricsTests {
     func timing() throws {
         let timer = CoreMetrics.Timer(label: "callback", factory: system)
         let property = Observed(0)
-        let heard = Observed(0)
+        let received = Observed(0)
         let tokens = [
-            property.observe(timer.timing { change in heard.value = change.new }),
+            property.observe(timer.timing { change in received.value = change.new }),
             property.observe(
                 timer.timing { change, observation in
                     let begin = ContinuousClock.now
@@ -129,7 +129,7 @@ struct LibraryMetricsTests {
         ]
         property.value = 5
         property.value = 6
-        #expect(heard.value == 6)
+        #expect(received.value == 6)
         let recorded = try system.expectTimer("callback").values
         #expect(recorded.count == 3)
         #expect(recorded.contains { $0 >= 2_000_000 })

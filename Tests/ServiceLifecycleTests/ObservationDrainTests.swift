@@ -138,7 +138,7 @@ private final class Flag: Sendable {
     func set() { state.store(true, ordering: .releasing) }
 }
 
-/// A callback that does not return until it is told to, of an observation that has ended.
+/// A callback that does not return until the test releases it, of an observation that has ended.
 private final class StuckCallback: Sendable {
     private let registry = ObserverRegistry<Int>()
     private let (entered, exit) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -161,7 +161,7 @@ private final class StuckCallback: Sendable {
     }
 }
 
-/// Tells when a drain has begun: it notices dead owners first.
+/// Signals when a drain has begun: it notices dead owners first.
 private final class DrainBegins: Sendable {
     private let registry = ObserverRegistry<Int>()
     private let token: ObservationToken

@@ -11,7 +11,7 @@ struct ExplorerTests {
 
     @Test(
         "All interleavings are run, each once",
-        // A thread of n operations takes n + 1 turns: (3 + 2)! / (3! 2!), and so on.
+        // A thread of n operations takes n + 1 steps: (3 + 2)! / (3! 2!), and so on.
         arguments: [([1, 1], 6), ([2, 1], 10), ([2, 2], 20), ([3, 2], 35), ([1, 1, 1], 90)]
     )
     func interleavings(operations: [Int], count: Int) throws {
@@ -38,7 +38,7 @@ struct ExplorerTests {
 
     @Test(
         "At most so many preemptions",
-        // Two threads of n turns: 2 without a preemption, n - 1 places for one in either.
+        // Two threads of n steps: 2 without a preemption, n - 1 places for one in either.
         arguments: [(0, 2), (1, 2 + 2 * 3), (8, 70)]
     )
     func bounds(bound: Int, count: Int) throws {
@@ -146,7 +146,7 @@ struct ExplorerTests {
         #expect(orders.count == 6)
         for order in orders { #expect(Schedule(order).text.count == 6, "\(order)") }
 
-        // A lost update takes depth 2: two threads, six turns, at least once in 2 * 6.
+        // A lost update takes depth 2: two threads, six steps, at least once in 2 * 6.
         let exploration = Exploration(.lostUpdate(threads: 2), on: scheduler)
         #expect(try exploration.search(PriorityWalk(depth: 1, seed: 1, runs: 500)).finding == nil)
         #expect(try exploration.search(PriorityWalk(depth: 2, seed: 1, runs: 500)).finding != nil)
@@ -252,7 +252,7 @@ struct ExplorerTests {
         #expect(exploration.run(Repetition(finding.schedule)).finding?.failure.invariant == "toy.child")
     }
 
-    @Test("Random schedules fork at every step in their turn")
+    @Test("Random schedules fork at every step, one after the other")
     func randomForks() throws {
         let exploration = Exploration(.steps([4]), on: scheduler)
         exploration.mostFaults = 1

@@ -17,15 +17,15 @@ struct FailureTests {
                 worker.begin("go on")
                 guard worker.index == 1 else { return }
                 worker.note("callback", 1 << 40 | 3)
-                worker.begin("wait for nobody")
+                worker.begin("wait for nothing")
                 DispatchSemaphore(value: 0).wait()
             }
         }
         let report = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         #expect(report.contains("HANG hanging: seed 77; a thread made no step for 3 s"))
         #expect(report.contains(/thread 0: \d+ operations, at go on, depth 0/))
-        #expect(report.contains("thread 1: 2 operations, at wait for nobody, depth 0"))
-        #expect(report.contains(/go on 1[\s\S]*callback, closure 3 of thread 0[\s\S]*wait for nobody 2/))
+        #expect(report.contains("thread 1: 2 operations, at wait for nothing, depth 0"))
+        #expect(report.contains(/go on 1[\s\S]*callback, closure 3 of thread 0[\s\S]*wait for nothing 2/))
         #expect(report.contains("library: "))
     }
 

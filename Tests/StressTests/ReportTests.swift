@@ -42,7 +42,7 @@ extension Harness.ReportTests {
         #expect(try message(#"{"schemaVersion": 2, "command": "x", "exitCode": 6, "seconds": 1, "kills": []}"#) == "")
     }
 
-    @Test("JUnit has a case for each scenario and invariant; failures, hangs and missed windows are told apart")
+    @Test("JUnit has a case for each scenario and invariant; failures, hangs and missed windows are distinguished")
     func junit() throws {
         let parsed = try JUnit(JUnitReport.text(Sample.report()))
         #expect(parsed.cases["storm"]?.count == 1 + 3 + 1)
@@ -184,7 +184,7 @@ struct MemoryCourseTests {
         #expect(course { 80 + $0 / 60 + scatter($0) }.hasGrown)
     }
 
-    @Test("A run that is too short to tell says so")
+    @Test("A run that is too short to judge says so")
     func short() {
         var course = MemoryCourse(warmUpSeconds: 60)
         for second in 0..<70 {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import stress_product
 
-/// A bound against the clock tells a thread that was starved from one that was slow.
+/// A bound against the clock distinguishes a starved thread from a slow one.
 @Suite("Bounds against the clock")
 struct TimedBoundTests {
     private let limit: UInt64 = 1_000_000

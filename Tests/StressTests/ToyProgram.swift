@@ -59,7 +59,7 @@ extension Program {
         }
     }
 
-    /// A thread that looks for a flag which nobody sets once the other has cleared it.
+    /// A thread that looks for a flag which no thread sets once the other has cleared it.
     static var lostFlag: Program {
         Program(name: "lost-flag", threads: [["wait"], ["clear"]]) {
             let flag = Shared(true)

@@ -142,7 +142,7 @@ void creference_spend_instructions(long count) {
 }
 
 void creference_spend_allocation(void) {
-    // Volatile: the compiler may leave out an allocation that nobody looks at.
+    // Volatile: the compiler may leave out an allocation that is never read.
     void *volatile memory = malloc(1);
     free(memory);
 }

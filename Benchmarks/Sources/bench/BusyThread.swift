@@ -3,7 +3,7 @@
 import Dispatch
 import Synchronization
 
-/// A thread that does the same over and over until it is told to stop.
+/// A thread that does the same over and over until it is stopped.
 final class BusyThread: Sendable {
     private let isOver = Atomic<Bool>(false)
     private let left = DispatchSemaphore(value: 0)

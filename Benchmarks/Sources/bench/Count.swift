@@ -9,7 +9,7 @@ import Foundation
 /// the instructions.
 ///
 /// A line for each operation, in order, columns that tabulators part: its name, how often it ran, the calls of the allocator, and the most
-/// instructions and calls that one of them may take (`-`: counted for comparison).
+/// instructions and calls that each of them may take (`-`: counted for comparison).
 struct Count: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "count",

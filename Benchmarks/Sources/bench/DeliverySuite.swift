@@ -3,7 +3,7 @@
 import ConcurrentObserve
 import Dispatch
 
-/// Changes that are delivered elsewhere: what they cost whoever makes them, and how long it takes until all have been heard.
+/// Changes that are delivered elsewhere: what they cost the thread that makes them, and how long it takes until all have been delivered.
 enum DeliverySuite {
     static let cases = [
         enqueue("delivery.enqueue.actor", PropertyFlood.toActor, StreamFlood.init, .enqueue),
@@ -39,7 +39,7 @@ enum DeliverySuite {
         }
     }
 
-    /// What a change costs until it has been heard, in a flood of them.
+    /// What a change costs until it has been delivered, in a flood of them.
     private static func consume(
         _ name: String,
         _ ours: @escaping @Sendable (Int) -> any Flood,
@@ -70,7 +70,7 @@ enum DeliverySuite {
             let (begins, ends) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
             Task.detached { await receiver.block(begins, ends) }
             begins.wait()
-            // The first change calls for a hop, which then waits.
+            // The first change calls for a job, which then waits.
             setInLoop(property, 1)
             let count = allocations { setInLoop(property, times) }
             ends.signal()
@@ -78,7 +78,7 @@ enum DeliverySuite {
         })
     }
 
-    /// The same for an actor that hears what it can: whenever it has caught up, a task is made to wake it.
+    /// Changes of which an actor receives what it can: whenever it has caught up, a task is made to wake it.
     private static let latest = Case(
         name: "delivery.latest.allocations-per-1000-changes",
         unit: .allocations,

@@ -19,7 +19,7 @@ extension Flood {
         return time / Double(receiver.expected)
     }
 
-    /// Nanoseconds per event until all are heard.
+    /// Nanoseconds per event until all are delivered.
     func consume() -> Double {
         let time = nanoseconds {
             send(receiver.expected)
@@ -29,7 +29,7 @@ extension Flood {
     }
 }
 
-/// Whoever hears of the events; the actor among them.
+/// The receivers of the events; the actor among them.
 actor Receiver {
     nonisolated let expected: Int
     private nonisolated let tally: Tally
@@ -65,7 +65,7 @@ actor Receiver {
 
 /// Counts events, one at a time.
 private final class Tally: @unchecked Sendable {
-    // Unchecked: whoever delivers does it one at a time, in order.
+    // Unchecked: one thread at a time delivers, in order.
     let isComplete = DispatchSemaphore(value: 0)
     private let expected: Int
     private var missing: Int

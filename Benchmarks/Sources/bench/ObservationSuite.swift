@@ -9,7 +9,7 @@ import Synchronization
 enum ObservationSuite {
     static let cases = [tracked, observations]
 
-    /// A change with one observer. Theirs hears before the change, once, and must be set up again for the next.
+    /// A change with one observer. Theirs is called before the change, once, and must be set up again for the next.
     private static let tracked = Case(name: "observation.set.1-observer", unit: .nanoseconds, bar: .none) { effort in
         let (property, model) = (Observed(0), Model())
         let counter = Counter()
@@ -30,7 +30,7 @@ enum ObservationSuite {
     ) { effort in
         let (property, model) = (Observed(0), DomainModel())
         let values = property.values(includingInitial: true)
-        let ours = Listener { listener in for await value in values { listener.hear(value) } }
+        let ours = Listener { listener in for await value in values { listener.receive(value) } }
         let theirs = Listener { listener in await model.listen(listener) }
         let times = effort.work(20_000)
         return Case.Sides(
@@ -40,25 +40,25 @@ enum ObservationSuite {
     }
 
     private static func roundTrips(_ times: Int, _ listener: Listener, _ set: (Int) -> Void) -> Double {
-        var isHeard = true
+        var isReceived = true
         let first = listener.next
         let time = nanoseconds {
-            for value in first..<first + times where isHeard {
+            for value in first..<first + times where isReceived {
                 set(value)
-                isHeard = listener.wait(for: value)
+                isReceived = listener.wait(for: value)
             }
         }
-        return isHeard ? time / Double(times) : .nan
+        return isReceived ? time / Double(times) : .nan
     }
 }
 
-/// A task that hears values from a sequence.
+/// A task that receives values from a sequence.
 private final class Listener: Sendable {
-    private let heard = Atomic<Int>(-1)
+    private let received = Atomic<Int>(-1)
     private let signal = DispatchSemaphore(value: 0)
     private let task = Mutex<Task<Void, Never>?>(nil)
 
-    /// Returns when the sequence's present value, zero, has been heard.
+    /// Returns when the sequence's present value, zero, has been delivered.
     init(_ listen: @escaping @Sendable (Listener) async -> Void) {
         task.withLock { [unowned self] in $0 = Task.detached { await listen(self) } }
         _ = wait(for: 0)
@@ -67,17 +67,17 @@ private final class Listener: Sendable {
     deinit { task.withLock { $0?.cancel() } }
 
     /// The value to go on with. Relaxed: the semaphore orders.
-    var next: Int { heard.load(ordering: .relaxed) + 1 }
+    var next: Int { received.load(ordering: .relaxed) + 1 }
 
-    func hear(_ value: Int) {
-        heard.store(value, ordering: .relaxed)
+    func receive(_ value: Int) {
+        received.store(value, ordering: .relaxed)
         signal.signal()
     }
 
-    /// - Returns: Whether the value was heard within a second.
+    /// - Returns: Whether the value was delivered within a second.
     func wait(for value: Int) -> Bool {
         while signal.wait(timeout: .now() + 1) == .success {
-            if heard.load(ordering: .relaxed) >= value { return true }
+            if received.load(ordering: .relaxed) >= value { return true }
         }
         return false
     }
@@ -95,7 +95,7 @@ private final class DomainModel {
     nonisolated init() {}
 
     func listen(_ listener: Listener) async {
-        for await value in Observations({ self.value }) { listener.hear(value) }
+        for await value in Observations({ self.value }) { listener.receive(value) }
     }
 
     nonisolated func set(_ value: Int) {

@@ -55,7 +55,7 @@ enum PathSuite {
         return Case.Sides(ours: {
             withExtendedLifetime(token) {
                 nanoseconds {
-                    for turn in 0..<times { engine.value = turn & 1 == 0 ? engines.0 : engines.1 }
+                    for step in 0..<times { engine.value = step & 1 == 0 ? engines.0 : engines.1 }
                     ConcurrentObserveDiagnostics.drain()
                 }
             } / Double(times)

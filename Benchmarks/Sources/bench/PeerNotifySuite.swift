@@ -4,7 +4,7 @@ import ConcurrentObserve
 import Foundation
 import OpenCombine
 
-/// The same notification by what is used for it elsewhere.
+/// Notification by what is used for it elsewhere.
 enum PeerNotifySuite {
     static let cases = [
         combine(1, .notifyOneOfCombine), combine(10, .none), combine(100, .notifyHundredOfCombine),

@@ -63,7 +63,7 @@ enum PropertySetSuite {
 
     private static let setShortString = strings("short-string", ("one", "two"))
 
-    /// With what retiring costs the setting thread: it waits for the reclaimer when too much is pending.
+    /// With what retiring costs the setting thread: it waits for the reclamation thread when too much is pending.
     private static let setHeapString = strings(
         "heap-string",
         (PropertyReadSuite.heapString, PropertyReadSuite.heapString + ".")

@@ -57,7 +57,7 @@ private final class IdleThread {
 
     init(_ registry: ObserverRegistry<Int>) {
         let notified = DispatchSemaphore(value: 0)
-        // A thread of its own: a queue's would be used again when it waits.
+        // A thread of its own: a queue's would run other blocks when it waits.
         let thread = Thread { [ends, left] in
             registry.notify(0)
             notified.signal()

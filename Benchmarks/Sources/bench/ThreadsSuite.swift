@@ -26,7 +26,7 @@ enum ThreadsSuite {
         )
     }
 
-    /// The same where each thread has a registry of its own.
+    /// Notifications where each thread has a registry of its own.
     private static let growthOfOwnRegistries = Case(
         name: "registry.notify.growth-on-2-threads-own-registries",
         unit: .growth,

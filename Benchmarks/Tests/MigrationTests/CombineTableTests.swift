@@ -198,7 +198,7 @@ extension CombineTableTests {
         #expect(current == observed)
     }
 
-    @Test("The end is told once, after all values")
+    @Test("The end is delivered once, after all values")
     func end() {
         let completed = lines.during {
             let publisher = PassthroughSubject<Int, Never>()
@@ -211,7 +211,7 @@ extension CombineTableTests {
             let token = registry!.observe { _ in }
             token.onEnd { reason in show(reason) }
             registry = nil
-            // The end is told on a thread of the library.
+            // The end is delivered on a thread of the library.
             ConcurrentObserveDiagnostics.drain()
         }
         #expect(completed.count == 1 && ended.count == 1)

@@ -51,7 +51,7 @@ enum Embedding {
     }
 }
 
-/// What the pages tell a new user to write.
+/// What a new user writes, by the pages.
 struct EmbeddingPages {
     let blocks: [Page.Block]
 

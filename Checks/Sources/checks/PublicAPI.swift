@@ -50,7 +50,7 @@ enum PublicAPI {
         // In the order of the letters' codes.
         let lines = try declarations().sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         let meant =
-            "# Breaks with the last release that are meant, as Scripts/check.sh api prints them. CHANGELOG tells what to do about each.\n"
+            "# Breaks with the last release that are meant, as Scripts/check.sh api prints them. CHANGELOG says what to do about each.\n"
         try ([first] + lines).map { $0 + "\n" }.joined().write(toFile: record, atomically: true, encoding: .utf8)
         try meant.write(toFile: accepted, atomically: true, encoding: .utf8)
         return "recorded \(release)"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Loads a running FlagServer, checks what its clients are told, and stops it. See ../load.sh.
+"""Loads a running FlagServer, checks what its clients receive, and stops it. See ../load.sh.
 
 Exit codes: 0 all holds, 1 a promise is broken or the server does not keep up, 2 usage.
 """
@@ -95,7 +95,7 @@ class Load:
         return [stream for stream in self.all if stream not in self.slow]
 
     def check_changes(self):
-        """Paced changes: none is lost, and all clients hear the last."""
+        """Paced changes: none is lost, and all clients receive the last."""
         options = self.options
         before = sum(flag["version"] for flag in self.flags().values())
         arguments = [options.host, options.port, options.rate, options.rate * options.seconds, *self.flags()]
@@ -133,12 +133,12 @@ class Load:
         begun, final, latest = time.monotonic(), None, self.flags()
         while final != latest:
             final = latest
-            self.wait("have not converged", streams, lambda stream: stream.has_heard(final))
+            self.wait("have not converged", streams, lambda stream: stream.has_received(final))
             latest = self.flags()
         for stream in streams:
             stream.check(final)
         print(f"converged: {len(streams)} clients, {time.monotonic() - begun:.1f} s after the last change; "
-              f"{sum(s.events for s in streams)} changes heard, {sum(sum(s.gaps.values()) for s in streams)} dropped and counted")
+              f"{sum(s.events for s in streams)} changes received, {sum(sum(s.gaps.values()) for s in streams)} dropped and counted")
 
     def check_memory(self):
         """While flags changed at a steady rate the server's memory did not grow."""
@@ -153,7 +153,7 @@ class Load:
         os.kill(self.options.pid, signal.SIGTERM)
         self.wait("are still connected", self.all, lambda stream: stream.closed)
         if silent := [stream for stream in self.all if not stream.ended]:
-            raise Broken(f"{len(silent)} clients were not told of the end, one is {silent[0].name}")
+            raise Broken(f"{len(silent)} clients did not receive the end, one is {silent[0].name}")
         print(f"shutdown: all {len(self.all)} streams ended within {time.monotonic() - begun:.1f} s")
 
 

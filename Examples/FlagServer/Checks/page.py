@@ -24,7 +24,7 @@ def check(page, url, pictures):
     page.wait("the page shows all flags", "document.querySelectorAll('#flags tr').length === 5")
     page.wait("the page is live", "document.getElementById('connection').textContent === 'Live'")
 
-    # A change that somebody else makes while the page is open.
+    # A change that another client makes while the page is open.
     put(url, "dark-mode", True, 25)
     page.wait("the flag is on", f"{row('dark-mode')}.button.textContent === 'on'")
     page.wait("its rollout is shown", f"{row('dark-mode')}.numbers[0].textContent === '25 %'")
@@ -38,7 +38,7 @@ def check(page, url, pictures):
         flag = json.load(answer)
     assert flag["enabled"] and flag["version"] == 1, f"the server has {flag}"
 
-    # What assistive technology is told: a switch for each flag, with its name and its state.
+    # What assistive technology reads: a switch for each flag, with its name and its state.
     page.call("Accessibility.enable")
     nodes = page.call("Accessibility.getFullAXTree")["nodes"]
     switches = {

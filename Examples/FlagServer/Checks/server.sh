@@ -19,7 +19,7 @@ fail() {
     exit 1
 }
 
-# must_stop: waits for the server, which has been told to stop.
+# must_stop: waits for the server, which has been asked to stop.
 must_stop() {
     local status=0
     wait "$server" || status=$?

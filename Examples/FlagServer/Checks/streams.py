@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Clients of GET /events that check what they are told."""
+"""Clients of GET /events that check what they receive."""
 
 import json
 import os
@@ -19,13 +19,13 @@ class Stream:
 
     def __init__(self, name):
         self.name = name
-        self.versions = None  # by flag, the last that was heard; None before the state
+        self.versions = None  # by flag, the last that was received; None before the state
         self.values = {}  # by flag, what that version was
         self.gaps = {}  # by flag, how many versions were missing
         self.dropped = {}  # by flag, how many the server says it has dropped
         self.early = {}  # by flag, how many of these may have been dropped before the state
         self.events = 0
-        self.ended = False  # heard the end
+        self.ended = False  # received the end
         self.closed = False
         self.text = b""
 
@@ -77,7 +77,7 @@ class Stream:
         if self.dropped[name] < self.gaps[name]:
             raise Broken(f"{self.name}: {name}: {self.gaps[name]} lost, {self.dropped[name]} counted as dropped")
 
-    def has_heard(self, final):
+    def has_received(self, final):
         """Whether the stream has come to these versions."""
         return self.versions is not None and all(self.versions[name] >= flag["version"] for name, flag in final.items())
 

@@ -38,8 +38,8 @@ class StreamTests(unittest.TestCase):
     def test_what_is_right(self):
         stream = self.read(b":\n\n", state(3), change(4), change(7, dropped=2), event("end"))
         self.assertTrue(stream.ended)
-        self.assertFalse(stream.has_heard({"f": flag(8)}))
-        self.assertTrue(stream.has_heard({"f": flag(7)}))
+        self.assertFalse(stream.has_received({"f": flag(8)}))
+        self.assertTrue(stream.has_received({"f": flag(7)}))
         stream.check({"f": flag(7)})
 
     def test_what_was_dropped_before_the_state(self):

@@ -225,7 +225,7 @@ bool curcu_stack_is_nearly_used_up(void) {
 }
 
 void curcu_begin_thread(const char *name) {
-    // A lower value than the starting thread's takes a privilege; without it that one's stays.
+    // A lower value than the starting thread's takes a privilege; without it the starting thread's stays.
     if (getpriority(PRIO_PROCESS, 0) != nice_value) setpriority(PRIO_PROCESS, 0, nice_value);
     prctl(PR_SET_NAME, name, 0, 0, 0);
 }

@@ -12,14 +12,14 @@ extension Promises.BindingCycleTests {
     @Test("P6 A ring of one-way bindings ends: each property is changed once by each change", arguments: [2, 3, 20])
     func ring(count: Int) {
         let ring = (0..<count).map { _ in Observed(0) }
-        let told = (0..<count).map { _ in Told<Int>() }
+        let received = (0..<count).map { _ in ReceivedChanges<Int>() }
         let tokens = (0..<count).map { ring[$0].bind(to: ring[($0 + 1) % count]) }
-        let observations = (0..<count).map { ring[$0].observe(told[$0]) }
+        let observations = (0..<count).map { ring[$0].observe(received[$0]) }
         for value in 1...10 {
             ring[value % count].value = value
             #expect(ring.allSatisfy { $0.value == value })
         }
-        #expect(told.allSatisfy { $0.count == 10 })
+        #expect(received.allSatisfy { $0.count == 10 })
         withExtendedLifetime((tokens, observations)) {}
     }
 
@@ -114,7 +114,7 @@ extension Promises.BindingCycleTests {
             return pairs ? from.bindBidirectionally(with: to) : from.bind(to: to)
         }
         let before = ring.reduce(0) { $0 + $1.version }
-        try onThreads(4) { index in for turn in 0..<2_000 { ring[index].value = index << 20 | turn } }
+        try onThreads(4) { index in for step in 0..<2_000 { ring[index].value = index << 20 | step } }
         let changes = ring.reduce(0) { $0 + $1.version } - before
         // What 8,000 changes can make at most if none passes a binding twice, in either direction.
         #expect(changes <= 8_000 * 9, "\(changes) changes")

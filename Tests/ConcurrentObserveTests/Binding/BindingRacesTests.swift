@@ -25,7 +25,7 @@ extension Promises.BindingRacesTests {
                 let second = source.bind(to: made) { $0.number }
                 try onThreads(4) { index in
                     if index == 0 { binding.put(source.bind(to: plain)) }
-                    for turn in 1...50 { source.value = Value(number: turn * 4 + index) }
+                    for step in 1...50 { source.value = Value(number: step * 4 + index) }
                 }
                 #expect(plain.value == source.value, "round \(round)")
                 #expect(made.value == source.value.number, "round \(round)")
@@ -64,16 +64,16 @@ extension Promises.BindingRacesTests {
             for round in 0..<80 {
                 let (left, right) = (Observed(Value(number: 0)), Observed(Value(number: 1)))
                 let token = left.bindBidirectionally(with: right)
-                let (before, turns, threads) = (left.version + right.version, 1 + round % 40, 2 + round % 3)
+                let (before, steps, threads) = (left.version + right.version, 1 + round % 40, 2 + round % 3)
                 try onThreads(threads) { index in
-                    for turn in 1...turns {
-                        let value = Value(number: turn * 4 + index)
+                    for step in 1...steps {
+                        let value = Value(number: step * 4 + index)
                         if index & 1 == 0 { left.value = value } else { right.value = value }
                     }
                 }
                 #expect(left.value == right.value, "round \(round)")
                 let changes = left.version + right.version - before
-                #expect(changes <= UInt64(2 * threads * turns), "\(changes) changes, round \(round)")
+                #expect(changes <= UInt64(2 * threads * steps), "\(changes) changes, round \(round)")
                 // Settled: what is set now arrives, in both directions.
                 right.value = Value(number: 1_000)
                 #expect(left.value.number == 1_000)
@@ -123,8 +123,8 @@ extension Promises.BindingRacesTests {
             for meeting in 0..<meetings {
                 line.wait()
                 for (left, right) in sides {
-                    for turn in 0..<3 {
-                        let value = meeting * 8 + turn * 2 + index
+                    for step in 0..<3 {
+                        let value = meeting * 8 + step * 2 + index
                         if index == 0 { left.value = value } else { right.value = value }
                     }
                 }
@@ -170,7 +170,7 @@ extension Promises.BindingRacesTests {
                 chain[2].bindBidirectionally(with: chain[3]),
             ]
             try onThreads(3) { index in
-                for turn in 1...20 { chain[[0, 3, 1][index]].value = turn * 4 + index }
+                for step in 1...20 { chain[[0, 3, 1][index]].value = step * 4 + index }
             }
             #expect(Set(chain.map { $0.value }).count == 1, "round \(round): \(chain.map { $0.value })")
             withExtendedLifetime(tokens) {}
@@ -208,7 +208,7 @@ extension Promises.BindingRacesTests {
                     token.cancelAndWaitBlocking()
                     return isOver.set()
                 }
-                for turn in 1...20 { if index == 0 { left.value = turn } else { right.value = -turn } }
+                for step in 1...20 { if index == 0 { left.value = step } else { right.value = -step } }
                 while !isOver.isSet { briefSpin() }
                 if index == 0 { left.value = 100 } else { right.value = -100 }
             }

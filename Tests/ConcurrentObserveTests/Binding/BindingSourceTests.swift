@@ -38,10 +38,10 @@ extension Promises.BindingSourceTests {
         let (number, weak) = (Observed(1), WeakObserved<Referent>())
         let (view, name, distinct, sum) = (Observed(0), Observed(""), Observed(0), Observed(0))
         let tokens = [
-            number.readOnly.bind(to: view), weak.bind(to: name) { $0?.description ?? "nobody" },
+            number.readOnly.bind(to: view), weak.bind(to: name) { $0?.description ?? "none" },
             number.removingDuplicates().bind(to: distinct), Group(number, view).bind(to: sum) { $0.0 + $0.1 },
         ]
-        #expect((view.value, name.value, distinct.value, sum.value) == (1, "nobody", 1, 2))
+        #expect((view.value, name.value, distinct.value, sum.value) == (1, "none", 1, 2))
         let versions = (view.version, distinct.version)
         number.value = 1
         #expect((view.version - versions.0, distinct.version - versions.1) == (1, 0))
@@ -50,7 +50,7 @@ extension Promises.BindingSourceTests {
         weak.value = referent
         #expect((view.value, name.value, distinct.value, sum.value) == (5, "Ada", 5, 10))
         referent = nil
-        #expect(name.value == "nobody")
+        #expect(name.value == "none")
         withExtendedLifetime(tokens) {}
     }
 
@@ -70,7 +70,7 @@ extension Promises.BindingSourceTests {
                     }
                 }
             }
-            // Replacements that kept racing are told by the library.
+            // Replacements that kept racing are delivered by a thread of the library.
             try Process.settle()
             #expect(destination.value == car.pressure)
             withExtendedLifetime(token) {}

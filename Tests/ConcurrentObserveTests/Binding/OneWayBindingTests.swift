@@ -22,7 +22,7 @@ extension Promises.OneWayBindingTests {
         #expect(destination.value == 4)
         source.compareExchange(expected: 4, desired: 5)
         #expect(destination.snapshot() == (5, 5))
-        // What is set on the destination lasts until the source changes, which has not heard of it.
+        // What is set on the destination lasts until the source changes, which has not received it.
         destination.value = 100
         #expect(source.snapshot() == (5, 4))
         source.value = 6
@@ -31,14 +31,14 @@ extension Promises.OneWayBindingTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test("P1 Observers of the destination hear one change for each of the source's")
-    func isHeard() {
+    @Test("P1 Observers of the destination receive one change for each of the source's")
+    func isReceived() {
         let (source, destination) = (Observed("a"), Observed(""))
-        let told = Told<String>()
-        let tokens = [destination.observe(told, options: .prior), source.bind(to: destination)]
+        let received = ReceivedChanges<String>()
+        let tokens = [destination.observe(received, options: .prior), source.bind(to: destination)]
         source.value = "b"
         #expect(
-            told.lines == [
+            received.lines == [
                 "prior - →  @0", "valueChanged  → a @1", "prior - → a @1", "valueChanged a → b @2",
             ]
         )

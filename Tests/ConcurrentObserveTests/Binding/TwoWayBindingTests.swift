@@ -12,9 +12,9 @@ extension Promises.TwoWayBindingTests {
     @Test("P3 The right takes the left's value, the left unchanged; then both directions")
     func bothDirections() {
         let (left, right) = (Observed("left"), Observed("right"))
-        let (toldLeft, toldRight) = (Told<String>(), Told<String>())
+        let (receivedLeft, receivedRight) = (ReceivedChanges<String>(), ReceivedChanges<String>())
         let tokens = [
-            left.observe(toldLeft), right.observe(toldRight),
+            left.observe(receivedLeft), right.observe(receivedRight),
             left.bindBidirectionally(with: right),
         ]
         #expect(left.snapshot() == ("left", 0))
@@ -26,9 +26,9 @@ extension Promises.TwoWayBindingTests {
         right.modify { $0 += "c" }
         left.exchange("d")
         #expect(right.value == "d")
-        // Each change is heard once on each side: nothing comes back.
-        #expect(toldLeft.changes.map { $0.new } == ["a", "b", "bc", "d"])
-        #expect(toldRight.changes.map { $0.new } == ["left", "a", "b", "bc", "d"])
+        // Each change is delivered once on each side: nothing comes back.
+        #expect(receivedLeft.changes.map { $0.new } == ["a", "b", "bc", "d"])
+        #expect(receivedRight.changes.map { $0.new } == ["left", "a", "b", "bc", "d"])
         withExtendedLifetime(tokens) {}
     }
 
@@ -109,7 +109,7 @@ extension Promises.TwoWayBindingTests {
     func boundFromBothEnds() throws {
         let (left, right) = (Observed(0), Observed(0))
         let (rightIsSet, forwarded) = (Signal("a change of the right"), Signal("the left's change on the right"))
-        let (told, goesOn) = (Signal("the end of the right's change"), Signal("the left's turn"))
+        let (received, goesOn) = (Signal("the end of the right's change"), Signal("the left's step"))
         let tokens = [
             // The right's change is there, and not passed on before the left's has met it.
             right.observe { change in
@@ -128,11 +128,11 @@ extension Promises.TwoWayBindingTests {
         ]
         let setsRight = TestThread {
             right.value = 2
-            told.happen()
+            received.happen()
         }
         try rightIsSet.wait()
         let setsLeft = TestThread { left.value = 1 }
-        try told.wait()
+        try received.wait()
         goesOn.happen()
         try setsLeft.join()
         try setsRight.join()
@@ -173,7 +173,7 @@ extension Promises.TwoWayBindingTests {
     }
 
     @Test(
-        "P7 A callback of the left that blocks before the binding: both sides go on alike, and setters of the right wait for nobody"
+        "P7 A callback of the left that blocks before the binding: both sides go on alike, and setters of the right do not wait"
     )
     func blockedBefore() throws {
         let (left, right) = (Observed(0), Observed(0))

@@ -3,9 +3,9 @@
 import ConcurrentObserve
 import Testing
 
-/// An observer that writes down what it hears and where, counts the callbacks that overlap, and blocks at one number until it is let go.
+/// An observer that writes down what it receives and where, counts the callbacks that overlap, and blocks at one number until the test releases it.
 final class Audience: Sendable {
-    private let log = Log<Heard>()
+    private let log = Log<ReceivedEvent>()
     private let threads = Log<Int>()
     private let inside = Counter()
     private let overlapping = Counter()
@@ -22,9 +22,9 @@ final class Audience: Sendable {
         if !blocks { hasLeft.set() }
     }
 
-    var heard: [Heard] { log.entries }
+    var received: [ReceivedEvent] { log.entries }
     var count: Int { log.count }
-    var numbers: [Int] { heard.map(\.number) }
+    var numbers: [Int] { received.map(\.number) }
     /// The threads of the callbacks, in order.
     var callbackThreads: [Int] { threads.entries }
     /// How many callbacks began while another one was running.
@@ -33,11 +33,11 @@ final class Audience: Sendable {
     /// The ends of observations, each with how many callbacks had come before, and whether one was running.
     var ends: [String] { endLog.entries }
 
-    func hear(_ heard: Heard) {
+    func receive(_ received: ReceivedEvent) {
         if inside.increment() > 1 { overlapping.increment() }
-        log.append(heard)
+        log.append(received)
         threads.append(threadNumber())
-        if heard.number == Self.blockingNumber, !hasLeft.isSet {
+        if received.number == Self.blockingNumber, !hasLeft.isSet {
             entered.happen()
             exit.hold()
             hasLeft.set()
@@ -46,7 +46,7 @@ final class Audience: Sendable {
     }
 
     /// Writes the end down, too.
-    func hearEnd(of token: ObservationToken) {
+    func receiveEnd(of token: ObservationToken) {
         token.onEnd { end in
             self.endLog.append("\(end) after \(self.count)\(self.isInside ? ", inside one" : "")")
         }
@@ -71,12 +71,12 @@ final class Audience: Sendable {
     /// Lets the blocked callback return.
     func release() { exit.happen() }
 
-    /// Waits until so many events have been heard.
+    /// Waits until so many events have been delivered.
     func wait(for count: Int) throws {
         try eventually("\(count) events instead of \(self.count)") { self.count >= count }
     }
 
-    /// Waits until all that the observation was sent is dropped, or was heard: an event counts as received when its callback begins.
+    /// Waits until all that the observation was sent is dropped, or was delivered: an event counts as received when its callback begins.
     func waitUntilIdle(_ token: ObservationToken) throws {
         try token.waitUntilIdle()
         try wait(for: Int(token.counts.received))
@@ -86,7 +86,7 @@ final class Audience: Sendable {
     /// What is wrong with the changes: versions that are not consecutive, old values that are not the new ones before. (P2, P4)
     var mistakes: [String] {
         var mistakes: [String] = []
-        let changes = heard.filter { $0.kind == .initial || $0.kind == .change }
+        let changes = received.filter { $0.kind == .initial || $0.kind == .change }
         for (before, after) in zip(changes, changes.dropFirst()) {
             if after.version != before.version + 1 { mistakes.append("after @\(before.version): \(after)") }
             if let old = after.old, old != before.number { mistakes.append("after \(before): \(after)") }

@@ -38,7 +38,7 @@ extension Promises.FormsTests {
     }
 
     @Test(
-        "P1 P4 observeValues delivers the values alone, where it is told to",
+        "P1 P4 observeValues delivers the values alone, where the delivery says",
         arguments: Route.named,
         Origin.versioned
     )
@@ -92,13 +92,13 @@ extension Promises.FormsTests {
     )
     func prior(route: Route, origin: Origin) throws {
         let (stage, room, audience) = (Stage(origin), Room(route), Audience())
-        let token = stage.observe(in: room, options: [.initial, .prior]) { audience.hear($0) }
+        let token = stage.observe(in: room, options: [.initial, .prior]) { audience.receive($0) }
         for number in 1...50 { stage.send(number) }
         try audience.waitUntilIdle(token)
         let expected = (0..<50).flatMap { number in
             ["prior - → \(number) @\(number)", "change \(number) → \(number + 1) @\(number + 1)"]
         }
-        #expect(audience.heard.map(\.description) == ["initial - → 0 @0"] + expected)
+        #expect(audience.received.map(\.description) == ["initial - → 0 @0"] + expected)
         #expect(audience.overlaps == 0)
         #expect(token.counts.parts == [101, 101, 0])
     }
@@ -107,17 +107,17 @@ extension Promises.FormsTests {
     func priorOfMany(route: Route) throws {
         for origin in Origin.versioned {
             let (stage, room, audience) = (Stage(origin), Room(route), Audience())
-            let token = stage.observe(in: room, options: .prior) { audience.hear($0) }
+            let token = stage.observe(in: room, options: .prior) { audience.receive($0) }
             try onThreads(3) { thread in for round in 1...100 { stage.send(thread * 1_000 + round) } }
             try Process.settle()
             try audience.waitUntilIdle(token)
             #expect(audience.mistakes.isEmpty)
             #expect(audience.overlaps == 0)
-            let changes = audience.heard.filter { $0.kind == .change }
+            let changes = audience.received.filter { $0.kind == .change }
             #expect(changes.map(\.version) == Array(1...300))
             #expect(audience.count == 600)
             // Each is the value and the version of one change, or of the beginning.
-            for prior in audience.heard where prior.kind == .prior {
+            for prior in audience.received where prior.kind == .prior {
                 let number = prior.version == 0 ? 0 : changes[Int(prior.version) - 1].number
                 #expect(prior.number == number && prior.old == nil)
             }

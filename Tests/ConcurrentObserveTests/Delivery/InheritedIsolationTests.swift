@@ -60,7 +60,7 @@ private actor Desk {
     }
 }
 
-/// The same on the main actor.
+/// A model on the main actor.
 @MainActor private final class Screen {
     private(set) var count = 0
 

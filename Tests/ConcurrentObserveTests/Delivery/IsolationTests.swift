@@ -140,21 +140,21 @@ extension Promises.IsolationTests {
     @MainActor
     func cancelOnTheMainActor() async throws {
         let property = Observed(0)
-        var heard = 0
+        var received = 0
         let first = Signal("the first callback")
         let token = property.observeIsolated(buffering: .unbounded) { @MainActor (_: Change<Int>) in
-            heard += 1
+            received += 1
             first.happen()
         }
         for number in 1...100 { property.value = number }
-        #expect(heard == 0)
+        #expect(received == 0)
         try await first.arrival()
-        #expect(heard > 0)
+        #expect(received > 0)
         for number in 1...100 { property.value = number }
         token.cancel()
-        let last = heard
+        let last = received
         for _ in 0..<100 { await Task.yield() }
-        #expect(heard == last)
+        #expect(received == last)
     }
 
     @Test("P2 The closure receives its actor, isolated: its state needs no lock", arguments: Origin.versioned)
@@ -212,7 +212,7 @@ extension Promises.IsolationTests {
     }
 
     @Test(
-        "P14 An isolated deinit of a capture runs on its actor, whoever destroys the closure",
+        "P14 An isolated deinit of a capture runs on its actor, whichever thread destroys the closure",
         arguments: [false, true]
     )
     func isolatedDeinit(waits: Bool) async throws {

@@ -12,7 +12,7 @@ actor Listener {
     init(life: Life? = nil) { self.life = life }
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
-        // Safe: the actor keeps its executor, and whoever runs a job keeps the actor.
+        // Safe: the actor keeps its executor, and a thread that runs a job keeps the actor.
         unsafe executor.asUnownedSerialExecutor()
     }
 

@@ -16,16 +16,18 @@ extension Promises.ObservationActorTests {
         let (car, registry) = (Car(0), ObserverRegistry<Int>())
         let all = Audience()
         let each = (0..<5).map { _ in Audience() }
-        let hear: @Sendable (Int, Heard) -> Void = { index, heard in
+        let receive: @Sendable (Int, ReceivedEvent) -> Void = { index, received in
             actor.preconditionIsolated()
-            all.hear(heard)
-            each[index].hear(heard)
+            all.receive(received)
+            each[index].receive(received)
         }
         var tokens = properties.enumerated().map { index, property in
-            property.observe(delivery: .actor(actor)) { hear(index, Heard($0)) }
+            property.observe(delivery: .actor(actor)) { receive(index, ReceivedEvent($0)) }
         }
-        tokens.append(car.property(\.axle.wheel.pressure).observe(delivery: .actor(actor)) { hear(3, Heard($0)) })
-        tokens.append(registry.observe(delivery: .actor(actor)) { hear(4, Heard(event: $0)) })
+        tokens.append(
+            car.property(\.axle.wheel.pressure).observe(delivery: .actor(actor)) { receive(3, ReceivedEvent($0)) }
+        )
+        tokens.append(registry.observe(delivery: .actor(actor)) { receive(4, ReceivedEvent(event: $0)) })
         try onThreads(4) { thread in
             for round in 1...200 {
                 for property in properties { property.modify { $0 += 1 } }
@@ -50,7 +52,7 @@ extension Promises.ObservationActorTests {
         let properties = (0..<2).map { _ in Observed(0) }
         let audiences = properties.map { _ in Audience() }
         let tokens = zip(properties, audiences).map { property, audience in
-            property.observe(options: .initial, delivery: .actor(actor)) { audience.hear(Heard($0)) }
+            property.observe(options: .initial, delivery: .actor(actor)) { audience.receive(ReceivedEvent($0)) }
         }
         for audience in audiences { try audience.wait(for: 1) }
         let blocked = TestThread { properties[0].value = Audience.blockingNumber }
@@ -72,7 +74,7 @@ extension Promises.ObservationActorTests {
             let token = Slot<ObservationToken>()
             token.put(
                 property.observe(delivery: .actor(actor)) { change in
-                    audience.hear(Heard(change))
+                    audience.receive(ReceivedEvent(change))
                     if change.new == 1 { token.value!.cancel() }
                 }
             )
@@ -96,8 +98,8 @@ extension Promises.ObservationActorTests {
         let audience = Audience()
         let ends = Log<ObservationEnd>()
         let tokens = [
-            property.value!.observe(delivery: .actor(actor.value!)) { audience.hear(Heard($0)) },
-            other.observe(delivery: .actor(actor.value!)) { audience.hear(Heard($0)) },
+            property.value!.observe(delivery: .actor(actor.value!)) { audience.receive(ReceivedEvent($0)) },
+            other.observe(delivery: .actor(actor.value!)) { audience.receive(ReceivedEvent($0)) },
         ]
         for token in tokens { token.onEnd { ends.append($0) } }
         property.clear()

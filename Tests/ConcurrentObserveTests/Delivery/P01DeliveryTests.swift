@@ -15,7 +15,7 @@ extension Promises.P01DeliveryTests {
     func everyChange(route: Route, origin: Origin) throws {
         let (stage, room) = (Stage(origin), Room(route))
         let audiences = [Audience(), Audience()]
-        let tokens = audiences.map { audience in stage.observe(in: room) { audience.hear($0) } }
+        let tokens = audiences.map { audience in stage.observe(in: room) { audience.receive($0) } }
         try onThreads(4) { thread in for round in 1...500 { stage.send(thread * 1_000 + round) } }
         for (audience, token) in zip(audiences, tokens) {
             try audience.waitUntilIdle(token)
@@ -37,9 +37,9 @@ extension Promises.P01DeliveryTests {
     func twice(route: Route) throws {
         for origin in Origin.allCases {
             let (stage, room, audience) = (Stage(origin), Room(route), Audience())
-            let body: @Sendable (Heard) -> Void = {
+            let body: @Sendable (ReceivedEvent) -> Void = {
                 room.check()
-                audience.hear($0)
+                audience.receive($0)
             }
             let tokens = (0..<2).map { _ in stage.observe(in: room, body) }
             stage.send(1)
@@ -64,13 +64,13 @@ extension Promises.P01DeliveryTests {
             let (handled, owned) = (Audience(), Audience())
             let owner = Lives().make()
             let tokens = [
-                stage.observeWithHandle(in: room) { heard, observation in
-                    handled.hear(heard)
-                    if heard.number == 100 { observation.cancel() }
+                stage.observeWithHandle(in: room) { received, observation in
+                    handled.receive(received)
+                    if received.number == 100 { observation.cancel() }
                 },
-                stage.observe(in: room, owner: owner) { found, heard in
+                stage.observe(in: room, owner: owner) { found, received in
                     #expect(found === owner)
-                    owned.hear(heard)
+                    owned.receive(received)
                 },
             ]
             for number in 1...150 { stage.send(number) }
@@ -83,7 +83,7 @@ extension Promises.P01DeliveryTests {
         }
     }
 
-    @Test("P1 What an observer was told inline is not counted")
+    @Test("P1 What an observer received inline is not counted")
     func inline() {
         let property = Observed(0)
         #expect(property.observe(delivery: .inline) { (_: Change<Int>) in }.deliveryCounts == nil)
@@ -107,7 +107,7 @@ extension Promises.P01DeliveryTests {
     func policy(route: Route, origin: Origin) throws {
         for (buffering, kept) in policies {
             let (stage, room, audience) = (Stage(origin), Room(route), Audience())
-            let token = stage.observe(in: room, buffering: buffering) { audience.hear($0) }
+            let token = stage.observe(in: room, buffering: buffering) { audience.receive($0) }
             #expect(token.counts.parts == [0, 0, 0])
             let blocked = try audience.block(by: stage)
             for number in 1...10 {
@@ -130,7 +130,7 @@ extension Promises.P01DeliveryTests {
         }
     }
 
-    @Test("P1 The counts never tell of more than was sent, whoever looks", arguments: Origin.allCases)
+    @Test("P1 The counts never report more than was sent, on any thread that reads them", arguments: Origin.allCases)
     func countsAtAnyTime(origin: Origin) throws {
         for buffering in [Buffering.unbounded, .latest, .droppingNewest(2)] {
             let (stage, room) = (Stage(origin), Room(.queue))
@@ -151,11 +151,11 @@ extension Promises.P01DeliveryTests {
         }
     }
 
-    @Test("P1 More than a hop's worth that has gathered: delivered once, in order", arguments: Route.blocking)
-    func manyHops(route: Route) throws {
+    @Test("P1 More events than one job delivers: delivered once, in order", arguments: Route.blocking)
+    func manyJobs(route: Route) throws {
         for origin in Origin.allCases {
             let (stage, room, audience) = (Stage(origin), Room(route), Audience())
-            let token = stage.observe(in: room) { audience.hear($0) }
+            let token = stage.observe(in: room) { audience.receive($0) }
             let blocked = try audience.block(by: stage)
             for number in 1...1_500 { stage.send(number) }
             audience.release()

@@ -20,28 +20,28 @@ extension Promises.P04DeliveryInitialTests {
         try writers.waitUntilWarm()
         for _ in 0..<60 {
             let audience = Audience()
-            let token = stage.observe(in: room, options: .initial) { audience.hear($0) }
+            let token = stage.observe(in: room, options: .initial) { audience.receive($0) }
             try audience.wait(for: 5)
             #expect(waitsForTheEnd(of: token))
-            #expect(audience.heard[0].kind == .initial)
-            #expect(audience.heard.filter { $0.kind == .initial }.count == 1)
+            #expect(audience.received[0].kind == .initial)
+            #expect(audience.received.filter { $0.kind == .initial }.count == 1)
             #expect(audience.mistakes.isEmpty)
         }
         try writers.stop()
         try Process.settle()
     }
 
-    @Test("P4 Nothing of a change that is told ahead comes before it", arguments: Origin.versioned)
+    @Test("P4 Nothing of a change that has a prior delivery comes before that delivery", arguments: Origin.versioned)
     func beforeThePrior(origin: Origin) throws {
         let (stage, room) = (Stage(origin), Room(.queue))
         let writers = Hammer(threads: 2) { stage.send(Int.random(in: 0..<1_000)) }
         try writers.waitUntilWarm()
         for _ in 0..<3_000 {
             let audience = Audience()
-            let token = stage.observe(in: room, options: [.initial, .prior]) { audience.hear($0) }
+            let token = stage.observe(in: room, options: [.initial, .prior]) { audience.receive($0) }
             try audience.wait(for: 1)
             token.cancel()
-            #expect(audience.heard[0].kind == .initial)
+            #expect(audience.received[0].kind == .initial)
         }
         try writers.stop()
         try Process.settle()
@@ -51,19 +51,19 @@ extension Promises.P04DeliveryInitialTests {
     func enqueued(route: Route, origin: Origin) throws {
         let (stage, room, audience) = (Stage(origin), Room(route), Audience())
         stage.send(7)
-        let token = stage.observe(in: room, options: .initial) { audience.hear($0) }
+        let token = stage.observe(in: room, options: .initial) { audience.receive($0) }
         #expect(token.counts.sent == 1)
         stage.send(8)
         try audience.waitUntilIdle(token)
         #expect(audience.numbers == [7, 8])
         #expect(token.counts.parts == [2, 2, 0])
-        #expect(audience.heard[0].old == nil)
+        #expect(audience.received[0].old == nil)
     }
 
     @Test("P4 While another thread is in the property's modify, the initial value is the earlier one")
     func duringModify() throws {
         let property = Observed(1)
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let (entered, exit) = (Signal("the body"), Signal("the body's release"))
         let modifying = TestThread {
             property.modify {
@@ -75,14 +75,14 @@ extension Promises.P04DeliveryInitialTests {
         try entered.wait()
         let tokens = [Delivery.serial(), .queue(.global())].map {
             property.observe(options: .initial, delivery: $0) { (change: Change<Int>) in
-                told.append(change)
+                received.append(change)
             }
         }
         exit.happen()
         try modifying.join()
-        try eventually("all changes") { told.count == 4 }
+        try eventually("all changes") { received.count == 4 }
         #expect(
-            told.lines.sorted() == [
+            received.lines.sorted() == [
                 "initial - → 1 @0", "initial - → 1 @0", "valueChanged 1 → 2 @1", "valueChanged 1 → 2 @1",
             ]
         )

@@ -13,7 +13,7 @@ extension Promises {
 
 extension Promises.P05DeliveryLocksTests {
     @Test(
-        "P6 A callback may set, observe, cancel, and let go of its own token",
+        "P6 A callback may set, observe, cancel, and release its own token",
         arguments: Route.blocking,
         Origin.allCases
     )
@@ -22,11 +22,11 @@ extension Promises.P05DeliveryLocksTests {
         let (inner, token) = (Slot<ObservationToken>(), Slot<ObservationToken>())
         let (innerRoom, innerAudience) = (Room(route), Audience())
         token.put(
-            stage.observe(in: room) { heard in
-                audience.hear(heard)
-                switch heard.number {
-                case 1: inner.put(stage.observe(in: innerRoom) { innerAudience.hear($0) })
-                case 2..<10: stage.send(heard.number + 1)
+            stage.observe(in: room) { received in
+                audience.receive(received)
+                switch received.number {
+                case 1: inner.put(stage.observe(in: innerRoom) { innerAudience.receive($0) })
+                case 2..<10: stage.send(received.number + 1)
                 case 10:
                     inner.value!.cancel()
                     token.clear()
@@ -56,10 +56,10 @@ extension Promises.P05DeliveryLocksTests {
     func serialOrder(origin: Origin) throws {
         let (stage, room) = (Stage(origin), Room(.serial))
         let order = Log<String>()
-        let token = stage.observe(in: room) { heard in
-            order.append("begin \(heard.number)")
-            if heard.number < 3 { stage.send(heard.number + 1) }
-            order.append("end \(heard.number)")
+        let token = stage.observe(in: room) { received in
+            order.append("begin \(received.number)")
+            if received.number < 3 { stage.send(received.number + 1) }
+            order.append("end \(received.number)")
         }
         stage.send(1)
         #expect(order.entries == ["begin 1", "end 1", "begin 2", "end 2", "begin 3", "end 3"])
@@ -72,7 +72,9 @@ extension Promises.P05DeliveryLocksTests {
         let audience = Audience()
         let victim = Slot<ObservationToken>()
         let first = property.observe { (_: Change<Int>) in victim.value!.cancel() }
-        victim.put(property.observe(delivery: .serial()) { (change: Change<Int>) in audience.hear(Heard(change)) })
+        victim.put(
+            property.observe(delivery: .serial()) { (change: Change<Int>) in audience.receive(ReceivedEvent(change)) }
+        )
         property.value = 1
         try Process.settle()
         #expect(audience.count == 0)

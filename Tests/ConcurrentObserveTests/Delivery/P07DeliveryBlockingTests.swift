@@ -20,26 +20,26 @@ extension Promises.P07DeliveryBlockingTests {
         let (stage, room, audience) = (Stage(origin), Room(route), Audience())
         let others = (0..<2).flatMap { _ in Route.allCases.map { (Room($0), Audience(blocks: false)) } }
         func observe(_ others: ArraySlice<(Room, Audience)>) -> [ObservationToken] {
-            others.map { room, audience in stage.observe(in: room) { audience.hear($0) } }
+            others.map { room, audience in stage.observe(in: room) { audience.receive($0) } }
         }
         var tokens = observe(others[..<Route.allCases.count])
-        let blockedToken = stage.observe(in: room, buffering: .latest) { audience.hear($0) }
+        let blockedToken = stage.observe(in: room, buffering: .latest) { audience.receive($0) }
         tokens += observe(others[Route.allCases.count...])
         let blocked = try audience.block(by: stage)
         #expect(anotherThreadFinishes { for number in 1...100 { stage.send(number) } })
-        func hearAll(_ others: ArraySlice<(Room, Audience)>) throws {
+        func receiveAll(_ others: ArraySlice<(Room, Audience)>) throws {
             for (_, other) in others {
                 try eventually("all that was sent") { other.numbers.filter { $0 > 0 } == Array(1...100) }
             }
         }
-        try hearAll(others[..<Route.allCases.count])
-        // Not yet: the thread that is in a serial callback has not told the paths after it of its change, and these wait for that version.
-        if (route, origin) != (.serial, .path) { try hearAll(others[Route.allCases.count...]) }
+        try receiveAll(others[..<Route.allCases.count])
+        // Not yet: the thread that is in a serial callback has not notified the paths after it of its change, and these wait for that version.
+        if (route, origin) != (.serial, .path) { try receiveAll(others[Route.allCases.count...]) }
         // Others begin, are called and waited for.
         let goesOn = anotherThreadFinishes {
             for route in Route.blocking {
                 let (other, room) = (Audience(), Room(route))
-                let token = stage.observe(in: room) { other.hear($0) }
+                let token = stage.observe(in: room) { other.receive($0) }
                 stage.send(101)
                 _ = try? other.wait(for: 1)
                 #expect(token.cancelAndWaitBlocking() == .finished)
@@ -88,10 +88,10 @@ extension Promises.P07DeliveryBlockingTests {
             entered.happen()
             exit.hold()
         }
-        let token = property.observe(in: room) { audience.hear(Heard($0)) }
+        let token = property.observe(in: room) { audience.receive(ReceivedEvent($0)) }
         let blocked = TestThread { property.value = 1 }
         try entered.wait()
-        // Serial: in its turn, after the inline one.
+        // Serial: after the inline one.
         if route != .serial { try audience.wait(for: 1) }
         exit.happen()
         try blocked.join()
@@ -106,21 +106,23 @@ extension Promises.P07DeliveryBlockingTests {
     )
     func pathBehindABlockedCallback() throws {
         let (stage, room, audience) = (Stage(.path), Room(.queue), Audience(blocks: false))
-        let (entered, exit, heard) = (Signal("the inline callback"), Signal("its release"), Signal("the later change"))
+        let (entered, exit, received) = (
+            Signal("the inline callback"), Signal("its release"), Signal("the later change")
+        )
         let inline = stage.car.value!.axle.value.wheel.value.pressure.observe { (change: Change<Int>) in
             guard change.new == 1 else { return }
             entered.happen()
             exit.hold()
         }
-        // Registered later, and so told later, by the thread that blocks.
+        // Registered later, and so notified later, by the thread that blocks.
         let token = stage.observe(in: room) {
-            audience.hear($0)
-            if $0.number == 2 { heard.happen() }
+            audience.receive($0)
+            if $0.number == 2 { received.happen() }
         }
         let blocked = TestThread { stage.send(1) }
         try entered.wait()
         try onNewThread { stage.send(2) }
-        try heard.wait()
+        try received.wait()
         exit.happen()
         try blocked.join()
         #expect(audience.numbers == [1, 2])
@@ -137,7 +139,7 @@ extension Promises.P07DeliveryBlockingTests {
     )
     func share(origin: Origin) throws {
         let (stage, audience) = (Stage(origin), Audience())
-        let token = stage.observe(in: Room(.serial)) { audience.hear($0) }
+        let token = stage.observe(in: Room(.serial)) { audience.receive($0) }
         let (thread, blocking) = (Slot<Int>(), Slot<TestThread>())
         blocking.put(
             TestThread {
@@ -159,13 +161,13 @@ extension Promises.P07DeliveryBlockingTests {
     @Test("P7 Serial: no thread is kept by a flood of the others' changes")
     func flood() throws {
         let property = Observed(0)
-        let told = Counter()
+        let received = Counter()
         let here = Log<Int>()
         let token = property.observe(delivery: .serial()) { (change: Change<Int>) in
-            told.increment()
+            received.increment()
             if change.new < 0 { here.append(threadNumber()) }
             // Slower than two threads make changes.
-            for _ in 0..<200 { _ = told.value }
+            for _ in 0..<200 { _ = received.value }
         }
         let writers = Hammer(threads: 2) { if token.counts.pending < 20_000 { property.value = 1 } }
         try writers.waitUntilWarm()

@@ -28,7 +28,9 @@ extension Promises.P08DeliveryCancelTests {
                 let owner = Lives().make()
                 let ends = Log<ObservationEnd>()
                 let token = Slot(
-                    stage.observe(in: room, owner: owner, buffering: buffering) { _, heard in audience.hear(heard) }
+                    stage.observe(in: room, owner: owner, buffering: buffering) { _, received in
+                        audience.receive(received)
+                    }
                 )
                 let handle = Slot<DeliveryCounts>()
                 token.value!.onEnd { ends.append($0) }
@@ -64,7 +66,7 @@ extension Promises.P08DeliveryCancelTests {
     func endingsOnActors(route: Route, origin: Origin) throws {
         for ending in [Ending.cancel, .release, .removeAll] {
             let (stage, room, audience) = (Stage(origin), Room(route), Audience())
-            let token = Slot(stage.observe(in: room) { audience.hear($0) })
+            let token = Slot(stage.observe(in: room) { audience.receive($0) })
             let blocked = try audience.block(by: stage)
             for number in 1...5 { stage.send(number) }
             switch ending {
@@ -119,9 +121,9 @@ extension Promises.P08DeliveryCancelTests {
     func byItself(route: Route) throws {
         for origin in Origin.allCases {
             let (stage, room, audience) = (Stage(origin), Room(route), Audience())
-            let token = stage.observeWithHandle(in: room) { heard, observation in
-                audience.hear(heard)
-                if heard.number == 1 {
+            let token = stage.observeWithHandle(in: room) { received, observation in
+                audience.receive(received)
+                if received.number == 1 {
                     #expect(observation.isActive)
                     observation.cancel()
                     #expect(!observation.isActive)
@@ -151,7 +153,7 @@ extension Promises.P08DeliveryCancelTests {
         let (audience, life) = (Audience(), Slot(lives.make()))
         let token = stage.observe(in: room) { [life = life.take()] in
             life?.touch()
-            audience.hear($0)
+            audience.receive($0)
         }
         let blocked = try audience.block(by: stage)
         for number in 1...5 { stage.send(number) }
@@ -184,7 +186,7 @@ extension Promises.P08DeliveryCancelTests {
             let (audience, life) = (Audience(), Slot(lives.make()))
             let token = stage.observe(in: room) { [life = life.take()] in
                 life?.touch()
-                audience.hear($0)
+                audience.receive($0)
             }
             let blocked = try audience.block(by: stage)
             let waiting = Task { await token.cancelAndWait() }
@@ -197,7 +199,11 @@ extension Promises.P08DeliveryCancelTests {
         }
     }
 
-    @Test("P9 While writers go on: after it has returned, nothing is heard", arguments: Route.allCases, Origin.allCases)
+    @Test(
+        "P9 While writers go on: after it has returned, nothing is delivered",
+        arguments: Route.allCases,
+        Origin.allCases
+    )
     func nothingRuns(route: Route, origin: Origin) throws {
         let (stage, room, late) = (Stage(origin), Room(route), Counter())
         let writers = Hammer(threads: 2) { stage.send(1) }
@@ -238,7 +244,7 @@ extension Promises.P08DeliveryCancelTests {
     }
 
     @Test(
-        "P10 Letting go of the token in its own callback ends the observation",
+        "P10 Releasing the token in its own callback ends the observation",
         arguments: Route.blocking,
         Origin.allCases
     )

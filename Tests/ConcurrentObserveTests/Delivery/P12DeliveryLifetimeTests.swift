@@ -20,8 +20,8 @@ extension Promises.P12DeliveryLifetimeTests {
     func sourceDies(route: Route, origin: Origin) throws {
         for buffering in [Buffering.unbounded, .latest, .droppingNewest(1), .droppingOldest(2)] {
             let (stage, room, audience) = (Stage(origin), Room(route), Audience())
-            let token = stage.observe(in: room, buffering: buffering) { audience.hear($0) }
-            audience.hearEnd(of: token)
+            let token = stage.observe(in: room, buffering: buffering) { audience.receive($0) }
+            audience.receiveEnd(of: token)
             let isAlive = stage.isAlive
             let blocked = try audience.block(by: stage)
             // A thread that is blocked in a serial callback keeps the source itself.
@@ -44,7 +44,7 @@ extension Promises.P12DeliveryLifetimeTests {
             #expect(!isAlive())
             #expect(!token.isActive)
             #expect(audience.numbers == [Audience.blockingNumber] + kept)
-            #expect(audience.heard.allSatisfy { $0.kind == .change })
+            #expect(audience.received.allSatisfy { $0.kind == .change })
             #expect(token.counts.pending == 0)
             #expect(token.counts.received == UInt64(audience.count))
         }
@@ -58,25 +58,25 @@ extension Promises.P12DeliveryLifetimeTests {
     func options(route: Route, origin: Origin) throws {
         for options in [ObservationOptions([]), .prior, .initial, [.initial, .prior]] {
             let (stage, room, audience) = (Stage(origin), Room(route), Audience())
-            let token = stage.observe(in: room, options: options) { audience.hear($0) }
-            audience.hearEnd(of: token)
+            let token = stage.observe(in: room, options: options) { audience.receive($0) }
+            audience.receiveEnd(of: token)
             stage.die()
             try audience.expectEnd(.sourceDeleted)
-            #expect(audience.heard.map(\.kind) == (options.contains(.initial) ? [.initial] : []))
+            #expect(audience.received.map(\.kind) == (options.contains(.initial) ? [.initial] : []))
             #expect(!token.isActive)
         }
     }
 
     @Test(
-        "P12 Cancelled while the end is waiting: silence, and onEnd hears cancelled",
+        "P12 Cancelled while the end is waiting: silence, and onEnd receives cancelled",
         arguments: Route.blocking,
         Origin.allCases
     )
     func cancelledBeforeTheEnd(route: Route, origin: Origin) throws {
         let (stage, room, audience) = (Stage(origin), Room(route), Audience())
-        let token = stage.observe(in: room) { audience.hear($0) }
-        audience.hearEnd(of: token)
-        // On another thread, which may be kept by what it observes: this one lets go of the source.
+        let token = stage.observe(in: room) { audience.receive($0) }
+        audience.receiveEnd(of: token)
+        // On another thread, which may be kept by what it observes: this one releases the source.
         let blocked = try audience.block(by: stage)
         stage.send(1)
         stage.die()
@@ -91,17 +91,17 @@ extension Promises.P12DeliveryLifetimeTests {
         #expect(token.counts.received == 1)
     }
 
-    @Test("P12 A callback may let go of the source's last reference", arguments: Route.allCases, Origin.allCases)
+    @Test("P12 A callback may release the source's last reference", arguments: Route.allCases, Origin.allCases)
     func dropsTheSource(route: Route, origin: Origin) throws {
         let (stage, room, audience) = (Stage(origin), Room(route), Audience())
-        let token = stage.observe(in: room) { heard in
-            audience.hear(heard)
+        let token = stage.observe(in: room) { received in
+            audience.receive(received)
             stage.die()
         }
-        audience.hearEnd(of: token)
+        audience.receiveEnd(of: token)
         stage.send(1)
         try audience.expectEnd(.sourceDeleted)
-        #expect(audience.heard.map(\.kind) == [.change])
+        #expect(audience.received.map(\.kind) == [.change])
         withExtendedLifetime(token) {}
     }
 
@@ -114,7 +114,7 @@ extension Promises.P12DeliveryLifetimeTests {
         for origin in Origin.allCases {
             for _ in 0..<100 {
                 let (stage, audience, ends) = (Stage(origin), Audience(), Log<ObservationEnd>())
-                let token = stage.observe(in: room) { audience.hear($0) }
+                let token = stage.observe(in: room) { audience.receive($0) }
                 token.onEnd { ends.append($0) }
                 try onThreads(2) { $0 == 0 ? stage.die() : token.cancel() }
                 try eventually("the end") { ends.count == 1 }
@@ -141,9 +141,10 @@ extension Promises.P12DeliveryLifetimeTests {
         let ends = Log<ObservationEnd>()
         let token =
             switch origin {
-            case .property: property.observe(on: listener.value!) { audience.hear(Heard($1)) }
-            case .path: car.property(\.axle.wheel.pressure).observe(on: listener.value!) { audience.hear(Heard($1)) }
-            case .registry: registry.observe(on: listener.value!) { audience.hear(Heard(event: $1)) }
+            case .property: property.observe(on: listener.value!) { audience.receive(ReceivedEvent($1)) }
+            case .path:
+                car.property(\.axle.wheel.pressure).observe(on: listener.value!) { audience.receive(ReceivedEvent($1)) }
+            case .registry: registry.observe(on: listener.value!) { audience.receive(ReceivedEvent(event: $1)) }
             }
         token.onEnd { ends.append($0) }
         func send(_ number: Int) {
@@ -184,8 +185,10 @@ extension Promises.P12DeliveryLifetimeTests {
         #expect(property.observationCount == 0)
     }
 
-    @Test("P13 An actor that goes while more than a hop's worth is waiting: all is counted as dropped, and destroyed")
-    func actorDiesBetweenHops() throws {
+    @Test(
+        "P13 An actor that goes while more events wait than one job delivers: all is counted as dropped, and destroyed"
+    )
+    func actorDiesBetweenJobs() throws {
         for _ in 0..<20 {
             let (property, lives) = (Observed(Thing(0)), Lives())
             let listener = Slot(Listener())
@@ -203,7 +206,7 @@ extension Promises.P12DeliveryLifetimeTests {
     }
 
     @Test(
-        "P13 An owner that is gone hears nothing, not even of what was waiting",
+        "P13 An owner that is gone receives nothing, not even of what was waiting",
         arguments: Route.namedBlocking,
         Origin.allCases
     )
@@ -212,7 +215,7 @@ extension Promises.P12DeliveryLifetimeTests {
         let (lives, ends) = (Lives(), Log<ObservationEnd>())
         let owner = Slot(lives.make())
         // Blocks the room, not the owner's callback, which would keep the owner.
-        let blocker = stage.observe(in: room) { audience.hear($0) }
+        let blocker = stage.observe(in: room) { audience.receive($0) }
         let calls = Counter()
         let token = stage.observe(in: room, owner: owner.value!) { _, _ in calls.increment() }
         token.onEnd { ends.append($0) }

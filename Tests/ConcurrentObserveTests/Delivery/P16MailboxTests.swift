@@ -5,7 +5,7 @@ import Dispatch
 import Testing
 
 extension Promises {
-    @Suite("P16 Mailboxes that grow are told of", .timeLimit(.minutes(2)))
+    @Suite("P16 Mailboxes that grow are reported", .timeLimit(.minutes(2)))
     struct P16MailboxTests {}
 }
 

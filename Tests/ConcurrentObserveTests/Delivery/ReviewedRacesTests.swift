@@ -21,7 +21,7 @@ private struct BusyQueue {
 
     /// Has the queue wait for `gate`, after all that it has to do already. Returns what happens when it has got there.
     func block(until gate: Signal) -> Signal {
-        let reached = Signal("the queue's turn")
+        let reached = Signal("the queue's block")
         queue.async {
             reached.happen()
             gate.hold()
@@ -38,9 +38,10 @@ extension Promises.ReviewedRacesTests {
         // In a process of its own: it used to write where it must not.
         await #expect(processExitsWith: .success) {
             let (property, registry, owner) = (Observed(0), ObserverRegistry<Int>(), Mortal(Counter()))
-            let (heard, done) = (Counter(), Flag())
+            let (received, done) = (Counter(), Flag())
             let bystanders = [
-                property.observe { (_: Change<Int>) in heard.increment() }, registry.observe { _ in heard.increment() },
+                property.observe { (_: Change<Int>) in received.increment() },
+                registry.observe { _ in received.increment() },
             ]
             let ending = TestThread { while !done.isSet { ObservationToken.cancelAll(ownedBy: owner) } }
             for number in 1...8_000 {
@@ -50,7 +51,7 @@ extension Promises.ReviewedRacesTests {
                 ]
                 property.value = number
                 registry.notify(number)
-                check(heard.value == 2 * number, "\(heard.value) were heard of \(2 * number)")
+                check(received.value == 2 * number, "\(received.value) of \(2 * number) were delivered")
                 withExtendedLifetime(tokens) {}
             }
             done.set()
@@ -66,39 +67,39 @@ extension Promises.ReviewedRacesTests {
 // MARK: - What is left of a batch
 
 extension Promises.ReviewedRacesTests {
-    @Test("P8 P14 What waits for the queue's next turn is dropped with the observation, not when the queue has time")
-    func betweenTurns() throws {
-        let (lives, queue, heard) = (Lives(), BusyQueue(), Counter())
+    @Test("P8 P14 What waits for the queue's next block is dropped with the observation, not when the queue has time")
+    func betweenBlocks() throws {
+        let (lives, queue, received) = (Lives(), BusyQueue(), Counter())
         let (first, second) = (Signal("the first gate"), Signal("the second gate"))
         let property = Observed<Life?>(nil)
         try queue.block(until: first).wait()
         let token = property.observe(delivery: .queue(queue.queue)) { (_: Change<Life?>) in
-            heard.increment()
+            received.increment()
         }
         for _ in 0..<1000 { property.value = lives.make() }
         property.value = nil
-        // Comes between the first turn and the next.
+        // Comes between the first block and the next.
         let reached = queue.block(until: second)
         first.happen()
         try reached.wait()
-        let received = heard.value
-        #expect(received > 0 && received < 1000)
+        let before = received.value
+        #expect(before > 0 && before < 1000)
         token.cancel()
         try lives.waitUntilNoneIsLeft()
         let counts = try #require(token.deliveryCounts)
-        #expect(counts.received == UInt64(received) && counts.dropped == 1001 - UInt64(received))
+        #expect(counts.received == UInt64(before) && counts.dropped == 1001 - UInt64(before))
         second.happen()
         try Process.settle()
-        #expect(heard.value == received)
+        #expect(received.value == before)
     }
 
-    @Test("P1 What waits for the next turn of an actor that dies is counted as dropped")
-    func actorDiesBetweenTurns() throws {
-        let (heard, entered, gate) = (Counter(), Signal("the first callback"), Signal("the gate"))
+    @Test("P1 What waits for the next job of an actor that dies is counted as dropped")
+    func actorDiesBetweenJobs() throws {
+        let (received, entered, gate) = (Counter(), Signal("the first callback"), Signal("the gate"))
         let property = Observed(0)
         let listener = Slot(Bystander())
         let token = property.observe(on: listener.value!) { _, _ in
-            guard heard.increment() == 1 else { return }
+            guard received.increment() == 1 else { return }
             entered.happen()
             gate.hold()
         }
@@ -110,16 +111,16 @@ extension Promises.ReviewedRacesTests {
         try eventually("the end") { !token.isActive }
         try eventually("the end of what is pending") { token.deliveryCounts!.pending == 0 }
         #expect(token.deliveryCounts!.sent == 1000)
-        #expect(heard.value < 1000)
+        #expect(received.value < 1000)
     }
 
     @Test("P1 The serialising actor's counts learn what was dropped after the end")
     func countsOfTheEnded() throws {
         for _ in 0..<5 {
-            let (heard, entered, gate) = (Counter(), Signal("the first callback"), Signal("the gate"))
+            let (received, entered, gate) = (Counter(), Signal("the first callback"), Signal("the gate"))
             let (actor, property) = (ObservationActor(), Observed(0))
             let token = property.observe(delivery: .actor(actor)) { _ in
-                guard heard.increment() == 1 else { return }
+                guard received.increment() == 1 else { return }
                 entered.happen()
                 gate.hold()
             }
@@ -127,7 +128,7 @@ extension Promises.ReviewedRacesTests {
             try entered.wait()
             for number in 2...50_000 { property.value = number }
             gate.happen()
-            try eventually("some callbacks") { heard.value > 2 }
+            try eventually("some callbacks") { received.value > 2 }
             token.cancel()
             try eventually("the end of what is pending") { token.deliveryCounts!.pending == 0 }
             try eventually("the same in the actor's counts") { actor.deliveryCounts.pending == 0 }
@@ -139,17 +140,17 @@ extension Promises.ReviewedRacesTests {
 // MARK: - What is dropped
 
 extension Promises.ReviewedRacesTests {
-    @Test("P7 The end of a dropped value, which blocks, keeps no other observer from hearing the change")
+    @Test("P7 The end of a dropped value, which blocks, keeps no other observer from receiving the change")
     func blockedEndOfADroppedValue() throws {
         let (lives, gate, entered) = (Lives(), Signal("the gate"), Signal("the deinit"))
-        let (property, queue, heard) = (Observed<Life?>(nil), BusyQueue(), Counter())
+        let (property, queue, received) = (Observed<Life?>(nil), BusyQueue(), Counter())
         let queueGate = Signal("the queue's gate")
         try queue.block(until: queueGate).wait()
         let tokens = [
             property.observe(delivery: .queue(queue.queue, buffering: .droppingOldest(2))) { (_: Change<Life?>) in
             },
             property.observe(delivery: .queue(DispatchQueue(label: "idle"))) { (_: Change<Life?>) in
-                heard.increment()
+                received.increment()
             },
         ]
         property.value = lives.make {
@@ -157,12 +158,12 @@ extension Promises.ReviewedRacesTests {
             gate.hold()
         }
         property.value = nil
-        try eventually("two changes") { heard.value == 2 }
+        try eventually("two changes") { received.value == 2 }
         // From here on the first queue's mailbox alone keeps the value.
         try Process.settle()
         let setter = TestThread { property.value = nil }
         try entered.wait()
-        try eventually("the third change") { heard.value == 3 }
+        try eventually("the third change") { received.value == 3 }
         gate.happen()
         try setter.join()
         queueGate.happen()

@@ -98,7 +98,7 @@ extension Promises.SequenceEndTests {
         #expect(stage.observationCount == before)
     }
 
-    @Test("P8 P10 An iterator that is let go of removes its observer; a copy keeps it", arguments: Origin.allCases)
+    @Test("P8 P10 An iterator that is released removes its observer; a copy keeps it", arguments: Origin.allCases)
     func letGo(origin: Origin) async throws {
         let stage = Stage(origin)
         try Process.settle()
@@ -242,7 +242,7 @@ extension Promises.SequenceEndTests {
         try Process.settle()
     }
 
-    @Test("P14 With the source's end nothing is left of a sequence that nobody has iterated to its end")
+    @Test("P14 With the source's end nothing is left of a sequence that was not iterated to its end")
     func abandoned() async throws {
         let (lives, registry) = (Lives(), Slot(ObserverRegistry<Life>()))
         var iterator = Optional(registry.value!.events().makeAsyncIterator())

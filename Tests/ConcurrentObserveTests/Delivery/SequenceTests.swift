@@ -37,7 +37,7 @@ extension Promises.SequenceTests {
     }
 
     @Test(
-        "P2 The changes come in the order of their versions, also of a path that is rewired",
+        "P2 The changes come in the order of their versions, also of a path that is relinked",
         arguments: Origin.versioned
     )
     func versions(origin: Origin) async throws {
@@ -49,10 +49,10 @@ extension Promises.SequenceTests {
         stage.die()
         try await consumer.wait()
         let audience = Audience()
-        for change in consumer.elements { audience.hear(Heard(change)) }
+        for change in consumer.elements { audience.receive(ReceivedEvent(change)) }
         #expect(audience.mistakes.isEmpty)
-        #expect(audience.heard.first?.version == 1)
-        #expect(audience.heard.last?.number == last)
+        #expect(audience.received.first?.version == 1)
+        #expect(audience.received.last?.number == last)
     }
 
     @Test("P1 sent = received + dropped + pending: what a slow consumer finds, by policy", arguments: Origin.allCases)
@@ -128,9 +128,9 @@ extension Promises.SequenceTests {
         for _ in 0..<100 {
             var iterator = stage.changes(options: .initial).makeAsyncIterator()
             let audience = Audience()
-            for change in await iterator.next(5) { audience.hear(Heard(change)) }
-            #expect(audience.heard[0].kind == .initial)
-            #expect(audience.heard.filter { $0.kind == .initial }.count == 1)
+            for change in await iterator.next(5) { audience.receive(ReceivedEvent(change)) }
+            #expect(audience.received[0].kind == .initial)
+            #expect(audience.received.filter { $0.kind == .initial }.count == 1)
             #expect(audience.mistakes.isEmpty)
         }
         try writers.stop()

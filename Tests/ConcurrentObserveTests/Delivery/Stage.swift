@@ -30,8 +30,8 @@ enum Origin: String, CaseIterable, Sendable {
     static let versioned = [property, path]
 }
 
-/// What an observer of any source has heard.
-struct Heard: Sendable, Equatable, CustomStringConvertible {
+/// What an observer of any source has received.
+struct ReceivedEvent: Sendable, Equatable, CustomStringConvertible {
     enum Kind: Sendable { case initial, prior, change }
 
     let kind: Kind
@@ -206,7 +206,7 @@ final class Stage: Sendable {
         }
     }
 
-    /// Lets go of the source.
+    /// Releases the source.
     func die() {
         property.clear()
         car.clear()
@@ -245,10 +245,10 @@ extension Stage {
         in room: Room,
         options: ObservationOptions = [],
         buffering: Buffering = .unbounded,
-        _ body: @escaping @Sendable (Heard) -> Void
+        _ body: @escaping @Sendable (ReceivedEvent) -> Void
     ) -> ObservationToken {
         if let registry = registry.value { return registry.observe(in: room, buffering: buffering, body) }
-        return observed.observe(in: room, options: options, buffering: buffering) { body(Heard($0)) }
+        return observed.observe(in: room, options: options, buffering: buffering) { body(ReceivedEvent($0)) }
     }
 
     /// With the observation as a second parameter: where a `Delivery` names the route.
@@ -256,11 +256,13 @@ extension Stage {
         in room: Room,
         options: ObservationOptions = [],
         buffering: Buffering = .unbounded,
-        _ body: @escaping @Sendable (Heard, ObservationHandle) -> Void
+        _ body: @escaping @Sendable (ReceivedEvent, ObservationHandle) -> Void
     ) -> ObservationToken {
         let delivery = room.delivery(buffering)
-        if let registry = registry.value { return registry.observe(delivery: delivery) { body(Heard(event: $0), $1) } }
-        return observed.observe(options: options, delivery: delivery) { body(Heard($0), $1) }
+        if let registry = registry.value {
+            return registry.observe(delivery: delivery) { body(ReceivedEvent(event: $0), $1) }
+        }
+        return observed.observe(options: options, delivery: delivery) { body(ReceivedEvent($0), $1) }
     }
 
     /// Bound to an owner: where a `Delivery` names the route.
@@ -269,13 +271,13 @@ extension Stage {
         owner: Owner,
         options: ObservationOptions = [],
         buffering: Buffering = .unbounded,
-        _ body: @escaping @Sendable (Owner, Heard) -> Void
+        _ body: @escaping @Sendable (Owner, ReceivedEvent) -> Void
     ) -> ObservationToken {
         let delivery = room.delivery(buffering)
         if let registry = registry.value {
-            return registry.observe(owner: owner, delivery: delivery) { body($0, Heard(event: $1)) }
+            return registry.observe(owner: owner, delivery: delivery) { body($0, ReceivedEvent(event: $1)) }
         }
-        return observed.observe(owner: owner, options: options, delivery: delivery) { body($0, Heard($1)) }
+        return observed.observe(owner: owner, options: options, delivery: delivery) { body($0, ReceivedEvent($1)) }
     }
 }
 
@@ -303,14 +305,14 @@ extension ObserverRegistry<Int> {
     func observe(
         in room: Room,
         buffering: Buffering = .unbounded,
-        _ body: @escaping @Sendable (Heard) -> Void
+        _ body: @escaping @Sendable (ReceivedEvent) -> Void
     ) -> ObservationToken {
-        let hear: @Sendable (Int) -> Void = { body(Heard(event: $0)) }
+        let receive: @Sendable (Int) -> Void = { body(ReceivedEvent(event: $0)) }
         return switch room.route {
-        case .actor: observe(on: room.listener, buffering: buffering) { hear($1) }
+        case .actor: observe(on: room.listener, buffering: buffering) { receive($1) }
         case .isolated, .written:
-            room.observing(hear) { self.observeIsolated(buffering: buffering, isolation: $0, $1) }
-        default: observe(delivery: room.delivery(buffering), hear)
+            room.observing(receive) { self.observeIsolated(buffering: buffering, isolation: $0, $1) }
+        default: observe(delivery: room.delivery(buffering), receive)
         }
     }
 }

@@ -14,8 +14,8 @@ extension Promises.P02PathVersionsTests {
     @Test("P2 One writer: versions 1, 2, 3, …, each beginning with the value that the one before has left")
     func oneWriter() {
         let fleet = Fleet(Car(0))
-        let told = Told<Int>()
-        let token = fleet.observe(\.car.axle.wheel.pressure, told)
+        let received = ReceivedChanges<Int>()
+        let token = fleet.observe(\.car.axle.wheel.pressure, received)
         for number in 1...200 {
             switch number % 7 {
             case 0: fleet.car.value = Car(number)
@@ -24,8 +24,8 @@ extension Promises.P02PathVersionsTests {
             default: fleet.car.value.setPressure(number)
             }
         }
-        #expect(told.mistakes(from: 0).isEmpty)
-        #expect(told.chain.map(\.new) == Array(1...200))
+        #expect(received.mistakes(from: 0).isEmpty)
+        #expect(received.chain.map(\.new) == Array(1...200))
         withExtendedLifetime(token) {}
     }
 
@@ -33,51 +33,51 @@ extension Promises.P02PathVersionsTests {
     func ownVersions() {
         let car = Car(0)
         for number in 1...9 { car.setPressure(number) }
-        let told = Told<Int>()
-        let token = car.observe(\.axle.wheel.pressure, told)
+        let received = ReceivedChanges<Int>()
+        let token = car.observe(\.axle.wheel.pressure, received)
         car.setPressure(10)
         let other = Axle(0)
         for number in 1...5 { other.wheel.value.pressure.value = number }
         car.axle.value = other
         car.setPressure(11)
-        #expect(told.lines.map { $0.suffix(2) } == ["@1", "@2", "@3"])
+        #expect(received.lines.map { $0.suffix(2) } == ["@1", "@2", "@3"])
         withExtendedLifetime(token) {}
     }
 
     @Test("P2 A step is replaced in the body of the end's own modify: that change belongs to the path no more")
     func replacedInBody() {
         let car = Car(1)
-        let told = Told<Int>()
-        let token = car.observe(\.axle.wheel.pressure, told)
+        let received = ReceivedChanges<Int>()
+        let token = car.observe(\.axle.wheel.pressure, received)
         let old = car.axle.value.wheel.value
         old.pressure.modify { pressure in
             car.axle.value.wheel.value = Wheel(10)
             pressure = 2
         }
         car.setPressure(11)
-        #expect(told.lines == ["pathChanged(depth: 1) 1 → 10 @1", "valueChanged 10 → 11 @2"])
+        #expect(received.lines == ["pathChanged(depth: 1) 1 → 10 @1", "valueChanged 10 → 11 @2"])
         withExtendedLifetime(token) {}
     }
 
     @Test("P2 The same, led to the same end again: the body's change is the path's, after the replacement")
     func replacedBySameInBody() {
         let car = Car(1)
-        let told = Told<Int>()
-        let token = car.observe(\.axle.wheel.pressure, told)
+        let received = ReceivedChanges<Int>()
+        let token = car.observe(\.axle.wheel.pressure, received)
         let wheel = car.axle.value.wheel.value
         wheel.pressure.modify { pressure in
             car.axle.value = Axle(wheel)
             pressure = 2
         }
-        #expect(told.lines == ["pathChanged(depth: 0) 1 → 1 @1", "valueChanged 1 → 2 @2"])
+        #expect(received.lines == ["pathChanged(depth: 0) 1 → 1 @1", "valueChanged 1 → 2 @2"])
         withExtendedLifetime(token) {}
     }
 
     @Test("P2 Another thread replaces a step while the body of the end's modify runs, and does not wait for it")
     func replacedByAnotherDuringBody() throws {
         let car = Car(1)
-        let told = Told<Int>()
-        let token = car.observe(\.axle.wheel.pressure, told)
+        let received = ReceivedChanges<Int>()
+        let token = car.observe(\.axle.wheel.pressure, received)
         let wheel = car.axle.value.wheel.value
         let hasReplaced = Log<Bool>()
         wheel.pressure.modify { pressure in
@@ -88,7 +88,7 @@ extension Promises.P02PathVersionsTests {
         }
         #expect(hasReplaced.entries == [true, true, true])
         #expect(
-            told.lines == [
+            received.lines == [
                 "pathChanged(depth: 0) 1 → 10 @1", "pathChanged(depth: 1) 10 → 1 @2",
                 "pathChanged(depth: 0) 1 → 20 @3",
             ]
@@ -108,8 +108,8 @@ extension Promises.P02PathVersionsTests {
         for _ in 0..<8 {
             let wheels = (0..<3).map { Wheel(-1 - $0) }
             let fleet = Fleet(Car(Axle(wheels[0])))
-            let told = (0..<3).map { _ in Told<Int>() }
-            let tokens = told.map { fleet.observe(\.car.axle.wheel.pressure, $0) }
+            let received = (0..<3).map { _ in ReceivedChanges<Int>() }
+            let tokens = received.map { fleet.observe(\.car.axle.wheel.pressure, $0) }
             try onThreads(threads) { thread in
                 for round in 0..<150 {
                     let number = thread * 1000 + round
@@ -127,12 +127,12 @@ extension Promises.P02PathVersionsTests {
                     }
                 }
             }
-            // Replacements that kept racing are told by the library.
+            // Replacements that kept racing are delivered by a thread of the library.
             try Process.settle()
             let present = fleet.car.value.pressure
-            for told in told {
-                #expect(told.mistakes(from: -1).isEmpty)
-                #expect(told.chain.last?.new == present)
+            for received in received {
+                #expect(received.mistakes(from: -1).isEmpty)
+                #expect(received.chain.last?.new == present)
             }
             withExtendedLifetime(tokens) {}
         }
@@ -143,8 +143,8 @@ extension Promises.P02PathVersionsTests {
         for _ in 0..<15 {
             let axle = Axle(0)
             let car = Car(Axle(1), second: axle)
-            let told = Told<Int?>()
-            let token = car.observe(\.second.wheel.pressure, told)
+            let received = ReceivedChanges<Int?>()
+            let token = car.observe(\.second.wheel.pressure, received)
             try onThreads(3) { thread in
                 for round in 0..<120 {
                     switch (thread, round % 4) {
@@ -156,8 +156,8 @@ extension Promises.P02PathVersionsTests {
                 }
             }
             try Process.settle()
-            #expect(told.mistakes(from: 0).isEmpty)
-            #expect(told.chain.last?.new == car.second.value?.wheel.value.pressure.value)
+            #expect(received.mistakes(from: 0).isEmpty)
+            #expect(received.chain.last?.new == car.second.value?.wheel.value.pressure.value)
             withExtendedLifetime(token) {}
         }
     }
@@ -165,22 +165,22 @@ extension Promises.P02PathVersionsTests {
     @Test("P1 P2 Writers of the end alone: every change of every one, exactly once")
     func writersOfTheEnd() throws {
         let car = Car(0)
-        let told = Told<Int>()
-        let token = car.observe(\.axle.wheel.pressure, told)
+        let received = ReceivedChanges<Int>()
+        let token = car.observe(\.axle.wheel.pressure, received)
         try onThreads(3) { _ in
             for _ in 0..<1000 { car.axle.value.wheel.value.pressure.modify { $0 += 1 } }
         }
-        #expect(told.count == 3000)
-        #expect(told.chain.map(\.new) == Array(1...3000))
-        #expect(told.mistakes(from: 0).isEmpty)
+        #expect(received.count == 3000)
+        #expect(received.chain.map(\.new) == Array(1...3000))
+        #expect(received.mistakes(from: 0).isEmpty)
         withExtendedLifetime(token) {}
     }
 
-    @Test("P1 One writer replaces steps, others change the end: each replacement is heard")
+    @Test("P1 One writer replaces steps, others change the end: each replacement is delivered")
     func replacementsOfOneWriter() throws {
         let car = Car(0)
-        let told = Told<Int>()
-        let token = car.observe(\.axle.wheel.pressure, told)
+        let received = ReceivedChanges<Int>()
+        let token = car.observe(\.axle.wheel.pressure, received)
         let writers = Hammer(threads: 2) { car.axle.value.wheel.value.pressure.modify { $0 += 1 } }
         try writers.waitUntilWarm()
         for round in 0..<300 {
@@ -191,12 +191,12 @@ extension Promises.P02PathVersionsTests {
             }
         }
         try writers.stop()
-        let depths = told.chain.compactMap { change in
+        let depths = received.chain.compactMap { change in
             if case .pathChanged(let depth) = change.reason { depth } else { nil }
         }
         #expect(depths == (0..<300).map { $0 % 2 })
-        #expect(told.mistakes(from: 0).isEmpty)
-        #expect(told.chain.last?.new == car.pressure)
+        #expect(received.mistakes(from: 0).isEmpty)
+        #expect(received.chain.last?.new == car.pressure)
         withExtendedLifetime(token) {}
         try Process.settle()
     }
@@ -216,7 +216,7 @@ private final class Chain: ConcurrentObservable {
 }
 
 extension Promises.P02PathVersionsTests {
-    @Test("P2 One thread: a path that passes the property at which it ends hears its versions in order")
+    @Test("P2 One thread: a path that passes the property at which it ends receives its versions in order")
     func passesItsEnd() {
         let (first, chain) = (Node("first"), Chain())
         let (second, third) = (Node("second"), Node("third"))

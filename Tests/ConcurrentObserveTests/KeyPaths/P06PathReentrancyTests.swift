@@ -12,9 +12,9 @@ extension Promises.P06PathReentrancyTests {
     @Test("P6 A callback replaces a step, at any depth, while the end's change is delivered", arguments: 0..<3)
     func replacesAStep(depth: Int) {
         let fleet = Fleet(Car(0))
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let token = fleet.observe(\.car.axle.wheel.pressure) { (change: Change<Int>) in
-            told.append(change)
+            received.append(change)
             guard change.reason == .valueChanged else { return }
             let new = change.new
             switch depth {
@@ -24,17 +24,17 @@ extension Promises.P06PathReentrancyTests {
             }
         }
         for number in 1...3 { fleet.car.value.setPressure(number) }
-        #expect(told.chain.map(\.new) == [1, 10, 2, 20, 3, 30])
-        #expect(told.mistakes(from: 0).isEmpty)
+        #expect(received.chain.map(\.new) == [1, 10, 2, 20, 3, 30])
+        #expect(received.mistakes(from: 0).isEmpty)
         withExtendedLifetime(token) {}
     }
 
     @Test("P6 A callback replaces a step while a replacement is delivered: nested, in order, and it ends")
     func replacesInReplacement() {
         let car = Car(0)
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let token = car.observe(\.axle.wheel.pressure) { (change: Change<Int>) in
-            told.append(change)
+            received.append(change)
             let new = change.new
             guard new < 50 else { return }
             if new.isMultiple(of: 2) {
@@ -44,23 +44,23 @@ extension Promises.P06PathReentrancyTests {
             }
         }
         car.axle.value = Axle(1)
-        #expect(told.chain.map(\.new) == Array(1...50))
-        #expect(told.mistakes(from: 0).isEmpty)
+        #expect(received.chain.map(\.new) == Array(1...50))
+        #expect(received.mistakes(from: 0).isEmpty)
         withExtendedLifetime(token) {}
     }
 
-    @Test("P6 A callback changes the end: of the new property, heard in its turn")
+    @Test("P6 A callback changes the end: of the new property, delivered after the present one")
     func changesTheEnd() {
         let car = Car(0)
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let token = car.observe(\.axle.wheel.pressure) { (change: Change<Int>) in
-            told.append(change)
+            received.append(change)
             if case .pathChanged = change.reason { car.setPressure(change.new + 1) }
         }
         car.axle.value = Axle(10)
         car.axle.value.wheel.value = Wheel(20)
-        #expect(told.chain.map(\.new) == [10, 11, 20, 21])
-        #expect(told.mistakes(from: 0).isEmpty)
+        #expect(received.chain.map(\.new) == [10, 11, 20, 21])
+        #expect(received.mistakes(from: 0).isEmpty)
         withExtendedLifetime(token) {}
     }
 
@@ -77,10 +77,10 @@ extension Promises.P06PathReentrancyTests {
         withExtendedLifetime(tokens) {}
     }
 
-    @Test("P6 A callback observes the path: the new observer hears the later changes")
+    @Test("P6 A callback observes the path: the new observer receives the later changes")
     func observes() {
         let car = Car(0)
-        let inner = Told<Int>()
+        let inner = ReceivedChanges<Int>()
         let tokens = Log<ObservationToken>()
         tokens.append(
             car.observe(\.axle.wheel.pressure) { (change: Change<Int>) in
@@ -104,27 +104,27 @@ extension Promises.P06PathReentrancyTests {
         let lives = Lives()
         let car = Slot(Car(Axle(1), life: lives.make()))
         let axle = car.value!.axle.value
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let isInside = Flag()
         let early = Counter()
         let token = car.value!.observe(\.axle.wheel.pressure) { (change: Change<Int>) in
-            told.append(change)
+            received.append(change)
             car.clear()
             isInside.set()
         }
         token.onEnd { end in
             if !isInside.isSet { early.increment() }
-            told.append(end)
+            received.append(end)
         }
         if replacing { axle.wheel.value = Wheel(2) } else { axle.wheel.value.pressure.value = 2 }
         axle.wheel.value.pressure.value = 3
         axle.wheel.value = Wheel(4)
         #expect(lives.alive == 0)
-        try told.ended.wait()
+        try received.ended.wait()
         try Process.settle()
         #expect(early.value == 0)
         #expect(
-            told.lines == [replacing ? "pathChanged(depth: 1) 1 → 2 @1" : "valueChanged 1 → 2 @1", "sourceDeleted"]
+            received.lines == [replacing ? "pathChanged(depth: 1) 1 → 2 @1" : "valueChanged 1 → 2 @1", "sourceDeleted"]
         )
         #expect(!token.isActive)
     }
@@ -132,30 +132,30 @@ extension Promises.P06PathReentrancyTests {
     @Test("P6 A callback drops the root while the root's own step is being replaced")
     func dropsTheRootInItsReplacement() throws {
         let car = Slot(Car(1))
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let token = car.value!.observe(\.axle.wheel.pressure) { (change: Change<Int>) in
-            told.append(change)
+            received.append(change)
             car.clear()
         }
-        token.tellEnd(to: told)
+        token.recordEnd(to: received)
         car.value!.axle.value = Axle(2)
-        try told.ended.wait()
-        #expect(told.lines == ["pathChanged(depth: 0) 1 → 2 @1", "sourceDeleted"])
+        try received.ended.wait()
+        #expect(received.lines == ["pathChanged(depth: 0) 1 → 2 @1", "sourceDeleted"])
         withExtendedLifetime(token) {}
     }
 
-    @Test("P6 Key paths and models may do what they like while a path is wired")
-    func wiringIsUserCode() throws {
+    @Test("P6 Key paths and models may do what they like while a path is linked")
+    func linkingIsUserCode() throws {
         let part = Gauge.Part(1)
         let gauge = Gauge(part)
-        let told = Told<Int>()
-        let token = gauge.observe(\.part.number, told)
-        // While the path is wired to the second part, it is led on to the third.
+        let received = ReceivedChanges<Int>()
+        let token = gauge.observe(\.part.number, received)
+        // While the path is linked to the second part, it is led on to the third.
         let third = Gauge.Part(3)
         gauge.part.value = Gauge.Part(2) { gauge.part.value = third }
         third.number.value = 4
-        #expect(told.chain.last?.new == 4)
-        #expect(told.mistakes(from: 1).isEmpty)
+        #expect(received.chain.last?.new == 4)
+        #expect(received.mistakes(from: 1).isEmpty)
         withExtendedLifetime(token) {}
     }
 }

@@ -17,7 +17,7 @@ extension Promises.P07PathBlockingTests {
         let car = Car(0)
         let (entered, exit) = (Signal("the callback"), Signal("the callback's release"))
         let hasBlocked = Flag()
-        let (told, other) = (Told<Int>(), Told<Int>())
+        let (received, other) = (ReceivedChanges<Int>(), ReceivedChanges<Int>())
         let tokens = Log<ObservationToken>()
         let body: @Sendable (Change<Int>) -> Void = { change in
             let isIt =
@@ -31,7 +31,7 @@ extension Promises.P07PathBlockingTests {
                 entered.happen()
                 exit.hold()
             }
-            told.append(change)
+            received.append(change)
         }
         tokens.append(car.observe(\.axle.wheel.pressure, other))
         let options: ObservationOptions = [.initial, .prior]
@@ -44,7 +44,7 @@ extension Promises.P07PathBlockingTests {
             }
         }
         try entered.wait()
-        let seen = (told.count, other.count)
+        let seen = (received.count, other.count)
         let goesOn = anotherThreadFinishes {
             car.axle.value.wheel.value = Wheel(10)
             car.setPressure(11)
@@ -52,20 +52,20 @@ extension Promises.P07PathBlockingTests {
             car.setPressure(21)
         }
         #expect(goesOn)
-        // Both paths are heard meanwhile: replacements of both steps, and the changes of the new ends.
+        // Changes of both paths are delivered meanwhile: replacements of both steps, and the changes of the new ends.
         let expected = [
             "pathChanged(depth: 1) 10", "valueChanged 11", "pathChanged(depth: 0) 20", "valueChanged 21",
         ]
         func summary(_ changes: ArraySlice<Change<Int>>) -> [String] {
             changes.filter { $0.reason != .prior }.map { "\($0.reason) \($0.new)" }
         }
-        #expect(summary(told.changes[seen.0...]) == expected)
+        #expect(summary(received.changes[seen.0...]) == expected)
         #expect(summary(other.changes[seen.1...]) == expected)
         exit.happen()
         try blocked.join()
-        #expect(told.mistakes(from: 0).isEmpty)
+        #expect(received.mistakes(from: 0).isEmpty)
         #expect(other.mistakes(from: 0).isEmpty)
-        #expect(told.chain.last?.new == 21)
+        #expect(received.chain.last?.new == 21)
         for token in tokens.entries { #expect(waitsForTheEnd(of: token)) }
         try Process.settle()
     }
@@ -85,14 +85,14 @@ extension Promises.P07PathBlockingTests {
             token.cancel()
             for round in 0..<50 {
                 let life = lives.make()
-                let told = Told<Int>()
+                let received = ReceivedChanges<Int>()
                 let other = car.observe(\.axle.wheel.pressure, options: .initial) { (change: Change<Int>) in
                     life.touch()
-                    told.append(change)
+                    received.append(change)
                 }
                 car.axle.value = Axle(round)
                 car.setPressure(-round)
-                #expect(told.count == 3)
+                #expect(received.count == 3)
                 #expect(other.cancelAndWaitBlocking() == .finished)
             }
         }
@@ -108,8 +108,8 @@ extension Promises.P07PathBlockingTests {
         let (entered, exit) = (Signal("the callback"), Signal("the callback's release"))
         let inner = Gauge(Gauge.Part(1))
         let root = Gauge(Gauge.Part(0), other: Gauge(Gauge.Part(0), other: inner))
-        let told = Told<Int?>()
-        let token = root.observe(\.other.other.part.number, told)
+        let received = ReceivedChanges<Int?>()
+        let token = root.observe(\.other.other.part.number, received)
         // Keeps nothing: what the path goes through dies with its replacement.
         let going = Weak(root.other.value!.other)
         let end = going.object!.observe { (_: Change<Gauge?>) in }.onEnd { _ in
@@ -118,10 +118,10 @@ extension Promises.P07PathBlockingTests {
         }
         let middle = Weak(root.other.value!)
         let replacing = TestThread {
-            // While this thread wires the path anew, its first step is replaced, and nothing but the path is left of the second.
+            // While this thread relinks the path, its first step is replaced, and nothing but the path is left of the second.
             inner.part.value = Gauge.Part(2) {
                 root.other.value = Gauge(Gauge.Part(0), other: Gauge(Gauge.Part(3)))
-                // Or the path's thread keeps it, and lets go of it in time.
+                // Or the path's thread keeps it, and releases it in time.
                 let begin = ContinuousClock.now
                 while middle.object != nil, ContinuousClock.now - begin < glance { briefPause() }
             }
@@ -132,10 +132,10 @@ extension Promises.P07PathBlockingTests {
             root.other.value!.other.value!.part.value.number.value = 5
         }
         #expect(goesOn)
-        #expect(told.chain.last?.new == 5)
+        #expect(received.chain.last?.new == 5)
         exit.happen()
         try replacing.join()
-        #expect(told.mistakes(from: 1).isEmpty)
+        #expect(received.mistakes(from: 1).isEmpty)
         withExtendedLifetime((token, end)) {}
         try Process.settle()
     }

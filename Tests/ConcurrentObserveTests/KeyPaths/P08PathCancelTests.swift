@@ -14,11 +14,14 @@ extension Promises.P08PathCancelTests {
     /// A way to end an observation from outside.
     enum Way: String, CaseIterable, Sendable { case cancel, cancelAndWait, drop }
 
-    @Test("P8 P9 P10 After it nothing is heard, of no step; onEnd hears cancelled, once", arguments: Way.allCases)
+    @Test(
+        "P8 P9 P10 After it nothing is delivered from any step; onEnd receives cancelled, once",
+        arguments: Way.allCases
+    )
     func ended(way: Way) throws {
         let car = Car(0)
         let lives = Lives()
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let ends = Log<ObservationEnd>()
         let token = Slot<ObservationToken>()
         do {
@@ -26,14 +29,14 @@ extension Promises.P08PathCancelTests {
             token.put(
                 car.observe(\.axle.wheel.pressure, options: .prior) { (change: Change<Int>) in
                     life.touch()
-                    told.append(change)
+                    received.append(change)
                 }
             )
         }
         token.value!.onEnd { ends.append($0) }
         #expect(token.value!.isActive)
         car.setPressure(1)
-        #expect(told.count == 2)
+        #expect(received.count == 2)
         switch way {
         case .cancel:
             token.value!.cancel()
@@ -48,7 +51,7 @@ extension Promises.P08PathCancelTests {
         car.setPressure(2)
         car.axle.value.wheel.value = Wheel(3)
         car.axle.value = Axle(4)
-        #expect(told.count == 2)
+        #expect(received.count == 2)
         try lives.waitUntilNoneIsLeft()
         try eventually("the end") { ends.count > 0 }
         try Process.settle()
@@ -58,21 +61,21 @@ extension Promises.P08PathCancelTests {
     @Test("P10 A token that is not kept sees nothing")
     func unassigned() {
         let car = Car(0)
-        let told = Told<Int>()
-        _ = car.observe(\.axle.wheel.pressure, told)
+        let received = ReceivedChanges<Int>()
+        _ = car.observe(\.axle.wheel.pressure, received)
         car.setPressure(1)
         car.axle.value = Axle(2)
-        #expect(told.count == 0)
+        #expect(received.count == 0)
     }
 
     @Test("P8 The callback that receives its observation ends it, in each delivery", arguments: 0..<4)
     func endsItself(delivery: Int) {
         let car = Slot(Car(0))
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let token = car.value!.property(\.axle.wheel.pressure).observe(options: [.initial, .prior]) {
             change,
             observation in
-            told.append(change)
+            received.append(change)
             let isIt =
                 switch change.reason {
                 case .initial: delivery == 0
@@ -86,37 +89,37 @@ extension Promises.P08PathCancelTests {
         car.value!.axle.value = Axle(2)
         car.value!.setPressure(3)
         car.clear()
-        #expect(told.count == delivery + 1)
+        #expect(received.count == delivery + 1)
         #expect(!token.isActive)
     }
 
     @Test("P10 The last reference to the token is dropped in the path's own callback")
     func droppedInside() throws {
         let car = Car(0)
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let token = Slot<ObservationToken>()
         token.put(
             car.observe(\.axle.wheel.pressure) { (change: Change<Int>) in
-                told.append(change)
+                received.append(change)
                 token.clear()
             }
         )
         car.axle.value = Axle(1)
         car.setPressure(2)
-        #expect(told.count == 1)
+        #expect(received.count == 1)
         try Process.settle()
     }
 
     @Test("P8 A path is cancelled by the callback of another that shares its end: not called later in that pass")
     func cancelsAnother() {
         let car = Car(0)
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let victim = Slot<ObservationToken>()
         let first = car.observe(\.axle.wheel.pressure) { (_: Change<Int>) in victim.value!.cancel() }
-        victim.put(car.observe(\.axle.wheel.pressure, told))
+        victim.put(car.observe(\.axle.wheel.pressure, received))
         car.setPressure(1)
         car.axle.value = Axle(2)
-        #expect(told.count == 0)
+        #expect(received.count == 0)
         withExtendedLifetime(first) {}
     }
 
@@ -124,10 +127,10 @@ extension Promises.P08PathCancelTests {
     func rightAfterTheStart() throws {
         let car = Car(0)
         let lives = Lives()
-        let turns = Counter()
+        let steps = Counter()
         let writers = Hammer(threads: 1) {
-            let turn = turns.increment()
-            if turn % 3 == 0 { car.axle.value = Axle(turn) } else { car.setPressure(turn) }
+            let step = steps.increment()
+            if step % 3 == 0 { car.axle.value = Axle(step) } else { car.setPressure(step) }
         }
         try writers.waitUntilWarm()
         let ends = Counter()
@@ -182,13 +185,13 @@ extension Promises.P08PathCancelTests {
     @Test("P9 After it nothing runs, among writers of all steps")
     func nothingRuns() throws {
         let car = Car(0)
-        let turns = Counter()
+        let steps = Counter()
         let writers = Hammer(threads: 2) {
-            let turn = turns.increment()
-            switch turn % 5 {
-            case 0: car.axle.value = Axle(turn)
-            case 1: car.axle.value.wheel.value = Wheel(turn)
-            default: car.setPressure(turn)
+            let step = steps.increment()
+            switch step % 5 {
+            case 0: car.axle.value = Axle(step)
+            case 1: car.axle.value.wheel.value = Wheel(step)
+            default: car.setPressure(step)
             }
         }
         try writers.waitUntilWarm()

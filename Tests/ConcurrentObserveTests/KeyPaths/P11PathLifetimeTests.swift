@@ -13,10 +13,10 @@ extension Promises.P11PathLifetimeTests {
     func root() throws {
         let lives = Lives()
         let car = Slot(Car(Axle(Wheel(1, life: lives.make()), life: lives.make()), life: lives.make()))
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let handle = Slot<ObservationHandle>()
         let tokens = [
-            car.value!.observe(\.axle.wheel.pressure, told, options: [.initial, .prior]),
+            car.value!.observe(\.axle.wheel.pressure, received, options: [.initial, .prior]),
             car.value!.property(\.axle.wheel.pressure).observe { _, observation in handle.put(observation) },
             Group(car.value!.property(\.name), car.value!.property(\.axle.wheel.pressure)).observe { _ in },
         ]
@@ -35,8 +35,8 @@ extension Promises.P11PathLifetimeTests {
     func intermediates() throws {
         let lives = Lives()
         let fleet = Fleet(Car(Axle(Wheel(1, life: lives.make()), life: lives.make()), life: lives.make()))
-        let told = Told<Int>()
-        let token = fleet.observe(\.car.axle.wheel.pressure, told)
+        let received = ReceivedChanges<Int>()
+        let token = fleet.observe(\.car.axle.wheel.pressure, received)
         for round in 0..<20 {
             let wheel = Wheel(round, life: lives.make())
             switch round % 3 {
@@ -49,7 +49,7 @@ extension Promises.P11PathLifetimeTests {
         }
         fleet.car.value = Car(0)
         try lives.waitUntilNoneIsLeft()
-        #expect(told.count == 21)
+        #expect(received.count == 21)
         #expect(token.isActive)
     }
 
@@ -91,26 +91,26 @@ extension Promises.P11PathLifetimeTests {
     func owner() throws {
         let lives = Lives()
         let car = Car(1)
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let ends = Log<ObservationEnd>()
         let owner = Slot(lives.make())
         let token = car.property(\.axle.wheel.pressure).observe(owner: owner.value!, options: .initial) {
             owner,
             change in
             owner.touch()
-            told.append(change)
+            received.append(change)
         }
         token.onEnd { ends.append($0) }
         car.setPressure(2)
         car.axle.value = Axle(3)
         #expect(
-            told.lines == ["initial - → 1 @0", "valueChanged 1 → 2 @1", "pathChanged(depth: 0) 2 → 3 @2"]
+            received.lines == ["initial - → 1 @0", "valueChanged 1 → 2 @1", "pathChanged(depth: 0) 2 → 3 @2"]
         )
         owner.clear()
         #expect(lives.alive == 0)
         car.setPressure(4)
         car.axle.value.wheel.value = Wheel(5)
-        #expect(told.count == 3)
+        #expect(received.count == 3)
         #expect(!token.isActive)
         try eventually("the end") { ends.count > 0 }
         #expect(ends.entries == [.ownerDeleted])
@@ -137,40 +137,40 @@ extension Promises.P11PathLifetimeTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test("P13 drain notices the dead owner of a quiet path; a living one hears the root's end")
+    @Test("P13 drain notices the dead owner of a quiet path; a living one receives the root's end")
     func quiet() throws {
         let car = Slot(Car(0))
         let ends = Log<ObservationEnd>()
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let (dead, living) = (Slot(Lives().make()), Lives().make())
         let tokens = [dead.value!, living].map { owner in
-            car.value!.property(\.axle.wheel.pressure).observe(owner: owner) { _, change in told.append(change) }
+            car.value!.property(\.axle.wheel.pressure).observe(owner: owner) { _, change in received.append(change) }
         }
         tokens[0].onEnd { ends.append($0) }
         dead.clear()
         try Process.settle()
         try eventually("the end") { ends.count > 0 }
         #expect(ends.entries == [.ownerDeleted])
-        tokens[1].tellEnd(to: told)
+        tokens[1].recordEnd(to: received)
         car.clear()
-        try told.ended.wait()
+        try received.ended.wait()
         try Process.settle()
-        #expect(told.lines == ["sourceDeleted"])
+        #expect(received.lines == ["sourceDeleted"])
         withExtendedLifetime((tokens, living)) {}
     }
 
     @Test("P13 An object that observes a path from itself dies, and the path with it")
     func selfObserving() throws {
         let lives = Lives()
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         do {
-            let watcher = SelfObserving(lives.make(), told)
+            let watcher = SelfObserving(lives.make(), received)
             watcher.car.value.setPressure(1)
             watcher.car.value.axle.value = Axle(2)
-            #expect(told.chain.map(\.new) == [1, 2])
+            #expect(received.chain.map(\.new) == [1, 2])
         }
         try lives.waitUntilNoneIsLeft()
-        #expect(told.count == 2)
+        #expect(received.count == 2)
     }
 }
 
@@ -179,9 +179,9 @@ private final class SelfObserving: ConcurrentObservable {
     private let life: Life
     private let tokens = Log<ObservationToken>()
 
-    init(_ life: Life, _ told: Told<Int>) {
+    init(_ life: Life, _ received: ReceivedChanges<Int>) {
         self.life = life
-        tokens.append(property(\.car.axle.wheel.pressure).observe(owner: self) { _, change in told.append(change) })
+        tokens.append(property(\.car.axle.wheel.pressure).observe(owner: self) { _, change in received.append(change) })
     }
 }
 

@@ -9,37 +9,39 @@ extension Promises {
 }
 
 extension Promises.P12PathDeathTests {
-    @Test("P12 Each live observer hears sourceDeleted once, last, whatever its options and the length of its path")
+    @Test("P12 Each live observer receives sourceDeleted once, last, whatever its options and the length of its path")
     func once() throws {
         let fleet = Slot(Fleet(Car(1), best: Car(2)))
         let car = fleet.value!.car.value
-        let (told, optional) = ((0..<4).map { _ in Told<Int>() }, Told<Int?>())
+        let (received, optional) = ((0..<4).map { _ in ReceivedChanges<Int>() }, ReceivedChanges<Int?>())
         let options: [ObservationOptions] = [[], .initial, .prior, [.initial, .prior]]
         var tokens = options.indices.map {
-            fleet.value!.observe(\.car.axle.wheel.pressure, told[$0], options: options[$0]).tellEnd(to: told[$0])
+            fleet.value!.observe(\.car.axle.wheel.pressure, received[$0], options: options[$0]).recordEnd(
+                to: received[$0]
+            )
         }
-        tokens.append(fleet.value!.observe(\.best.second.wheel.pressure, optional).tellEnd(to: optional))
+        tokens.append(fleet.value!.observe(\.best.second.wheel.pressure, optional).recordEnd(to: optional))
         car.setPressure(3)
-        let before = told.map(\.lines)
+        let before = received.map(\.lines)
         #expect(before.allSatisfy { $0.last == "valueChanged 1 → 3 @1" })
         fleet.clear()
         #expect(tokens.allSatisfy { !$0.isActive })
-        // The objects on the way may live on: nothing more is heard of them.
+        // The objects on the way may live on: none of their changes is delivered any more.
         car.setPressure(4)
         car.axle.value = Axle(5)
-        for told in told { try told.ended.wait() }
+        for received in received { try received.ended.wait() }
         try optional.ended.wait()
         try Process.settle()
-        #expect(told.map(\.lines) == before.map { $0 + ["sourceDeleted"] })
+        #expect(received.map(\.lines) == before.map { $0 + ["sourceDeleted"] })
         #expect(optional.lines == ["sourceDeleted"])
     }
 
-    @Test("P12 Cancelled before, in every way: silence, and onEnd hears cancelled")
+    @Test("P12 Cancelled before, in every way: silence, and onEnd receives cancelled")
     func cancelledBefore() throws {
         let car = Slot(Car(1))
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let ends = Log<ObservationEnd>()
-        let tokens = (0..<3).map { _ in Slot(car.value!.observe(\.axle.wheel.pressure, told)) }
+        let tokens = (0..<3).map { _ in Slot(car.value!.observe(\.axle.wheel.pressure, received)) }
         for token in tokens { token.value!.onEnd { ends.append($0) } }
         tokens[0].value!.cancel()
         tokens[1].clear()
@@ -47,54 +49,54 @@ extension Promises.P12PathDeathTests {
         car.clear()
         try eventually("the ends") { ends.count >= 3 }
         try Process.settle()
-        #expect(told.count == 0)
+        #expect(received.count == 0)
         #expect(ends.entries == [.cancelled, .cancelled, .cancelled])
     }
 
     @Test("P12 A token outlives the root: ending it then does nothing")
     func tokenOutlives() throws {
         let car = Slot(Car(1))
-        let told = Told<Int>()
-        let token = Slot(car.value!.observe(\.axle.wheel.pressure, told).tellEnd(to: told))
+        let received = ReceivedChanges<Int>()
+        let token = Slot(car.value!.observe(\.axle.wheel.pressure, received).recordEnd(to: received))
         car.clear()
         token.value!.cancel()
         try onNewThread { token.value!.cancelAndWaitBlocking() }
         token.clear()
-        try told.ended.wait()
+        try received.ended.wait()
         try Process.settle()
-        #expect(told.lines == ["sourceDeleted"])
+        #expect(received.lines == ["sourceDeleted"])
     }
 
     /// What is being delivered when the root goes.
     enum Delivery: String, CaseIterable, Sendable { case change, replacement, prior }
 
     @Test(
-        "P12 With a callback in flight on another thread the end is told after it, once",
+        "P12 With a callback in flight on another thread the end is delivered after it, once",
         arguments: Delivery.allCases
     )
     func inFlight(delivery: Delivery) throws {
         let car = Slot(Car(1))
         let axle = car.value!.axle.value
         let (entered, exit) = (Signal("the callback"), Signal("the callback's release"))
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let options: ObservationOptions = delivery == .prior ? .prior : []
         let token = car.value!.observe(\.axle.wheel.pressure, options: options) { (change: Change<Int>) in
             entered.happen()
             exit.hold()
-            told.append(change)
+            received.append(change)
         }
-        token.tellEnd(to: told)
+        token.recordEnd(to: received)
         let writer = TestThread {
             if delivery == .replacement { axle.wheel.value = Wheel(2) } else { axle.wheel.value.pressure.value = 2 }
         }
         try entered.wait()
         // Who drops the root does not wait for the callback.
         #expect(anotherThreadFinishes { car.clear() })
-        #expect(!told.ended.happens(within: glance))
-        #expect(told.lines.isEmpty)
+        #expect(!received.ended.happens(within: glance))
+        #expect(received.lines.isEmpty)
         exit.happen()
         try writer.join()
-        try told.ended.wait()
+        try received.ended.wait()
         #expect(!token.isActive)
         // What comes after the root's end is not delivered.
         axle.wheel.value.pressure.value = 3
@@ -105,7 +107,7 @@ extension Promises.P12PathDeathTests {
             case .replacement: "pathChanged(depth: 1) 1 → 2 @1"
             case .prior: "prior - → 1 @0"
             }
-        #expect(told.lines == [last, "sourceDeleted"])
+        #expect(received.lines == [last, "sourceDeleted"])
     }
 
     @Test("P12 The root goes on one thread while others replace steps and change the end: the end is the last")
@@ -113,10 +115,12 @@ extension Promises.P12PathDeathTests {
         for _ in 0..<150 {
             let car = Slot(Car(0))
             let axle = car.value!.axle.value
-            let told = (0..<2).map { _ in Told<Int>() }
+            let received = (0..<2).map { _ in ReceivedChanges<Int>() }
             let options: [ObservationOptions] = [[], .prior]
-            let tokens = told.indices.map {
-                car.value!.observe(\.axle.wheel.pressure, told[$0], options: options[$0]).tellEnd(to: told[$0])
+            let tokens = received.indices.map {
+                car.value!.observe(\.axle.wheel.pressure, received[$0], options: options[$0]).recordEnd(
+                    to: received[$0]
+                )
             }
             try onThreads(3) { thread in
                 for round in 0..<20 {
@@ -127,11 +131,11 @@ extension Promises.P12PathDeathTests {
                     }
                 }
             }
-            for told in told {
-                try told.ended.wait()
-                #expect(told.ends == [.sourceDeleted])
-                #expect(told.lines.last == "sourceDeleted")
-                #expect(told.mistakes(from: 0).isEmpty)
+            for received in received {
+                try received.ended.wait()
+                #expect(received.ends == [.sourceDeleted])
+                #expect(received.lines.last == "sourceDeleted")
+                #expect(received.mistakes(from: 0).isEmpty)
             }
             withExtendedLifetime(tokens) {}
         }
@@ -142,9 +146,9 @@ extension Promises.P12PathDeathTests {
     func race(waiting: Int) throws {
         for _ in 0..<200 {
             let car = Slot(Car(0))
-            let told = Told<Int>()
+            let received = ReceivedChanges<Int>()
             let ends = Log<ObservationEnd>()
-            let token = car.value!.observe(\.axle.wheel.pressure, told)
+            let token = car.value!.observe(\.axle.wheel.pressure, received)
             token.onEnd { ends.append($0) }
             try onThreads(2) { thread in
                 if thread == 0 { return car.clear() }
@@ -152,7 +156,7 @@ extension Promises.P12PathDeathTests {
             }
             try eventually("the end") { ends.count > 0 }
             #expect([[.sourceDeleted], [.cancelled]].contains(ends.entries))
-            #expect(told.count == 0)
+            #expect(received.count == 0)
         }
         try Process.settle()
     }

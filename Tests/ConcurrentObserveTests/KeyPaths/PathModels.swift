@@ -72,17 +72,17 @@ extension Car {
 }
 
 extension ConcurrentObservable {
-    /// Observes a path with everything written down in `told`.
+    /// Observes a path with everything written down in `received`.
     func observe<Value: Sendable>(
         _ path: PathTo<Self, Value>,
-        _ told: Told<Value>,
+        _ received: ReceivedChanges<Value>,
         options: ObservationOptions = []
     ) -> ObservationToken {
-        observe(path, options: options) { (change: Change<Value>) in told.append(change) }
+        observe(path, options: options) { (change: Change<Value>) in received.append(change) }
     }
 }
 
-extension Told where Value: Equatable {
+extension ReceivedChanges where Value: Equatable {
     /// The changes of a path in the order of their versions: no initial delivery, no prior one.
     var chain: [Change<Value>] {
         changes.filter { $0.reason != .initial && $0.reason != .prior }.sorted { $0.version < $1.version }
@@ -103,7 +103,7 @@ extension Told where Value: Equatable {
     }
 }
 
-/// A model whose parts do what a test wants when a path is wired to them.
+/// A model whose parts do what a test wants when a path is linked to them.
 final class Gauge: ConcurrentObservable {
     let part: Observed<Part>
     let other: Observed<Gauge?>
@@ -115,16 +115,16 @@ final class Gauge: ConcurrentObservable {
 
     final class Part: ConcurrentObservable {
         let number: Observed<Int>
-        private let atWiring: Slot<@Sendable () -> Void>
+        private let atLinking: Slot<@Sendable () -> Void>
 
-        /// - Parameter atWiring: Called once, when a path is wired to the object.
-        init(_ number: Int, atWiring: (@Sendable () -> Void)? = nil) {
+        /// - Parameter atLinking: Called once, when a path is linked to the object.
+        init(_ number: Int, atLinking: (@Sendable () -> Void)? = nil) {
             self.number = Observed(number)
-            self.atWiring = Slot(atWiring)
+            self.atLinking = Slot(atLinking)
         }
 
         var observedProperties: Part {
-            if let atWiring = atWiring.take() { atWiring() }
+            if let atLinking = atLinking.take() { atLinking() }
             return self
         }
     }

@@ -13,22 +13,22 @@ extension Promises.PathModelsTests {
     func separate() throws {
         let inner = Sheet(1)
         let root = Slot(Sheet(0, next: inner))
-        let (told, next) = (Told<Int>(), Told<Int?>())
+        let (received, next) = (ReceivedChanges<Int>(), ReceivedChanges<Int?>())
         let tokens = [
-            root.value!.observe(\.number, told).tellEnd(to: told),
-            root.value!.observe(\.next.number, next).tellEnd(to: next),
+            root.value!.observe(\.number, received).recordEnd(to: received),
+            root.value!.observe(\.next.number, next).recordEnd(to: next),
         ]
         root.value!.observedProperties.number.value = 2
         inner.observedProperties.number.value = 3
         root.value!.observedProperties.next.value = Sheet(4)
         root.value!.observedProperties.next.value = nil
-        #expect(told.lines == ["valueChanged 0 → 2 @1"])
+        #expect(received.lines == ["valueChanged 0 → 2 @1"])
         #expect(next.chain.map(\.new) == [3, 4, nil])
         root.clear()
-        try told.ended.wait()
+        try received.ended.wait()
         try next.ended.wait()
         try Process.settle()
-        #expect(told.lines == ["valueChanged 0 → 2 @1", "sourceDeleted"])
+        #expect(received.lines == ["valueChanged 0 → 2 @1", "sourceDeleted"])
         #expect(next.lines.last == "sourceDeleted")
         #expect(next.ends == [.sourceDeleted])
         withExtendedLifetime(tokens) {}
@@ -37,12 +37,12 @@ extension Promises.PathModelsTests {
     @Test("P8 Its observers are removed by object, too")
     func removal() {
         let root = Sheet(0, next: Sheet(1))
-        let told = Told<Int?>()
-        let token = root.observe(\.next.number, told)
+        let received = ReceivedChanges<Int?>()
+        let token = root.observe(\.next.number, received)
         let own = root.observedProperties.number.observe { (_: Change<Int>) in }
         root.cancelAllObservations()
         root.observedProperties.next.value = nil
-        #expect(told.count == 0)
+        #expect(received.count == 0)
         #expect(!token.isActive && !own.isActive)
     }
 
@@ -52,19 +52,19 @@ extension Promises.PathModelsTests {
         let (pressures, numbers) = (firstAndLater(car, \.axle.wheel.pressure), firstAndLater(sheet, \.number))
         car.axle.value = Axle(3)
         sheet.observedProperties.number.value = 4
-        #expect(pressures.told.lines == ["initial - → 1 @0", "pathChanged(depth: 0) 1 → 3 @1"])
-        #expect(numbers.told.lines == ["initial - → 2 @0", "valueChanged 2 → 4 @1"])
+        #expect(pressures.received.lines == ["initial - → 1 @0", "pathChanged(depth: 0) 1 → 3 @1"])
+        #expect(numbers.received.lines == ["initial - → 2 @0", "valueChanged 2 → 4 @1"])
         withExtendedLifetime((pressures, numbers)) {}
     }
 
     @Test("P1 Generic models, and a property that is generic, too")
     func genericModel() {
         let holder = Holder(Holder(1))
-        let told = Told<Int>()
-        let token = holder.observe(\.content.content, told)
+        let received = ReceivedChanges<Int>()
+        let token = holder.observe(\.content.content, received)
         holder.content.value.content.value = 2
         holder.content.value = Holder(3)
-        #expect(told.lines == ["valueChanged 1 → 2 @1", "pathChanged(depth: 0) 2 → 3 @2"])
+        #expect(received.lines == ["valueChanged 1 → 2 @1", "pathChanged(depth: 0) 2 → 3 @2"])
         withExtendedLifetime(token) {}
     }
 
@@ -72,16 +72,16 @@ extension Promises.PathModelsTests {
     func recursive() {
         let sheets = (0..<3).map { Sheet($0) }
         for index in 0..<2 { sheets[index].observedProperties.next.value = sheets[index + 1] }
-        let told = Told<Int?>()
-        let token = sheets[0].observe(\.next.next.next.number, told, options: .initial)
+        let received = ReceivedChanges<Int?>()
+        let token = sheets[0].observe(\.next.next.next.number, received, options: .initial)
         sheets[2].observedProperties.next.value = sheets[0]
         sheets[0].observedProperties.number.value = 10
         // One property, two steps of the path.
         sheets[0].observedProperties.next.value = sheets[0]
         sheets[0].observedProperties.next.value = nil
-        #expect(told.chain.last?.new == .some(nil))
-        #expect(told.mistakes(from: nil).isEmpty)
-        #expect(told.chain.map(\.new).prefix(2) == [0, 10])
+        #expect(received.chain.last?.new == .some(nil))
+        #expect(received.mistakes(from: nil).isEmpty)
+        #expect(received.chain.map(\.new).prefix(2) == [0, 10])
         sheets[2].observedProperties.next.value = nil
         withExtendedLifetime(token) {}
     }
@@ -89,9 +89,9 @@ extension Promises.PathModelsTests {
     private func firstAndLater<Model: ConcurrentObservable, Value: Sendable>(
         _ model: Model,
         _ path: PathTo<Model, Value>
-    ) -> (told: Told<Value>, token: ObservationToken) {
-        let told = Told<Value>()
-        return (told, model.observe(path, told, options: .initial))
+    ) -> (received: ReceivedChanges<Value>, token: ObservationToken) {
+        let received = ReceivedChanges<Value>()
+        return (received, model.observe(path, received, options: .initial))
     }
 }
 

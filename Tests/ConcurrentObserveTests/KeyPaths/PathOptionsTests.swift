@@ -4,7 +4,7 @@ import ConcurrentObserve
 import Testing
 
 extension Promises {
-    @Suite("P1, P4 What an observer of a path hears")
+    @Suite("P1, P4 What an observer of a path receives")
     struct PathOptionsTests {}
 }
 
@@ -12,18 +12,18 @@ extension Promises.PathOptionsTests {
     @Test("P1 Every change has both values, whatever is replaced; the end comes after them")
     func sides() throws {
         let car = Slot(Car(Axle(1), second: Axle(5)))
-        let (told, second) = (Told<Int>(), Told<Int?>())
+        let (received, second) = (ReceivedChanges<Int>(), ReceivedChanges<Int?>())
         let tokens = [
-            car.value!.observe(\.axle.wheel.pressure, told).tellEnd(to: told),
-            car.value!.observe(\.second.wheel.pressure, second).tellEnd(to: second),
+            car.value!.observe(\.axle.wheel.pressure, received).recordEnd(to: received),
+            car.value!.observe(\.second.wheel.pressure, second).recordEnd(to: second),
         ]
         car.value!.setPressure(2)
         car.value!.axle.value = Axle(3)
         car.value!.second.value = nil
         car.clear()
-        try told.ended.wait()
+        try received.ended.wait()
         try second.ended.wait()
-        #expect(told.lines == ["valueChanged 1 → 2 @1", "pathChanged(depth: 0) 2 → 3 @2", "sourceDeleted"])
+        #expect(received.lines == ["valueChanged 1 → 2 @1", "pathChanged(depth: 0) 2 → 3 @2", "sourceDeleted"])
         #expect(second.lines == ["pathChanged(depth: 0) Optional(5) → nil @1", "sourceDeleted"])
         withExtendedLifetime(tokens) {}
     }
@@ -31,10 +31,10 @@ extension Promises.PathOptionsTests {
     @Test("P1 A prior delivery comes before each change of the end, with its old value; none before a replacement")
     func prior() {
         let car = Car(1)
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let seen = Log<Int>()
         let token = car.observe(\.axle.wheel.pressure, options: .prior) { (change: Change<Int>) in
-            told.append(change)
+            received.append(change)
             seen.append(car.pressure)
         }
         car.setPressure(2)
@@ -42,7 +42,7 @@ extension Promises.PathOptionsTests {
         car.setPressure(11)
         car.axle.value.wheel.value = Wheel(20)
         #expect(
-            told.lines == [
+            received.lines == [
                 "prior - → 1 @0", "valueChanged 1 → 2 @1", "pathChanged(depth: 0) 2 → 10 @2", "prior - → 10 @2",
                 "valueChanged 10 → 11 @3", "pathChanged(depth: 1) 11 → 20 @4",
             ]
@@ -51,15 +51,15 @@ extension Promises.PathOptionsTests {
         token.cancel()
     }
 
-    @Test("P1 The prior deliveries of an end that the path has left are not heard")
+    @Test("P1 The prior deliveries of an end that the path has left are not delivered")
     func stalePrior() {
         let car = Car(1)
-        let told = Told<Int>()
-        let token = car.observe(\.axle.wheel.pressure, told, options: [.prior])
+        let received = ReceivedChanges<Int>()
+        let token = car.observe(\.axle.wheel.pressure, received, options: [.prior])
         let old = car.axle.value
         car.axle.value = Axle(2)
         old.wheel.value.pressure.value = 3
-        #expect(told.lines == ["pathChanged(depth: 0) 1 → 2 @1"])
+        #expect(received.lines == ["pathChanged(depth: 0) 1 → 2 @1"])
         withExtendedLifetime(token) {}
     }
 }
@@ -67,14 +67,17 @@ extension Promises.PathOptionsTests {
 // MARK: - The initial delivery
 
 extension Promises.PathOptionsTests {
-    @Test("P4 Initial: once, before observe returns, at version 0, not repeated by a rewiring", arguments: 2...4)
+    @Test(
+        "P4 Initial: once, before observe returns, at version 0, not repeated when the path is relinked",
+        arguments: 2...4
+    )
     func initial(steps: Int) throws {
         let fleet = Fleet(Car(Axle(1)))
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let threads = Log<Int>()
         try onNewThread {
             let body: @Sendable (Change<Int>) -> Void = { change in
-                told.append(change)
+                received.append(change)
                 threads.append(threadNumber())
             }
             fleet.car.value.setPressure(2)
@@ -85,10 +88,10 @@ extension Promises.PathOptionsTests {
                 case 3: fleet.car.value.observe(\.axle.wheel.pressure, options: options, body)
                 default: fleet.observe(\.car.axle.wheel.pressure, options: options, body)
                 }
-            #expect(told.lines == ["initial - → 2 @0"])
+            #expect(received.lines == ["initial - → 2 @0"])
             #expect(threads.entries == [threadNumber()])
             fleet.car.value.axle.value.wheel.value = Wheel(3)
-            #expect(told.lines.dropFirst() == ["pathChanged(depth: \(steps - 2)) 2 → 3 @1"])
+            #expect(received.lines.dropFirst() == ["pathChanged(depth: \(steps - 2)) 2 → 3 @1"])
             token.cancel()
         }
     }
@@ -96,7 +99,7 @@ extension Promises.PathOptionsTests {
     @Test("P4 Initial alone, and initial with prior deliveries")
     func initialAlone() {
         let car = Car(1)
-        let (alone, prior) = (Told<Int>(), Told<Int>())
+        let (alone, prior) = (ReceivedChanges<Int>(), ReceivedChanges<Int>())
         let tokens = [
             car.observe(\.axle.wheel.pressure, alone, options: .initial),
             car.observe(\.axle.wheel.pressure, prior, options: [.initial, .prior]),
@@ -110,7 +113,7 @@ extension Promises.PathOptionsTests {
     @Test("P4 Initial with a nil step delivers nil")
     func initialNil() {
         let car = Car(1)
-        let (pressure, warning) = (Told<Int?>(), Told<String?>())
+        let (pressure, warning) = (ReceivedChanges<Int?>(), ReceivedChanges<String?>())
         let tokens = [
             car.observe(\.second.wheel.pressure, pressure, options: .initial),
             car.observe(\.axle.spare.warning, warning, options: .initial),
@@ -124,31 +127,31 @@ extension Promises.PathOptionsTests {
     func initialAmongWriters() throws {
         let wheels = (0..<3).map { Wheel($0) }
         let car = Car(Axle(wheels[0]))
-        let turns = Counter()
+        let steps = Counter()
         let writers = Hammer(threads: 2) {
-            let turn = turns.increment()
-            switch turn % 8 {
-            case 0: car.axle.value = Axle(wheels[turn % 3])
-            case 1, 2: car.axle.value.wheel.value = wheels[turn / 8 % 3]
-            default: wheels[turn % 3].pressure.value = turn
+            let step = steps.increment()
+            switch step % 8 {
+            case 0: car.axle.value = Axle(wheels[step % 3])
+            case 1, 2: car.axle.value.wheel.value = wheels[step / 8 % 3]
+            default: wheels[step % 3].pressure.value = step
             }
         }
         try writers.waitUntilWarm()
-        let tellers = (0..<60).map { _ in Told<Int>() }
-        for told in tellers {
-            let token = car.observe(\.axle.wheel.pressure, told, options: .initial)
-            #expect(told.changes.contains { $0.reason == .initial })
-            let seen = turns.value
-            while turns.value < seen + 20 { briefPause() }
+        let observers = (0..<60).map { _ in ReceivedChanges<Int>() }
+        for received in observers {
+            let token = car.observe(\.axle.wheel.pressure, received, options: .initial)
+            #expect(received.changes.contains { $0.reason == .initial })
+            let seen = steps.value
+            while steps.value < seen + 20 { briefPause() }
             token.cancelAndWaitBlocking()
         }
         try writers.stop()
-        for told in tellers {
-            let initials = told.changes.filter { $0.reason == .initial }
+        for received in observers {
+            let initials = received.changes.filter { $0.reason == .initial }
             #expect(initials.map(\.version) == [0])
             // Cancelled in the middle: of the last versions some may be missing.
             var before = initials[0].new
-            for (index, change) in told.chain.enumerated() where change.version == UInt64(index) + 1 {
+            for (index, change) in received.chain.enumerated() where change.version == UInt64(index) + 1 {
                 #expect(change.old == before)
                 before = change.new
             }

@@ -15,7 +15,9 @@ extension Promises.PathRemovalTests {
         let car = Car(1)
         let wheel = car.axle.value.wheel.value
         let fleet = Fleet(car)
-        let (own, other, path, begun) = (Told<Int>(), Told<Int>(), Told<Int>(), Told<Int>())
+        let (own, other, path, begun) = (
+            ReceivedChanges<Int>(), ReceivedChanges<Int>(), ReceivedChanges<Int>(), ReceivedChanges<Int>()
+        )
         let axles = Counter()
         let tokens = [
             wheel.pressure.observe(own), wheel.pressure.observe(own), car.mileage.observe(other),
@@ -43,7 +45,7 @@ extension Promises.PathRemovalTests {
     func byObject() throws {
         let (car, neighbour) = (Car(1), Car(2))
         let model = Horned()
-        let (own, others) = (Told<Int>(), Told<Int>())
+        let (own, others) = (ReceivedChanges<Int>(), ReceivedChanges<Int>())
         let horns = Counter()
         let ends = Log<ObservationEnd>()
         let gone = [
@@ -85,8 +87,8 @@ extension Promises.PathRemovalTests {
     @Test("P8 A path through an object whose observers are removed goes on, at every step")
     func throughAnObject() {
         let fleet = Fleet(Car(1))
-        let told = Told<Int>()
-        let token = fleet.observe(\.car.axle.wheel.pressure, told)
+        let received = ReceivedChanges<Int>()
+        let token = fleet.observe(\.car.axle.wheel.pressure, received)
         let car = fleet.car.value
         car.cancelAllObservations()
         car.axle.value.cancelAllObservations()
@@ -95,10 +97,10 @@ extension Promises.PathRemovalTests {
         car.axle.value.wheel.value = Wheel(3)
         car.axle.value = Axle(4)
         fleet.car.value = Car(5)
-        #expect(told.chain.map(\.new) == [2, 3, 4, 5])
+        #expect(received.chain.map(\.new) == [2, 3, 4, 5])
         fleet.cancelAllObservations()
         fleet.car.value.setPressure(6)
-        #expect(told.count == 4)
+        #expect(received.count == 4)
         #expect(!token.isActive)
     }
 
@@ -132,7 +134,7 @@ extension Promises.PathRemovalTests {
         #expect(log.entries.filter { $0.hasPrefix("kept") }.count == 4)
     }
 
-    @Test("P8 P13 By owner: an object at the address of a dead owner ends nothing of that one's as cancelled")
+    @Test("P8 P13 By owner: an object at the address of a dead owner does not cancel the dead owner's observations")
     func byOwnerAtTheAddressOfADeadOne() throws {
         let car = Car(1)
         let horn = ObserverRegistry<Int>()
@@ -184,18 +186,19 @@ extension Promises.PathRemovalTests {
     @Test("P8 Sources side by side, in arrays, dictionaries and optionals, of whatever delivery")
     func sources() async throws {
         let (garage, actor) = (Garage(), ObservationActor())
-        let heard = Counter()
+        let received = Counter()
         let tokens = [
-            garage.doors[1].observe { (_: Change<Bool>) in heard.increment() },
-            garage.lamps["left"]!.observe(delivery: .queue(DispatchQueue(label: "lamps"))) { _ in heard.increment() },
-            garage.pair.1.observe(on: actor) { _, _ in heard.increment() },
-            garage.extra!.observe { heard.increment() },
-            garage.guest.observe { (_: Change<Person?>) in heard.increment() },
-            garage.observe(\.floor) { (_: Change<Int>) in heard.increment() },
-            Group(garage.floor, garage.level).observe { _ in heard.increment() },
+            garage.doors[1].observe { (_: Change<Bool>) in received.increment() },
+            garage.lamps["left"]!.observe(delivery: .queue(DispatchQueue(label: "lamps"))) { _ in received.increment()
+            },
+            garage.pair.1.observe(on: actor) { _, _ in received.increment() },
+            garage.extra!.observe { received.increment() },
+            garage.guest.observe { (_: Change<Person?>) in received.increment() },
+            garage.observe(\.floor) { (_: Change<Int>) in received.increment() },
+            Group(garage.floor, garage.level).observe { _ in received.increment() },
         ]
         let before = garage.floor.observationCount
-        let values = Task { for await _ in garage.floor.values(buffering: .latest) { heard.increment() } }
+        let values = Task { for await _ in garage.floor.values(buffering: .latest) { received.increment() } }
         while garage.floor.observationCount == before { await Task.yield() }
         garage.cancelAllObservations()
         #expect(tokens.dropLast().allSatisfy { !$0.isActive })
@@ -207,7 +210,7 @@ extension Promises.PathRemovalTests {
         garage.extra!.notify(())
         garage.floor.value = 4
         garage.level.value = 5
-        #expect(heard.value == 0)
+        #expect(received.value == 0)
         try await eventuallyAsync("the end of the group's") { !tokens.last!.isActive }
         withExtendedLifetime(actor) {}
     }
@@ -271,7 +274,7 @@ extension Promises.PathRemovalTests {
         try Process.settle()
     }
 
-    @Test("P8 Removal among writers and registrations: nothing that it has ended is heard of changes that come later")
+    @Test("P8 Removal among writers and registrations: no observer that it has ended receives later changes")
     func amongWriters() throws {
         let car = Car(0)
         let lives = Lives()

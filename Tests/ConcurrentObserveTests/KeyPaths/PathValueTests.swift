@@ -58,13 +58,13 @@ extension Promises.PathValueTests {
         let wheels = (0..<3).map { Wheel($0) }
         let car = Car(Axle(wheels[0]))
         let path = car.property(\.axle.wheel.pressure)
-        let turns = Counter()
+        let steps = Counter()
         let writers = Hammer(threads: 2) {
-            let turn = turns.increment()
-            switch turn % 4 {
-            case 0: car.axle.value.wheel.value = wheels[turn / 4 % 3]
+            let step = steps.increment()
+            switch step % 4 {
+            case 0: car.axle.value.wheel.value = wheels[step / 4 % 3]
             // What a wheel has says which one it is.
-            default: wheels[turn % 3].pressure.value = turn * 3 + turn % 3
+            default: wheels[step % 3].pressure.value = step * 3 + step % 3
             }
         }
         try writers.waitUntilWarm()

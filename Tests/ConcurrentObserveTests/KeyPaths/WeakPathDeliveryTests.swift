@@ -96,9 +96,9 @@ extension Promises.WeakPathDeliveryTests {
             entered.happen()
             exit.hold()
         }
-        let (told, serial) = (WeaklyTold(), WeaklyTold())
+        let (received, serial) = (ReceivedReferents(), ReceivedReferents())
         let tokens = [
-            ground.observe(.queue(DispatchQueue(label: "a room"))) { told.append($0) },
+            ground.observe(.queue(DispatchQueue(label: "a room"))) { received.append($0) },
             ground.observe(.serial()) { serial.append($0) },
         ]
         let (ada, grace) = (Referent("Ada"), Referent("Grace"))
@@ -108,29 +108,29 @@ extension Promises.WeakPathDeliveryTests {
             ground.lead.value = grace
             ground.lead.value = ada
         }
-        try eventually("201 changes instead of \(told.count)") { told.count == 201 }
-        #expect(told.versions.map(\.version) == Array(1...201))
-        // The last of those that come before the blocked thread's turn is heard by others' threads.
+        try eventually("201 changes instead of \(received.count)") { received.count == 201 }
+        #expect(received.versions.map(\.version) == Array(1...201))
+        // The last of those that come before the blocked thread are delivered on the others' threads.
         #expect(serial.count == 201)
         exit.happen()
         try blocked.join()
-        #expect(told.count == 201 && serial.count == 201)
+        #expect(received.count == 201 && serial.count == 201)
         withExtendedLifetime((blocking, tokens)) {}
     }
 
-    @Test("P11 No mailbox keeps a referent, and each death is told", arguments: WeakPath.allCases)
+    @Test("P11 No mailbox keeps a referent, and each death is delivered", arguments: WeakPath.allCases)
     func retainsNothing(path: WeakPath) throws {
         let ground = Ground(path)
         let lives = Lives()
         let queue = DispatchQueue(label: "a room")
         let listener = Listener()
-        let (told, last, heard) = (WeaklyTold(), WeaklyTold(), WeaklyTold())
+        let (received, last, seen) = (ReceivedReferents(), ReceivedReferents(), ReceivedReferents())
         queue.suspend()
         listener.suspend()
         let tokens = [
-            ground.observe(options: .initial, .queue(queue)) { told.append($0) },
+            ground.observe(options: .initial, .queue(queue)) { received.append($0) },
             ground.observe(.queue(queue, buffering: .latest)) { last.append($0) },
-            ground.observe(on: listener) { heard.append($0) },
+            ground.observe(on: listener) { seen.append($0) },
         ]
         // Idle iterators.
         let changes = ground.changes(.initial, .latest).makeAsyncIterator()
@@ -143,18 +143,20 @@ extension Promises.WeakPathDeliveryTests {
         ground.lead.value = ada
         queue.resume()
         listener.resume()
-        try eventually("the last change") { told.count == 402 && last.count > 0 && heard.count > 0 }
-        #expect(told.lines[0...2] == ["initial - → nil @0", "valueChanged nil → nil @1", "valueChanged nil → nil @2"])
-        #expect(told.lines.last == "valueChanged nil → Ada @401")
+        try eventually("the last change") { received.count == 402 && last.count > 0 && seen.count > 0 }
+        #expect(
+            received.lines[0...2] == ["initial - → nil @0", "valueChanged nil → nil @1", "valueChanged nil → nil @2"]
+        )
+        #expect(received.lines.last == "valueChanged nil → Ada @401")
         #expect(last.lines == ["valueChanged nil → Ada @401"])
-        #expect(heard.lines.last == "valueChanged nil → Ada @401")
+        #expect(seen.lines.last == "valueChanged nil → Ada @401")
         withExtendedLifetime((tokens, changes, values, ada)) {}
     }
 
     @Test("P2 P4 P12 What a sequence returns: the initial value, each change, the replacement of a step, the end")
     func sequences() async {
         let ada = Referent("Ada")
-        let told = WeaklyTold()
+        let received = ReceivedReferents()
         var firm: Firm? = Firm()
         firm!.team.value.lead.value = ada
         var changes = firm!.property(\.team.lead).changes(options: .initial).makeAsyncIterator()
@@ -163,9 +165,9 @@ extension Promises.WeakPathDeliveryTests {
         firm!.team.value = Team()
         firm!.team.value.lead.value = ada
         firm = nil
-        while let change = await changes.next() { told.append(change) }
+        while let change = await changes.next() { received.append(change) }
         #expect(
-            told.lines == [
+            received.lines == [
                 "initial - → Ada @0", "valueChanged Ada → nil @1", "pathChanged(depth: 0) nil → nil @2",
                 "valueChanged nil → Ada @3",
             ]
@@ -179,17 +181,17 @@ extension Promises.WeakPathDeliveryTests {
     func leaves(path: WeakPath) throws {
         let ground = Ground(path)
         let (ada, grace) = (Referent("Ada"), Referent("Grace"))
-        let told = WeaklyTold()
-        let token = ground.observe(options: [.initial, .prior], .serial()) { told.append($0) }
+        let received = ReceivedReferents()
+        let token = ground.observe(options: [.initial, .prior], .serial()) { received.append($0) }
         ground.lead.value = ada
         var expected = ["initial - → nil @0", "prior - → nil @0", "valueChanged nil → Ada @1"]
         if ground.leave() {
             ground.lead.value = grace
             expected.append("pathChanged(depth: 0) Ada → nil @2")
         }
-        #expect(told.lines == expected)
+        #expect(received.lines == expected)
         #expect(waitsForTheEnd(of: token))
         ground.lead.value = nil
-        #expect(told.lines == expected)
+        #expect(received.lines == expected)
     }
 }

@@ -20,7 +20,7 @@ private final class Team: ConcurrentObservable, ObservationSource {
     func cancelAllObservations() { ObservationToken.cancelAll(of: lead, branch) }
 }
 
-/// What an observer has heard, in lines.
+/// What an observer has received, in lines.
 private final class Lines: Sendable {
     private let lines = Slot<[String]>([])
 
@@ -66,7 +66,7 @@ extension Promises.WeakPathTests {
         #expect(token.isActive)
     }
 
-    @Test("P2 A path of one step to a weak property has versions of its own, and hears the root's end")
+    @Test("P2 A path of one step to a weak property has versions of its own, and receives the root's end")
     func oneStep() throws {
         var team: Team? = Team()
         let person = Person()

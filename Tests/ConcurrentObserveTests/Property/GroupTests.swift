@@ -40,16 +40,16 @@ extension Promises.GroupTests {
     func kinds() {
         let (number, text, weak) = (Observed(1), Observed("a"), WeakObserved<Referent>())
         let large = Group(number, text.readOnly, text.removingDuplicates(), weak, Car(7).property(\.mileage), number)
-        let heard = Counter()
+        let received = Counter()
         let nested = Group(Group(number, text), number)
         let tokens = [
-            large.observe { _ in heard.increment() }, nested.observe { _ in heard.increment() },
-            Group(number).observe { _ in heard.increment() },
+            large.observe { _ in received.increment() }, nested.observe { _ in received.increment() },
+            Group(number).observe { _ in received.increment() },
         ]
         #expect(large.value.0 == 1 && large.value.2 == "a" && large.value.5 == 1)
         #expect(nested.value.0 == (1, "a") && nested.value.1 == 1)
         text.value = "b"
-        #expect(heard.value == 3)
+        #expect(received.value == 3)
         #expect(nested.value.0 == (1, "b"))
         withExtendedLifetime(tokens) {}
     }
@@ -60,12 +60,12 @@ extension Promises.GroupTests {
         let (first, second) = (Observed(Pair(number: 0)), Observed(Quad(number: 0)))
         let group = Group(second, first)
         let (mistakes, looks) = (Counter(), Counter())
-        let turn = Observed(0)
+        let step = Observed(0)
         let writers = Hammer(threads: 2) {
-            turn.modify { turn in
-                turn += 1
-                first.value = Pair(number: turn)
-                second.value = Quad(number: turn)
+            step.modify { step in
+                step += 1
+                first.value = Pair(number: step)
+                second.value = Quad(number: step)
             }
         }
         try writers.waitUntilWarm()
@@ -166,7 +166,7 @@ extension Promises.GroupTests {
         for serial in [false, true] {
             let car = Car(0)
             let group = Group(car.mileage, car.property(\.axle.wheel.pressure))
-            let heard = Log<Change<(Int, Int)>>()
+            let received = Log<Change<(Int, Int)>>()
             let (inside, overlapping) = (Counter(), Counter())
             let token = Slot<ObservationToken>()
             try onThreads(3) { thread in
@@ -176,7 +176,7 @@ extension Promises.GroupTests {
                     token.put(
                         group.observe(options: .initial, delivery: delivery) { change in
                             if inside.increment() > 1 { overlapping.increment() }
-                            heard.append(change)
+                            received.append(change)
                             inside.add(-1)
                         }
                     )
@@ -190,7 +190,7 @@ extension Promises.GroupTests {
             if serial { try token.value!.waitUntilIdle() }
             try Process.settle()
             #expect(waitsForTheEnd(of: token.value!))
-            let changes = heard.entries.sorted { $0.version < $1.version }
+            let changes = received.entries.sorted { $0.version < $1.version }
             #expect(changes.map(\.version) == Array(0..<UInt64(changes.count)))
             #expect(changes[0].reason == .initial && changes.dropFirst().allSatisfy { $0.reason == .valueChanged })
             #expect(zip(changes, changes.dropFirst()).allSatisfy { $0.new == $1.old! })
@@ -199,7 +199,7 @@ extension Promises.GroupTests {
             #expect(changes.last!.new == (1_000, 1_000))
             if serial {
                 #expect(overlapping.value == 0)
-                #expect(heard.entries.map(\.version) == changes.map(\.version))
+                #expect(received.entries.map(\.version) == changes.map(\.version))
             }
         }
     }
@@ -310,7 +310,7 @@ extension Promises.GroupTests {
     enum Way: String, CaseIterable, Sendable { case cancel, cancelAndWait, drop, member }
 
     @Test(
-        "P8 P9 P10 Ended, in each way, nothing is heard, and no property has observers any more",
+        "P8 P9 P10 Ended, in each way, nothing is delivered, and no property has observers any more",
         arguments: Way.allCases
     )
     func ended(way: Way) throws {

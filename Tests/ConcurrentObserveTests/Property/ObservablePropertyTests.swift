@@ -19,7 +19,7 @@ private struct Renamed<Base: ObservableProperty>: ObservableProperty {
     func attach(_ observer: PropertyObserver<Base.Value>) -> ObservationToken { base.attach(observer) }
 }
 
-/// The same, but for sequences that do not retain it.
+/// A property type like `Renamed`, whose sequences do not retain it.
 private struct WeaklyRenamed: ObservableProperty {
     let base: Observed<Int>
 
@@ -30,7 +30,7 @@ private struct WeaklyRenamed: ObservableProperty {
     var weakAttachment: WeakAttachment<Int> { base.weakAttachment }
 }
 
-/// Uses a property in every form; returns what was heard of the change that `change` makes.
+/// Uses a property in every form; returns what was delivered of the change that `change` makes.
 private func use(_ property: some ObservableProperty<Int>, _ change: () -> Void) -> [[Int]] {
     let logs = (0..<5).map { _ in Log<Int>() }
     let owner = Lives().make()
@@ -44,7 +44,7 @@ private func use(_ property: some ObservableProperty<Int>, _ change: () -> Void)
     return logs.map(\.entries)
 }
 
-/// The same through an existential, whose type the compiler does not know.
+/// Uses a property in every form through an existential, whose type the compiler does not know.
 private func useAny(_ property: any ObservableProperty<Int>, _ change: () -> Void) -> [[Int]] { use(property, change) }
 
 extension Promises.ObservablePropertyTests {

@@ -14,13 +14,13 @@ extension Promises.ObservationOptionsTests {
     @Test("A change has both values, whatever the options; without options nothing else is received")
     func sides() {
         let property = Observed(0)
-        let told = (0..<5).map { _ in Told<Int>() }
+        let received = (0..<5).map { _ in ReceivedChanges<Int>() }
         let options: [ObservationOptions] = [[], .initial, .prior, [.initial, .prior]]
-        var tokens = zip(told, options).map { property.observe($0, options: $1) }
-        tokens.append(property.observe { [told] change in told[4].append(change) })
+        var tokens = zip(received, options).map { property.observe($0, options: $1) }
+        tokens.append(property.observe { [received] change in received[4].append(change) })
         property.value = 1
         #expect(
-            told.map(\.lines) == [
+            received.map(\.lines) == [
                 ["valueChanged 0 → 1 @1"], ["initial - → 0 @0", "valueChanged 0 → 1 @1"],
                 ["prior - → 0 @0", "valueChanged 0 → 1 @1"],
                 ["initial - → 0 @0", "prior - → 0 @0", "valueChanged 0 → 1 @1"], ["valueChanged 0 → 1 @1"],
@@ -32,28 +32,28 @@ extension Promises.ObservationOptionsTests {
     @Test("The initial delivery has the present value as its new one, and no old value")
     func initialSides() {
         let property = Observed(7)
-        let told = (0..<2).map { _ in Told<Int>() }
+        let received = (0..<2).map { _ in ReceivedChanges<Int>() }
         let options: [ObservationOptions] = [.initial, [.initial, .prior]]
-        let tokens = zip(told, options).map { property.observe($0, options: $1) }
-        #expect(told.flatMap(\.lines) == ["initial - → 7 @0", "initial - → 7 @0"])
+        let tokens = zip(received, options).map { property.observe($0, options: $1) }
+        #expect(received.flatMap(\.lines) == ["initial - → 7 @0", "initial - → 7 @0"])
         property.value = 8
-        #expect(told.map { $0.lines.last } == ["valueChanged 7 → 8 @1", "valueChanged 7 → 8 @1"])
-        #expect(told.map(\.count) == [2, 3])
+        #expect(received.map { $0.lines.last } == ["valueChanged 7 → 8 @1", "valueChanged 7 → 8 @1"])
+        #expect(received.map(\.count) == [2, 3])
         withExtendedLifetime(tokens) {}
     }
 
     @Test("A change is made by tests of code that receives one, and is equal to one that the library makes")
     func made() {
         let property = Observed("a")
-        let told = Told<String>()
-        let token = property.observe(told, options: [.initial, .prior])
+        let received = ReceivedChanges<String>()
+        let token = property.observe(received, options: [.initial, .prior])
         property.value = "b"
         let made = [
             Change(reason: .initial, old: nil, new: "a", version: 0),
             Change(reason: .prior, old: nil, new: "a", version: 0),
             Change(reason: .valueChanged, old: "a", new: "b", version: 1),
         ]
-        #expect(told.changes == made)
+        #expect(received.changes == made)
         let unlike = [
             Change(reason: .pathChanged(depth: 0), old: "a", new: "b", version: 1),
             Change(reason: .valueChanged, old: nil, new: "b", version: 1),
@@ -67,23 +67,23 @@ extension Promises.ObservationOptionsTests {
     @Test("Of an optional, nil is a value, not the lack of one")
     func optional() {
         let property = Observed<String?>(nil)
-        let (told, one) = (Told<String?>(), Told<String?>())
-        let heard = Log<String?>()
+        let (received, one) = (ReceivedChanges<String?>(), ReceivedChanges<String?>())
+        let values = Log<String?>()
         let tokens = [
-            property.observe(told, options: .initial), property.observe(one),
-            property.observeValues(includingInitial: true) { heard.append($0) },
+            property.observe(received, options: .initial), property.observe(one),
+            property.observeValues(includingInitial: true) { values.append($0) },
         ]
         for value in ["a", nil, nil] as [String?] { property.value = value }
         #expect(
-            told.changes.map(\.new) == [nil, "a", nil, nil]
+            received.changes.map(\.new) == [nil, "a", nil, nil]
         )
-        #expect(told.changes.map(\.old) == [nil, .some(nil), .some("a"), .some(nil)] as [String??])
+        #expect(received.changes.map(\.old) == [nil, .some(nil), .some("a"), .some(nil)] as [String??])
         #expect(one.changes.map(\.new) == ["a", nil, nil])
-        #expect(heard.entries == [nil, "a", nil, nil])
+        #expect(values.entries == [nil, "a", nil, nil])
         withExtendedLifetime(tokens) {}
     }
 
-    @Test("observeValues hears every new value, with the present one first if it was asked for, and no end")
+    @Test("observeValues receives every new value, with the present one first if it was asked for, and no end")
     func values() throws {
         let property = Slot(Observed(1))
         let (all, later) = (Log<Int>(), Log<Int>())
@@ -94,8 +94,8 @@ extension Promises.ObservationOptionsTests {
         #expect(all.entries == [1])
         property.value!.value = 2
         property.value!.modify { _ in }
-        let ends = Told<Int>()
-        for token in tokens { token.tellEnd(to: ends) }
+        let ends = ReceivedChanges<Int>()
+        for token in tokens { token.recordEnd(to: ends) }
         property.clear()
         try eventually("both ends") { ends.ends.count == 2 }
         #expect(all.entries == [1, 2, 2])
@@ -108,23 +108,23 @@ extension Promises.ObservationOptionsTests {
 // MARK: - Before the change
 
 extension Promises.ObservationOptionsTests {
-    @Test("With prior, a change is told twice: first with the value that the property still has, then made")
+    @Test("With prior, a change is delivered twice: first with the value that the property still has, then made")
     func prior() {
         let property = Observed(0)
         let seen = Log<String>()
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let token = property.observe(options: .prior) { (change: Change<Int>) in
-            told.append(change)
+            received.append(change)
             seen.append("\(change.reason == .prior) \(property.value)")
         }
         property.value = 1
         property.exchange(2)
         #expect(
-            told.lines == [
+            received.lines == [
                 "prior - → 0 @0", "valueChanged 0 → 1 @1", "prior - → 1 @1", "valueChanged 1 → 2 @2",
             ]
         )
-        #expect(told.changes.map(\.reason) == [.prior, .valueChanged, .prior, .valueChanged])
+        #expect(received.changes.map(\.reason) == [.prior, .valueChanged, .prior, .valueChanged])
         #expect(seen.entries == ["true 0", "false 1", "true 1", "false 2"])
         withExtendedLifetime(token) {}
     }
@@ -132,15 +132,15 @@ extension Promises.ObservationOptionsTests {
     @Test("modify and compareExchange send no prior delivery")
     func withoutPrior() {
         let property = Observed("a")
-        let told = Told<String>()
-        let token = property.observe(told, options: [.prior, .initial])
+        let received = ReceivedChanges<String>()
+        let token = property.observe(received, options: [.prior, .initial])
         property.modify { $0 = "b" }
         property.compareExchange(expected: "b", desired: "c")
-        #expect(told.lines == ["initial - → a @0", "valueChanged a → b @1", "valueChanged b → c @2"])
+        #expect(received.lines == ["initial - → a @0", "valueChanged a → b @1", "valueChanged b → c @2"])
         withExtendedLifetime(token) {}
     }
 
-    @Test("Those who have not asked hear nothing before the change; all prior deliveries come first")
+    @Test("Those who have not asked receive nothing before the change; all prior deliveries come first")
     func priorBesideOthers() {
         let property = Observed(0)
         let order = Log<String>()
@@ -157,16 +157,16 @@ extension Promises.ObservationOptionsTests {
         #expect(order.entries.dropFirst(5) == ["0 false"])
     }
 
-    @Test("An observer that ends itself in the prior delivery does not hear the change")
+    @Test("An observer that ends itself in the prior delivery does not receive the change")
     func endsInPrior() {
         let property = Observed(0)
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let token = property.observe(options: .prior) { change, observation in
-            told.append(change)
+            received.append(change)
             observation.cancel()
         }
         property.value = 1
-        #expect(told.lines == ["prior - → 0 @0"])
+        #expect(received.lines == ["prior - → 0 @0"])
         #expect(property.value == 1)
         #expect(!token.isActive)
     }
@@ -178,7 +178,7 @@ extension Promises.ObservationOptionsTests {
     @Test("An equal value is silent when duplicates are removed, and delivered otherwise")
     func duplicates() {
         let property = Observed("a")
-        let (all, distinct) = (Told<String>(), Told<String>())
+        let (all, distinct) = (ReceivedChanges<String>(), ReceivedChanges<String>())
         let tokens = [
             property.observe { all.append($0) },
             property.removingDuplicates().observe { distinct.append($0) },
@@ -191,12 +191,12 @@ extension Promises.ObservationOptionsTests {
     }
 
     @Test(
-        "Without duplicates, the options decide what is told, as ever",
+        "Without duplicates, the options decide what is delivered, as ever",
         arguments: [[], .initial, .prior, [.initial, .prior]] as [ObservationOptions]
     )
     func duplicatesWithOptions(options: ObservationOptions) throws {
         let property = Slot(Observed<Int?>(nil))
-        let (plain, distinct) = (Told<Int?>(), Told<Int?>())
+        let (plain, distinct) = (ReceivedChanges<Int?>(), ReceivedChanges<Int?>())
         let tokens = [
             property.value!.observe(plain, options: options),
             property.value!.removingDuplicates().observe(options: options) { distinct.append($0) },
@@ -204,19 +204,19 @@ extension Promises.ObservationOptionsTests {
         property.value!.value = 1
         property.value!.value = nil
         #expect(distinct.lines == plain.lines)
-        // The second is equal: its prior delivery comes in any case, for nobody knows yet.
+        // The second is equal: its prior delivery comes in any case, because values are compared later.
         property.value!.value = nil
         #expect(plain.count == 3 + (options.contains(.initial) ? 1 : 0) + (options.contains(.prior) ? 3 : 0))
         #expect(distinct.count == plain.count - 1)
-        for (token, told) in zip(tokens, [plain, distinct]) { token.tellEnd(to: told) }
+        for (token, received) in zip(tokens, [plain, distinct]) { token.recordEnd(to: received) }
         let counts = [plain.count, distinct.count]
         property.clear()
-        for told in [plain, distinct] { try told.ended.wait() }
+        for received in [plain, distinct] { try received.ended.wait() }
         try Process.settle()
         #expect([plain.count, distinct.count] == counts)
-        for told in [plain, distinct] {
-            #expect(told.ends == [.sourceDeleted])
-            #expect(told.lines.last == "sourceDeleted")
+        for received in [plain, distinct] {
+            #expect(received.ends == [.sourceDeleted])
+            #expect(received.lines.last == "sourceDeleted")
         }
     }
 }

@@ -18,16 +18,16 @@ extension Promises.ObservedCompareExchangeTests {
     private func compare<Value: Numbered>(_ type: Value.Type) {
         let (one, two, three) = (Value(number: 1), Value(number: 2), Value(number: 3))
         let property = Observed(one)
-        let told = Told<Value>()
-        let token = property.observe(told)
+        let received = ReceivedChanges<Value>()
+        let token = property.observe(received)
         #expect(property.compareExchange(expected: two, desired: three) == (false, one))
         #expect(property.snapshot() == (one, 0))
         #expect(property.compareExchange(expected: one, desired: three) == (true, one))
         #expect(property.snapshot() == (three, 1))
         #expect(property.compareExchange(expected: three, desired: three) == (true, three))
         #expect(property.snapshot() == (three, 2))
-        #expect(told.changes.map(\.old) == [one, three])
-        #expect(told.changes.map(\.new) == [three, three])
+        #expect(received.changes.map(\.old) == [one, three])
+        #expect(received.changes.map(\.new) == [three, three])
         withExtendedLifetime(token) {}
     }
 
@@ -49,8 +49,8 @@ extension Promises.ObservedCompareExchangeTests {
 
     private func count<Value: Numbered>(_ type: Value.Type) throws {
         let property = Observed(Value(number: 0))
-        let told = Told<Value>()
-        let token = property.observe(told)
+        let received = ReceivedChanges<Value>()
+        let token = property.observe(received)
         let (threads, rounds) = (4, 500)
         try onThreads(threads) { _ in
             for _ in 0..<rounds {
@@ -65,7 +65,7 @@ extension Promises.ObservedCompareExchangeTests {
         }
         #expect(property.value.number == threads * rounds)
         #expect(property.version == UInt64(threads * rounds))
-        #expect(told.changes.allSatisfy { $0.new.number == Int($0.version) && $0.old!.number + 1 == $0.new.number })
+        #expect(received.changes.allSatisfy { $0.new.number == Int($0.version) && $0.old!.number + 1 == $0.new.number })
         withExtendedLifetime(token) {}
         try Process.settle()
     }

@@ -34,7 +34,7 @@ private func readWhileWriting<Value: Numbered>(_ type: Value.Type) throws {
     let property = Observed(Value(number: 0))
     let mistakes = Log<String>()
     let token = property.observe { change in
-        if !change.old!.isWhole || !change.new.isWhole { mistakes.append("an observer was told a torn value") }
+        if !change.old!.isWhole || !change.new.isWhole { mistakes.append("an observer received a torn value") }
     }
     let writes = Counter()
     let writers = Hammer(threads: 2) {

@@ -10,7 +10,7 @@ extension Promises {
 
 extension Promises.ObservedValueTests {
     @Test(
-        "Every kind of value is read, replaced, changed in place, lent and told whole",
+        "Every kind of value is read, replaced, changed in place, lent and delivered whole",
         arguments: bits + text + counted
     )
     func everyKind(kind: ValueKind) {

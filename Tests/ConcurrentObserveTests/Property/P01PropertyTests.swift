@@ -11,43 +11,43 @@ extension Promises {
 // MARK: - One thread
 
 extension Promises.P01PropertyTests {
-    @Test("P1 One observer hears one change once")
+    @Test("P1 One observer receives one change once")
     func oneObserver() {
         let property = Observed(0)
-        let told = Told<Int>()
-        let token = property.observe(told)
-        #expect(told.count == 0)
+        let received = ReceivedChanges<Int>()
+        let token = property.observe(received)
+        #expect(received.count == 0)
         property.value = 7
-        #expect(told.lines == ["valueChanged 0 → 7 @1"])
+        #expect(received.lines == ["valueChanged 0 → 7 @1"])
         withExtendedLifetime(token) {}
     }
 
-    @Test("P1 Two observers hear every change, in the order of registration")
+    @Test("P1 Two observers receive every change, in the order of registration")
     func twoObservers() {
         let property = Observed("zero")
-        let heard = Log<String>()
+        let received = Log<String>()
         let tokens = [
-            property.observeValues { heard.append("first \($0)") },
-            property.observeValues { heard.append("second \($0)") },
+            property.observeValues { received.append("first \($0)") },
+            property.observeValues { received.append("second \($0)") },
         ]
         property.value = "one"
         property.value = "two"
-        #expect(heard.entries == ["first one", "second one", "first two", "second two"])
+        #expect(received.entries == ["first one", "second one", "first two", "second two"])
         withExtendedLifetime(tokens) {}
     }
 
     @Test("P1 Every way to change the property is one change")
     func everyOperation() {
         let property = Observed(0)
-        let told = Told<Int>()
-        let token = property.observe(told)
+        let received = ReceivedChanges<Int>()
+        let token = property.observe(received)
         property.value = 1
         property.exchange(2)
         property.modify { $0 += 1 }
         property.compareExchange(expected: 3, desired: 4)
         property.compareExchange(expected: 3, desired: 5)
         #expect(
-            told.lines == [
+            received.lines == [
                 "valueChanged 0 → 1 @1", "valueChanged 1 → 2 @2", "valueChanged 2 → 3 @3", "valueChanged 3 → 4 @4",
             ]
         )
@@ -58,44 +58,44 @@ extension Promises.P01PropertyTests {
     func otherProperty() {
         final class Car: Sendable { let name = Observed("Beetle"), mileage = Observed(0) }
         let (car, other) = (Car(), Car())
-        let told = Told<String>()
-        let token = car.name.observe(told)
+        let received = ReceivedChanges<String>()
+        let token = car.name.observe(received)
         car.mileage.value = 1
         other.name.value = "Golf"
-        #expect(told.count == 0)
+        #expect(received.count == 0)
         #expect(car.name.value == "Beetle")
         car.name.value = "Polo"
-        #expect(told.lines == ["valueChanged Beetle → Polo @1"])
+        #expect(received.lines == ["valueChanged Beetle → Polo @1"])
         #expect(other.name.value == "Golf")
         withExtendedLifetime(token) {}
     }
 
-    @Test("P1 A change without observers is made; later observers do not hear of it")
+    @Test("P1 A change without observers is made; later observers do not receive it")
     func noObserver() {
         let property = Observed(0)
         property.value = 1
-        let told = Told<Int>()
-        let token = property.observe(told)
-        #expect(told.count == 0)
+        let received = ReceivedChanges<Int>()
+        let token = property.observe(received)
+        #expect(received.count == 0)
         token.cancel()
         property.value = 2
-        #expect(told.count == 0)
+        #expect(received.count == 0)
         #expect(property.value == 2)
     }
 
     @Test("P1 A closure registered twice is called twice, and once when one registration is gone")
     func sameClosureTwice() {
         let property = Observed(0)
-        let heard = Log<Int>()
-        let closure: @Sendable (Int) -> Void = { heard.append($0) }
+        let received = Log<Int>()
+        let closure: @Sendable (Int) -> Void = { received.append($0) }
         let before = ConcurrentObserveDiagnostics.current().liveObservers
         let (first, second) = (property.observeValues(closure), property.observeValues(closure))
         #expect(ConcurrentObserveDiagnostics.current().liveObservers - before == 2)
         property.value = 1
-        #expect(heard.entries == [1, 1])
+        #expect(received.entries == [1, 1])
         first.cancel()
         property.value = 2
-        #expect(heard.entries == [1, 1, 2])
+        #expect(received.entries == [1, 1, 2])
         second.cancel()
         #expect(ConcurrentObserveDiagnostics.current().liveObservers == before)
     }
@@ -138,13 +138,13 @@ extension Promises.P01PropertyTests {
 // MARK: - Many threads
 
 extension Promises.P01PropertyTests {
-    @Test("P1 Each of many observers hears each version of many writers once", arguments: numberedTypes.indices)
+    @Test("P1 Each of many observers receives each version of many writers once", arguments: numberedTypes.indices)
     func severalWriters(index: Int) throws { try everyVersionOnce(numberedTypes[index]) }
 
     private func everyVersionOnce<Value: Numbered>(_ type: Value.Type) throws {
         let property = Observed(Value(number: 0))
-        let told = (0..<10).map { _ in Told<Value>() }
-        let tokens = told.map { property.observe($0) }
+        let received = (0..<10).map { _ in ReceivedChanges<Value>() }
+        let tokens = received.map { property.observe($0) }
         let (threads, rounds) = (4, 200)
         try onThreads(threads) { thread in
             for round in 0..<rounds {
@@ -159,18 +159,18 @@ extension Promises.P01PropertyTests {
         }
         let total = UInt64(threads * rounds)
         #expect(property.version == total)
-        for told in told {
-            #expect(told.versions == Array(1...total))
-            #expect(told.changes.map { $0.new.number }.sorted() == Array(0..<threads * rounds))
+        for received in received {
+            #expect(received.versions == Array(1...total))
+            #expect(received.changes.map { $0.new.number }.sorted() == Array(0..<threads * rounds))
         }
         withExtendedLifetime(tokens) {}
         try Process.settle()
     }
 
-    @Test("P1 An observer hears what begins after its registration, whatever registers, ends and grows meanwhile")
+    @Test("P1 An observer receives what begins after its registration, whatever registers, ends and grows meanwhile")
     func duringChurn() throws {
         let property = Observed(0)
-        let constant = Told<Int>()
+        let constant = ReceivedChanges<Int>()
         let constantToken = property.observe(constant)
         let mistakes = Log<String>()
         let (threads, rounds) = (4, 200)
@@ -181,10 +181,10 @@ extension Promises.P01PropertyTests {
                 let others = (0..<(round % 20)).map { _ in property.observe { (_: Change<Int>) in } }
                 let token = property.observeValues { if $0 == number { received.increment() } }
                 property.value = number
-                if received.value != 1 { mistakes.append("change \(number) was heard \(received.value) times") }
+                if received.value != 1 { mistakes.append("change \(number) was delivered \(received.value) times") }
                 token.cancel()
                 property.value = number
-                if received.value != 1 { mistakes.append("change \(number) was heard after cancel()") }
+                if received.value != 1 { mistakes.append("change \(number) was delivered after cancel()") }
                 withExtendedLifetime(others) {}
             }
         }

@@ -45,12 +45,12 @@ extension Promises.P02VersionsTests {
     @Test("P2 With one writer, the old value of each change is the new one of the change before, in order")
     func chainOfOneWriter() {
         let property = Observed(String(number: 0))
-        let told = Told<String>()
-        let token = property.observe(told)
+        let received = ReceivedChanges<String>()
+        let token = property.observe(received)
         for number in 1...100 { property.value = String(number: number) }
-        #expect(told.changes.map(\.version) == Array(1...100))
-        #expect(told.changes.map { $0.old! } == (0..<100).map(String.init(number:)))
-        #expect(told.changes.map { $0.new } == (1...100).map(String.init(number:)))
+        #expect(received.changes.map(\.version) == Array(1...100))
+        #expect(received.changes.map { $0.old! } == (0..<100).map(String.init(number:)))
+        #expect(received.changes.map { $0.new } == (1...100).map(String.init(number:)))
         withExtendedLifetime(token) {}
     }
 }
@@ -77,8 +77,8 @@ extension Promises.P02VersionsTests {
 
     private func oneChain<Value: Numbered>(_ type: Value.Type) throws {
         let property = Observed(Value(number: 0))
-        let told = Told<Value>()
-        let token = property.observe(told)
+        let received = ReceivedChanges<Value>()
+        let token = property.observe(received)
         let returned = Log<Int>()
         let (threads, rounds) = (4, 500)
         try onThreads(threads) { thread in
@@ -91,7 +91,7 @@ extension Promises.P02VersionsTests {
                 }
             }
         }
-        let changes = told.changes.sorted { $0.version < $1.version }
+        let changes = received.changes.sorted { $0.version < $1.version }
         #expect(changes.map(\.version) == Array(1...UInt64(threads * rounds)))
         #expect(changes.first?.old == Value(number: 0))
         #expect(zip(changes, changes.dropFirst()).allSatisfy { $0.new == $1.old })
@@ -141,8 +141,8 @@ extension Promises.P02VersionsTests {
         try Process.settle()
     }
 
-    @Test("P2 Whoever has been told of a version reads that one or a later one")
-    func readsWhatItWasTold() throws {
+    @Test("P2 A thread that has received a version reads this version or a later one")
+    func readsWhatItReceived() throws {
         let property = Observed(Row(number: 0))
         let mistakes = Log<String>()
         let token = property.observe { change in

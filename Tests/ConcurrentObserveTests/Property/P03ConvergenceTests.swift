@@ -9,7 +9,7 @@ extension Promises {
     struct P03ConvergenceTests {}
 }
 
-/// An observer that keeps the latest of what it was told: what programs do.
+/// An observer that keeps the latest value that it received: what programs do.
 private final class Follower<Value: Numbered>: Sendable {
     private let state = Mutex<(value: Value, version: UInt64)?>(nil)
 
@@ -66,11 +66,11 @@ extension Promises.P03ConvergenceTests {
     func lastUpdate() throws {
         for _ in 0..<500 {
             let property = Observed(0)
-            let told = Told<Int>()
-            let token = property.observe(told)
+            let received = ReceivedChanges<Int>()
+            let token = property.observe(received)
             try onThreads(2) { property.value = $0 + 1 }
-            let last = told.changes.max { $0.version < $1.version }
-            #expect(told.versions == [1, 2])
+            let last = received.changes.max { $0.version < $1.version }
+            #expect(received.versions == [1, 2])
             #expect(last?.new == property.value)
             withExtendedLifetime(token) {}
         }

@@ -15,7 +15,7 @@ extension Promises.P04InitialTests {
     func once() throws {
         let property = Observed("a")
         property.value = "b"
-        let told = Told<String>()
+        let received = ReceivedChanges<String>()
         let threads = Log<Int>()
         let observing = Log<Int>()
         let token = Slot<ObservationToken>()
@@ -24,31 +24,31 @@ extension Promises.P04InitialTests {
             token.put(
                 property.observe(options: .initial) { (change: Change<String>) in
                     threads.append(threadNumber())
-                    told.append(change)
+                    received.append(change)
                 }
             )
-            observing.append(told.count)
+            observing.append(received.count)
         }
-        #expect(told.lines == ["initial - → b @1"])
+        #expect(received.lines == ["initial - → b @1"])
         #expect(observing.entries == [threads.entries[0], 1])
         property.value = "c"
-        #expect(told.lines == ["initial - → b @1", "valueChanged b → c @2"])
+        #expect(received.lines == ["initial - → b @1", "valueChanged b → c @2"])
         token.clear()
     }
 
     @Test("P4 Before the first change its version is 0")
     func versionZero() {
-        let told = Told<Int?>()
+        let received = ReceivedChanges<Int?>()
         let property = Observed<Int?>(nil)
-        let token = property.observe(told, options: .initial)
-        #expect(told.lines == ["initial - → nil @0"])
+        let token = property.observe(received, options: .initial)
+        #expect(received.lines == ["initial - → nil @0"])
         withExtendedLifetime(token) {}
     }
 
     @Test("P4 It is for the new observer alone")
     func forTheNewOneAlone() {
         let property = Observed(0)
-        let (first, second) = (Told<Int>(), Told<Int>())
+        let (first, second) = (ReceivedChanges<Int>(), ReceivedChanges<Int>())
         let tokens = [
             property.observe(first, options: .initial), property.observe(second, options: .initial),
         ]
@@ -57,7 +57,7 @@ extension Promises.P04InitialTests {
         withExtendedLifetime(tokens) {}
     }
 
-    @Test("P4 A callback that cancels itself in the initial delivery hears nothing more", arguments: [false, true])
+    @Test("P4 A callback that cancels itself in the initial delivery receives nothing more", arguments: [false, true])
     func cancelsItself(isLast: Bool) throws {
         let lives = Lives()
         let property = Observed(0)
@@ -85,12 +85,12 @@ extension Promises.P04InitialTests {
     @Test("P4 A change made in the initial delivery follows it, and nothing falls between")
     func setsInside() {
         let property = Observed(0)
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let token = property.observe(options: .initial) { change, _ in
-            told.append(change)
+            received.append(change)
             if change.reason == .initial { property.value = 1 }
         }
-        #expect(told.lines == ["initial - → 0 @0", "valueChanged 0 → 1 @1"])
+        #expect(received.lines == ["initial - → 0 @0", "valueChanged 0 → 1 @1"])
         withExtendedLifetime(token) {}
     }
 }
@@ -102,7 +102,7 @@ extension Promises.P04InitialTests {
     func overlap() throws {
         let property = Observed(0)
         let arrived = Signal("the change")
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let token = property.observe(options: .initial) { (change: Change<Int>) in
             if change.reason == .initial {
                 let writer = TestThread { property.value = 1 }
@@ -111,13 +111,13 @@ extension Promises.P04InitialTests {
             } else {
                 arrived.happen()
             }
-            told.append(change)
+            received.append(change)
         }
-        #expect(told.lines == ["valueChanged 0 → 1 @1", "initial - → 0 @0"])
+        #expect(received.lines == ["valueChanged 0 → 1 @1", "initial - → 0 @0"])
         withExtendedLifetime(token) {}
     }
 
-    @Test("P4 It does not wait for the body of a modify, and hears what that has made")
+    @Test("P4 It does not wait for the body of a modify, and receives what that has made")
     func besideModify() throws {
         let property = Observed(0)
         let (entered, exit) = (Signal("the body"), Signal("the body's release"))
@@ -129,19 +129,19 @@ extension Promises.P04InitialTests {
             }
         }
         try entered.wait()
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let returned = Signal("the return of observe")
         let token = Slot<ObservationToken>()
         let observing = TestThread {
-            token.put(property.observe(told, options: .initial))
+            token.put(property.observe(received, options: .initial))
             returned.happen()
         }
         try returned.wait()
-        #expect(told.lines == ["initial - → 0 @0"])
+        #expect(received.lines == ["initial - → 0 @0"])
         exit.happen()
         try writer.join()
         try observing.join()
-        #expect(told.lines == ["initial - → 0 @0", "valueChanged 0 → 1 @1"])
+        #expect(received.lines == ["initial - → 0 @0", "valueChanged 0 → 1 @1"])
         token.clear()
     }
 
@@ -153,41 +153,41 @@ extension Promises.P04InitialTests {
 
     private func everyLaterVersionOnce<Value: Numbered>(_ type: Value.Type) throws {
         let property = Observed(Value(number: 0))
-        let all = Log<Told<Value>>()
+        let all = Log<ReceivedChanges<Value>>()
         let tokens = Log<ObservationToken>()
         let writers = Hammer(threads: 2) { property.modify { $0 = Value(number: $0.number + 1) } }
         try writers.waitUntilWarm()
         for _ in 0..<200 {
-            let told = Told<Value>()
-            tokens.append(property.observe(told, options: .initial))
-            #expect(told.changes.contains { $0.reason == .initial })
-            all.append(told)
+            let received = ReceivedChanges<Value>()
+            tokens.append(property.observe(received, options: .initial))
+            #expect(received.changes.contains { $0.reason == .initial })
+            all.append(received)
         }
         try writers.stop()
         let last = property.version
-        for told in all.entries {
-            let initial = told.changes.filter { $0.reason == .initial }
+        for received in all.entries {
+            let initial = received.changes.filter { $0.reason == .initial }
             #expect(initial.count == 1)
             #expect(initial[0].new.number == Int(initial[0].version))
             #expect(initial[0].version <= last)
-            #expect(told.versions.elementsEqual((initial[0].version..<last).map { $0 + 1 }))
-            #expect(told.changes.allSatisfy { $0.new.number == Int($0.version) && $0.new.isWhole })
+            #expect(received.versions.elementsEqual((initial[0].version..<last).map { $0 + 1 }))
+            #expect(received.changes.allSatisfy { $0.new.number == Int($0.version) && $0.new.isWhole })
         }
         for token in tokens.entries { token.cancel() }
         try Process.settle()
     }
 
-    @Test("P4 A change made before the registration is not heard, even if its observers are being called only now")
+    @Test("P4 A change made before the registration is not delivered, even if its observers are being called only now")
     func nothingEarlier() throws {
         for _ in 0..<500 {
             let property = Observed(0)
             // So that the writer looks for observers at all.
             let bystander = property.observe { (_: Change<Int>) in }
-            let told = Told<Int>()
+            let received = ReceivedChanges<Int>()
             let token = Slot<ObservationToken>()
-            try onTwoThreads({ property.value = 1 }, { token.put(property.observe(told, options: .initial)) })
-            let initial = told.changes.first { $0.reason == .initial }
-            #expect(told.versions == (initial?.version == 0 ? [1] : []))
+            try onTwoThreads({ property.value = 1 }, { token.put(property.observe(received, options: .initial)) })
+            let initial = received.changes.first { $0.reason == .initial }
+            #expect(received.versions == (initial?.version == 0 ? [1] : []))
             withExtendedLifetime((bystander, token)) {}
         }
     }

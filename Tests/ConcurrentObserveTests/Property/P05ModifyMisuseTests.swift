@@ -96,7 +96,7 @@ extension Promises.P05ModifyMisuseTests {
     func otherThreads(misuse: Misuse) throws {
         guard misuse != .compareExchangeInVain else { return }
         let property = Observed(0)
-        let done = Signal("the other thread's turn")
+        let done = Signal("the other thread's call")
         let other = Slot<TestThread>()
         property.modify { value in
             other.put(

@@ -31,18 +31,18 @@ extension Promises.P05ModifyTests {
         #expect(property.snapshot() == (Value(number: 3), 1))
     }
 
-    @Test("P5 Inside modify observations of the property end in every way, and do not hear the change")
+    @Test("P5 Inside modify observations of the property end in every way, and do not receive the change")
     func ends() throws {
         let property = Observed(0)
         let lives = Lives()
-        let heard = Counter()
+        let received = Counter()
         let outcomes = Log<String>()
         var handles: [ObservationHandle] = []
         let tokens = (0..<3).map { _ in
             let (life, handle) = (lives.make(), Slot<ObservationHandle>())
             let token = property.observe(options: .initial) { change, observation in
                 life.touch()
-                if change.reason == .initial { handle.put(observation) } else { heard.increment() }
+                if change.reason == .initial { handle.put(observation) } else { received.increment() }
             }
             handles.append(handle.take()!)
             return Slot(token)
@@ -59,7 +59,7 @@ extension Promises.P05ModifyTests {
             }
         }
         #expect(outcomes.entries == ["deferred false", "deferred"])
-        #expect(heard.value == 0)
+        #expect(received.value == 0)
         try lives.waitUntilNoneIsLeft()
         #expect(property.version == 1)
     }
@@ -67,12 +67,12 @@ extension Promises.P05ModifyTests {
     @Test("P5 Inside modify other properties are set, changed and observed")
     func otherProperties() throws {
         let (property, other) = (Observed(0), Observed("a"))
-        let told = Told<String>()
+        let received = ReceivedChanges<String>()
         let tokens = Log<ObservationToken>()
         let order = Log<String>()
         tokens.append(property.observeValues { order.append("property \($0) \(other.value)") })
         property.modify { value in
-            tokens.append(other.observe(told, options: .initial))
+            tokens.append(other.observe(received, options: .initial))
             tokens.append(other.observeValues { order.append("other \($0) \(property.value)") })
             other.value = "b"
             other.exchange("c")
@@ -81,7 +81,7 @@ extension Promises.P05ModifyTests {
             value = 1
         }
         #expect(
-            told.lines == [
+            received.lines == [
                 "initial - → a @0", "valueChanged a → b @1", "valueChanged b → c @2", "valueChanged c → cd @3",
                 "valueChanged cd → e @4",
             ]
@@ -126,13 +126,13 @@ extension Promises.P05ModifyTests {
 // MARK: - A body that throws
 
 extension Promises.P05ModifyTests {
-    @Test("P5 A body that throws publishes nothing, and nobody is called", arguments: numberedTypes.indices)
+    @Test("P5 A body that throws publishes nothing, and no observer is called", arguments: numberedTypes.indices)
     func throwing(index: Int) { throwInside(numberedTypes[index]) }
 
     private func throwInside<Value: Numbered>(_ type: Value.Type) {
         let property = Observed(Value(number: 1))
-        let told = Told<Value>()
-        let token = property.observe(told, options: .prior)
+        let received = ReceivedChanges<Value>()
+        let token = property.observe(received, options: .prior)
         #expect(throws: Refused(number: 2)) {
             try property.modify { (value: inout Value) throws(Refused) in
                 value = Value(number: 2)
@@ -140,9 +140,9 @@ extension Promises.P05ModifyTests {
             }
         }
         #expect(property.snapshot() == (Value(number: 1), 0))
-        #expect(told.count == 0)
+        #expect(received.count == 0)
         property.value = Value(number: 3)
-        #expect(told.versions == [1])
+        #expect(received.versions == [1])
         withExtendedLifetime(token) {}
     }
 
@@ -202,9 +202,9 @@ extension Promises.P05ModifyTests {
         #expect(lives.alive == 0)
 
         // Registrations do not wait either; other changes do.
-        let told = Told<[Int]>()
+        let received = ReceivedChanges<[Int]>()
         let token = Slot<ObservationToken>()
-        #expect(anotherThreadFinishes { token.put(property.observe(told, options: .initial)) })
+        #expect(anotherThreadFinishes { token.put(property.observe(received, options: .initial)) })
         let isSet = Signal("a set")
         let waiting = TestThread {
             property.modify { $0.append(2) }
@@ -215,7 +215,7 @@ extension Promises.P05ModifyTests {
         try isSet.wait()
         for thread in [waiting, writer] { try thread.join() }
         #expect(property.value == [1, 2])
-        #expect(told.changes.map(\.version).sorted() == [0, 1, 2])
+        #expect(received.changes.map(\.version).sorted() == [0, 1, 2])
         token.clear()
     }
 }

@@ -19,8 +19,8 @@ extension Promises.P05PropertyLocksTests {
 
         /// Has the library run `code` there, once.
         func run(_ property: Observed<Compared>, _ userCode: @escaping @Sendable () -> Void) throws {
-            let turns = Counter()
-            let code: @Sendable () -> Void = { if turns.increment() == 1 { userCode() } }
+            let steps = Counter()
+            let code: @Sendable () -> Void = { if steps.increment() == 1 { userCode() } }
             let lives = Lives()
             let tokens = Log<ObservationToken>()
             switch self {

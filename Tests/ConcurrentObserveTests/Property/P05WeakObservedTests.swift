@@ -9,21 +9,21 @@ extension Promises {
 }
 
 extension Promises.P05WeakObservedTests {
-    @Test("P5 A reader is the last owner: the referent dies on its thread, and is heard there")
+    @Test("P5 A reader is the last owner: the referent dies on its thread, and its death is delivered there")
     func reader() throws {
         let referent = Slot(Referent("a"))
         let property = WeakObserved(referent.value)
-        let heard = Log<Int>()
-        let token = property.observe { change in heard.append(threadNumber()) }
+        let received = Log<Int>()
+        let token = property.observe { change in received.append(threadNumber()) }
         let reading = Log<Int>()
         try onNewThread {
             reading.append(threadNumber())
             let held = Slot(property.value!)
             referent.clear()
-            if heard.count != 0 { reading.append(0) }
+            if received.count != 0 { reading.append(0) }
             held.clear()
         }
-        #expect(heard.entries == reading.entries)
+        #expect(received.entries == reading.entries)
         #expect(property.version == 1)
         withExtendedLifetime(token) {}
     }
@@ -49,7 +49,7 @@ extension Promises.P05WeakObservedTests {
         let lives = Lives()
         let property = WeakObserved<Referent>()
         let referent = Slot<Referent>()
-        let (told, free) = (WeaklyTold(), Log<Bool>())
+        let (received, free) = (ReceivedReferents(), Log<Bool>())
         // Other threads get through everything that takes the property's locks.
         referent.put(
             Referent("a", life: lives.make()) { _ in
@@ -57,7 +57,7 @@ extension Promises.P05WeakObservedTests {
                     anotherThreadFinishes {
                         _ = property.value
                         property.value = nil
-                        property.observe(WeaklyTold(), options: .initial).cancel()
+                        property.observe(ReceivedReferents(), options: .initial).cancel()
                     }
                 )
             }
@@ -65,7 +65,7 @@ extension Promises.P05WeakObservedTests {
         let isNew = owner == .new
         if !isNew { property.value = referent.value }
         let token = property.observe(options: owner.options) { change in
-            told.append(change)
+            received.append(change)
             referent.clear()
         }
         // The setter holds what it is given.
@@ -73,30 +73,32 @@ extension Promises.P05WeakObservedTests {
         #expect(lives.alive == 0)
         #expect(free.entries == [true])
         #expect(property.value == nil)
-        #expect(told.versions.map(\.version) == Array(UInt64(isNew ? 1 : 2)...property.version))
+        #expect(received.versions.map(\.version) == Array(UInt64(isNew ? 1 : 2)...property.version))
         withExtendedLifetime(token) {}
     }
 
-    @Test("P6 A callback that hears of the death sets the property again, cancels, observes, and blocks nobody else")
+    @Test(
+        "P6 A callback that receives the death sets the property again, cancels, observes, and blocks no other thread"
+    )
     func reentrancy() throws {
         let (a, b) = (Slot(Referent("a")), Referent("b"))
         let property = WeakObserved(a.value)
-        let told = WeaklyTold()
+        let received = ReceivedReferents()
         let extra = Slot<ObservationToken>()
         let free = Log<Bool>()
         let token = property.observe { change, observation in
-            told.append(change)
+            received.append(change)
             guard change.version == 1 else { return }
             free.append(anotherThreadFinishes { property.value = b })
-            extra.put(property.observe(told))
+            extra.put(property.observe(received))
             property.value = nil
             observation.cancel()
         }
         a.clear()
         #expect(free.entries == [true])
-        // Set by the other thread, then here: heard by both.
+        // Set by the other thread, then here: delivered to both.
         #expect(
-            told.lines == [
+            received.lines == [
                 "valueChanged nil → nil @1", "valueChanged nil → b @2", "valueChanged b → nil @3",
                 "valueChanged b → nil @3",
             ]
@@ -105,34 +107,38 @@ extension Promises.P05WeakObservedTests {
         extra.clear()
     }
 
-    @Test("P6 An observation that an earlier callback of the same death cancels hears nothing, of another property too")
+    @Test(
+        "P6 An observation that an earlier callback of the same death cancels receives nothing, of another property too"
+    )
     func cancelled() {
         let referent = Slot(Referent("a"))
         let properties = (0..<2).map { _ in WeakObserved(referent.value) }
-        let told = WeaklyTold()
+        let received = ReceivedReferents()
         let victims = Slot<[ObservationToken]>()
         let first = properties[0].observe { _ in for victim in victims.value! { victim.cancel() } }
-        victims.put(properties.map { $0.observe(told) })
+        victims.put(properties.map { $0.observe(received) })
         referent.clear()
-        #expect(told.count == 0)
+        #expect(received.count == 0)
         #expect(properties.map(\.version) == [1, 1])
         withExtendedLifetime(first) {}
         victims.clear()
     }
 
-    @Test("P5 A referent that dies in the body of a modify, or of a withValue, is heard there, and nothing traps")
+    @Test(
+        "P5 A referent that dies in the body of a modify, or of a withValue: its death is delivered there, and nothing traps"
+    )
     func insideBodies() {
         let (a, b) = (Slot(Referent("a")), Slot(Referent("b")))
         let weak = [WeakObserved(a.value), WeakObserved(b.value)]
         let other = Observed("text")
-        let told = WeaklyTold()
-        let tokens = weak.map { $0.observe(told) }
+        let received = ReceivedReferents()
+        let tokens = weak.map { $0.observe(received) }
         other.modify { value in
             a.clear()
             value = "changed"
         }
         other.withValue { _ in b.clear() }
-        #expect(told.lines == ["valueChanged nil → nil @1", "valueChanged nil → nil @1"])
+        #expect(received.lines == ["valueChanged nil → nil @1", "valueChanged nil → nil @1"])
         withExtendedLifetime(tokens) {}
     }
 
@@ -148,16 +154,16 @@ extension Promises.P05WeakObservedTests {
         let expected = [
             ["valueChanged nil → a @1", "valueChanged nil → nil @2"],
             ["valueChanged nil → a @3", "valueChanged nil → b @4"],
-            // It is dying: nobody can be told it any more. Then its death, as ever.
+            // It is dying: no observer can receive it any more. Then its death, as ever.
             ["valueChanged b → a @5", "valueChanged nil → nil @6", "valueChanged nil → nil @7"],
         ]
         for (way, expected) in zip(ways, expected) {
-            let told = WeaklyTold()
-            let token = property.observe(told)
+            let received = ReceivedReferents()
+            let token = property.observe(received)
             let a = Slot(Referent("a", atDeinit: way))
             property.value = a.value
             a.clear()
-            #expect(told.lines == expected)
+            #expect(received.lines == expected)
             token.cancel()
         }
     }

@@ -11,10 +11,10 @@ extension Promises {
 // MARK: - Setting in a callback
 
 extension Promises.P06PropertyReentrancyTests {
-    @Test("P6 A callback sets its own property: every observer hears every version once, the nested ones first")
+    @Test("P6 A callback sets its own property: every observer receives every version once, the nested ones first")
     func setsItself() {
         let property = Observed("")
-        let (before, after) = (Told<String>(), Told<String>())
+        let (before, after) = (ReceivedChanges<String>(), ReceivedChanges<String>())
         let tokens = [
             property.observe(before),
             property.observe { change in if change.version < 4 { property.value = change.new + "x" } },
@@ -55,13 +55,13 @@ extension Promises.P06PropertyReentrancyTests {
     @Test("P6 A prior delivery may change the property: the change that it announced comes after")
     func setsInPrior() {
         let property = Observed(0)
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let token = property.observe(options: .prior) { (change: Change<Int>) in
-            told.append(change)
+            received.append(change)
             if change.reason == .prior, change.version == 0 { property.modify { $0 = 10 } }
         }
         property.value = 1
-        #expect(told.lines == ["prior - → 0 @0", "valueChanged 0 → 10 @1", "valueChanged 10 → 1 @2"])
+        #expect(received.lines == ["prior - → 0 @0", "valueChanged 0 → 10 @1", "valueChanged 10 → 1 @2"])
         withExtendedLifetime(token) {}
     }
 }
@@ -73,29 +73,29 @@ extension Promises.P06PropertyReentrancyTests {
     func addedInACallback(count: Int) {
         let property = Observed(0)
         let tokens = Log<ObservationToken>()
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let token = property.observe { change in
             guard change.version == 1 else { return }
-            for _ in 0..<count { tokens.append(property.observe(told)) }
+            for _ in 0..<count { tokens.append(property.observe(received)) }
         }
         property.value = 1
-        #expect(told.count == 0)
+        #expect(received.count == 0)
         property.value = 2
-        #expect(told.versions == Array(repeating: 2, count: count))
+        #expect(received.versions == Array(repeating: 2, count: count))
         token.cancel()
     }
 
-    @Test("P6 With initial, it is told that change's value as its first")
+    @Test("P6 With initial, it receives that change's value as its first")
     func addedWithInitial() {
         let property = Observed(0)
         let tokens = Log<ObservationToken>()
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let token = property.observe { change in
-            if change.version == 1 { tokens.append(property.observe(told, options: .initial)) }
+            if change.version == 1 { tokens.append(property.observe(received, options: .initial)) }
         }
         property.value = 1
         property.value = 2
-        #expect(told.lines == ["initial - → 1 @1", "valueChanged 1 → 2 @2"])
+        #expect(received.lines == ["initial - → 1 @1", "valueChanged 1 → 2 @2"])
         token.cancel()
     }
 
@@ -103,13 +103,13 @@ extension Promises.P06PropertyReentrancyTests {
     func addedInPrior() {
         let property = Observed(0)
         let tokens = Log<ObservationToken>()
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let token = property.observe(options: .prior) { change, observation in
             observation.cancel()
-            tokens.append(property.observe(told, options: [.initial, .prior]))
+            tokens.append(property.observe(received, options: [.initial, .prior]))
         }
         property.value = 1
-        #expect(told.lines == ["initial - → 0 @0", "valueChanged 0 → 1 @1"])
+        #expect(received.lines == ["initial - → 0 @0", "valueChanged 0 → 1 @1"])
         token.cancel()
     }
 }
@@ -117,21 +117,25 @@ extension Promises.P06PropertyReentrancyTests {
 // MARK: - Ending in a callback
 
 extension Promises.P06PropertyReentrancyTests {
-    /// Which delivery the cancellation happens in, and whether the table grows between it and the turn of the cancelled.
+    /// Which delivery the cancellation happens in, and whether the table grows between it and the place of the cancelled.
     enum Moment: String, CaseIterable, Sendable { case change, prior }
 
-    @Test("P6 An observer cancelled earlier in the same pass hears nothing", arguments: Moment.allCases, [0, 1, 100])
+    @Test(
+        "P6 An observer cancelled earlier in the same pass receives nothing",
+        arguments: Moment.allCases,
+        [0, 1, 100]
+    )
     func cancelledSibling(moment: Moment, growth: Int) throws {
         let property = Observed(0)
         let tokens = Log<ObservationToken>()
-        let (sibling, told) = (Slot<ObservationToken>(), Told<Int>())
+        let (sibling, received) = (Slot<ObservationToken>(), ReceivedChanges<Int>())
         let cancelling = property.observe(options: moment == .prior ? .prior : []) { (_: Change<Int>) in
             sibling.value?.cancel()
             for _ in 0..<growth { tokens.append(property.observe { (_: Change<Int>) in }) }
         }
-        sibling.put(property.observe(told, options: moment == .prior ? .prior : []))
+        sibling.put(property.observe(received, options: moment == .prior ? .prior : []))
         property.value = 1
-        #expect(told.count == 0)
+        #expect(received.count == 0)
         #expect(!sibling.value!.isActive)
         withExtendedLifetime(cancelling) {}
         sibling.clear()
@@ -193,24 +197,24 @@ extension Promises.P06PropertyReentrancyTests {
     @Test("P6 A body of modify may drop the last reference to the source")
     func dropsTheSourceInModify() throws {
         let property = Slot(Observed([0]))
-        let told = Told<[Int]>()
-        let token = property.value!.observe(told).tellEnd(to: told)
+        let received = ReceivedChanges<[Int]>()
+        let token = property.value!.observe(received).recordEnd(to: received)
         property.value!.modify { value in
             property.clear()
             value.append(1)
         }
-        try told.ended.wait()
-        #expect(told.lines == ["valueChanged [0] → [0, 1] @1", "sourceDeleted"])
+        try received.ended.wait()
+        #expect(received.lines == ["valueChanged [0] → [0, 1] @1", "sourceDeleted"])
         #expect(!token.isActive)
     }
 
     @Test("P6 A callback that ends its task does not stop the other observers")
     func endsItsTask() async {
         let property = Observed(0)
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let tokens = [
             property.observe { (_: Change<Int>) in unsafe withUnsafeCurrentTask { unsafe $0?.cancel() } },
-            property.observe(told),
+            property.observe(received),
         ]
         let task = Task {
             property.value = 1
@@ -218,7 +222,7 @@ extension Promises.P06PropertyReentrancyTests {
             return Task.isCancelled
         }
         #expect(await task.value)
-        #expect(told.versions == [1, 2])
+        #expect(received.versions == [1, 2])
         withExtendedLifetime(tokens) {}
     }
 }

@@ -52,13 +52,13 @@ extension Promises.P07PropertyBlockingTests {
         let goesOn = anotherThreadFinishes {
             for _ in 0..<100 {
                 let life = lives.make()
-                let told = Told<[Int]>()
+                let received = ReceivedChanges<[Int]>()
                 let token = alive.observe(options: .initial) { (change: Change<[Int]>) in
                     life.touch()
-                    told.append(change)
+                    received.append(change)
                 }
                 alive.modify { $0.append(1) }
-                #expect(told.count == 2)
+                #expect(received.count == 2)
                 #expect(token.cancelAndWaitBlocking() == .finished)
             }
             #expect(alive.value.count > 100)

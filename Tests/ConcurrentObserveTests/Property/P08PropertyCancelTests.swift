@@ -12,12 +12,12 @@ extension Promises.P08PropertyCancelTests {
     @Test("P8 A change that begins after cancel() returned is not delivered, whatever the options")
     func silence() {
         let property = Slot(Observed(0))
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let tokens = ([[], .initial, .prior, []] as [ObservationOptions]).map {
-            property.value!.observe(told, options: $0)
+            property.value!.observe(received, options: $0)
         }
         property.value!.value = 1
-        #expect(told.count == 6)
+        #expect(received.count == 6)
         for token in tokens {
             token.cancel()
             token.cancel()
@@ -27,7 +27,7 @@ extension Promises.P08PropertyCancelTests {
         property.value!.modify { $0 = 4 }
         property.value!.compareExchange(expected: 4, desired: 5)
         property.clear()
-        #expect(told.count == 6)
+        #expect(received.count == 6)
         #expect(tokens.allSatisfy { !$0.isActive })
     }
 
@@ -78,10 +78,10 @@ extension Promises.P08PropertyCancelTests {
     func twoThreads() throws {
         let property = Observed(0)
         let ends = Log<ObservationEnd>()
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let before = ConcurrentObserveDiagnostics.current().liveObservers
         for _ in 0..<200 {
-            let token = property.observe(told)
+            let token = property.observe(received)
             token.onEnd { ends.append($0) }
             try onThreads(2) { _ in
                 token.cancel()
@@ -92,14 +92,14 @@ extension Promises.P08PropertyCancelTests {
         try Process.settle()
         #expect(ends.entries == Array(repeating: .cancelled, count: 200))
         // Each thread changes only what it has cancelled; the other's change may still be under way.
-        #expect(told.count <= 200)
+        #expect(received.count <= 200)
         #expect(ConcurrentObserveDiagnostics.current().liveObservers == before)
     }
 
     @Test("P8 Cancelled right after its start, 100,000 times across threads, while others change the property")
     func rightAfterTheStart() throws {
         let property = Observed(Pair(number: 0))
-        let constant = Told<Pair>()
+        let constant = ReceivedChanges<Pair>()
         let mistakes = Counter()
         let before = ConcurrentObserveDiagnostics.current().liveObservers
         let constantToken = property.observe(constant, options: [])

@@ -13,31 +13,31 @@ extension Promises.P10PropertyTokenTests {
     func notKept() throws {
         let lives = Lives()
         let property = Observed(0)
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         do {
             let life = lives.make()
             _ = property.observe(options: .initial) { (change: Change<Int>) in
                 life.touch()
-                told.append(change)
+                received.append(change)
             }
         }
         property.value = 1
-        #expect(told.lines == ["initial - → 0 @0"])
+        #expect(received.lines == ["initial - → 0 @0"])
         try lives.waitUntilNoneIsLeft()
     }
 
     @Test("P10 Dropping the last reference ends the observation, not an earlier one")
     func lastReference() {
         let property = Observed("a")
-        let told = Told<String>()
-        let (first, second) = (Slot(property.observe(told)), Slot<ObservationToken>())
+        let received = ReceivedChanges<String>()
+        let (first, second) = (Slot(property.observe(received)), Slot<ObservationToken>())
         second.put(first.value!)
         first.clear()
         property.value = "b"
-        #expect(told.count == 1)
+        #expect(received.count == 1)
         second.clear()
         property.value = "c"
-        #expect(told.count == 1)
+        #expect(received.count == 1)
     }
 
     @Test("P10 Dropped inside its own callback, which goes on with its captures alive", arguments: [false, true])

@@ -14,8 +14,8 @@ extension Promises.P11PropertyRetainsNothingTests {
         let property = Slot(Observed("a"))
         let weak = Weak(property.value!)
         let handle = Slot<ObservationHandle>()
-        let told = Told<String>()
-        var tokens = (0..<20).map { _ in property.value!.observe(told, options: [.initial, .prior]) }
+        let received = ReceivedChanges<String>()
+        var tokens = (0..<20).map { _ in property.value!.observe(received, options: [.initial, .prior]) }
         tokens.append(property.value!.observe { _, observation in handle.put(observation) })
         tokens[0].onEnd { _ in }
         property.value!.value = "b"
@@ -67,20 +67,20 @@ extension Promises.P11PropertyRetainsNothingTests {
     func cycle() throws {
         let property = Slot(Observed(0))
         let weak = Weak(property.value!)
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let token: ObservationToken
         do {
             let captured = property.take()!
             token = captured.observe { [captured] change in
                 _ = captured.value
-                told.append(change)
+                received.append(change)
             }
         }
         #expect(weak.object != nil)
         token.cancel()
         try eventually("the end of the property") { weak.object == nil }
         // Cancelled before: silence.
-        #expect(told.count == 0)
+        #expect(received.count == 0)
     }
 
     @Test("P11 A property that its own value refers to is freed when the value is replaced")

@@ -8,70 +8,75 @@ extension Promises {
     struct P12PropertyDeathTests {}
 }
 
-// MARK: - What is heard
+// MARK: - What is delivered
 
 extension Promises.P12PropertyDeathTests {
     @Test("P12 Each live observation ends with sourceDeleted once, last, whatever its options, and calls nothing then")
     func once() throws {
         let property = Slot(Observed("a"))
         let options: [ObservationOptions] = [[], .initial, .prior, [.initial, .prior]]
-        let told = options.map { _ in Told<String>() }
-        let tokens = zip(told, options).map { property.value!.observe($0, options: $1).tellEnd(to: $0) }
+        let received = options.map { _ in ReceivedChanges<String>() }
+        let tokens = zip(received, options).map { property.value!.observe($0, options: $1).recordEnd(to: $0) }
         property.value!.value = "b"
-        let before = told.map(\.lines)
+        let before = received.map(\.lines)
         #expect(tokens.allSatisfy { $0.isActive })
         property.clear()
         #expect(tokens.allSatisfy { !$0.isActive })
-        for told in told { try told.ended.wait() }
+        for received in received { try received.ended.wait() }
         try Process.settle()
-        for (told, before) in zip(told, before) {
+        for (received, before) in zip(received, before) {
             #expect(before.last == "valueChanged a → b @1")
-            #expect(told.lines == before + ["sourceDeleted"])
+            #expect(received.lines == before + ["sourceDeleted"])
         }
     }
 
-    @Test("P12 It is heard of a property that was never set, with each kind of value", arguments: numberedTypes.indices)
+    @Test(
+        "P12 The end is delivered for a property that was never set, too, with each kind of value",
+        arguments: numberedTypes.indices
+    )
     func neverSet(index: Int) throws { try die(numberedTypes[index]) }
 
     private func die<Value: Numbered>(_ type: Value.Type) throws {
         let property = Slot(Observed(Value(number: 7)))
-        let told = Told<Value>()
-        let token = property.value!.observe(told).tellEnd(to: told)
+        let received = ReceivedChanges<Value>()
+        let token = property.value!.observe(received).recordEnd(to: received)
         property.clear()
-        try told.ended.wait()
-        #expect(told.lines == ["sourceDeleted"])
+        try received.ended.wait()
+        #expect(received.lines == ["sourceDeleted"])
         withExtendedLifetime(token) {}
     }
 
-    @Test("P12 It is heard on a thread of the library, not on the one that drops the last reference, by each once")
+    @Test(
+        "P12 The end is delivered to each once, on a thread of the library, not on the one that drops the last reference"
+    )
     func thread() throws {
         let property = Slot(Observed(0))
-        let (heard, threads) = (Log<Int>(), Log<Int>())
+        let (received, threads) = (Log<Int>(), Log<Int>())
         let tokens = (0..<20).map { index in
             property.value!.observe { (_: Change<Int>) in }.onEnd { _ in
                 threads.append(threadNumber())
-                heard.append(index)
+                received.append(index)
             }
         }
         let dropping = Log<Int>()
         try onNewThread {
             dropping.append(threadNumber())
             property.clear()
-            // Until all are heard this thread must exist: otherwise its number could be given to another.
-            _ = try? eventually("all ends") { heard.count >= 20 }
+            // Until all are delivered this thread must exist: otherwise its number could be given to another.
+            _ = try? eventually("all ends") { received.count >= 20 }
         }
         try Process.settle()
-        #expect(heard.entries.sorted() == Array(0..<20))
+        #expect(received.entries.sorted() == Array(0..<20))
         #expect(!threads.entries.contains(dropping.entries[0]))
         withExtendedLifetime(tokens) {}
     }
 
-    @Test("P12 Cancelled before, in every way: silence, and onEnd hears cancelled")
+    @Test("P12 Cancelled before, in every way: silence, and onEnd receives cancelled")
     func cancelledBefore() throws {
         let property = Slot(Observed(0))
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let ends = Log<ObservationEnd>()
-        let tokens = (0..<3).map { _ in Slot(property.value!.observe(told)) }
+        let tokens = (0..<3).map { _ in Slot(property.value!.observe(received)) }
         for token in tokens { token.value!.onEnd { ends.append($0) } }
         tokens[0].value!.cancel()
         tokens[1].clear()
@@ -79,25 +84,25 @@ extension Promises.P12PropertyDeathTests {
         property.clear()
         try eventually("the ends") { ends.count >= 3 }
         try Process.settle()
-        #expect(told.count == 0)
+        #expect(received.count == 0)
         #expect(ends.entries == [.cancelled, .cancelled, .cancelled])
     }
 
-    @Test("P12 What cancels the others when it hears of the end comes too late: all have ended with the property")
+    @Test("P12 What cancels the others when it receives the end comes too late: all have ended with the property")
     func cancelledByAnEarlierOne() throws {
         let property = Slot(Observed(0))
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let others = Slot<[ObservationToken]>()
         let first = property.value!.observe { (_: Change<Int>) in }.onEnd { _ in
             others.value![0].cancel()
             _ = others.value![1].cancelAndWaitBlocking()
             others.put([others.value![0], others.value![1]])
         }
-        others.put((0..<3).map { _ in property.value!.observe(told).tellEnd(to: told) })
+        others.put((0..<3).map { _ in property.value!.observe(received).recordEnd(to: received) })
         property.clear()
-        try eventually("the ends") { told.ends.count >= 3 }
+        try eventually("the ends") { received.ends.count >= 3 }
         try Process.settle()
-        #expect(told.lines == ["sourceDeleted", "sourceDeleted", "sourceDeleted"])
+        #expect(received.lines == ["sourceDeleted", "sourceDeleted", "sourceDeleted"])
         withExtendedLifetime(first) {}
         others.clear()
     }
@@ -105,17 +110,17 @@ extension Promises.P12PropertyDeathTests {
     @Test("P12 An observation that is ended in its last callback, which drops the property too, ends as cancelled")
     func endsItselfThere() throws {
         let property = Slot(Observed(0))
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let token = property.value!.observe { change, observation in
-            told.append(change)
+            received.append(change)
             observation.cancel()
             property.clear()
         }
-        token.tellEnd(to: told)
+        token.recordEnd(to: received)
         property.value!.value = 1
-        try told.ended.wait()
+        try received.ended.wait()
         try Process.settle()
-        #expect(told.lines == ["valueChanged 0 → 1 @1", "cancelled"])
+        #expect(received.lines == ["valueChanged 0 → 1 @1", "cancelled"])
         #expect(!token.isActive)
     }
 }
@@ -153,15 +158,15 @@ extension Promises.P12PropertyDeathTests {
     @Test("P12 A token outlives its property: ending it then does nothing")
     func tokenOutlives() throws {
         let property = Slot(Observed(0))
-        let told = Told<Int>()
-        let token = Slot(property.value!.observe(told).tellEnd(to: told))
+        let received = ReceivedChanges<Int>()
+        let token = Slot(property.value!.observe(received).recordEnd(to: received))
         property.clear()
         token.value!.cancel()
         try onNewThread { token.value!.cancelAndWaitBlocking() }
         token.clear()
-        try told.ended.wait()
+        try received.ended.wait()
         try Process.settle()
-        #expect(told.lines == ["sourceDeleted"])
+        #expect(received.lines == ["sourceDeleted"])
     }
 
     @Test("P12 P14 The closures and the value die promptly with the property, without further traffic")
@@ -184,13 +189,13 @@ extension Promises.P12PropertyDeathTests {
     func race(waiting: Int) throws {
         for _ in 0..<300 {
             let property = Slot(Observed(0))
-            let told = Told<Int>()
+            let received = ReceivedChanges<Int>()
             let ends = Log<ObservationEnd>()
             let lives = Lives()
             let life = Slot(lives.make())
             let token = property.value!.observe { [life = life.take()] change in
                 life?.touch()
-                told.append(change)
+                received.append(change)
             }
             token.onEnd { end in
                 if lives.alive > 0 { ends.append(.ownerDeleted) }
@@ -204,7 +209,7 @@ extension Promises.P12PropertyDeathTests {
             try lives.waitUntilNoneIsLeft()
             try eventually("the end") { ends.count > 0 }
             #expect([[.sourceDeleted], [.cancelled]].contains(ends.entries))
-            #expect(told.count == 0)
+            #expect(received.count == 0)
         }
         try Process.settle()
     }
@@ -213,8 +218,8 @@ extension Promises.P12PropertyDeathTests {
     func lastOfMany() throws {
         for _ in 0..<100 {
             let property = Slot(Observed(0))
-            let told = (0..<3).map { _ in Told<Int>() }
-            let tokens = told.map { property.value!.observe($0).tellEnd(to: $0) }
+            let received = (0..<3).map { _ in ReceivedChanges<Int>() }
+            let tokens = received.map { property.value!.observe($0).recordEnd(to: $0) }
             // Whichever thread lets go last.
             let references = (0..<3).map { _ in Slot(property.value!) }
             property.clear()
@@ -222,11 +227,11 @@ extension Promises.P12PropertyDeathTests {
                 for round in 0..<20 { references[thread].value?.value = round }
                 references[thread].clear()
             }
-            for told in told {
-                try told.ended.wait()
-                #expect(told.versions == Array(1...60))
-                #expect(told.ends == [.sourceDeleted])
-                #expect(told.lines.last == "sourceDeleted")
+            for received in received {
+                try received.ended.wait()
+                #expect(received.versions == Array(1...60))
+                #expect(received.ends == [.sourceDeleted])
+                #expect(received.lines.last == "sourceDeleted")
             }
             withExtendedLifetime(tokens) {}
         }

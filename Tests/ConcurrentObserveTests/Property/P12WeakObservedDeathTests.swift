@@ -8,7 +8,7 @@ extension Promises {
     struct P12WeakObservedDeathTests {}
 }
 
-// MARK: - What is heard
+// MARK: - What is delivered
 
 extension Promises.P12WeakObservedDeathTests {
     @Test("P12 valueChanged to nil, once, with the next version, whatever the options; the old one is gone")
@@ -17,18 +17,18 @@ extension Promises.P12WeakObservedDeathTests {
         let property = WeakObserved<Referent>()
         property.value = referent.value
         let options: [ObservationOptions] = [[], .prior, .initial, [.initial, .prior]]
-        let told = options.map { _ in WeaklyTold() }
-        let tokens = zip(told, options).map { property.observe($0, options: $1) }
+        let received = options.map { _ in ReceivedReferents() }
+        let tokens = zip(received, options).map { property.observe($0, options: $1) }
         referent.clear()
         let expected = [
             ["valueChanged nil → nil @2"], ["valueChanged nil → nil @2"],
             ["initial - → a @1", "valueChanged nil → nil @2"], ["initial - → a @1", "valueChanged nil → nil @2"],
         ]
-        #expect(told.map(\.lines) == expected)
+        #expect(received.map(\.lines) == expected)
         #expect(property.version == 2)
         #expect(tokens.allSatisfy { $0.isActive })
         try Process.settle()
-        #expect(told.map(\.lines) == expected)
+        #expect(received.map(\.lines) == expected)
     }
 
     @Test("P12 On the thread of the last release, after the referent's own deinit, before the release returns")
@@ -38,7 +38,7 @@ extension Promises.P12WeakObservedDeathTests {
         let lives = Lives()
         let referent = Slot(
             Referent("a", life: lives.make { order.append("stored \(threadNumber())") }) { _ in
-                // Nil already; told later.
+                // Nil already; delivered later.
                 order.append("deinit \(property.value?.description ?? "nil") @\(property.version)")
             }
         )
@@ -61,14 +61,14 @@ extension Promises.P12WeakObservedDeathTests {
         let (a, b) = (Slot(Referent("a")), Slot(Referent("b")))
         let property = WeakObserved(a.value)
         property.value = b.value
-        let told = WeaklyTold()
-        let token = property.observe(told)
+        let received = ReceivedReferents()
+        let token = property.observe(received)
         a.clear()
-        #expect(told.count == 0)
+        #expect(received.count == 0)
         #expect(property.value === b.value)
         property.value = nil
         b.clear()
-        #expect(told.lines == ["valueChanged b → nil @2"])
+        #expect(received.lines == ["valueChanged b → nil @2"])
         withExtendedLifetime(token) {}
     }
 
@@ -77,34 +77,34 @@ extension Promises.P12WeakObservedDeathTests {
         let (a, b) = (Slot(Referent("a")), Slot(Referent("b")))
         let property = WeakObserved(a.value)
         for referent in [a, b, a, a] { property.value = referent.value }
-        let told = WeaklyTold()
-        let token = property.observe(told)
+        let received = ReceivedReferents()
+        let token = property.observe(received)
         b.clear()
         a.clear()
-        #expect(told.lines == ["valueChanged nil → nil @5"])
+        #expect(received.lines == ["valueChanged nil → nil @5"])
         withExtendedLifetime(token) {}
     }
 
-    @Test("P12 Of many weak properties each hears it, once")
+    @Test("P12 Of many weak properties each receives it, once")
     func manyProperties() {
         let referent = Slot(Referent("a"))
         let properties = (0..<50).map { _ in WeakObserved(referent.value) }
-        let told = properties.map { _ in WeaklyTold() }
-        let tokens = zip(properties, told).map { $0.observe($1) }
+        let received = properties.map { _ in ReceivedReferents() }
+        let tokens = zip(properties, received).map { $0.observe($1) }
         referent.clear()
-        #expect(told.allSatisfy { $0.lines == ["valueChanged nil → nil @1"] })
+        #expect(received.allSatisfy { $0.lines == ["valueChanged nil → nil @1"] })
         withExtendedLifetime(tokens) {}
     }
 
-    @Test("P3 Cancelled before: silence; who registers afterwards is told the present value, nil")
+    @Test("P3 Cancelled before: silence; an observer that registers afterwards receives the present value, nil")
     func cancelledBefore() {
         let referent = Slot(Referent("a"))
         let property = WeakObserved(referent.value)
-        let (told, later) = (WeaklyTold(), WeaklyTold())
-        let token = property.observe(told)
+        let (received, later) = (ReceivedReferents(), ReceivedReferents())
+        let token = property.observe(received)
         token.cancel()
         referent.clear()
-        #expect(told.count == 0)
+        #expect(received.count == 0)
         let second = property.observe(later, options: .initial)
         #expect(later.lines == ["initial - → nil @1"])
         withExtendedLifetime(second) {}
@@ -115,21 +115,21 @@ extension Promises.P12WeakObservedDeathTests {
 
 extension Promises.P12WeakObservedDeathTests {
     @Test(
-        "P12 The property dies: its observation ends once, last; the referent's death is not heard then"
+        "P12 The property dies: its observation ends once, last; the referent's death is not delivered then"
     )
     func propertyFirst() throws {
         for dies in [false, true] {
             let referent = Slot(Referent("a"))
             let property = Slot(WeakObserved(referent.value))
-            let told = WeaklyTold()
-            let token = property.value!.observe(told).tellEnd(to: told)
+            let received = ReceivedReferents()
+            let token = property.value!.observe(received).recordEnd(to: received)
             if dies { referent.clear() }
             property.clear()
             referent.clear()
             #expect(!token.isActive)
-            try told.ended.wait()
+            try received.ended.wait()
             try Process.settle()
-            #expect(told.lines == (dies ? ["valueChanged nil → nil @1", "sourceDeleted"] : ["sourceDeleted"]))
+            #expect(received.lines == (dies ? ["valueChanged nil → nil @1", "sourceDeleted"] : ["sourceDeleted"]))
         }
     }
 
@@ -157,20 +157,20 @@ extension Promises.P12WeakObservedDeathTests {
     }
 
     @Test(
-        "P6 A callback that hears of the death may drop the last reference to the property: then its end, then no more"
+        "P6 A callback that receives the death may drop the last reference to the property: then its end, then no more"
     )
     func dropsTheProperty() throws {
         let referent = Slot(Referent("a"))
         let property = Slot(WeakObserved(referent.value))
-        let told = WeaklyTold()
+        let received = ReceivedReferents()
         let token = property.value!.observe { change in
-            told.append(change)
+            received.append(change)
             property.clear()
         }
-        token.tellEnd(to: told)
+        token.recordEnd(to: received)
         referent.clear()
-        try told.ended.wait()
-        #expect(told.lines == ["valueChanged nil → nil @1", "sourceDeleted"])
+        try received.ended.wait()
+        #expect(received.lines == ["valueChanged nil → nil @1", "sourceDeleted"])
         #expect(!token.isActive)
     }
 }

@@ -9,45 +9,45 @@ extension Promises {
 }
 
 extension Promises.P12WeakObservedRacesTests {
-    @Test("P12 Against the setting of another: the other stays, no version is missing, nil is told at most once")
+    @Test("P12 Against the setting of another: the other stays, no version is missing, nil is delivered at most once")
     func successor() throws {
         for _ in 0..<1000 {
             let (a, b) = (Slot(Referent("a")), Slot(Referent("b")))
             let property = WeakObserved(a.value)
-            let told = WeaklyTold()
-            let token = property.observe(told)
+            let received = ReceivedReferents()
+            let token = property.observe(received)
             try onThreads(2) { thread in if thread == 0 { a.clear() } else { property.value = b.value } }
             #expect(property.value === b.value)
-            #expect([["b"], ["nil", "b"]].contains(told.versions.map(\.new)), "\(told.lines)")
+            #expect([["b"], ["nil", "b"]].contains(received.versions.map(\.new)), "\(received.lines)")
             b.clear()
-            #expect(told.versions.last?.new == "nil")
-            #expect(told.versions.map(\.version) == Array(1...property.version))
+            #expect(received.versions.last?.new == "nil")
+            #expect(received.versions.map(\.version) == Array(1...property.version))
             withExtendedLifetime(token) {}
         }
     }
 
     @Test(
-        "P12 Two properties and their referents' last owners on several threads: each death is told once per property"
+        "P12 Two properties and their referents' last owners on several threads: each death is delivered once per property"
     )
     func manyDeaths() throws {
         let lives = Lives()
         let properties = (0..<2).map { _ in WeakObserved<Referent>() }
-        let told = properties.map { _ in WeaklyTold() }
-        let tokens = zip(properties, told).map { $0.observe($1) }
+        let received = properties.map { _ in ReceivedReferents() }
+        let tokens = zip(properties, received).map { $0.observe($1) }
         try onThreads(4) { thread in
             for round in 0..<300 {
                 let referent = Referent("\(thread).\(round)", life: lives.make())
                 for property in properties { property.value = referent }
-                // The last owner may be whoever reads.
+                // The last owner may be a reading thread.
                 _ = properties[round % 2].value?.description
             }
         }
         #expect(lives.alive == 0)
-        for (property, told) in zip(properties, told) {
-            let versions = told.versions
+        for (property, received) in zip(properties, received) {
+            let versions = received.versions
             #expect(versions.map(\.version) == Array(1...property.version))
             #expect(versions.last?.new == "nil")
-            // Nobody sets nil, so that each is a death: of what stood there, once.
+            // No thread sets nil, so that each is a death: of what stood there, once.
             #expect(!zip(versions, versions.dropFirst()).contains { $0.new == "nil" && $1.new == "nil" })
             #expect(versions.count { $0.new != "nil" } == 1200)
         }
@@ -59,20 +59,20 @@ extension Promises.P12WeakObservedRacesTests {
         for _ in 0..<1000 {
             let referent = Slot(Referent("a"))
             let property = WeakObserved(referent.value)
-            let told = WeaklyTold()
+            let received = ReceivedReferents()
             let token = Slot<ObservationToken>()
             try onThreads(2) { thread in
                 if thread == 0 { return referent.clear() }
-                token.put(property.observe(told, options: .initial))
+                token.put(property.observe(received, options: .initial))
             }
-            #expect(told.lines.count { $0.hasPrefix("initial") } == 1)
-            let knew = told.lines.contains("initial - → nil @1")
-            #expect(told.versions.map(\.version) == (knew ? [] : [1]), "\(told.lines)")
+            #expect(received.lines.count { $0.hasPrefix("initial") } == 1)
+            let knew = received.lines.contains("initial - → nil @1")
+            #expect(received.versions.map(\.version) == (knew ? [] : [1]), "\(received.lines)")
             token.clear()
         }
     }
 
-    @Test("P12 Against the death of the property: its end is told once, last, and nothing is left")
+    @Test("P12 Against the death of the property: its end is delivered once, last, and nothing is left")
     func propertyDeath() throws {
         try Process.settle()
         let before = ConcurrentObserveDiagnostics.current().liveObservers
@@ -80,21 +80,21 @@ extension Promises.P12WeakObservedRacesTests {
             let lives = Lives()
             let referent = Slot(Referent("a", life: lives.make()))
             let property = Slot(WeakObserved(referent.value))
-            let told = WeaklyTold()
-            let token = property.value!.observe(told).tellEnd(to: told)
+            let received = ReceivedReferents()
+            let token = property.value!.observe(received).recordEnd(to: received)
             try onThreads(2) { thread in if thread == 0 { referent.clear() } else { property.clear() } }
             #expect(lives.alive == 0)
-            try told.ended.wait()
-            #expect(told.lines.count { $0.hasPrefix("sourceDeleted") } == 1)
-            #expect(told.lines.last?.hasPrefix("sourceDeleted") == true)
-            #expect(told.count <= 2)
+            try received.ended.wait()
+            #expect(received.lines.count { $0.hasPrefix("sourceDeleted") } == 1)
+            #expect(received.lines.last?.hasPrefix("sourceDeleted") == true)
+            #expect(received.count <= 2)
             #expect(!token.isActive)
         }
         #expect(ConcurrentObserveDiagnostics.current().liveObservers == before)
         try Process.settle()
     }
 
-    @Test("P9 After cancelAndWait no death is heard, whoever is dying meanwhile")
+    @Test("P9 After cancelAndWait no death is delivered, whatever dies meanwhile")
     func cancelAndWait() throws {
         for _ in 0..<500 {
             let referent = Slot(Referent("a"))

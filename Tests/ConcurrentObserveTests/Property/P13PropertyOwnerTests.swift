@@ -15,21 +15,21 @@ extension Promises.P13PropertyOwnerTests {
     func receivesOwner() {
         let lives = Lives()
         let property = Slot(Observed(0))
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let owner = Slot(lives.make())
         let identity = ObjectIdentifier(owner.value!)
         let token = property.value!.observe(owner: owner.value!, options: [.initial, .prior]) {
             owner,
             change in
-            if ObjectIdentifier(owner) == identity { told.append(change) }
+            if ObjectIdentifier(owner) == identity { received.append(change) }
         }
         property.value!.value = 1
-        #expect(told.lines == ["initial - → 0 @0", "prior - → 0 @0", "valueChanged 0 → 1 @1"])
+        #expect(received.lines == ["initial - → 0 @0", "prior - → 0 @0", "valueChanged 0 → 1 @1"])
         owner.clear()
         #expect(lives.alive == 0)
         property.value!.value = 2
         property.clear()
-        #expect(told.count == 3)
+        #expect(received.count == 3)
         #expect(!token.isActive)
     }
 
@@ -37,15 +37,15 @@ extension Promises.P13PropertyOwnerTests {
     func end() throws {
         let property = Slot(Observed("a"))
         let owners = (0..<2).map { _ in Slot(Lives().make()) }
-        let told = (0..<2).map { _ in Told<String>() }
+        let received = (0..<2).map { _ in ReceivedChanges<String>() }
         let tokens = (0..<2).map { index in
-            property.value!.observe(owner: owners[index].value!) { _, change in told[index].append(change) }
-                .tellEnd(to: told[index])
+            property.value!.observe(owner: owners[index].value!) { _, change in received[index].append(change) }
+                .recordEnd(to: received[index])
         }
         owners[1].clear()
         property.clear()
-        for told in told { try told.ended.wait() }
-        #expect(told.map(\.lines) == [["sourceDeleted"], ["sourceDeleted"]])
+        for received in received { try received.ended.wait() }
+        #expect(received.map(\.lines) == [["sourceDeleted"], ["sourceDeleted"]])
         #expect(tokens.allSatisfy { !$0.isActive })
         owners[0].clear()
     }
@@ -141,19 +141,19 @@ extension Promises.P13PropertyOwnerTests {
         ]
     }
 
-    @Test("P13 A dead owner is noticed, its closure destroyed and ownerDeleted heard once", arguments: Look.all)
+    @Test("P13 A dead owner is noticed, its closure destroyed and ownerDeleted delivered once", arguments: Look.all)
     func noticed(by look: Look) throws {
         let lives = Lives()
         let property = Observed(0)
         let ends = Log<ObservationEnd>()
-        let told = Told<Int>()
+        let received = ReceivedChanges<Int>()
         let owner = Slot(Lives().make())
         let token: ObservationToken
         do {
             let life = lives.make()
             token = property.observe(owner: owner.value!) { _, change in
                 life.touch()
-                told.append(change)
+                received.append(change)
             }
         }
         token.onEnd { ends.append($0) }
@@ -165,7 +165,7 @@ extension Promises.P13PropertyOwnerTests {
         #expect(!token.isActive)
         try Process.settle()
         #expect(ends.entries == [.ownerDeleted])
-        #expect(told.count == 0)
+        #expect(received.count == 0)
     }
 
     @Test("P13 A property that never changes does not collect the dead: registrations sweep")

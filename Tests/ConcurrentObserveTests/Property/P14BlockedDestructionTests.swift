@@ -119,7 +119,7 @@ extension Promises.P14BlockedDestructionTests {
         #expect(!token.isActive)
     }
 
-    @Test("P14 Writers whose values die slowly wait for nobody, and all die in the end")
+    @Test("P14 Writers whose values die slowly do not wait, and all values die in the end")
     func slow() throws {
         let lives = Lives()
         let property = Observed(Compared(0))

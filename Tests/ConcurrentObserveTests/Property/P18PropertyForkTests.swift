@@ -39,7 +39,7 @@ private func use(_ property: Observed<Held>) -> Bool {
     return deaths.value == 3 && ends.value == 1
 }
 
-/// The same with a new property, which then dies.
+/// Uses a new property in every way, and waits for its end.
 private func useNew() -> Bool {
     let ends = Counter()
     let property = Slot(Observed(Held(0)))
@@ -114,7 +114,7 @@ extension Promises.P18PropertyForkTests {
         }
     }
 
-    @Test("P18 While other threads change their properties, the child uses others, which nobody was changing")
+    @Test("P18 While other threads change their properties, the child uses others, which no thread was changing")
     func changing() async {
         await #expect(processExitsWith: .success) {
             let changed = Observed(Held(0))
@@ -196,7 +196,7 @@ extension Promises.P18PropertyForkTests {
         }
     }
 
-    @Test("P18 A grandchild, too, tells the thread that was modifying from its own")
+    @Test("P18 A grandchild, too, distinguishes the thread that was modifying from its own")
     func grandchildBesideModify() async {
         await #expect(processExitsWith: .success) {
             try forkBesideModify { property, modifiers in

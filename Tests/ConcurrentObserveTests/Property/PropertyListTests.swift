@@ -15,24 +15,24 @@ extension Promises.PropertyListTests {
         let list = PropertyList([
             car.property(\.mileage), car.property(\.axle.wheel.pressure), car.property(\.mileage),
         ])
-        let told = Told<[Int]>()
-        let token = list.observe(told, options: .initial)
+        let received = ReceivedChanges<[Int]>()
+        let token = list.observe(received, options: .initial)
         let version = list.version
         car.setPressure(5)
         #expect(list.version == version + 1)
         car.axle.value = Axle(6)
         #expect(list.snapshot().value == [0, 6, 0])
         #expect(
-            told.lines == [
+            received.lines == [
                 "initial - → [0, 1, 0] @0", "valueChanged [0, 1, 0] → [0, 5, 0] @1",
                 "valueChanged [0, 5, 0] → [0, 6, 0] @2",
             ]
         )
-        // Both that lead to it hear the change: one after the other, or folded into one.
+        // Both that lead to it receive the change: one after the other, or folded into one.
         car.mileage.value = 9
         #expect(list.value == [9, 6, 9])
-        #expect(told.changes.last?.new == [9, 6, 9])
-        #expect(told.mistakes(from: [0, 1, 0]).isEmpty)
+        #expect(received.changes.last?.new == [9, 6, 9])
+        #expect(received.mistakes(from: [0, 1, 0]).isEmpty)
         withExtendedLifetime(token) {}
     }
 
@@ -60,17 +60,17 @@ extension Promises.PropertyListTests {
     func snapshots() throws {
         let properties = (0..<5).map { _ in Observed(0) }
         let list = PropertyList(Array(properties.reversed()))
-        let turn = Observed(0)
+        let step = Observed(0)
         let writers = Hammer(threads: 1) {
-            turn.modify { turn in
-                turn += 1
-                for property in properties { property.value = turn }
+            step.modify { step in
+                step += 1
+                for property in properties { property.value = step }
             }
         }
         try writers.waitUntilWarm()
         let mistakes = Counter()
         for _ in 0..<20_000 {
-            // From the last set to the first: no later one is ever behind, and none is two turns ahead.
+            // From the last set to the first: no later one is ever behind, and none is two steps ahead.
             let value = list.snapshot().value
             if value != value.sorted() || value[4] > value[0] + 1 { mistakes.increment() }
         }
@@ -81,11 +81,11 @@ extension Promises.PropertyListTests {
     @Test("P2 P3 Writers of all: versions without gaps, and the last values")
     func writers() throws {
         let properties = (0..<4).map { _ in Observed(0) }
-        let told = Told<[Int]>()
-        let token = PropertyList(properties).observe(told)
+        let received = ReceivedChanges<[Int]>()
+        let token = PropertyList(properties).observe(received)
         try onThreads(4) { thread in for number in 1...500 { properties[thread].value = number } }
-        #expect(told.mistakes(from: [0, 0, 0, 0]).isEmpty)
-        #expect(told.chain.last?.new == [500, 500, 500, 500])
+        #expect(received.mistakes(from: [0, 0, 0, 0]).isEmpty)
+        #expect(received.chain.last?.new == [500, 500, 500, 500])
         withExtendedLifetime(token) {}
     }
 
@@ -94,17 +94,17 @@ extension Promises.PropertyListTests {
         let properties = Slot((0..<3).map { Observed($0) })
         let middle = Slot(properties.value![1])
         let weak = Weak(properties.value![0])
-        let told = Told<[Int]>()
-        let token = PropertyList(properties.value!).observe(told).tellEnd(to: told)
+        let received = ReceivedChanges<[Int]>()
+        let token = PropertyList(properties.value!).observe(received).recordEnd(to: received)
         let rest = [properties.value![0], properties.value![2]]
         properties.clear()
         rest[0].value = 7
         #expect(token.isActive)
         middle.clear()
-        try told.ended.wait()
+        try received.ended.wait()
         rest[1].value = 8
         try Process.settle()
-        #expect(told.lines == ["valueChanged [0, 1, 2] → [7, 1, 2] @1", "sourceDeleted"])
+        #expect(received.lines == ["valueChanged [0, 1, 2] → [7, 1, 2] @1", "sourceDeleted"])
         #expect(weak.object != nil)
     }
 

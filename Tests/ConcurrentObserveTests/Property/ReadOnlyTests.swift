@@ -34,7 +34,7 @@ extension Promises.ReadOnlyTests {
     func view() {
         let property = Observed("a")
         let view = property.readOnly
-        let (own, seen) = (Told<String>(), Told<String>())
+        let (own, seen) = (ReceivedChanges<String>(), ReceivedChanges<String>())
         let tokens = [
             property.observe(own, options: [.initial, .prior]), view.observe(seen, options: [.initial, .prior]),
         ]
@@ -63,7 +63,7 @@ extension Promises.ReadOnlyTests {
     @Test("P1 A path leads to it, alone, behind a step, and behind optional ones")
     func paths() {
         let (racer, other) = (Racer(), Racer())
-        let (speed, next, name) = (Told<Int>(), Told<Int?>(), Told<String?>())
+        let (speed, next, name) = (ReceivedChanges<Int>(), ReceivedChanges<Int?>(), ReceivedChanges<String?>())
         let tokens = [
             racer.observe(\.speed) { (change: Change<Int>) in speed.append(change) },
             racer.observe(\.next.speed, options: .initial) { next.append($0) },
@@ -92,8 +92,8 @@ extension Promises.ReadOnlyTests {
         let property = Slot(Observed(0))
         let weak = Weak(property.value!)
         let view = Slot(property.value!.readOnly)
-        let told = Told<Int>()
-        let token = view.value!.observe(told).tellEnd(to: told)
+        let received = ReceivedChanges<Int>()
+        let token = view.value!.observe(received).recordEnd(to: received)
         var values = view.value!.values().makeAsyncIterator()
         property.value!.value = 1
         property.clear()
@@ -101,8 +101,8 @@ extension Promises.ReadOnlyTests {
         view.clear()
         #expect(weak.object == nil)
         #expect(!token.isActive)
-        try await told.ended.arrival()
-        #expect(told.lines == ["valueChanged 0 → 1 @1", "sourceDeleted"])
+        try await received.ended.arrival()
+        #expect(received.lines == ["valueChanged 0 → 1 @1", "sourceDeleted"])
         #expect(await values.next() == 1)
         #expect(await values.next() == nil)
     }

@@ -13,7 +13,7 @@ extension Promises.RemovingDuplicatesTests {
     func forms() async {
         let property = Observed("a")
         let distinct = property.removingDuplicates()
-        let (inline, serial) = (Told<String>(), Told<String>())
+        let (inline, serial) = (ReceivedChanges<String>(), ReceivedChanges<String>())
         let tokens = [
             distinct.observe(inline, options: .initial),
             distinct.observe(options: .initial, delivery: .serial()) { serial.append($0) },
@@ -36,14 +36,14 @@ extension Promises.RemovingDuplicatesTests {
     @Test("Of a path, and of a group behind a transform: replacements are delivered, equal ends are not")
     func paths() {
         let car = Car(1)
-        let told = Told<Int>()
-        let token = car.property(\.axle.wheel.pressure).removingDuplicates().observe(told)
+        let received = ReceivedChanges<Int>()
+        let token = car.property(\.axle.wheel.pressure).removingDuplicates().observe(received)
         car.setPressure(1)
         car.axle.value = Axle(1)
         car.setPressure(2)
         car.setPressure(2)
-        // That the path leads elsewhere is told in any case.
-        #expect(told.lines == ["pathChanged(depth: 0) 1 → 1 @2", "valueChanged 1 → 2 @3"])
+        // That the path leads elsewhere is delivered in any case.
+        #expect(received.lines == ["pathChanged(depth: 0) 1 → 1 @2", "valueChanged 1 → 2 @3"])
         withExtendedLifetime(token) {}
     }
 
@@ -51,15 +51,15 @@ extension Promises.RemovingDuplicatesTests {
     func ends() async throws {
         let property = Slot(Observed(1))
         let weak = Weak(property.value!)
-        let told = Told<Int>()
-        let token = property.value!.removingDuplicates().observe(told).tellEnd(to: told)
+        let received = ReceivedChanges<Int>()
+        let token = property.value!.removingDuplicates().observe(received).recordEnd(to: received)
         var values = property.value!.removingDuplicates().values().makeAsyncIterator()
         property.value!.value = 1
         property.value!.value = 2
         property.clear()
         #expect(weak.object == nil)
-        try await told.ended.arrival()
-        #expect(told.lines == ["valueChanged 1 → 2 @2", "sourceDeleted"])
+        try await received.ended.arrival()
+        #expect(received.lines == ["valueChanged 1 → 2 @2", "sourceDeleted"])
         #expect(await values.next() == 2)
         #expect(await values.next() == nil)
         withExtendedLifetime(token) {}
@@ -69,8 +69,8 @@ extension Promises.RemovingDuplicatesTests {
     func comparison() throws {
         let property = Observed(Compared(0))
         let (threads, free) = (Log<Int>(), Log<Bool>())
-        let told = Log<Int>()
-        let token = property.removingDuplicates().observe { told.append($0.new.number) }
+        let received = Log<Int>()
+        let token = property.removingDuplicates().observe { received.append($0.new.number) }
         let setting = Slot<Int>()
         try onNewThread {
             setting.put(threadNumber())
@@ -82,7 +82,7 @@ extension Promises.RemovingDuplicatesTests {
         }
         #expect(threads.entries == [setting.value!])
         #expect(free.entries == [true])
-        #expect(told.count == 0)
+        #expect(received.count == 0)
         withExtendedLifetime(token) {}
     }
 }

@@ -34,18 +34,18 @@ extension Promises.WeakObservedTests {
     func everySettingIsAChange() {
         let (a, b) = (Referent("a"), Referent("b"))
         let property = WeakObserved<Referent>()
-        let told = WeaklyTold()
-        let token = property.observe(told)
+        let received = ReceivedReferents()
+        let token = property.observe(received)
         for value in [nil, a, a, b, a, nil] { property.value = value }
         #expect(
-            told.lines == [
+            received.lines == [
                 "valueChanged nil → nil @1", "valueChanged nil → a @2", "valueChanged a → a @3",
                 "valueChanged a → b @4", "valueChanged b → a @5", "valueChanged a → nil @6",
             ]
         )
         token.cancel()
         property.value = b
-        #expect(told.count == 6)
+        #expect(received.count == 6)
     }
 
     @Test("P11 The property retains nothing, neither what it is made with nor what it is set to; the reader does")
@@ -54,7 +54,7 @@ extension Promises.WeakObservedTests {
         let referent = Slot(Referent("a", life: lives.make()))
         let made = WeakObserved(referent.value)
         let set = WeakObserved<Referent>()
-        let tokens = [made, set].map { $0.observe(WeaklyTold(), options: [.initial, .prior]) }
+        let tokens = [made, set].map { $0.observe(ReceivedReferents(), options: [.initial, .prior]) }
         set.value = referent.value
         set.value = referent.value
         let reader = Slot(set.value!)
@@ -91,12 +91,12 @@ extension Promises.WeakObservedTests {
         let (a, b) = (Referent("a"), Referent("b"))
         let property = WeakObserved(a)
         let options: [ObservationOptions] = [[], .initial, .prior]
-        let told = options.map { _ in WeaklyTold() }
-        let tokens = zip(told, options).map { property.observe($0, options: $1) }
+        let received = options.map { _ in ReceivedReferents() }
+        let tokens = zip(received, options).map { property.observe($0, options: $1) }
         property.value = b
-        #expect(told[0].lines == ["valueChanged a → b @1"])
-        #expect(told[1].lines == ["initial - → a @0", "valueChanged a → b @1"])
-        #expect(told[2].lines == ["prior - → a @0", "valueChanged a → b @1"])
+        #expect(received[0].lines == ["valueChanged a → b @1"])
+        #expect(received[1].lines == ["initial - → a @0", "valueChanged a → b @1"])
+        #expect(received[2].lines == ["prior - → a @0", "valueChanged a → b @1"])
         withExtendedLifetime(tokens) {}
     }
 
@@ -104,13 +104,13 @@ extension Promises.WeakObservedTests {
     func endsItself() {
         let a = Referent("a")
         let property = WeakObserved(a)
-        let told = WeaklyTold()
+        let received = ReceivedReferents()
         let token = property.observe(options: .initial) { change, observation in
-            told.append(change)
+            received.append(change)
             observation.cancel()
         }
         property.value = nil
-        #expect(told.lines == ["initial - → a @0"])
+        #expect(received.lines == ["initial - → a @0"])
         #expect(!token.isActive)
     }
 
@@ -129,7 +129,7 @@ extension Promises.WeakObservedTests {
     }
 
     @Test(
-        "P13 An owner receives itself; once it dies, its observation is silent; a referent does not hear of its own end"
+        "P13 An owner receives itself; once it dies, its observation is silent; a referent does not receive its own end"
     )
     func owners() {
         let (a, b) = (Slot(Referent("a")), Slot(Referent("b")))
@@ -166,15 +166,15 @@ private final class Dog: Animal, @unchecked Sendable {
 extension Promises.WeakObservedTests {
     @Test("P12 Actors, classes of a global actor, and subclasses are referents with one line")
     func kinds() async {
-        hearsTheEnd { Clock() }
+        receivesTheEnd { Clock() }
         let life = Lives()
-        hearsTheEnd { Dog(life.make()) }
+        receivesTheEnd { Dog(life.make()) }
         #expect(life.alive == 0)
-        hearsTheEnd { Dog(life.make()) as Animal }
-        await MainActor.run { hearsTheEnd { View() } }
+        receivesTheEnd { Dog(life.make()) as Animal }
+        await MainActor.run { receivesTheEnd { View() } }
     }
 
-    private func hearsTheEnd<Object: WeaklyObservable>(_ make: () -> Object) {
+    private func receivesTheEnd<Object: WeaklyObservable>(_ make: () -> Object) {
         let property = WeakObserved<Object>()
         let changes = Log<String>()
         let token = property.observeValues { changes.append($0 == nil ? "nil" : "object") }

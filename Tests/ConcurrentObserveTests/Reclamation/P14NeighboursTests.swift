@@ -52,8 +52,8 @@ extension Promises.P14NeighboursTests {
             let slow = try SlowSource(count: 100_000)
             let disturbed = (0..<5).map { _ in pace() }.max()!
             check(slow.pending > 20_000, "only \(slow.pending) are pending")
-            // Half of it on two processors of one's own; while the reclaimer waited for the
-            // destroyers it was less than a thirtieth.
+            // Half of it on two processors of its own; while the reclamation thread waited for the
+            // deinit threads it was less than a thirtieth.
             check(disturbed * 6 > undisturbed, "\(disturbed * 500) a second, \(undisturbed * 500) without the others")
         }
     }
@@ -102,13 +102,13 @@ extension Promises.P14NeighboursTests {
             token.clear()
             return try lives.waitUntilNoneIsLeft()
         }
-        // The reclaimer's pause takes a millisecond; what has to be done at a link takes less than
+        // The pause of the reclamation thread takes a millisecond; what has to be done at a link takes less than
         // a tenth of it.
         #expect(times.min()! < .microseconds(500) * count, "of \(times)")
         try Process.settle()
     }
 
-    @Test("P14 Sources by the thousand with a slow closure each: those of others are still served in turn")
+    @Test("P14 Sources by the thousand with a slow closure each: those of others are still served")
     func manySources() throws {
         let (slow, quick) = (Lives(), Lives())
         for number in 0..<2_000 {

@@ -50,7 +50,7 @@ extension Promises.P16BoundedBacklogTests {
         try stuck.notifier.join()
     }
 
-    @Test("P16 A drain that waits for a callback sleeps, and keeps nobody busy")
+    @Test("P16 A drain that waits for a callback sleeps, and keeps no thread busy")
     func sleeps() throws {
         let stuck = try StuckObservation()
         stuck.token.cancel()

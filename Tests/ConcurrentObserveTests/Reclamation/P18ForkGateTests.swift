@@ -14,7 +14,7 @@ extension Promises {
 private typealias Text = Observed<String>
 
 /// An event of which no other test has a registry.
-private struct Unheard: Sendable { let number: Int }
+private struct Undelivered: Sendable { let number: Int }
 
 /// Reads on the calling thread and on a new one, which exits. True if both find the value.
 private func readsOnTwoThreads(_ property: Text) -> Bool {
@@ -139,7 +139,7 @@ extension Promises.P18ForkGateTests {
             for round in 0..<20 {
                 let status = Slot<Int>()
                 // Each thread takes over the record and the reader of the one before, forks, and reads on in the child while values are
-                // reclaimed there: a reader that liburcu has given up would not keep them.
+                // reclaimed there: a reader that liburcu has forgotten would not keep them.
                 try onNewThread {
                     _ = property.value
                     status.put(
@@ -212,14 +212,14 @@ extension Promises.P18ForkGateTests {
             Process.limitLife(seconds: 60)
             check(readsOnTwoThreads(Text(String(repeating: "text", count: 9))), "before the fork")
             // Its own code has the runtime make the registry's type.
-            let type: Any.Type = ObserverRegistry<Unheard>.self
+            let type: Any.Type = ObserverRegistry<Undelivered>.self
             let maker = TestThread {
                 // The next lock of the runtime is that of a type which the registry needs.
                 unsafe interposition_stop(1, "swiftCore")
-                ObserverRegistry<Unheard>().observe { _ in }.cancel()
+                ObserverRegistry<Undelivered>().observe { _ in }.cancel()
             }
             let status = try forkBesideStopped {
-                ObserverRegistry<Unheard>().observe { _ in }.cancelAndWaitBlocking() == .finished
+                ObserverRegistry<Undelivered>().observe { _ in }.cancelAndWaitBlocking() == .finished
             }
             check(status == 0, "the child: \(status)")
             try maker.join()

@@ -142,7 +142,7 @@ extension Promises.P18ForkTests {
             let statuses = Slot<[Int]>()
             observeUntilDeath(registry) {
                 var child = pid_t()
-                // Safe: the path is a literal; a program without arguments is told no name.
+                // Safe: the path is a literal; a program without arguments receives no name.
                 let error = unsafe posix_spawn(&child, "/bin/true", nil, nil, [nil], nil)
                 statuses.put([Int(error), Process.status(of: child), Int(unsafe system("exit 3") >> 8)])
             }.cancel()

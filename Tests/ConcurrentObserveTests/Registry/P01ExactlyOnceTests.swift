@@ -51,22 +51,22 @@ extension Promises.P01ExactlyOnceTests {
         #expect(received.count == 0)
     }
 
-    @Test("P1 Observations that follow ended ones hear their own source alone; the ended ones stay ended (P8)")
+    @Test("P1 Observations that follow ended ones receive their own source alone; the ended ones stay ended (P8)")
     func afterMany() {
         let (before, after) = (ObserverRegistry<Int>(), ObserverRegistry<Int>())
-        let (stray, heard, ends) = (Counter(), Counter(), Log<ObservationEnd>())
-        // The memory of those whose token is dropped is used again; of those whose token is kept, it must not be.
+        let (stray, received, ends) = (Counter(), Counter(), Log<ObservationEnd>())
+        // The memory of those whose token is dropped is recycled; of those whose token is kept, it must not be.
         let ended = (0..<2_000).compactMap { number in
             let token = before.observe { _ in stray.increment() }
             token.cancel()
             return number.isMultiple(of: 2) ? token : nil
         }
         ConcurrentObserveDiagnostics.drain()
-        let tokens = (0..<2_000).map { _ in after.observe { _ in heard.increment() } }
+        let tokens = (0..<2_000).map { _ in after.observe { _ in received.increment() } }
         before.notify(1)
-        #expect(heard.value == 0)
+        #expect(received.value == 0)
         after.notify(1)
-        #expect(heard.value == 2_000)
+        #expect(received.value == 2_000)
         for token in ended {
             token.onEnd { ends.append($0) }
             token.cancel()
@@ -75,7 +75,7 @@ extension Promises.P01ExactlyOnceTests {
         #expect(ended.count(where: { $0.isActive }) == 0)
         #expect(tokens.count(where: { $0.isActive }) == 2_000)
         after.notify(2)
-        #expect(heard.value == 4_000)
+        #expect(received.value == 4_000)
         #expect(stray.value == 0)
     }
 
@@ -293,7 +293,7 @@ extension Promises.P01ExactlyOnceTests {
     }
 
     @Test("P1 Tasks that change threads between their notifications leave no thread inside a callback")
-    func hoppingTasks() async throws {
+    func migratingTasks() async throws {
         let registry = ObserverRegistry<Int>()
         let calls = Counter()
         let confused = Counter()

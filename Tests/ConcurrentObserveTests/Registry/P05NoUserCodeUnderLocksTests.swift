@@ -53,7 +53,7 @@ extension Promises.P05NoUserCodeUnderLocksTests {
         try Process.settle()
     }
 
-    @Test("P5 Whoever ends an observation may hold a lock that a capture's deinit takes", arguments: Ending.all)
+    @Test("P5 A thread that ends an observation may hold a lock that a capture's deinit takes", arguments: Ending.all)
     func endingUnderALock(ending: Ending) throws {
         guard ending.name != "cancelAndWait" else { return }
         let lock = Slot<Int>(0)
@@ -122,7 +122,10 @@ extension Promises.P05NoUserCodeUnderLocksTests {
 // MARK: - Where captures are destroyed
 
 extension Promises.P05NoUserCodeUnderLocksTests {
-    @Test("P5 Nobody who ends or notifies destroys a capture; cancelAndWait destroys its own", arguments: Ending.all)
+    @Test(
+        "P5 No thread that ends or notifies destroys a capture; cancelAndWait destroys its own",
+        arguments: Ending.all
+    )
     func threadOfDestruction(ending: Ending) throws {
         let enders = Log<Int>()
         let lives = Lives()

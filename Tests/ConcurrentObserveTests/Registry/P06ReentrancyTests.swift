@@ -28,7 +28,7 @@ extension Promises.P06ReentrancyTests {
         token.cancel()
     }
 
-    @Test("P6 An observer added in a callback hears the notifications that begin inside that callback")
+    @Test("P6 An observer added in a callback receives the notifications that begin inside that callback")
     func addedBeforeANestedOne() {
         let registry = ObserverRegistry<Int>()
         let tokens = Log<ObservationToken>()
@@ -47,7 +47,7 @@ extension Promises.P06ReentrancyTests {
 // MARK: - Ending in a callback
 
 extension Promises.P06ReentrancyTests {
-    /// How the table changes between the cancellation and the turn of the cancelled observer.
+    /// How the table changes between the cancellation and the place of the cancelled observer.
     enum Growth: String, CaseIterable, Sendable {
         case none, grown, compacted, inANestedNotification
     }

@@ -4,7 +4,7 @@ import ConcurrentObserve
 import Testing
 
 extension Promises {
-    /// A callback may block for as long as it likes: it delays its own thread, and whoever waits for that very observation.
+    /// A callback may block for as long as it likes: it delays its own thread, and the threads that wait for the same observation.
     @Suite("P7 Blocking callbacks")
     struct P07BlockingCallbacksTests {}
 }
@@ -92,12 +92,12 @@ extension Promises.P07BlockingCallbacksTests {
         #expect(received.value == 5_000)
         #expect(stuck.registry.observationCount == 5_001)
         try stuck.release()
-        // The stuck pass itself calls nobody who registered after it began.
+        // The stuck pass itself calls no observer that registered after it began.
         #expect(received.value == 5_000)
         withExtendedLifetime(tokens) {}
     }
 
-    @Test("P7 Whoever waits for the stuck observation waits until its callback returns")
+    @Test("P7 A wait for the stuck observation lasts until its callback returns")
     func ownWait() throws {
         let stuck = try Stuck()
         let ended = Signal("the end of the wait")
@@ -165,7 +165,7 @@ extension Promises.P07BlockingCallbacksTests {
         try Process.settle()
     }
 
-    @Test("P7 The diagnostics tell how old the oldest running callback is")
+    @Test("P7 The diagnostics report how old the oldest running callback is")
     func age() throws {
         try eventually("quiet") { ConcurrentObserveDiagnostics.current().oldestCallbackAge == nil }
         let stuck = try Stuck()

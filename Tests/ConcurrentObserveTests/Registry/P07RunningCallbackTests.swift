@@ -5,14 +5,14 @@ import Dispatch
 import Testing
 
 extension Promises {
-    /// Who looks for callbacks that do not return learns which, and delays nobody.
+    /// A search for callbacks that do not return names them, and delays no thread.
     @Suite("P7 Running callbacks")
     struct P07RunningCallbackTests {}
 }
 
 extension Promises.P07RunningCallbackTests {
     @Test(
-        "P7 A running callback is told with the label of its registry, inline and in a delivery",
+        "P7 A running callback is reported with the label of its registry, inline and in a delivery",
         arguments: [false, true]
     )
     func label(isDelivered: Bool) throws {
@@ -31,7 +31,7 @@ extension Promises.P07RunningCallbackTests {
         try eventually("quiet") { ConcurrentObserveDiagnostics.callbacks(runningFor: .zero).isEmpty }
         let thread = TestThread { registry.notify(1) }
         try entered.wait()
-        // A delivery may have begun before the callback that posts has returned.
+        // A delivery may have begun before the callback that sends has returned.
         try eventually("one callback") { ConcurrentObserveDiagnostics.callbacks(runningFor: .zero).count == 1 }
         let first = try #require(ConcurrentObserveDiagnostics.callbacks(runningFor: .zero).first)
         #expect(first.label == "stuck")
@@ -71,7 +71,7 @@ extension Promises.P07RunningCallbackTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test("P7 A running callback of a property is told by the observation's label, or the property's")
+    @Test("P7 A running callback of a property is reported with the observation's label, or the property's")
     func labelOfAProperty() throws {
         let (named, unnamed) = (Observed(0, label: "mileage"), Observed(0))
         let referent = WeakObserved<Referent>(label: "driver")
@@ -152,7 +152,7 @@ extension Promises.P07RunningCallbackTests {
         try onThreads(2) { _ in for value in 1...5 { property.value = value } }
         let dropped = tokens.map { $0.deliveryCounts!.dropped }
         #expect(dropped == [9, 9, 8])
-        // Or more: what earlier tests have left is dropped whenever somebody comes to it.
+        // Or more: what earlier tests have left is dropped whenever a thread comes to it.
         #expect(ConcurrentObserveDiagnostics.current().droppedEvents >= before + 26)
         queue.resume()
         for token in tokens { token.cancelAndWaitBlocking() }

@@ -209,7 +209,7 @@ extension Promises.P08CancelTests {
         let registry = ObserverRegistry<Int>()
         let latest = Counter()
         let late = Counter()
-        // Each round: the canceller ends the observation, tells the notifier, which notifies.
+        // Each round: the canceller ends the observation, signals the notifier, which notifies.
         let cancelled = Counter()
         let notified = Counter()
         let rounds = 2_000

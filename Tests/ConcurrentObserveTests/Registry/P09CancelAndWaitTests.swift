@@ -39,7 +39,7 @@ private final class Held: Sendable {
 // MARK: - The blocking form
 
 extension Promises.P09CancelAndWaitTests {
-    @Test("P9 With nothing running it finishes at once, the closure destroyed, the end told")
+    @Test("P9 With nothing running it finishes at once, the closure destroyed, the end delivered")
     func idle() {
         let registry = ObserverRegistry<Int>()
         let lives = Lives()
@@ -148,7 +148,7 @@ extension Promises.P09CancelAndWaitTests {
         #expect(late.value == 0)
     }
 
-    @Test("P9 Nobody who waits is ever told that it is over while the closure exists")
+    @Test("P9 No wait reports the end while the closure exists")
     func closureIsDestroyed() throws {
         let registry = ObserverRegistry<Int>()
         let early = Counter()

@@ -9,7 +9,7 @@ extension Promises {
 }
 
 extension Promises.P12SourceDeathTests {
-    @Test("P12 Each live observer hears sourceDeleted exactly once, and the callback nothing")
+    @Test("P12 Each live observer receives sourceDeleted exactly once, and the callback nothing")
     func once() throws {
         let ends = Log<ObservationEnd>()
         let received = Counter()
@@ -35,7 +35,7 @@ extension Promises.P12SourceDeathTests {
         #expect(received.value == 0)
     }
 
-    @Test("P12 Cancelled before, an observer hears cancelled alone")
+    @Test("P12 Cancelled before, an observer receives cancelled alone")
     func cancelledBefore() throws {
         let ends = Log<ObservationEnd>()
         let source = Slot(ObserverRegistry<Int>())
@@ -48,7 +48,7 @@ extension Promises.P12SourceDeathTests {
         #expect(ends.entries == [.cancelled])
     }
 
-    @Test("P12 Cancelled at the moment of the source's death, an observer hears one of the two, once")
+    @Test("P12 Cancelled at the moment of the source's death, an observer receives one of the two, once")
     func race() throws {
         let ends = Log<ObservationEnd>()
         let lives = Lives()
@@ -131,7 +131,7 @@ extension Promises.P12SourceDeathTests {
         #expect(order.entries == ["callback", "end"])
     }
 
-    @Test("P12 Several bodies hear the end, in the order of their registration")
+    @Test("P12 Several bodies receive the end, in the order of their registration")
     func severalBodies() throws {
         let registry = ObserverRegistry<Int>()
         let order = Log<Int>()

@@ -122,7 +122,7 @@ extension Promises.P13OwnerTests {
         ]
     }
 
-    @Test("P13 A dead owner is noticed, its closure destroyed and ownerDeleted heard once", arguments: Look.all)
+    @Test("P13 A dead owner is noticed, its closure destroyed and ownerDeleted delivered once", arguments: Look.all)
     func noticed(by look: Look) throws {
         let lives = Lives()
         let registry = ObserverRegistry<Int>()
@@ -191,7 +191,7 @@ extension Promises.P13OwnerTests {
         withExtendedLifetime((owners, tokens)) {}
     }
 
-    @Test("P13 Cancelled before the owner's death: cancelled is heard, once")
+    @Test("P13 Cancelled before the owner's death: cancelled is delivered, once")
     func cancelledBefore() throws {
         let registry = ObserverRegistry<Int>()
         let ends = Log<ObservationEnd>()

@@ -8,7 +8,7 @@ extension Change {
 }
 
 /// What one observer received, on any threads: changes, and the end, in the order of their arrival.
-final class Told<Value: Sendable>: EndListener {
+final class ReceivedChanges<Value: Sendable>: EndRecorder {
     private enum Entry: Sendable {
         case change(Change<Value>)
         case end(ObservationEnd)
@@ -47,8 +47,8 @@ final class Told<Value: Sendable>: EndListener {
     }
 }
 
-/// What writes down ends of observations, among what it was told before.
-protocol EndListener: Sendable {
+/// What writes down ends of observations, among what it received before.
+protocol EndRecorder: Sendable {
     /// The first end has been written down.
     var ended: Signal { get }
 
@@ -56,14 +56,14 @@ protocol EndListener: Sendable {
 }
 
 extension ObservationToken {
-    /// Writes the end of the observation down in `told`, too.
+    /// Writes the end of the observation down in `received`, too.
     @discardableResult
-    func tellEnd(to told: some EndListener) -> ObservationToken { onEnd { told.append($0) } }
+    func recordEnd(to received: some EndRecorder) -> ObservationToken { onEnd { received.append($0) } }
 }
 
 extension ObservableProperty {
-    /// Observes with every change written down in `told`.
-    func observe(_ told: Told<Value>, options: ObservationOptions = []) -> ObservationToken {
-        observe(options: options) { (change: Change<Value>) in told.append(change) }
+    /// Observes with every change written down in `received`.
+    func observe(_ received: ReceivedChanges<Value>, options: ObservationOptions = []) -> ObservationToken {
+        observe(options: options) { (change: Change<Value>) in received.append(change) }
     }
 }

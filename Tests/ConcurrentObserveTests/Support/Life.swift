@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An object that counts its death: captured by a closure, it tells when the closure was destroyed, and where.
+/// An object that counts its death: captured by a closure, it shows when the closure was destroyed, and where.
 final class Life: Sendable {
     private let lives: Lives
     private let atDeath: (@Sendable () -> Void)?

@@ -47,7 +47,7 @@ struct Quad: Numbered {
 
 /// Strings that are kept in the property, and such that are not, in turn.
 extension String: Numbered {
-    private static let tail = [" and", " so", " on,", " told", " at", " length"].joined()
+    private static let tail = [" and", " so", " on,", " long", " at", " length"].joined()
 
     init(number: Int) { self = number.isMultiple(of: 2) ? "\(number)" : "\(number)\(Self.tail)" }
 

@@ -44,9 +44,9 @@ enum Process {
         return fork()
     }
 
-    /// Has the process killed after a while, so that one that hangs ends with a status of its own.
+    /// Has the process killed after a while, so that a process that hangs ends with a status of its own.
     ///
-    /// The threads of a pool block signals, and a child that one of them has forked inherits that.
+    /// The threads of a pool block signals, and a child that such a thread has forked inherits that.
     static func limitLife(seconds: UInt32) {
         var signals = sigset_t()
         unsafe sigemptyset(&signals)

@@ -2,7 +2,7 @@
 
 import ConcurrentObserve
 
-/// What weak properties under test refer to. It has a name, and may tell of its end.
+/// What weak properties under test refer to. It has a name, and may report its end.
 final class Referent: WeaklyObservable, CustomStringConvertible {
     let description: String
     let lifetime = ReferentLifetime()
@@ -22,7 +22,7 @@ final class Referent: WeaklyObservable, CustomStringConvertible {
 }
 
 /// What one observer of a weak property received, as lines: they keep no referent.
-final class WeaklyTold: EndListener {
+final class ReceivedReferents: EndRecorder {
     private let log = Log<String>()
     let ended = Signal("the end of a weak property's observation")
 
@@ -52,8 +52,8 @@ final class WeaklyTold: EndListener {
 }
 
 extension WeakObserved<Referent> {
-    /// Observes with every change written down in `told`.
-    func observe(_ told: WeaklyTold, options: ObservationOptions = []) -> ObservationToken {
-        observe(options: options) { (change: Change<Referent?>) in told.append(change) }
+    /// Observes with every change written down in `received`.
+    func observe(_ received: ReceivedReferents, options: ObservationOptions = []) -> ObservationToken {
+        observe(options: options) { (change: Change<Referent?>) in received.append(change) }
     }
 }

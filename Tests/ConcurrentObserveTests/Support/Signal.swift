@@ -44,7 +44,7 @@ final class Signal: Sendable {
         if !happens(within: patience) { throw WaitedInVain(for: name) }
     }
 
-    /// Waits inside a callback, which cannot throw. Gives up after the patience, so that a failing test comes to an end.
+    /// Waits inside a callback, which cannot throw. Fails after the patience, so that a failing test comes to an end.
     func hold() { happens(within: patience) }
 
     /// Waits without a thread of the cooperative pool.
@@ -58,7 +58,7 @@ final class Signal: Sendable {
 
 /// Waits until `condition` holds, looking at it again and again; throws after the patience.
 ///
-/// For what the library does by itself and nobody signals. - Returns: How long it took.
+/// For what the library does by itself and does not signal. - Returns: How long it took.
 @discardableResult
 func eventually(_ what: String, _ condition: () -> Bool) throws -> Duration {
     let begin = ContinuousClock.now
@@ -69,7 +69,7 @@ func eventually(_ what: String, _ condition: () -> Bool) throws -> Duration {
     return ContinuousClock.now - begin
 }
 
-/// The same, in between giving the thread to other tasks.
+/// Waits in a task, and gives the thread to other tasks in between.
 func eventuallyAsync(_ what: String, _ condition: () -> Bool) async throws {
     let begin = ContinuousClock.now
     while !condition() {

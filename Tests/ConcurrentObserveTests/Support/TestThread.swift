@@ -46,7 +46,7 @@ final class TestThread: Sendable {
     }
 
     private static let installHandler: Void = {
-        // Longer than it takes others to do many things, shorter than a turn of the scheduler.
+        // Longer than it takes others to do many things, shorter than a time slice of the scheduler.
         signal(SIGUSR1) { _ in usleep(50) }
     }()
 
@@ -110,22 +110,22 @@ func threadNumber() -> Int { Int(currentThread()) }
 // Safe: that is the function's type; looked up because the importer does not see GNU's own.
 private let currentThread = unsafe unsafeBitCast(dlsym(nil, "gettid"), to: (@convention(c) () -> pid_t).self)
 
-/// Between two looks at something that nobody signals.
+/// Between two looks at something that is not signalled.
 func briefPause() { usleep(200) }
 
 /// Work for other threads while the test's own keeps going: runs `body` again and again until `stop()`.
 final class Hammer: Sendable {
     private let isStopped = Flag()
-    private let turns = Counter()
+    private let steps = Counter()
     private let threads: Mutex<[TestThread]> = Mutex([])
 
     init(threads count: Int, _ body: @escaping @Sendable () -> Void) {
-        threads.withLock { [isStopped, turns] in
+        threads.withLock { [isStopped, steps] in
             $0 = (0..<count).map { _ in
                 TestThread {
                     while !isStopped.isSet {
                         body()
-                        turns.increment()
+                        steps.increment()
                     }
                 }
             }
@@ -133,7 +133,7 @@ final class Hammer: Sendable {
     }
 
     /// Waits until every thread has been at work for a while.
-    func waitUntilWarm() throws { try eventually("the hammer's first turns") { turns.value > 100 } }
+    func waitUntilWarm() throws { try eventually("the hammer's first steps") { steps.value > 100 } }
 
     /// Stops each of the threads for a moment, wherever it is.
     func interrupt() { for thread in threads.withLock({ $0 }) { thread.interrupt() } }

@@ -11,7 +11,7 @@ struct ValueKind: Sendable, CustomTestStringConvertible {
 
     /// - Parameters:
     ///   - values: Any number, alike ones too.
-    ///   - describe: Tells values apart.
+    ///   - describe: Distinguishes values.
     @inline(__always)
     init<Value: Sendable>(
         _ name: String,
@@ -30,7 +30,7 @@ struct ValueKind: Sendable, CustomTestStringConvertible {
     func exerciseGenerically() -> [String] { unspecialised.run() }
 }
 
-/// Reached through its conformance alone, so that nobody can make code for one type of it.
+/// Reached through its conformance alone, so that the compiler cannot make code for one type of it.
 private protocol Exercise: Sendable {
     func run() -> [String]
 }
@@ -55,8 +55,8 @@ private func exercise<Value: Sendable>(
         for new in values {
             let (before, after) = (describe(old), describe(new))
             let property = Observed(old)
-            let told = Told<Value>()
-            let token = property.observe(told, options: [.initial, .prior])
+            let received = ReceivedChanges<Value>()
+            let token = property.observe(received, options: [.initial, .prior])
             let kept = property.snapshot().value
 
             property.value = new
@@ -71,7 +71,7 @@ private func exercise<Value: Sendable>(
             expect(describe(kept), before, "a copy of the first value")
             expect("\(property.version) \(property.snapshot().version)", "4 4", "versions")
             token.cancel()
-            let lines = told.changes.map {
+            let lines = received.changes.map {
                 "\($0.reason == .prior ? "prior " : "")\($0.old.map(describe) ?? "-") → \(describe($0.new))"
             }
             let expected = [
@@ -79,7 +79,7 @@ private func exercise<Value: Sendable>(
                 "prior - → \(before)", "\(before) → \(after)", "prior - → \(after)", "\(after) → \(before)",
                 "\(before) → \(after)", "\(after) → \(after)",
             ]
-            expect("\(lines)", "\(expected)", "what an observer is told")
+            expect("\(lines)", "\(expected)", "what an observer receives")
         }
     }
     return mistakes

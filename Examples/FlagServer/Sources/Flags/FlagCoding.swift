@@ -31,7 +31,7 @@ extension Flag: Decodable {
 }
 
 extension DecodingError {
-    /// One line for whoever sent the body.
+    /// One line for the sender of the body.
     var explanation: String {
         switch self {
         case .keyNotFound(let key, _): "'\(key.stringValue)' is missing"

@@ -30,7 +30,7 @@ enum ServerSentEvent: Sendable {
     }
 }
 
-/// A flag as a stream tells of it.
+/// A flag as a stream shows it.
 struct StreamedState: Sendable {
     let state: FlagState
     /// How many of the flag's changes the stream has left out so far.

@@ -6,7 +6,7 @@ import NIOCore
 import Testing
 
 /// What a stream says of a flag.
-struct HeardFlag: Decodable, Equatable, Sendable {
+struct ReceivedFlag: Decodable, Equatable, Sendable {
     let name: String
     let enabled: Bool
     let rollout: Int
@@ -15,9 +15,9 @@ struct HeardFlag: Decodable, Equatable, Sendable {
 }
 
 /// An event as a client gets it.
-enum HeardEvent: Equatable, Sendable {
-    case state([HeardFlag])
-    case change(HeardFlag)
+enum ReceivedEvent: Equatable, Sendable {
+    case state([ReceivedFlag])
+    case change(ReceivedFlag)
     case heartbeat
     case end
 }
@@ -37,7 +37,7 @@ struct EventReader {
     }
 
     /// The next event; nil once the server has ended the stream.
-    mutating func next() async throws -> HeardEvent? {
+    mutating func next() async throws -> ReceivedEvent? {
         while true {
             if let end = text.range(of: "\n\n") {
                 let event = text[..<end.lowerBound]
@@ -50,13 +50,13 @@ struct EventReader {
     }
 
     /// All events up to the end of the stream.
-    mutating func rest() async throws -> [HeardEvent] {
-        var events: [HeardEvent] = []
+    mutating func rest() async throws -> [ReceivedEvent] {
+        var events: [ReceivedEvent] = []
         while let event = try await next() { events.append(event) }
         return events
     }
 
-    private func parse(_ event: Substring) throws -> HeardEvent {
+    private func parse(_ event: Substring) throws -> ReceivedEvent {
         if event == ":" { return .heartbeat }
         var fields: [Substring: Substring] = [:]
         for line in event.split(separator: "\n") {
@@ -64,10 +64,10 @@ struct EventReader {
             fields[line[..<colon.lowerBound]] = line[colon.upperBound...]
         }
         let data = Data(try #require(fields["data"]).utf8)
-        struct State: Decodable { let flags: [HeardFlag] }
+        struct State: Decodable { let flags: [ReceivedFlag] }
         switch fields["event"] {
         case "state": return .state(try JSONDecoder().decode(State.self, from: data).flags)
-        case "change": return .change(try JSONDecoder().decode(HeardFlag.self, from: data))
+        case "change": return .change(try JSONDecoder().decode(ReceivedFlag.self, from: data))
         case "end": return .end
         case let other:
             Issue.record("an event of an unknown kind: \(other ?? "none")")

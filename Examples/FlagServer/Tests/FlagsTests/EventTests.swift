@@ -15,27 +15,27 @@ struct EventTests {
             let state = try #require(try await reader.next())
             let expected = Flag.Name.allCases.map { name in
                 name == .darkMode
-                    ? HeardFlag(name: "dark-mode", enabled: true, rollout: 10, version: 1, dropped: 0)
-                    : HeardFlag(name: name.rawValue, enabled: false, rollout: 100, version: 0, dropped: 0)
+                    ? ReceivedFlag(name: "dark-mode", enabled: true, rollout: 10, version: 1, dropped: 0)
+                    : ReceivedFlag(name: name.rawValue, enabled: false, rollout: 100, version: 0, dropped: 0)
             }
             #expect(state == .state(expected))
             // One after the other, so that none takes another's place.
             for version in 1...20 {
                 service.flags[.maintenance].value = Flag(isEnabled: version % 2 == 1, rollout: UInt8(version))
-                let change = HeardFlag(
+                let change = ReceivedFlag(
                     name: "maintenance",
                     enabled: version % 2 == 1,
                     rollout: version,
                     version: UInt64(version),
                     dropped: 0
                 )
-                let heard = try await reader.next()
-                #expect(heard == .change(change))
+                let received = try await reader.next()
+                #expect(received == .change(change))
             }
         }
     }
 
-    @Test("A client that is too slow hears the last change, and exactly the missing ones are counted as dropped")
+    @Test("A client that is too slow receives the last change, and exactly the missing ones are counted as dropped")
     func slowClient() async throws {
         let service = quietService()
         try await service.application().test(.live) { client in
@@ -44,12 +44,12 @@ struct EventTests {
             for number in 1...100_000 { service.flags[.bulkExport].value = Flag(rollout: UInt8(number % 101)) }
             var (version, gaps, dropped) = (UInt64(0), UInt64(0), UInt64(0))
             while version < 100_000 {
-                guard case .change(let heard) = try await reader.next() else { continue }
-                #expect(heard.version > version)
-                #expect(heard.rollout == Int(heard.version % 101))
-                gaps += heard.version - version - 1
-                #expect(heard.dropped >= gaps)
-                (version, dropped) = (heard.version, heard.dropped)
+                guard case .change(let received) = try await reader.next() else { continue }
+                #expect(received.version > version)
+                #expect(received.rollout == Int(received.version % 101))
+                gaps += received.version - version - 1
+                #expect(received.dropped >= gaps)
+                (version, dropped) = (received.version, received.dropped)
             }
             #expect(gaps > 0)
             #expect(dropped == gaps)
@@ -63,8 +63,8 @@ struct EventTests {
         try await service.application().test(.live) { client in
             var reader = try await EventReader.connect(to: client.port!)
             _ = try await reader.next()
-            let heard = try await reader.next()
-            #expect(heard == .heartbeat)
+            let received = try await reader.next()
+            #expect(received == .heartbeat)
         }
     }
 

@@ -24,7 +24,7 @@ DispatchQueue.concurrentPerform(iterations: 8) { [connection] _ in
 }
 print("accepted: \(accepted.value)")
 
-print("--- it gives up")
+print("--- it stops trying")
 for event in [Connection.Event.fail, .retry, .fail, .retry, .fail, .open] {
     if !connection!.handle(event) { print("\(event) means nothing now") }
 }

@@ -37,8 +37,8 @@ static inline bool curcu_has_reader(void) { return URCU_TLS(urcu_bp_reader) != N
 
 /// Gives the calling thread a reader: `kept`, or a new one.
 ///
-/// liburcu registers a thread, and gives up an exiting thread's reader, under a lock that `urcu_bp_before_fork` does not hold.
-/// So the caller keeps `fork` away, and keeps the reader for another thread; liburcu does not hear of the thread's exit.
+/// liburcu registers a thread, and forgets an exiting thread's reader, under a lock that `urcu_bp_before_fork` does not hold.
+/// So the caller keeps `fork` away, and keeps the reader for another thread; liburcu does not learn of the thread's exit.
 ///
 /// Returns the reader to keep: null if liburcu will see to it.
 void *_Nullable curcu_attach_reader(void *_Nullable kept);
@@ -70,7 +70,7 @@ static inline void curcu_synchronize(void) { urcu_bp_synchronize_rcu(); }
 
 // MARK: Barriers
 
-/// Whether liburcu uses membarrier. When it does not, readers execute fences, and so must whoever pairs with them.
+/// Whether liburcu uses membarrier. When it does not, readers execute fences, and so must the code that pairs with them.
 #if defined(CONFIG_RCU_FORCE_SYS_MEMBARRIER)
 static inline bool curcu_has_membarrier(void) { return true; }
 #else

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import checks
+
+@Suite("Words: each forbidden one is found, and what is excepted is not")
+struct WordsTests {
+    private func violations(_ text: String, in file: String = "Tests/A.swift") -> [String] {
+        Words(Checkout([file: text])).violations(in: file)
+    }
+
+    @Test(
+        "A planted word, in each kind of text",
+        arguments: [
+            ("// Whoever waits.", "whoever -> who it is: the canceller, the caller, another thread"),
+            ("let text = \"it was told\"", "told -> notify, deliver, report"),
+            ("let toldTwice = 1", "told -> notify, deliver, report"),
+            ("func rewirePath() {}", "rewire -> relink"),
+            ("#define HEARD_ONCE 1", "heard -> receive"),
+            ("struct Aftermath {}", "aftermath -> deferred actions, or a job of the deinit threads"),
+            ("// It lets go of the lock.", "lets go of -> release, or retire"),
+            ("// `life_give_back`", "life give back -> biased reference count"),
+            ("/// The same, but later.", "/// The same -> what it is: a doc comment stands alone"),
+        ]
+    )
+    func planted(line: String, violation: String) {
+        #expect(violations("// In order.\n\n\(line)\n") == ["Tests/A.swift:3: \(violation)"])
+    }
+
+    @Test("A phrase that goes on in the next line is found where it begins")
+    func acrossLines() {
+        #expect(
+            violations("// The caller lets\n// go of the lock.\n", in: "README.md") == [
+                "README.md:1: lets go of -> release, or retire"
+            ]
+        )
+    }
+
+    @Test(
+        "Words that only contain a forbidden one",
+        arguments: [
+            "return", "returned", "wireless", "shop", "storyteller", "planet", "posture", "hearth", "heartbeat",
+            "/// What two objects share:\n/// The same way.",
+        ]
+    )
+    func innocent(text: String) {
+        #expect(violations(text) == [])
+    }
+
+    @Test("A phrase is excepted as a whole, and in its file alone")
+    func exceptedPhrases() {
+        #expect(violations("// One after the other, in turn.") == [])
+        #expect(violations("// It takes the turn.").count == 1)
+        let exceptions = [Words.Exception("mailbox.hop", in: "Models", because: "a name")]
+        func count(_ text: String, in file: String) -> Int {
+            Words(Checkout([file: text]), exceptions: exceptions).violations(in: file).count
+        }
+        #expect(count("mailbox.hop", in: "Models/A.pml") == 0)
+        #expect(count("mailbox.hop", in: "ModelsOfOthers/A.pml") == 1)
+        #expect(count("a mailbox, its hop and one more hop", in: "Models/A.pml") == 2)
+    }
+
+    @Test("A folder is excepted with the suffix that the entry names")
+    func exceptedFolders() {
+        let exceptions = [Words.Exception(in: "Sources/A", suffix: ".swift", because: "a test")]
+        let checkout = Checkout(["Sources/A/B.swift": "told", "Sources/A/B.md": "told", "Sources/AB/C.swift": "told"])
+        let words = Words(checkout, exceptions: exceptions)
+        #expect(words.files.filter { !words.violations(in: $0).isEmpty } == ["Sources/A/B.md", "Sources/AB/C.swift"])
+    }
+
+    @Test("Which files are read")
+    func files() {
+        let read = ["README.md", "Sources/A/A.docc/A.md", "Models/A.pml", "Scripts/a.sh"]
+        let others = ["CHANGELOG.md", "Documentation/public-api.txt", "Tests/a.json"]
+        #expect(
+            Words(Checkout(Dictionary(uniqueKeysWithValues: (read + others).map { ($0, "") }))).files == read.sorted()
+        )
+    }
+
+    @Test("In this repository a planted word is found, and nothing else is")
+    func repository() throws {
+        let checkout = try Checkout.repository
+        let words = Words(checkout)
+        #expect(words.files.flatMap(words.violations) == [])
+        let planted = Words(checkout.with("Tests/Planted.swift", "// nobody\n"))
+        #expect(
+            planted.violations(in: "Tests/Planted.swift") == [
+                "Tests/Planted.swift:1: nobody -> who it is: the canceller, the caller, another thread"
+            ]
+        )
+    }
+}
