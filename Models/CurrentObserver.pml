@@ -133,7 +133,7 @@ init {
     marks = SET(1) | SET(2) | SET(3);
     records = SET(0) | SET(1);
     run reclamationThread();
-    run destroyer();
+    run deinitThread();
 #ifdef GROWS
     busy++;
     run registrar();

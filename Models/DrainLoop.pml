@@ -74,14 +74,14 @@ inline leave(hasMore) {
 // PathObservation.relink: looks which version the property has, then links the path for it. Inside the loop.
 inline relink() {
   found = version;
-  inject("path.rewire")
+  inject("path.relink")
   linked = found;
   found = 0
 }
 
 // PathObservation.settle.
 inline settle() {
-  inject("path.turn")
+  inject("path.enter")
   rounds = 0;
   do
   :: true ->

@@ -7,8 +7,8 @@ byte references;  // observers to which a retired item owns a reference
 byte tokens[4];   // of each observer: its tokens in use
 byte destroyed;   // observers whose closure is destroyed
 byte finished;    // observers that are marked so, after that
-byte endsTold[4]; // of each observer: how often `onEnd` was told
-byte doomed;      // observers that are with the destroyers
+byte endsDelivered[4]; // of each observer: how often its end was delivered
+byte doomed;      // observers that the deinit threads have
 byte silent;      // observers for which `cancelAndWait` has returned `.finished`
 
 // The object is there while something owns a reference to it.
@@ -24,7 +24,7 @@ inline unlink(ended, won) {
     :: won ->
 #ifndef MARK_IS_CLEARED_AFTER_THE_BARRIER
        marks = marks & ~SET(ended);
-       bury(ended)
+       tombstone(ended)
 #endif
     :: else
     fi;
@@ -59,7 +59,7 @@ inline cancel(ended, won) {
 #endif
 }
 
-// Observer.finish: destroys the closure, then tells the end.
+// Observer.finish: destroys the closure, then delivers the end.
 inline finish(ended) {
   d_step {
     claim(closureDestroyedOnce, !has(destroyed, ended));
@@ -69,12 +69,12 @@ inline finish(ended) {
   d_step {
     claim(objectInUse, isAllocated(ended));
     finished = finished | SET(ended);
-    endsTold[ended]++;
-#ifdef END_IS_TOLD_TWICE
-    endsTold[ended]++;
+    endsDelivered[ended]++;
+#ifdef AN_END_IS_DELIVERED_TWICE
+    endsDelivered[ended]++;
 #endif
-    claim(endToldOnce, endsTold[ended] == 1);
-    // Whoever has retired the item owned it until here.
+    claim(endDeliveredOnce, endsDelivered[ended] == 1);
+    // The thread that retired the item owned it until here.
     references = references & ~SET(ended)
   }
 }
@@ -89,7 +89,7 @@ inline endAndWait(ended, won) {
      inject("wait.barrier")
      heavyBarrier();
 #ifdef MARK_IS_CLEARED_AFTER_THE_BARRIER
-     d_step { marks = marks & ~SET(ended); bury(ended) }
+     d_step { marks = marks & ~SET(ended); tombstone(ended) }
 #endif
      inject("wait.scan")
 #ifdef LOOK_FOR_A_CALLBACK_THAT_IS_WAITED_FOR
@@ -110,7 +110,7 @@ inline endAndWait(ended, won) {
      inject("wait.destroy")
      finish(ended)
   :: else ->
-     // Somebody else has ended it: waits for that one's part.
+     // Another thread has ended it: waits until that thread has finished it.
      has(finished, ended)
   fi
 }
@@ -139,7 +139,7 @@ proctype canceller(byte observer) {
 }
 
 // The DeinitThreads.
-proctype destroyer() {
+proctype deinitThread() {
   byte observer;
 end:
   do

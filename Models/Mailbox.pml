@@ -41,7 +41,7 @@ byte deliverers, lastDelivered, dropped, handedOn, busy;
 
 // OrderedObservation.enqueue.
 inline enqueue() {
-  inject("mailbox.posting")
+  inject("mailbox.enqueue")
   lock();
   d_step {
     if
@@ -86,7 +86,7 @@ inline wake() {
      }
 #endif
      unlock();
-     inject("mailbox.attended")
+     inject("mailbox.woken")
      if
      :: begins ->
         begins = 0;
@@ -191,7 +191,7 @@ proctype libraryThread() {
 end:
   do
   :: d_step { handedOn -> handedOn-- }
-     inject("mailbox.hop")
+     inject("mailbox.job")
      deliver(SHARE)
   od
 }

@@ -132,7 +132,7 @@ init {
     records = SET(0);
     busy = 1;
     run reclamationThread();
-    run destroyer();
+    run deinitThread();
     run walker(0, 0);
 #if WAITS
     busy++;

@@ -3,7 +3,7 @@
 // Part of other models: tables and what is done to them under the lock, RegistryCore and ObserverTable in Registry.
 // One list's: `head` is the source's for the first list, and in the core for the others (see Walk.pml).
 
-// Observers and tables are numbered from 1; numbers are not used again. 0 is none.
+// Observers and tables are numbered from 1; numbers are not reused. 0 is none.
 #define TABLES 3
 #define SLOTS 4
 #define TOMBSTONE 7

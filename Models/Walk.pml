@@ -6,7 +6,7 @@
 // This is one list. No more is needed: a walk pins the table of one list, in a frame and a read section
 // of its own, and ends before the next begins. So two lists' walks are two passes of one thread
 // (PASSES_0=2) over tables that have nothing in common but the lock, the list of records and the
-// reclamation thread, which tells tables apart by their addresses. An observer is in one list all its
+// reclamation thread, which distinguishes tables by their addresses. An observer is in one list all its
 // life. An end looks at that list's table alone, and the source's end at one after the other under one
 // lock.
 //

@@ -35,9 +35,9 @@ lock_try           | ldaxr stxr                         | casa                  
 lock_unlock        | ldxr stlxr                         | swpl                               |
 drain_enter        | ldrb ldaxrb stlxrb stlxrb          | ldrb casalb casalb                 |
 drain_leave        | ldaxrb stlxrb                      | swpalb                             |
-life_lend          | ldr ldxr stxr                      | ldr cas                            |
-life_give_back     | ldr ldaxr stlxr                    | ldr casal                          |
-life_end           | ldxr stxr ldr ldaxr stlxr          | ldset ldr casal                    |
+core_retain        | ldr ldxr stxr                      | ldr cas                            |
+core_release       | ldr ldaxr stlxr                    | ldr casal                          |
+core_end           | ldxr stxr ldr ldaxr stlxr          | ldset ldr casal                    |
 load_relaxed       | ldr                                | ldr                                |
 load_acquiring     | ldar                               | ldar                               | ldapr
 load_seq           | ldar                               | ldar                               |
@@ -307,8 +307,8 @@ find_defect() {
     broken=1
 }
 
-# overlook DEFECT: a defect that this processor does not show. If it does, the list is wrong.
-overlook() {
+# miss_defect DEFECT: a defect that this processor does not show. If it does, the list is wrong.
+miss_defect() {
     local code=0
     emulated --seconds 0.3 --break "$1" >"$work/out" 2>&1 || code=$?
     case "$code" in 0 | 4) return ;; esac
@@ -327,7 +327,7 @@ find_defects() {
             find_defect emulated "$name"
             ;;
         natively) [ "$(nproc)" -lt 2 ] || find_defect native "$name" ;;
-        nowhere) [ "$(uname -m)" != x86_64 ] || overlook "$name" ;;
+        nowhere) [ "$(uname -m)" != x86_64 ] || miss_defect "$name" ;;
         esac
     done < <(native --list)
     echo "not seen under the memory of this processor, which litmus tests have instead:"

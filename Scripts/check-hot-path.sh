@@ -305,7 +305,7 @@ check_variants() {
 
     variant check_walk "$walk" "adds atomically" "read-modify-write" \
         "s/$call/\1unsafe frame.pointee.passes.add(1, ordering: .relaxed)\n\1unsafe call(observer, callback)/"
-    variant check_property "$announcing" "copies an array to tell of a change" "ArrayBuffer|swift_allocObject" \
+    variant check_property "$announcing" "copies an array for a change" "ArrayBuffer|swift_allocObject" \
         "s/$forms/\1probe(observer.address)\n&/" \
         '@inlinable @inline(__always) internal func probe(_ address: UInt) { var list: [UInt] = []; list.append(address); probeSink(list) }
 @inlinable @inline(never) internal func probeSink(_ list: [UInt]) { if list.count > 9 { print(list) } }'
@@ -328,7 +328,7 @@ check_variants() {
 
     variant check_walk "$walk" "fences" "a fence|read-modify-write" \
         "s/$call/\1atomicMemoryFence(ordering: .sequentiallyConsistent)\n\1unsafe call(observer, callback)/"
-    variant check_property "$announcing" "counts a reference to tell of a change" "swift_retain" \
+    variant check_property "$announcing" "counts a reference for a change" "swift_retain" \
         "s/$forms/\1let probe = unsafe Unmanaged<Observer>.fromOpaque(UnsafeRawPointer(bitPattern: observer.address)!).retain()\n&\n\1unsafe probe.release()/"
     reject
 

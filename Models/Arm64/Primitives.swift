@@ -36,14 +36,14 @@ func leaveForbiddenForUserCode() {}
 @_cdecl("drain_leave") func drainLeave(_ loop: UnsafeRawPointer) -> Bool {
     unsafe loop.assumingMemoryBound(to: DrainLoop.self).pointee.leave()
 }
-@_cdecl("life_lend") func lifeLend(_ life: UnsafeRawPointer) -> Bool {
-    unsafe life.assumingMemoryBound(to: BiasedReferenceCount.self).pointee.retain()
+@_cdecl("core_retain") func coreRetain(_ count: UnsafeRawPointer) -> Bool {
+    unsafe count.assumingMemoryBound(to: BiasedReferenceCount.self).pointee.retain()
 }
-@_cdecl("life_give_back") func lifeGiveBack(_ life: UnsafeRawPointer) -> Bool {
-    unsafe life.assumingMemoryBound(to: BiasedReferenceCount.self).pointee.release()
+@_cdecl("core_release") func coreRelease(_ count: UnsafeRawPointer) -> Bool {
+    unsafe count.assumingMemoryBound(to: BiasedReferenceCount.self).pointee.release()
 }
-@_cdecl("life_end") func lifeEnd(_ life: UnsafeRawPointer) -> Bool {
-    unsafe life.assumingMemoryBound(to: BiasedReferenceCount.self).pointee.endSource()
+@_cdecl("core_end") func coreEnd(_ count: UnsafeRawPointer) -> Bool {
+    unsafe count.assumingMemoryBound(to: BiasedReferenceCount.self).pointee.endSource()
 }
 
 /// W6 to W8: `current` is stored, the light barrier, the mark is loaded.

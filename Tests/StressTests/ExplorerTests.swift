@@ -311,9 +311,9 @@ struct ExplorationStringTests {
         )
         var faulty = string
         faulty.faults = [.fork, .exit]
-        #expect(faulty.text == "wait-notify+fork+exit:reclaimers-wakeup-is-lost:a0c1:a1b1")
+        #expect(faulty.text == "wait-notify+fork+exit:the-reclamation-threads-wakeup-is-lost:a0c1:a1b1")
         #expect(ExplorationString(text: faulty.text, mutants: mutants) == faulty)
-        #expect(string.text == "wait-notify:reclaimers-wakeup-is-lost:a0c1:a1b1")
+        #expect(string.text == "wait-notify:the-reclamation-threads-wakeup-is-lost:a0c1:a1b1")
         #expect(ExplorationString(text: string.text, mutants: mutants) == string)
         for text in [
             "", "a:none:none", "p:none:none:a1:x", "p+x:none:none:a1", "p+:none:none:a1", "p:no-such-mutant:none:a1",

@@ -12,7 +12,7 @@ struct ModelNames {
         let named = points(in: models)
         let injected = points(in: checkout.swiftFiles(below: Structure.sources).compactMap(checkout.text))
         // The points of the protocol that is modelled: each is a step of some model.
-        let modelled = injected.filter { $0.contains(/^(walk|append|grow|end|wait|reclaim|mailbox)\.|^path\.turn$/) }
+        let modelled = injected.filter { $0.contains(/^(walk|append|grow|end|wait|reclaim|mailbox)\.|^path\.enter$/) }
         return named.subtracting(injected).sorted().map {
             "a model names an injection point that does not exist: \($0)"
         }

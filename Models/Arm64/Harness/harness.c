@@ -6,7 +6,7 @@
 // usage: harness [--seconds S] [--threads N] [--seed N] [--without-membarrier] [--fence-parking]
 //                [--break DEFECT] | --list | --probe
 // Exit codes: 0 every invariant held, 1 one did not, 2 wrong usage, 4 inconclusive: a window was
-// not hit, 5 a thread makes no step, 7 the harness itself has given up.
+// not hit, 5 a thread makes no step, 7 the harness itself has stopped.
 
 #define _GNU_SOURCE
 #include "CURCU.h"
@@ -218,7 +218,7 @@ static void listen(struct observer *observer) {
     else self->late++;
 }
 
-// Ends an observation, in one of both ways, and gives up the reference.
+// Ends an observation, in one of both ways, and releases the reference.
 static void end(struct observer *observer) {
     uint64_t drawn = chance();
     if (drawn % 4 == 0) listen(observer);

@@ -25,7 +25,7 @@ struct events events;
 
 // MARK: Memory of one kind
 
-// How many freed pieces of a kind are kept before one is used again.
+// How many freed pieces of a kind are kept before one is recycled.
 #define QUARANTINE 512
 
 static struct pool {

@@ -8,7 +8,7 @@
 /// that it makes there. Both versions only grow. Of two changes that meet, the first to be agreed wins: the other one was there before, and
 /// is older than what is agreed now.
 ///
-/// **The echo ends.** A change that the pair makes is agreed before anybody hears of it, so that the direction back refuses it. Every
+/// **The echo ends.** A change that the pair makes is agreed before any observer receives it, so that the direction back refuses it. Every
 /// change of a setter's makes at most one change on the other side, without a loop or a retry.
 ///
 /// **Both sides end alike.** When all setters have returned, every change has been offered to the other side, and whether it was
@@ -33,7 +33,7 @@ internal final class Agreement: @unchecked Sendable {
         @usableFromInline var other: Side { self == .first ? .second : .first }
     }
 
-    /// What the properties share with their observers, which tells the pair from a later one at the
+    /// What the properties share with their observers, which distinguishes the pair from a later one at the
     /// same addresses: a property's life is not prolonged. (P11)
     private let firstCore: RegistryCore
     private let secondCore: RegistryCore

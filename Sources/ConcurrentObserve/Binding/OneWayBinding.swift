@@ -39,7 +39,7 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
         return .bound(to: owner) { (destination: Observed<Destination>, change) in self.pass(change, to: destination) }
     }
 
-    /// Passes a change of the source on to the destination. Any threads at once; waits for nobody but who is changing the destination.
+    /// Passes a change of the source on to the destination. Any threads at once; waits only for a thread that is changing the destination.
     @inlinable
     func pass(_ change: Change<Source>, to destination: Observed<Destination>) {
         let (value, version) = (change.new, change.version)

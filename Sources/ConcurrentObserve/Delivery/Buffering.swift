@@ -6,7 +6,7 @@
 public enum Buffering: Sendable, Hashable {
     /// All are kept, in order; memory grows for as long as the observer lags behind.
     case unbounded
-    /// Only the latest is kept: the observer never misses the last one, and hears of gaps by the versions. Allocates nothing for an
+    /// Only the latest is kept: the observer never misses the last one, and the versions show the gaps. Allocates nothing for an
     /// event of plain bits, once warm.
     case latest
     /// So many are kept; when another comes, the oldest of them is dropped.

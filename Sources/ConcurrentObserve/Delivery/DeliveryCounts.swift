@@ -25,7 +25,7 @@ internal final class DeliveryCounter: Sendable {
 
     /// Written under the mailbox's lock.
     @usableFromInline let sent = Atomic<UInt64>(0)
-    /// Keeps what posters write out of the cache line that the delivering thread writes.
+    /// Keeps what changing threads write out of the cache line that the delivering thread writes.
     private let padding = (0, 0, 0, 0, 0, 0, 0)
     /// Written by the thread that empties the mailbox, one at a time.
     @usableFromInline let received = Atomic<UInt64>(0)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Events that nobody hears, on their way to a thread that may run user code. (P5)
+/// Events that no observer receives, on their way to a thread that may run user code. (P5)
 ///
-/// Whoever makes the change that drops them may hold a lock that a value's `deinit` takes, and others wait for the change.
+/// The thread whose change drops them may hold a lock that a value's `deinit` takes, and others wait for the change.
 @usableFromInline
 internal final class Discarded<Content: Sendable>: Retirable, @unchecked Sendable {
     // Unchecked: written when it is made, and emptied by `reclaim`.

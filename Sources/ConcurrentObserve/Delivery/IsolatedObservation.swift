@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Events are delivered on an actor, one at a time: many to a hop.
+/// Events are delivered on an actor, one at a time: many to a job.
 @usableFromInline
 internal final class IsolatedObservation<Event: Sendable>: OrderedObservation<Event>, @unchecked Sendable {
     // Unchecked: no state of its own but constants.
@@ -21,19 +21,19 @@ internal final class IsolatedObservation<Event: Sendable>: OrderedObservation<Ev
     override func begin() {
         // Detached: the changing task's priority and local values are not the observer's.
         Task.detached { [self] in
-            inject("mailbox.hop")
-            // Between two hops the actor is free, and not retained: one that never gets on top of its mailbox may die, too. (P11)
-            if await !hop() { begin() }
+            inject("mailbox.job")
+            // Between two jobs the actor is free, and not retained: one that never gets on top of its mailbox may die, too. (P11)
+            if await !runJob() { begin() }
         }
     }
 
-    private func hop() async -> Bool {
+    private func runJob() async -> Bool {
         guard let actor = isolation.actor else {
             actorIsGone()
             return true
         }
         #if INSTRUMENTED
-        if leavesActor { return deliver(self, eventsPerHop) }
+        if leavesActor { return deliver(self, eventsPerJob) }
         #endif
         return await run(on: actor)
     }
@@ -45,7 +45,7 @@ internal final class IsolatedObservation<Event: Sendable>: OrderedObservation<Ev
         ownerIsGone()
     }
 
-    private func run(on isolation: isolated any Actor) -> Bool { deliver(self, eventsPerHop) }
+    private func run(on isolation: isolated any Actor) -> Bool { deliver(self, eventsPerJob) }
 }
 
 // MARK: - Closures that belong to an actor
@@ -64,7 +64,7 @@ extension CallbackForm where Event: Sendable {
     }
 }
 
-/// An actor that its observation's hop retains while this is used.
+/// An actor that its observation's job retains while this is used.
 @safe @usableFromInline
 internal struct UnretainedActor<Target: Actor>: Sendable {
     @usableFromInline unowned(unsafe) let actor: Target
@@ -74,7 +74,7 @@ internal struct UnretainedActor<Target: Actor>: Sendable {
 
     @inlinable
     var target: Target {
-        // Safe: `IsolatedObservation.hop()` holds the actor while it delivers, and nothing else calls the closure.
+        // Safe: `IsolatedObservation.runJob()` holds the actor while it delivers, and nothing else calls the closure.
         unsafe actor
     }
 }

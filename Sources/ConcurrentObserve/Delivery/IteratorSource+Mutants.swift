@@ -4,7 +4,7 @@
 extension IteratorSource {
     /// The observation goes on.
     func leave() {
-        // Safe: a reference that is never given up.
+        // Safe: a reference that is never released.
         if let token { _ = unsafe Unmanaged.passRetained(token) }
     }
 }

@@ -7,7 +7,7 @@ internal final class IteratorSource<Element: Sendable>: @unchecked Sendable {
     private let buffering: Buffering
     /// The subscription, if it keeps elements.
     @usableFromInline var subscription: Subscription<Element>?
-    /// Otherwise what turns that which it keeps into elements.
+    /// Otherwise the transform of what it keeps into elements.
     @usableFromInline var transformed: TransformedSubscription<Element>?
     internal private(set) var token: ObservationToken?
 

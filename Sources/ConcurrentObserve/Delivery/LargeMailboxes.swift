@@ -2,7 +2,7 @@
 
 /// A mailbox in which many events wait for their observer, at the moment of the look.
 public struct LargeMailbox: Sendable, Identifiable {
-    /// Tells one mailbox from others.
+    /// Identifies one mailbox.
     public struct ID: Sendable, Hashable {
         fileprivate let counter: ObjectIdentifier
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The events that one observer has still to hear, in the order in which they were posted.
+/// The events that an observer has still to receive, in order.
 ///
-/// Posting takes a lock for a few instructions and runs no user code: what the policy drops is put aside, and destroyed elsewhere, outside
+/// Enqueueing takes a lock for a few instructions and runs no user code: what the policy drops is put aside, and destroyed elsewhere, outside
 /// all locks. (P5) One thread at a time takes events out.
 @usableFromInline
 internal struct Mailbox<Event: Sendable>: ~Copyable {
@@ -12,7 +12,7 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     /// What was dropped and not destroyed yet: the one, most often, then the others.
     @usableFromInline var dropped: Event?
     @usableFromInline var moreDropped: [Event] = []
-    /// Whether nobody will hear what is posted.
+    /// Whether no observer will receive what is enqueued.
     @usableFromInline var isClosed = false
     @usableFromInline let capacity: Int?
     @usableFromInline let dropsNewest: Bool
@@ -119,7 +119,7 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
         end = .taken
     }
 
-    /// Swaps what is waiting against an empty buffer, for whoever then delivers it without a lock.
+    /// Swaps what is waiting against an empty buffer, for the thread that then delivers it without a lock.
     @inlinable
     mutating func takeAll(into batch: inout RingBuffer<Event>) { swap(&waiting, &batch) }
 

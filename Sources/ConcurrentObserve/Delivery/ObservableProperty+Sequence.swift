@@ -124,13 +124,13 @@ private final class TransformedIteratorFactory<Value: Sendable, Element: Sendabl
 extension Subscription {
     /// The subscription, as the source knows it. Made where the types are known.
     @inlinable
-    func receiver<Posted: Sendable>(_ element: @escaping @Sendable (Posted) -> Event) -> EventReceiver<Posted> {
+    func receiver<Enqueued: Sendable>(_ element: @escaping @Sendable (Enqueued) -> Event) -> EventReceiver<Enqueued> {
         EventReceiver(
             enqueue: { event in self.enqueue(element(event)) },
             wake: wake,
             drain: drain,
-            join: { poster in
-                self.join(poster)
+            join: { sourceObserver in
+                self.join(sourceObserver)
                 return nil
             }
         )

@@ -2,7 +2,7 @@
 
 /// Calls observers one at a time, whatever threads make the changes: the serialising actor.
 ///
-/// Changes of one property are delivered in the order of their versions, those of several in the order in which their observers' turns
+/// Changes of one property are delivered in the order of their versions, those of several in the order in which their observers' jobs
 /// come. A thread that makes a change never waits for the actor. The actor is not retained by its observations.
 ///
 /// ```swift

@@ -2,8 +2,8 @@
 
 /// The changes of a property or a path, its values, or the events of a registry, as an asynchronous sequence.
 ///
-/// Any number of iterators, each with a buffer of its own; each hears what comes after it was made. The sequence does not retain its source;
-/// when that is gone, each iterator returns what it has left, and finishes. (P11, P12) Cancelling the task that iterates, or letting go of
+/// Any number of iterators, each with a buffer of its own; each receives what comes after it was made. The sequence does not retain its source;
+/// when that is gone, each iterator returns what it has left, and finishes. (P11, P12) Cancelling the task that iterates, or releasing
 /// the iterator, ends its observation. (P8)
 ///
 /// ```swift

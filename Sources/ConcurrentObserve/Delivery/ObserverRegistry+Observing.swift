@@ -113,9 +113,9 @@ extension ObserverRegistry {
         }
         let observation = delivery.makeObservation(owner: owner, form)
         let receiver = observation.receiver()
-        let poster = observers.makeObserver(of: .mailboxes(), holding: HeldObject(receiver), owner: owner)
-        let token = observation.join(poster)
-        poster.register()
+        let sourceObserver = observers.makeObserver(of: .mailboxes(), holding: HeldObject(receiver), owner: owner)
+        let token = observation.join(sourceObserver)
+        sourceObserver.register()
         observation.hasJoined()
         return token
     }

@@ -13,10 +13,10 @@ extension ObserverRegistry {
             let subscription = Subscription<Event>(buffering)
             source.fill(subscription)
             let receiver = subscription.receiver { (event: Event) in event }
-            let poster = observers.makeObserver(of: .mailboxes(), holding: HeldObject(receiver))
-            subscription.join(poster)
-            poster.register()
-            return source.take(keeping: ObservationToken(poster))
+            let sourceObserver = observers.makeObserver(of: .mailboxes(), holding: HeldObject(receiver))
+            subscription.join(sourceObserver)
+            sourceObserver.register()
+            return source.take(keeping: ObservationToken(sourceObserver))
         }
     }
 }

@@ -53,7 +53,7 @@ extension OrderedObservation {
             enqueue: { event in self.enqueue(event) },
             wake: wake,
             drain: { self.drain() },
-            join: { poster in self.join(poster) },
+            join: { sourceObserver in self.join(sourceObserver) },
             hasJoined: { self.hasJoined() }
         )
     }

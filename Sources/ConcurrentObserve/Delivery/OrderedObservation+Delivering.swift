@@ -38,7 +38,7 @@ extension OrderedObservation {
     @inlinable
     static var delivering: Delivering { { observation, limit in observation.run(atMost: limit, Observer.call) } }
 
-    /// What the last turn has left, and the memory for more.
+    /// What the last job has left, and the memory for more.
     @inlinable
     final func takeBatch() -> RingBuffer<Event> {
         withGuarded { guarded in
@@ -50,7 +50,7 @@ extension OrderedObservation {
         }
     }
 
-    /// Until there is another turn, what is left belongs to the thread that ends the observation: it is dropped then, not later. (P8, P14)
+    /// Until there is another job, what is left belongs to the thread that ends the observation: it is dropped then, not later. (P8, P14)
     @inlinable
     final func pause(_ batch: consuming RingBuffer<Event>) {
         var settled: [Flush] = []
@@ -75,7 +75,7 @@ extension OrderedObservation {
                 if let event = batch.popFirst() { return .event(event) }
             }
             if let item = guarded.mailbox.next() { return item }
-            // Its memory is used again.
+            // Its memory is recycled.
             swap(&batch, &guarded.batch)
             guarded.clearBusy()
             guarded.isDelivering = false
@@ -123,15 +123,15 @@ extension OrderedObservation {
         inject("mailbox.taken")
         switch item {
         case .event(let event):
-            var isHeard = false
+            var isReceived = false
             // Or one that is gone would be counted as called. Relaxed: as the address.
             if mayLoseOwner.load(ordering: .relaxed) { noticeOwner() }
             Observer.visit(at: address) { address in
-                isHeard = true
+                isReceived = true
                 counter.countReceived()
                 call(address, event)
             }
-            if !isHeard { drop(event, call) }
+            if !isReceived { drop(event, call) }
         case .end: user?.end(.sourceDeleted)
         }
     }

@@ -17,33 +17,33 @@ extension OrderedObservation {
         return user
     }
 
-    /// Joins the observation to its source: the caller publishes `poster` there afterwards, then calls `hasJoined()`.
+    /// Joins the observation to its source: the caller publishes `sourceObserver` there afterwards, then calls `hasJoined()`.
     ///
     /// - Returns: The token that keeps the observation going.
     @usableFromInline
-    final func join(_ poster: Observer) -> ObservationToken {
-        self.poster = poster
+    final func join(_ sourceObserver: Observer) -> ObservationToken {
+        self.sourceObserver = sourceObserver
         let user = user!
         _ = user.whenFinished { [self] _ in close() }
-        // Who removes the poster from its source removes the user's.
-        poster.feed(user.core)
-        _ = poster.whenFinished { [self] end in posterHasEnded(end) }
+        // A removal of the source's observer removes the user's.
+        sourceObserver.feed(user.core)
+        _ = sourceObserver.whenFinished { [self] end in sourceObserverHasEnded(end) }
         // Last: from here on another thread can end it, as a removal of all of an owner's does.
         user.register()
         return ObservationToken(user)
     }
 
-    /// Keeps what is posted in the mailbox until the caller calls `begin()`. Before anybody posts.
+    /// Keeps what is enqueued in the mailbox until the caller calls `begin()`. Before the first event.
     final func hold() { withGuarded { $0.isBusy = true } }
 
-    /// The poster is published: what came before that is seen to. Under no lock.
+    /// The source's observer is published: what came before is delivered now. Under no lock.
     @usableFromInline
     final func hasJoined() {
         let isClosed = withGuarded { guarded -> Bool in
             guarded.isJoined = true
             return guarded.mailbox.isClosed
         }
-        if isClosed { poster!.end(.cancelled) }
+        if isClosed { sourceObserver!.end(.cancelled) }
         drain()
     }
 
@@ -57,13 +57,13 @@ extension OrderedObservation {
             return (rest, guarded.isPausing ? guarded.dropBatch() : nil, guarded.isJoined)
         }
         // One that is in no list yet cannot be taken out of it: `hasJoined()` does that.
-        if isJoined { poster!.end(.cancelled) }
+        if isJoined { sourceObserver!.end(.cancelled) }
         user?.companion = DeliveryState(counter)
         withExtendedLifetime((rest, batch)) {}
         Flush.resume(settled)
     }
 
-    private func posterHasEnded(_ end: ObservationEnd) {
+    private func sourceObserverHasEnded(_ end: ObservationEnd) {
         guard end == .sourceDeleted else {
             user?.end(end)
             return

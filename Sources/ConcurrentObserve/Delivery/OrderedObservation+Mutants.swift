@@ -7,7 +7,7 @@ extension OrderedObservation {
 
     @usableFromInline
     final func clearBusyLate() {
-        inject("mailbox.attended")
+        inject("mailbox.woken")
         withGuarded { $0.isBusy = false }
     }
 }

@@ -2,25 +2,25 @@
 
 public import Synchronization
 
-/// One observation whose events are delivered one at a time, in the order in which they were posted: a mailbox between an observer of the
-/// library's own on the source, the poster, and a list with the user's.
+/// One observation whose events are delivered one at a time, in the order in which they came: a mailbox between an observer of the
+/// library's own on the source and a list with the user's.
 ///
-/// Whoever posts an event waits for nobody: the mailbox's lock is held for a few instructions, and never while user code runs. When the mailbox is
-/// no longer empty, `begin()` sees to it that somebody empties it; until that one finds it empty, it alone delivers. (P2)
+/// A thread that puts an event in waits for no delivery: the mailbox's lock is held for a few instructions, and never while user code runs. When the mailbox is
+/// no longer empty, `begin()` starts a delivery; until that finds it empty, it alone delivers. (P2)
 ///
 /// Subclasses say who that is.
 @usableFromInline
 internal class OrderedObservation<Event: Sendable>: FlushableMailbox, @unchecked Sendable {
-    // Unchecked: `guarded` is guarded by `lock`; the observers are written once, before anybody posts.
+    // Unchecked: `guarded` is guarded by `lock`; the observers are written once, before the first event.
 
     /// The list of the user's observer.
     final let observers = ObserverList()
 
-    /// Nobody holds it while the process forks: whoever delivers changes nothing, so that the child may change the source. (P18)
+    /// No thread holds it while the process forks: a delivery changes nothing, so that the child may change the source. (P18)
     @usableFromInline final let lock = SourceLock()
     // Exclusivity unchecked: the lock sees to it.
     @exclusivity(unchecked) @usableFromInline final var guarded: Guarded
-    /// Whether somebody has to see to the mailbox. Written under the lock; a poster sees what it has written itself.
+    /// Whether the mailbox needs a delivery, or has something to destroy. Written under the lock; a thread sees what it has written itself.
     @usableFromInline final let needsAttention = Atomic<Bool>(false)
     /// Whether tasks wait for what is in the mailbox. Written under the lock.
     @usableFromInline final let hasFlushes = Atomic<Bool>(false)
@@ -31,21 +31,21 @@ internal class OrderedObservation<Event: Sendable>: FlushableMailbox, @unchecked
     @usableFromInline final let userAddress = Atomic<UInt>(0)
     /// Whether an owner may be gone when an event is delivered.
     @usableFromInline final let mayLoseOwner = Atomic<Bool>(false)
-    final var poster: Observer?
+    final var sourceObserver: Observer?
 
-    /// What posters, whoever delivers, and whoever ends the observation share.
+    /// What changing threads, the delivery, and the thread that ends the observation share.
     @usableFromInline
     struct Guarded: ~Copyable {
         @usableFromInline var mailbox: Mailbox<Event>
-        /// Whether somebody delivers, or is about to.
+        /// Whether a thread delivers, or is about to.
         @usableFromInline var isBusy = false
-        /// Taken from the mailbox at once, where the policy allows it; whoever delivers has it meanwhile.
+        /// Taken from the mailbox at once, where the policy allows it; the delivery has it meanwhile.
         @usableFromInline var batch = RingBuffer<Event>()
-        /// Whether whoever delivers waits for another turn, which may come late or never.
+        /// Whether the delivery waits for another job, which may come late or never.
         @usableFromInline var isPausing = false
         /// Whether a thread delivers at this moment: it has the batch, and looks after the flushes.
         @usableFromInline var isDelivering = false
-        /// Whether the poster is in the list of the source.
+        /// Whether the source's observer is in the list of the source.
         @usableFromInline var isJoined = false
 
         @inlinable
@@ -56,7 +56,7 @@ internal class OrderedObservation<Event: Sendable>: FlushableMailbox, @unchecked
     init(_ buffering: Buffering) {
         let counter = DeliveryCounter()
         self.counter = counter
-        // Safe: nobody else has it yet.
+        // Safe: no other thread has it yet.
         unsafe guarded = Guarded(mailbox: Mailbox(buffering, counter))
         isUnbounded = buffering.capacity == nil
     }
@@ -68,7 +68,7 @@ internal class OrderedObservation<Event: Sendable>: FlushableMailbox, @unchecked
     @usableFromInline
     func begin() { fatalError("begin() is a subclass's") }
 
-    /// Whether events are delivered on the thread that posts them.
+    /// Whether events are delivered on the thread that makes the change.
     @usableFromInline
     var isSerial: Bool { false }
 }
@@ -77,27 +77,27 @@ extension OrderedObservation {
     /// Lends what is guarded, under the lock.
     @inlinable @inline(__always)
     final func withGuarded<Result>(_ body: (inout Guarded) -> Result) -> Result {
-        // Safe: nobody else is inside.
+        // Safe: no other thread is inside.
         lock.withLock { unsafe body(&guarded) }
     }
 
     /// Where the user's observer is, which this object keeps.
     @inlinable @inline(__always)
     final var address: UInt {
-        // Relaxed: written before anybody posts.
+        // Relaxed: written before the first event.
         userAddress.load(ordering: .relaxed)
     }
 }
 
-// MARK: - Posting
+// MARK: - Enqueueing
 
 extension OrderedObservation {
     /// Puts an event in. Under the source's lock or none; runs no user code.
     @inlinable
     final func enqueue(_ event: Event) {
-        // An event that the user will not hear is not sent: the observation has ended. Safe: this object keeps the observer.
+        // An event that the user will not receive is not sent: the observation has ended. Safe: this object keeps the observer.
         guard Observer.isActive(at: address) else { return }
-        inject("mailbox.posting")
+        inject("mailbox.enqueue")
         withGuarded { guarded in
             guarded.mailbox.enqueue(event)
             noteAttention(guarded)
@@ -116,13 +116,13 @@ extension OrderedObservation {
     /// Under the lock.
     @inlinable
     final func noteAttention(_ guarded: borrowing Guarded) {
-        // Relaxed: whoever has just posted looks at it on the same thread; who delivers now looks at the mailbox again before it leaves.
+        // Relaxed: the thread that has just put an event in looks at it; a delivery looks at the mailbox again before it ends.
         if !guarded.isBusy || guarded.mailbox.hasDropped || guarded.mailbox.hasGrown {
             needsAttention.store(true, ordering: .relaxed)
         }
     }
 
-    /// After each post, under no lock: has the mailbox emptied unless another thread is at it. Leaves to `drain()` what was dropped, for which the
+    /// After each event, under no lock: has the mailbox emptied unless another thread is at it. Leaves to `drain()` what was dropped, for which the
     /// caller may have to wait a moment. (P16)
     @inlinable @Sendable
     final func wake() {
@@ -130,9 +130,9 @@ extension OrderedObservation {
         guard needsAttention.load(ordering: .relaxed) else { return }
         let begins = withGuarded { guarded -> Bool in
             needsAttention.store(guarded.mailbox.hasDropped || guarded.mailbox.hasGrown, ordering: .relaxed)
-            return guarded.takesTurn()
+            return guarded.begins()
         }
-        inject("mailbox.attended")
+        inject("mailbox.woken")
         if begins { beginDelivery() }
     }
 
@@ -144,7 +144,7 @@ extension OrderedObservation {
         begin()
     }
 
-    /// After each post, under no lock: has what was dropped destroyed, and the mailbox emptied unless somebody is at it.
+    /// After each event, under no lock: has what was dropped destroyed, and the mailbox emptied unless another thread is at it.
     @inlinable @Sendable
     final func drain() {
         #if INSTRUMENTED
@@ -158,9 +158,9 @@ extension OrderedObservation {
             needsAttention.store(false, ordering: .relaxed)
             dropped = guarded.mailbox.takeDropped()
             swap(&hasGrown, &guarded.mailbox.hasGrown)
-            return guarded.takesTurn()
+            return guarded.begins()
         }
-        inject("mailbox.attended")
+        inject("mailbox.woken")
         if hasGrown { noteGrowth() }
         // Elsewhere: the caller may hold a lock that a value's deinit takes. (P5)
         Discarded.discard(&dropped, of: self)
@@ -172,7 +172,8 @@ extension OrderedObservation {
     /// Lists the mailbox among the large ones. Under no lock.
     @usableFromInline
     final func noteGrowth() {
-        LargeMailboxes.note(counter, label: user.flatMap { LabelledObservations.label(of: $0) } ?? poster?.core.label)
+        let ownLabel = user.flatMap { LabelledObservations.label(of: $0) }
+        LargeMailboxes.note(counter, label: ownLabel ?? sourceObserver?.core.label)
     }
 }
 
@@ -180,7 +181,7 @@ extension OrderedObservation {
 extension OrderedObservation.Guarded {
     /// Whether the caller is to begin the delivery.
     @inlinable
-    mutating func takesTurn() -> Bool {
+    mutating func begins() -> Bool {
         guard !isBusy, !mailbox.isEmpty else { return false }
         setBusy()
         return true

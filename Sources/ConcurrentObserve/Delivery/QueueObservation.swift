@@ -20,11 +20,11 @@ internal final class QueueObservation<Event: Sendable>: OrderedObservation<Event
     override func begin() {
         queue.async { [self] in
             // Others want the queue, too.
-            if !deliver(self, eventsPerHop) { begin() }
+            if !deliver(self, eventsPerJob) { begin() }
         }
     }
 }
 
-/// So many events at most are delivered before others have a turn on the same queue or actor.
+/// So many events at most are delivered before other jobs run on the same queue or actor.
 @usableFromInline
-internal var eventsPerHop: Int { 256 }
+internal var eventsPerJob: Int { 256 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// First in, first out, in memory that is used again; much of it is given back when the buffer is empty. Amortised O(1) at both ends.
+/// First in, first out, in memory that is recycled; much of it is given back when the buffer is empty. Amortised O(1) at both ends.
 @usableFromInline
 internal struct RingBuffer<Element> {
     @usableFromInline var slots: ContiguousArray<Element?> = []

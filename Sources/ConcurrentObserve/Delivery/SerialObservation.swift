@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Events are delivered on the threads that post them, one at a time: who finds another at it leaves its event and goes on, and the other
+/// Events are delivered on the threads that make the changes, one at a time: a thread that finds another at it leaves its event and goes on, and the other
 /// delivers it.
 @usableFromInline
 internal final class SerialObservation<Event: Sendable>: OrderedObservation<Event>, @unchecked Sendable {

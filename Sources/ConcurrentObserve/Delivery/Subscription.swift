@@ -5,17 +5,17 @@ public import Synchronization
 /// What stands between a source and one iterator: a mailbox, and the task that waits for the next event, if one does.
 @usableFromInline
 internal final class Subscription<Event: Sendable>: FlushableMailbox, @unchecked Sendable {
-    // Unchecked: `guarded` is guarded by `lock`; `poster` is written once, before anybody posts.
-    /// Nobody holds it while the process forks: whoever iterates changes nothing, so that the child may change the source. (P18)
+    // Unchecked: `guarded` is guarded by `lock`; `sourceObserver` is written once, before the first event.
+    /// No thread holds it while the process forks: an iterator changes nothing, so that the child may change the source. (P18)
     @usableFromInline let lock = SourceLock()
     // Exclusivity unchecked: the lock sees to it.
     @exclusivity(unchecked) @usableFromInline var guarded: Guarded
-    /// Whether somebody has to see to the mailbox. Written under the lock; a poster sees what it has written itself.
+    /// Whether a task is to be resumed, or something is to be destroyed. Written under the lock; a thread sees what it has written itself.
     @usableFromInline let needsAttention = Atomic<Bool>(false)
     @usableFromInline let counter: DeliveryCounter
-    private var poster: Observer?
+    private var sourceObserver: Observer?
     /// Where that is.
-    @usableFromInline let posterAddress = Atomic<UInt>(0)
+    @usableFromInline let sourceObserverAddress = Atomic<UInt>(0)
 
     /// What the source and the iterating task share.
     @usableFromInline
@@ -33,31 +33,31 @@ internal final class Subscription<Event: Sendable>: FlushableMailbox, @unchecked
     init(_ buffering: Buffering) {
         let counter = DeliveryCounter()
         self.counter = counter
-        // Safe: nobody else has it yet.
+        // Safe: no other thread has it yet.
         unsafe guarded = Guarded(mailbox: Mailbox(buffering, counter))
     }
 
     /// Lends what is guarded, under the lock.
     @inlinable @inline(__always)
     func withGuarded<Result>(_ body: (inout Guarded) -> Result) -> Result {
-        // Safe: nobody else is inside.
+        // Safe: no other thread is inside.
         lock.withLock { unsafe body(&guarded) }
     }
 
-    /// Joins the subscription to its source: the caller publishes `poster` there afterwards.
+    /// Joins the subscription to its source: the caller publishes `sourceObserver` there afterwards.
     @usableFromInline
-    func join(_ poster: Observer) {
-        self.poster = poster
-        // Relaxed: before anybody posts.
-        posterAddress.store(poster.address, ordering: .relaxed)
-        poster.companion = DeliveryState(counter)
-        _ = poster.whenFinished { [self] end in
+    func join(_ sourceObserver: Observer) {
+        self.sourceObserver = sourceObserver
+        // Relaxed: before the first event.
+        sourceObserverAddress.store(sourceObserver.address, ordering: .relaxed)
+        sourceObserver.companion = DeliveryState(counter)
+        _ = sourceObserver.whenFinished { [self] end in
             if end == .sourceDeleted { finish() } else { cancel() }
         }
     }
 
     /// Keeps `token` until the subscription ends.
-    func keep(_ token: ObservationToken) { _ = poster!.whenFinished { _ in withExtendedLifetime(token) {} } }
+    func keep(_ token: ObservationToken) { _ = sourceObserver!.whenFinished { _ in withExtendedLifetime(token) {} } }
 
     var counts: DeliveryCounts { counter.counts }
 }
@@ -65,13 +65,13 @@ internal final class Subscription<Event: Sendable>: FlushableMailbox, @unchecked
 // MARK: - The source's side
 
 extension Subscription {
-    /// Puts an event in. Under the source's lock or none; runs no user code, and resumes nobody.
+    /// Puts an event in. Under the source's lock or none; runs no user code, and resumes no task.
     @inlinable
     func enqueue(_ event: Event) {
-        // Removed by whoever removes all of a source's or an object's: a path's last property may not know yet. (P8)
+        // Removed with all of a source's or an object's: a path's last property may not know yet. (P8)
         // Relaxed: written before. Safe: this object keeps the observer.
-        guard Observer.isActive(at: posterAddress.load(ordering: .relaxed)) else { return }
-        inject("mailbox.posting")
+        guard Observer.isActive(at: sourceObserverAddress.load(ordering: .relaxed)) else { return }
+        inject("mailbox.enqueue")
         withGuarded { guarded in
             guarded.mailbox.enqueue(event)
             noteAttention(guarded)
@@ -90,13 +90,13 @@ extension Subscription {
     /// Under the lock.
     @inlinable
     func noteAttention(_ guarded: borrowing Guarded) {
-        // Relaxed: whoever has just posted looks at it on the same thread; a task that begins to wait looks at the mailbox first.
+        // Relaxed: the thread that has just put an event in looks at it; a task that begins to wait looks at the mailbox first.
         if guarded.waiter != nil || guarded.mailbox.hasDropped || guarded.mailbox.hasGrown {
             needsAttention.store(true, ordering: .relaxed)
         }
     }
 
-    /// After each post, under no lock: resumes the task that waits. Leaves to `drain()` what was dropped.
+    /// After each event, under no lock: resumes the task that waits. Leaves to `drain()` what was dropped.
     @inlinable @Sendable
     func wake() {
         // Relaxed: as above. Another thread's news is that thread's to see to.
@@ -111,7 +111,7 @@ extension Subscription {
         if let resumption { resumption.waiter.resume(returning: resumption.event) }
     }
 
-    /// After each post, under no lock: resumes the task that waits, and has what was dropped destroyed.
+    /// After each event, under no lock: resumes the task that waits, and has what was dropped destroyed.
     @inlinable @Sendable
     func drain() {
         // Relaxed: as above.
@@ -138,7 +138,7 @@ extension Subscription {
 
     /// Lists the mailbox among the large ones. Under no lock.
     @usableFromInline
-    func noteGrowth() { LargeMailboxes.note(counter, label: poster?.core.label) }
+    func noteGrowth() { LargeMailboxes.note(counter, label: sourceObserver?.core.label) }
 
     @usableFromInline
     typealias Resumption = (waiter: Waiter<Event>, event: Event?)
@@ -182,7 +182,7 @@ extension Subscription {
         if mutant(.anIteratorReturnsARemovedChange) { return false }
         #endif
         // Relaxed: written before. 0: the source was gone.
-        let address = posterAddress.load(ordering: .relaxed)
+        let address = sourceObserverAddress.load(ordering: .relaxed)
         return address != 0 && Observer.isRemoved(at: address)
     }
 
@@ -242,7 +242,7 @@ extension Subscription {
     /// Ends the subscription at once: what has not been returned is dropped. Any thread; again it does nothing.
     @usableFromInline
     func cancel() {
-        poster?.end(.cancelled)
+        sourceObserver?.end(.cancelled)
         var rest: Mailbox<Event>.Rest?
         var settled: [Flush] = []
         let resumption = withGuarded { guarded -> Resumption? in

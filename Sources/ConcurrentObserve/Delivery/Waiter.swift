@@ -13,7 +13,7 @@ internal struct Waiter<Event: Sendable>: Sendable {
     /// - Parameter body: Receives the waiter; sees to it that it is resumed, once.
     @inlinable
     static func suspend(isolation: isolated (any Actor)? = #isolation, _ body: (Waiter) -> Void) async -> Event? {
-        // Safe: whoever holds the waiter resumes it once: it is taken from where it stands, under a lock, first.
+        // Safe: the thread that holds the waiter resumes it once: it is taken from where it stands, under a lock, first.
         await unsafe withUnsafeContinuation { continuation in body(unsafe Waiter(continuation)) }
     }
 

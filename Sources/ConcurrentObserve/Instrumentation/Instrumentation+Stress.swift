@@ -21,11 +21,11 @@ public enum Instrumentation {
         "destroy.item", "finish.mark", "record.exit", "barrier.heavy",
         "read.word", "read.copied", "read.box", "lend.loaded", "publish.word",
         "set.locked", "set.published", "modify.body", "compare.equal",
-        "path.turn", "path.rewire", "path.cut",
+        "path.enter", "path.relink", "path.cut",
         "register.since", "observer.home", "initial.sampled", "initial.published", "visit.current", "visit.marked",
         "weak.watched", "weak.died", "weak.found",
         "bind.passing", "bind.published",
-        "mailbox.posting", "mailbox.attended", "mailbox.taken", "mailbox.hop",
+        "mailbox.enqueue", "mailbox.woken", "mailbox.taken", "mailbox.job",
         "sequence.wait",
     ]
 

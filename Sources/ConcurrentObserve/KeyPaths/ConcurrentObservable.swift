@@ -13,7 +13,7 @@ public protocol ConcurrentObservable: AnyObject, Sendable {
     /// Where the observed properties are: the object itself, unless it says otherwise.
     associatedtype Properties: Sendable = Self
 
-    /// The observed properties. Called under no lock, whenever a path is wired. (P5)
+    /// The observed properties. Called under no lock, whenever a path is linked. (P5)
     var observedProperties: Properties { get }
 }
 

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// Work that one thread does at a time, for all, while no other thread waits: one that comes meanwhile leaves a note, and the thread in
+/// Work that one thread does at a time, for all, while no other thread waits: a thread that comes meanwhile leaves a note, and the thread in
 /// the loop goes round once more.
 internal struct DrainLoop: ~Copyable, Sendable {
     private enum State {

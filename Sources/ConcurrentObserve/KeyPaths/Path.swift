@@ -110,14 +110,14 @@ extension Path {
         }
     }
 
-    /// Lets the path post its changes to a mailbox, in the order of their versions.
+    /// Has the path put its changes into a mailbox, in the order of their versions.
     private func attach(
         _ receiver: ChangeReceiver<Value>,
         _ options: ObservationOptions,
         owner: WeakReference?
     ) -> ObservationToken {
         let order = VersionOrder<Value>(options, receiver.enqueue)
-        let posting = ChangeReceiver<Value>(
+        let ordered = ChangeReceiver<Value>(
             enqueue: order.put,
             wake: receiver.wake,
             drain: receiver.drain,
@@ -125,10 +125,10 @@ extension Path {
             hasJoined: receiver.hasJoined
         )
         var token: ObservationToken?
-        let inner = attach(options, owner: owner, posting) { poster in
-            token = receiver.join(poster)
+        let inner = attach(options, owner: owner, ordered) { sourceObserver in
+            token = receiver.join(sourceObserver)
             // The initial value, and prior deliveries.
-            poster.setCallback(
+            sourceObserver.setCallback(
                 Callback<Change<Value>> { change in
                     order.put(change)
                     receiver.drain()
@@ -145,19 +145,19 @@ extension Path {
     private func attach(
         _ options: ObservationOptions,
         owner: WeakReference?,
-        _ posting: ChangeReceiver<Value>?,
+        _ receiver: ChangeReceiver<Value>?,
         _ prepare: (Observer) -> Void
     ) -> ObservationToken {
-        let observation = PathObservation(steps, options: options, owner: owner, posting: posting)
+        let observation = PathObservation(steps, options: options, owner: owner, receiver: receiver)
         let observer = observation.observers.makeVersionedObserver(owner: owner, options.marks)
         prepare(observer)
-        return observation.start(observer, root: root, isInitialHeard: options.contains(.initial))
+        return observation.start(observer, root: root, isInitialReceived: options.contains(.initial))
     }
 }
 
 extension PathObservation {
     /// Registers the user's observer, then links the path, so that no change in between is lost.
-    internal func start(_ observer: Observer, root: PathObject, isInitialHeard: Bool) -> ObservationToken {
+    internal func start(_ observer: Observer, root: PathObject, isInitialReceived: Bool) -> ObservationToken {
         setUser(observer)
         _ = observer.whenFinished { [self] _ in drop() }
         // Not before: from here on another thread can end it, as a removal of all of an owner's does.
@@ -167,7 +167,7 @@ extension PathObservation {
             let deferred = DeferredDeliveries()
             let initial = Change.initial((connect(to: root, deferred), 0))
             // What has changed meanwhile is delivered after the initial value.
-            if isInitialHeard { tell(initial) }
+            if isInitialReceived { deliver(initial) }
             deferred.deliver()
             deferred.deliverLate()
         }

@@ -100,7 +100,7 @@ extension PathLeaf {
             new: Member.value(of: new),
             version: number(of: version)
         )
-        .tell(userAddress)
+        .deliver(to: userAddress)
         // Acquire and release: as in expectDeliveries(through:).
         if outstanding.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 { finish() }
     }
@@ -109,13 +109,13 @@ extension PathLeaf {
     func put<Member: PathMember>(
         _ change: Change<Member.Stored>,
         of member: Member.Type,
-        into posting: ChangeReceiver<Value>
+        into receiver: ChangeReceiver<Value>
     )
     where Member.Value == Value {
-        // What is told ahead is told under no lock.
+        // A prior delivery is made under no lock.
         guard case .valueChanged = change.reason else { return passAhead(Member.value(of: change.new), change.version) }
         guard isBeforeCut(change.version) else { return }
-        posting.enqueue(
+        receiver.enqueue(
             Change(
                 reason: .valueChanged,
                 old: change.old.map(Member.value),
@@ -127,7 +127,7 @@ extension PathLeaf {
         outstanding.wrappingSubtract(1, ordering: .releasing)
     }
 
-    /// Passes on what is told before a change is made.
+    /// Passes on a prior delivery.
     ///
     /// - Parameter version: The property's.
     @usableFromInline
@@ -135,6 +135,6 @@ extension PathLeaf {
         // Relaxed: as above.
         guard limit.load(ordering: .relaxed) == .max else { return }
         let ahead = Change(reason: .prior, old: nil, new: value, version: number(of: version))
-        ahead.tell(userAddress)
+        ahead.deliver(to: userAddress)
     }
 }

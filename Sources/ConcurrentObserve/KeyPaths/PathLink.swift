@@ -9,7 +9,7 @@ internal class PathLink: @unchecked Sendable {
     // Unchecked: subclasses have constants only.
     init() {}
 
-    /// Whether the property keeps its value alive for nobody, so that the path must not either.
+    /// Whether the property does not keep its value alive, so that the path must not either.
     var isWeak: Bool { false }
 
     /// The property in an object. Evaluates the user's key path: under no lock. (P5)

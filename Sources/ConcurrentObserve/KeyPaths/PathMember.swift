@@ -8,10 +8,10 @@ internal protocol PathMember: SendableMetatype {
     associatedtype Stored: Sendable
     associatedtype Value: Sendable
 
-    /// Whether the property keeps its value alive for nobody.
+    /// Whether the property does not keep its value alive.
     static var isWeak: Bool { get }
 
-    /// What keeps the values, and tells of their changes.
+    /// What keeps the values, and delivers their changes.
     static func property(of named: Named) -> Observed<Stored>
 
     /// How the path sees a value.

@@ -3,7 +3,7 @@
 import Synchronization
 
 extension PathObservation {
-    /// Wires the whole path. Returns its value at version 0.
+    /// Links the whole path. Returns its value at version 0.
     ///
     /// - Parameter deferred: Receives what has changed meanwhile.
     func connect(to root: PathObject, _ deferred: DeferredDeliveries) -> Value {
@@ -14,7 +14,7 @@ extension PathObservation {
         return value
     }
 
-    /// Wires the path below a link anew, to what that leads to. Inside the drain loop.
+    /// Relinks the path below a link, to what that leads to. Inside the drain loop.
     ///
     /// - Returns: The path's value.
     func link(below index: Int?, to object: PathObject?, _ round: inout Round) -> Value {
@@ -47,11 +47,11 @@ extension PathObservation {
         let property = last.property(in: object)
         let observer = makeObserver(
             last.core(of: property),
-            posting == nil ? marks : marks.union(ObserverMark(.second)),
+            receiver == nil ? marks : marks.union(ObserverMark(.second)),
             isRoot: isRoot
         )
         let cut = PathLeaf(of: self, user: user!, observer: observer, base: version)
-        if let posting { last.connect(observer, to: cut, posting) } else { last.connect(observer, to: cut) }
+        if let receiver { last.connect(observer, to: cut, receiver) } else { last.connect(observer, to: cut) }
         if isRoot { rootProperty = property }
         let isPassed = links.contains { link in link.observer?.core === observer.core }
         leaf = Leaf(property: isRoot ? nil : property, cut: cut, isPassed: isPassed)

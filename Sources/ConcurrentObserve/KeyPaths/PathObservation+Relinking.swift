@@ -8,14 +8,14 @@ extension PathObservation {
     /// - Parameter deferred: Receives what its observer is to be notified of; nil: that is done at once.
     func settle(_ deferred: DeferredDeliveries? = nil) {
         var round = Round()
-        inject("path.turn")
+        inject("path.enter")
         var rounds = 0
         while loop.enter() {
             endIfNeeded(&round)
             relink(&round)
             guard loop.leave() else { break }
             rounds += 1
-            // Whoever keeps coming is not served by this thread for ever: it has something to tell.
+            // This thread does not serve the others for ever: it has changes of its own to deliver.
             if rounds == Self.mostRounds {
                 handOn()
                 break
@@ -23,11 +23,11 @@ extension PathObservation {
         }
         round.release(for: self)
         guard !round.changes.isEmpty || round.endings > 0 else { return }
-        posting?.wake()
+        receiver?.wake()
         let delivery = { [self, changes = round.changes, endings = round.endings] in
-            posting?.drain()
+            receiver?.drain()
             for change in changes {
-                if posting == nil { tell(change) }
+                if receiver == nil { deliver(change) }
                 finishOne()
             }
             for _ in 0..<endings { finishOne() }
@@ -35,16 +35,16 @@ extension PathObservation {
         if let deferred { deferred.add(isLate: round.isLate, delivery) } else { delivery() }
     }
 
-    /// So often in a row one thread wires the path anew.
+    /// So often in a row one thread relinks the path.
     private static var mostRounds: Int { 8 }
 
     /// What is left to do when the drain loop is left.
     struct Round {
-        /// To be told, each with a `finishOne`.
+        /// To be delivered, each with a `finishOne`.
         var changes: [Change<Value>] = []
         /// How many more of `finishOne` are owed.
         var endings = 0
-        /// Whether a change of the last property may be heard on this thread that comes before
+        /// Whether a change of the last property may be delivered on this thread that comes before
         /// them.
         var isLate = false
         /// The root's property, and referents of weak ones: not kept for a moment longer than the loop lasts. (P11)
@@ -64,7 +64,7 @@ extension PathObservation {
         }
     }
 
-    /// Wires anew below every link that has changed. Inside the drain loop.
+    /// Relinks the path below every link that has changed. Inside the drain loop.
     private func relink(_ round: inout Round) {
         var index = 0
         while index < links.count, !hasEnded {
@@ -75,7 +75,7 @@ extension PathObservation {
                 index += 1
                 continue
             }
-            inject("path.rewire")
+            inject("path.relink")
             let old = cut(below: index, &round)
             links[index].seen = seen
             version = old.version &+ 1
@@ -83,7 +83,7 @@ extension PathObservation {
             pending.add(1, ordering: .relaxed)  // Relaxed: as in attach(to:isRoot:).
             let change = Change(reason: .pathChanged(depth: index), old: old.value, new: new, version: version)
             // Now: later versions wait for it. Before the count is given back: the end comes after it.
-            posting?.enqueue(change)
+            receiver?.enqueue(change)
             round.changes.append(change)
             index += 1
         }

@@ -2,11 +2,11 @@
 
 import Synchronization
 
-/// One observation of a path: observers of the library's own on every property of the path, and a list with the user's, which is
-/// told what they hear.
+/// One observation of a path: observers of the library's own on every property of the path, and a list with the user's, to which
+/// they pass on what they receive.
 ///
-/// Changes of the last property go straight through (see `PathLeaf`). When another property changes, the path below it is wired
-/// anew by one thread at a time, which no other waits for: a `DrainLoop`. Nothing is held while the user's observer is called.
+/// Changes of the last property go straight through (see `PathLeaf`). When another property changes, the path below it is relinked
+/// by one thread at a time, which no other waits for: a `DrainLoop`. Nothing is held while the user's observer is called.
 @usableFromInline
 internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Sendable {
     // Unchecked: `links`, `rootProperty`, `leaf`, `version` and `hasEnded` belong to the thread in the drain loop.
@@ -14,7 +14,7 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
     /// The list of the user's observer.
     @usableFromInline let observers = ObserverList()
 
-    /// The user's observer. Written once, before the path is wired.
+    /// The user's observer. Written once, before the path is linked.
     var user: Observer?
 
     let loop = DrainLoop(isEntered: true)
@@ -27,17 +27,17 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
     /// The owner of the user's observation. The root's property looks after it as after those of its own. (P13)
     let owner: WeakReference?
     /// Where the changes go, if they are not delivered inline.
-    let posting: ChangeReceiver<Value>?
+    let receiver: ChangeReceiver<Value>?
     /// The root's property, which the path does not retain. (P11)
     weak var rootProperty: PathObject?
     var leaf: Leaf?
-    /// The path's version when it was last wired.
+    /// The path's version when it was last linked.
     var version: UInt64 = 0
     var hasEnded = false
 
     let isRootGone = Atomic<Bool>(false)
     let isDropped = Atomic<Bool>(false)
-    /// Deliveries that the end must wait for: that of each wiring, each leaf until it is done, and one until the root is gone.
+    /// Deliveries that the end must wait for: that of each relinking, each leaf until it is done, and one until the root is gone.
     let pending = Atomic<Int>(1)
 
     /// The last property, and the path's end there.
@@ -45,7 +45,7 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
         /// What the path retains: nil for the root's own.
         let property: PathObject?
         let cut: PathLeaf<Value>
-        /// Whether the path passes the property, too: one change of it is heard from there, and
+        /// Whether the path passes the property, too: one change of it is delivered from there, and
         /// moves the path.
         let isPassed: Bool
     }
@@ -56,7 +56,7 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
         /// What the path retains: nil for the root's own, and while the path does not lead here.
         var property: PathObject?
         var observer: Observer?
-        /// The version of the property for which the path below it is wired.
+        /// The version of the property for which the path below it is linked.
         var seen: UInt64 = 0
     }
 
@@ -65,11 +65,11 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
         _ path: ObservedPath<Root, Value>,
         options: ObservationOptions,
         owner: WeakReference?,
-        posting: ChangeReceiver<Value>?
+        receiver: ChangeReceiver<Value>?
     ) {
         last = path.last!
         self.owner = owner
-        self.posting = posting
+        self.receiver = receiver
         links = path.links.map { Link(step: $0) }
         absent = path.absent
         hasOneStep = path.links.isEmpty
@@ -89,17 +89,17 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
     deinit { observers.endSource(.cancelled) }
 }
 
-// MARK: - Telling
+// MARK: - Delivering
 
 extension PathObservation {
     func setUser(_ observer: Observer) { user = observer }
 
     /// Calls the user's observer with a change. Without a walk: the path holds the only one there is.
-    func tell(_ change: Change<Value>) { change.tell(user!.address) }
+    func deliver(_ change: Change<Value>) { change.deliver(to: user!.address) }
 
     /// Counts one thing less that the end has to wait for.
     func finishOne() {
-        // Acquire and release: what was delivered before happens before the end is told.
+        // Acquire and release: what was delivered before happens before the end is delivered.
         let left = pending.subtract(1, ordering: .acquiringAndReleasing).newValue
         if isOver(left) { user?.end(.sourceDeleted) }
     }

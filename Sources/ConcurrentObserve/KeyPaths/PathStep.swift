@@ -27,7 +27,7 @@ internal class PathStep<Value: Sendable>: @unchecked Sendable {
     func connect(_ observer: Observer, to leaf: PathLeaf<Value>) { preconditionFailure("a step knows its property") }
 
     /// Gives an observer a closure that puts changes into a mailbox. Not if `kept` has another form for that.
-    func connect(_ observer: Observer, to leaf: PathLeaf<Value>, _ posting: ChangeReceiver<Value>) {
+    func connect(_ observer: Observer, to leaf: PathLeaf<Value>, _ receiver: ChangeReceiver<Value>) {
         preconditionFailure("a step knows its property")
     }
 
@@ -53,7 +53,7 @@ internal class PathStep<Value: Sendable>: @unchecked Sendable {
         from root: Root.Type
     ) -> (any KeptPath<Root, Value>)? { nil }
 
-    /// The same step as one on the way.
+    /// This step, as one on the way.
     @usableFromInline
     func link<Traversal: PathTraversal>(through traversal: Traversal.Type) -> PathLink where Traversal.Value == Value {
         preconditionFailure("a step can be passed")
@@ -100,12 +100,12 @@ internal final class MemberStep<Model: ConcurrentObservable, Member: PathMember>
     override func connect(
         _ observer: Observer,
         to leaf: PathLeaf<Member.Value>,
-        _ posting: ChangeReceiver<Member.Value>
+        _ receiver: ChangeReceiver<Member.Value>
     ) {
         let receiver = ChangeReceiver<Member.Stored>(
-            enqueue: { change in leaf.put(change, of: Member.self, into: posting) },
-            wake: posting.wake,
-            drain: posting.drain
+            enqueue: { change in leaf.put(change, of: Member.self, into: receiver) },
+            wake: receiver.wake,
+            drain: receiver.drain
         )
         observer.setContent(HeldObject(receiver), of: .mailboxes())
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What an observer of a property is told.
+/// What an observer of a property receives.
 ///
-/// Inline callbacks of one observer may overlap and overtake each other on several threads; `version` tells which change is
+/// Inline callbacks of one observer may overlap and overtake each other on several threads; `version` says which change is
 /// the later one. (P2)
 public struct Change<Value: Sendable>: Sendable {
     /// Why the observer is called.
@@ -31,7 +31,7 @@ public struct Change<Value: Sendable>: Sendable {
 
 extension Change: Equatable where Value: Equatable {}
 
-/// A change that is lent to its observers, one after the other: not copyable, so that telling them counts no reference. (P15)
+/// A change that is lent to its observers, one after the other: not copyable, so that delivering it counts no reference. (P15)
 @usableFromInline
 internal struct LentChange<Value: Sendable>: ~Copyable {
     @usableFromInline let change: Change<Value>
@@ -47,7 +47,7 @@ internal struct LentChange<Value: Sendable>: ~Copyable {
 extension Change {
     /// Calls the observer at `address` alone, if it is live. The caller holds the observer.
     @inlinable @inline(__always)
-    internal func tell(_ address: UInt) {
+    internal func deliver(to address: UInt) {
         Observer.visit(at: address) { address in Observer.call(at: address, with: self) }
     }
 

@@ -14,7 +14,7 @@ internal class ChangeReceiverFactory<Value: Sendable>: @unchecked Sendable {
     @usableFromInline
     init(_ make: @escaping @Sendable () -> ChangeReceiver<Value>) { self.make = make }
 
-    /// The factory for a property of other values, whose changes `transform` turns into this one's.
+    /// The factory for a property of other values, whose changes `transform` makes into this one's.
     @usableFromInline
     func pulledBack<Other: Sendable>(
         _ transform: @escaping @Sendable (Change<Other>) -> Change<Value>?

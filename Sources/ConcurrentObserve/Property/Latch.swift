@@ -4,7 +4,7 @@ public import Synchronization
 
 /// Two words of memory and their version, read together without a lock, written one writer at a time.
 ///
-/// Two slots take turns: version *n* is in slot *n* mod 2, and the next one is written to the other, so that a writer that is
+/// Two slots are used alternately: version *n* is in slot *n* mod 2, and the next one is written to the other, so that a writer that is
 /// descheduled half-way delays no reader. A reader copies its slot and then looks whether the version is still the same; it
 /// repeats only if a whole change was published meanwhile. (The latch of Linux's seqlock.h, with one slot written per change;
 /// orderings as in Boehm, "Can Seqlocks Get Along With Programming Language Memory Models?", MSPC 2012.)

@@ -10,7 +10,7 @@ import Synchronization
 internal struct MutationLock: ~Copyable, Sendable {
     let lock = Lock()
 
-    /// Held by whoever registers while a body runs, and by the body's thread when it ends.
+    /// Held by a thread that registers while a body runs, and by the body's thread when it ends.
     let bodyLock = Lock()
 
     /// The record of the thread that runs the body of a `modify` under the lock, or 0. Cleared under `bodyLock`.
@@ -90,7 +90,7 @@ extension MutationLock {
 // MARK: - Registrations
 
 extension MutationLock {
-    /// Runs `body` while nobody publishes a change: for registrations. It waits for the few instructions of other holders, never
+    /// Runs `body` while no thread publishes a change: for registrations. It waits for the few instructions of other holders, never
     /// for the body of a `modify`, which publishes nothing before it has passed `bodyLock`.
     ///
     /// And it stays out of a fork's way: the child must be able to use a property that another thread was only registering on. (P18)

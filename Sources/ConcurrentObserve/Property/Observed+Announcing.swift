@@ -9,12 +9,12 @@ extension Observed {
     }
 
     /// Out of line, so that its copies of the values are gone when the replaced one is retired:
-    /// then the library destroys that one. And so that a caller that is asynchronous never keeps a
+    /// then the library destroys it. And so that a caller that is asynchronous never keeps a
     /// thread's address across a suspension.
     @inlinable @inline(never)
     internal func deliver(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
         #if INSTRUMENTED
-        if mutant(.aChangeIsEnqueuedOutsideTheLock) { post(replaced, new) }
+        if mutant(.aChangeIsEnqueuedOutsideTheLock) { enqueue(replaced, new) }
         #endif
         if observers.mayHaveLinks { return deliverAlongPaths(replaced, new) }
         let hasMailboxes = observers.mayHaveMailboxes

@@ -5,7 +5,7 @@ extension Observed {
     /// (P2)
     ///
     /// - Returns: The value of the version before. The caller's copy is destroyed where the caller
-    ///   lets go of it.
+    ///   releases it.
     @inlinable
     @discardableResult
     public func exchange(_ newValue: Value) -> Value {
@@ -25,7 +25,7 @@ extension Observed {
     /// other writers wait for it, readers and registrations do not, and see the earlier value.
     /// Inside it any property may be read, observations may be ended, and other properties set and
     /// observed. It must not set, modify or observe this property: that traps. If it throws,
-    /// nothing is changed and nobody is called. (P5)
+    /// nothing is changed and no observer is called. (P5)
     ///
     /// - Parameter body: Receives a copy of the value, which becomes the new value, equal or not.
     ///   Counts as inside a callback.
@@ -101,7 +101,7 @@ extension Observed {
 }
 
 extension Observed {
-    /// Publishes the new value if `condition` holds, and tells nobody yet: the caller announces
+    /// Publishes the new value if `condition` holds, and notifies no observer yet: the caller announces
     /// what this returns, and retires it.
     ///
     /// - Parameter condition: Called with the present version under the lock that all changes take,

@@ -5,21 +5,21 @@ extension Observed {
     @inlinable @inline(__always)
     internal func commit(_ words: Latch.Words, _ new: Value) -> ValueCell<Value>.Replaced {
         let replaced = cell.publish(words)
-        if observers.hasBeenObserved { postUnderLock(replaced, new) }
+        if observers.hasBeenObserved { enqueueUnderLock(replaced, new) }
         return replaced
     }
 
     @inlinable @inline(__always)
-    internal func postUnderLock(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
+    internal func enqueueUnderLock(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
         #if INSTRUMENTED
         if mutant(.aChangeIsEnqueuedOutsideTheLock) { return }
         #endif
-        post(replaced, new)
+        enqueue(replaced, new)
     }
 
     @inlinable @inline(never)
-    internal func post(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
+    internal func enqueue(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
         guard observers.mayHaveMailboxes else { return }
-        observers.post(Change(reason: .valueChanged, old: replaced.value, new: new, version: replaced.version))
+        observers.enqueue(Change(reason: .valueChanged, old: replaced.value, new: new, version: replaced.version))
     }
 }

@@ -15,7 +15,7 @@ extension Observed {
 
     @usableFromInline
     func deliverInitialOfNextVersion(_ present: (value: Value, version: UInt64), to observer: Observer) {
-        Change.initial((present.value, present.version &+ 1)).tell(observer.address)
+        Change.initial((present.value, present.version &+ 1)).deliver(to: observer.address)
     }
 
     @usableFromInline

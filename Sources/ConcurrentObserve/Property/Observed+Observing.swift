@@ -21,7 +21,7 @@ extension Observed: ObservableProperty {
     @inlinable
     public var weakAttachment: WeakAttachment<Value> { { [weak self] observer in self?.attach(observer) } }
 
-    /// Has the property post its changes to a mailbox, from a version on; the initial value comes
+    /// Has the property put its changes into a mailbox, from a version on; the initial value comes
     /// first. (P4)
     @inlinable
     internal func attach(
@@ -30,18 +30,18 @@ extension Observed: ObservableProperty {
         owner: WeakReference?
     ) -> ObservationToken {
         mutation.trapInsideBody(.observe)
-        let poster = makePoster(to: receiver, options, owner: owner)
-        let token = receiver.join(poster)
-        publish(poster) { present in
+        let sourceObserver = makeSourceObserver(to: receiver, options, owner: owner)
+        let token = receiver.join(sourceObserver)
+        publish(sourceObserver) { present in
             if options.contains(.initial) { receiver.enqueue(.initial(present)) }
         }
         receiver.hasJoined()
-        return token ?? ObservationToken(poster)
+        return token ?? ObservationToken(sourceObserver)
     }
 
-    /// An observer that posts changes to a mailbox.
+    /// An observer that puts changes into a mailbox.
     @inlinable
-    internal func makePoster(
+    internal func makeSourceObserver(
         to receiver: ChangeReceiver<Value>,
         _ options: ObservationOptions,
         owner: WeakReference?
@@ -130,7 +130,7 @@ extension Observed: ObservableProperty {
         #if INSTRUMENTED
         if mutant(.theInitialVersionIsWrong) { return deliverInitialOfNextVersion(present, to: observer) }
         #endif
-        Change.initial(present).tell(observer.address)
+        Change.initial(present).deliver(to: observer.address)
     }
 }
 

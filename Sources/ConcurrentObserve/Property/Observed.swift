@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A value that any thread may read and change, and that tells its observers of every change.
+/// A value that any thread may read and change, and that delivers every change to its observers.
 ///
 /// Use it for state; for events that leave nothing behind there is `ObserverRegistry`. It belongs in a `let` of a class that is
 /// `Sendable`:

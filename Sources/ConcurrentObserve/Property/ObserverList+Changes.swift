@@ -19,7 +19,7 @@ extension ObserverList {
     @inlinable @inline(__always)
     internal borrowing func deliverPrior<Value>(_ change: Change<Value>) {
         let hasMailboxes = mayHaveMailboxes
-        if hasMailboxes { postPrior(change) }
+        if hasMailboxes { enqueuePrior(change) }
         let lent = LentChange(change)
         walk(.callbacks()) { (observer: borrowing LentObserver<Callback<Change<Value>>>) in
             guard observer.receivesPrior(lent.change.version) else { return }
@@ -29,7 +29,7 @@ extension ObserverList {
     }
 
     @inlinable @inline(never)
-    internal borrowing func postPrior<Value>(_ change: Change<Value>) {
+    internal borrowing func enqueuePrior<Value>(_ change: Change<Value>) {
         walk(.mailboxes()) { (mailbox: borrowing LentMailbox<Change<Value>>) in
             guard mailbox.receivesPrior(change.version) else { return }
             mailbox.withObject { receiver in

@@ -25,7 +25,7 @@ public struct PropertyObserver<Value: Sendable>: Sendable {
 }
 
 extension PropertyObserver {
-    /// The observer for a property of other values, whose changes `transform` turns into this
+    /// The observer for a property of other values, whose changes `transform` makes into this
     /// one's: nil leaves a change out.
     ///
     /// What waits in a mailbox waits as the other property's; it is transformed when it is

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An object that weak properties may refer to: they tell their observers when it dies.
+/// An object that weak properties may refer to: they notify their observers when it dies.
 ///
 /// One stored property adopts it, in a class or an actor, of any isolation:
 ///
@@ -17,9 +17,9 @@ public protocol WeaklyObservable: AnyObject, Sendable {
 /// The life of one object: when it ends, the weak properties that refer to the object become nil. (P12)
 ///
 /// Swift destroys what an object stores after the object's `deinit` has run, on the thread that released the last reference; that
-/// is the moment. Nobody but the object can hold it, so that it never ends later: it cannot be copied.
+/// is the moment. Only the object can hold it, so that it never ends later: it cannot be copied.
 ///
-/// The weak properties hear of it one after the other, and their observers with them: a callback that blocks delays the thread
+/// The weak properties are notified one after the other, and their observers with them: a callback that blocks delays the thread
 /// that the object dies on, and with it the others of this object. (P7)
 public struct ReferentLifetime: ~Copyable, Sendable {
     private let deaths = ObserverRegistry<Void>()

@@ -3,7 +3,7 @@
 /// One value of a property, on the heap: what readers follow an address to, and what is retired when the value is replaced.
 @usableFromInline
 @safe internal class ValueBox<Value: Sendable>: Retirable, @unchecked Sendable {
-    // Unchecked: `slot` is written before publication and by `reclaim`, once, when nobody can read it any more.
+    // Unchecked: `slot` is written before publication and by `reclaim`, once, when no thread can read it any more.
 
     /// The value, until it is destroyed. Readers find it by its offset.
     private final var slot: Value?
@@ -58,7 +58,7 @@ extension ValueBox {
 
     /// The address of `box`, as latches and pins hold it.
     static func address(of box: ValueBox) -> UInt {
-        // Safe: an address only; whoever follows it is in a read section, pins the box or owns a reference.
+        // Safe: an address only; a thread that follows it is in a read section, pins the box or owns a reference.
         unsafe UInt(bitPattern: Unmanaged.passUnretained(box).toOpaque())
     }
 
@@ -100,7 +100,7 @@ extension ValueBox {
         ThreadRecord.retire(self)
     }
 
-    /// Destroys the box at `address`, which nobody else can be reading.
+    /// Destroys the box at `address`, which no other thread can be reading.
     @usableFromInline
     static func release(at address: UInt) {
         // Safe: the caller owns the last reference.

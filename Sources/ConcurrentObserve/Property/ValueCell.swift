@@ -4,7 +4,7 @@ public import Synchronization
 
 /// The memory of a property's value: read by any thread at any time, replaced by one at a time.
 ///
-/// The latch holds the value's bits, or the address of a box. Whoever follows the address does so in a read section, or pins the box;
+/// The latch holds the value's bits, or the address of a box. A thread that follows the address is in a read section, or pins the box;
 /// a replaced box is retired.
 @usableFromInline
 internal struct ValueCell<Value: Sendable>: ~Copyable, Sendable {
@@ -130,7 +130,7 @@ extension ValueCell {
 // MARK: - Replacing
 
 extension ValueCell {
-    /// A value that has been replaced, and the version of the change that did it. Belongs to whoever made the change.
+    /// A value that has been replaced, and the version of the change that did it. Belongs to the thread that made the change.
     @usableFromInline
     struct Replaced: ~Copyable {
         @usableFromInline let words: Latch.Words

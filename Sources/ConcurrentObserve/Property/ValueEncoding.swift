@@ -95,7 +95,7 @@ extension ValueEncoding {
         isBoxed(words) ? unsafe ValueBox<Value>.value(at: words.first).pointee.value : decode(words)
     }
 
-    /// Destroys what `encode` has made, and nobody else can be reading.
+    /// Destroys what `encode` has made, and no other thread can be reading.
     @inlinable
     static func discard(_ words: Latch.Words) { if isBoxed(words) { ValueBox<Value>.release(at: words.first) } }
 }

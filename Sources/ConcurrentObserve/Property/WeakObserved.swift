@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A reference that any thread may read and change, that keeps its referent alive for nobody, and that tells its observers of every
+/// A reference that any thread may read and change, that does not keep its referent alive, and that delivers every change to its observers:
 /// change, the referent's death included.
 ///
 /// What it refers to adopts `WeaklyObservable`, which takes one line. It belongs in a `let` of a class that is `Sendable`:
@@ -25,7 +25,7 @@
 /// on the thread where the referent dies, before the release that ended it returns, while the rest of what the referent stored is being
 /// destroyed. (P12)
 ///
-/// Whoever reads the referent, or is told it, holds it for so long and may be the last to let it go: its `deinit`, and what that sets off, then run
+/// A thread that reads or receives the referent holds it for so long, and may release its last reference: its `deinit`, and what that sets off, then run
 /// there, under no lock. (P5)
 public final class WeakObserved<Referent: WeaklyObservable>: Sendable {
     internal let storage: Observed<WeakBox<Referent>>
@@ -68,7 +68,7 @@ extension WeakObserved {
 
     /// The present referent and the version that it belongs to. Never waits.
     ///
-    /// Nil between the beginning of the referent's `deinit` and the change that tells of its death, with the version of the referent.
+    /// Nil between the beginning of the referent's `deinit` and the change that announces its death, with the version of the referent.
     public func snapshot() -> (value: Referent?, version: UInt64) {
         let (box, version) = storage.snapshot()
         return (box.referent, version)
@@ -94,7 +94,7 @@ extension WeakObserved {
         inject("weak.watched")
         let replaced = storage.exchange(box)
         replaced.stopWatching()
-        // Not earlier: a referent that dies finds the property that refers to it, and the observers are told an object, not nil.
+        // Not earlier: a referent that dies finds the property that refers to it, and the observers receive an object, not nil.
         withExtendedLifetime(referent) {}
         return replaced
     }

@@ -46,7 +46,7 @@ internal enum ObserverPool {
 
     /// An item that was kept, if there is one, with the reference to it.
     static func take() -> RetiredItem? {
-        // The explorer tells observers apart by their addresses: it recycles none.
+        // The explorer distinguishes observers by their addresses: it recycles none.
         if LibraryClock.isExplored { return nil }
         // Safe: records are never freed; what a thread keeps is its own.
         let record = unsafe ThreadRecord.current

@@ -23,7 +23,7 @@ internal final class SourceQueue {
 
     // Written by `SourceQueues` alone.
     var isListed = false
-    /// The next queue in the order of turns, or in the pool.
+    /// The next queue in the order of service, or in the pool.
     var next: SourceQueue?
     /// The next queue in the same bucket.
     var sibling: SourceQueue?

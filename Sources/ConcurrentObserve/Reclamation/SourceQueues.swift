@@ -27,7 +27,7 @@ internal final class SourceQueues: @unchecked Sendable {
     private var pooled: SourceQueue?
     private var pooledCount = 0
 
-    /// The queues that have items, linked, in the order of their turns.
+    /// The queues that have items, linked, in the order of service.
     private var (first, last) = (SourceQueue?.none, SourceQueue?.none)
     private var listed = 0
 
@@ -71,7 +71,7 @@ internal final class SourceQueues: @unchecked Sendable {
         if !isFull, waiting - waitingInCrowds > Self.roomForAll { setFull(true) }
     }
 
-    /// The queue whose turn it is, if any may have another thread.
+    /// The queue that is next, if any may have another thread.
     var next: SourceQueue? {
         var queue = first
         while let candidate = queue, !mayHaveThread(candidate) { queue = candidate.next }
@@ -86,7 +86,7 @@ internal final class SourceQueues: @unchecked Sendable {
         let queue: SourceQueue
     }
 
-    /// Takes an item of the source whose turn it is. The calling thread is busy with it from now
+    /// Takes an item of the source that is next. The calling thread is busy with it from now
     /// on.
     func takeNext() -> Serving? {
         for _ in 0..<listed {

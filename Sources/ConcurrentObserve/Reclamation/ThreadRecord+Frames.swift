@@ -9,9 +9,9 @@ extension UnsafeMutablePointer<ThreadRecord> {
     @inlinable @inline(__always)
     func enterFrame() -> UnsafeMutablePointer<Frame> {
         // Safe: records are never freed. Relaxed: the owner alone writes it. The store comes before
-        // what the frame will hold: before `current` by that one's release, and as `pin` before the
+        // what the frame will hold: before `current` by its release, and as `pin` before the
         // end of a read section. So a scan whose barrier makes those visible looks at the frame.
-        // Release: as in leaveFrame(); a scan may read this store in place of that one.
+        // Release: as in leaveFrame(); a scan may read this store in its place.
         let depth = unsafe pointee.depth.load(ordering: .relaxed)
         unsafe pointee.depth.store(depth &+ 1, ordering: .releasing)
         if _fastPath(depth < ThreadRecord.inlineFrames) {

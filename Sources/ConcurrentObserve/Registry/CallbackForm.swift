@@ -41,7 +41,7 @@ extension CallbackForm {
         }
     }
 
-    /// The form for other events, each of which `transform` turns into one of these, or into nil:
+    /// The form for other events, each of which `transform` makes into one of these, or into nil:
     /// then nothing is called.
     func pulledBack<Other>(_ transform: @escaping @Sendable (Other) -> Event?) -> CallbackForm<Other> {
         switch self {

@@ -14,10 +14,10 @@ internal final class EventReceiver<Event: Sendable>: Sendable {
     /// After that, and after the inline callbacks, under no lock: delivers on this thread if the
     /// delivery is a serial one, and destroys what was dropped. It may take its time.
     @usableFromInline let drain: @Sendable () -> Void
-    /// Receives the observer that posts, before it is published. Returns the token of the user's
-    /// observation; nil if it is the poster's.
+    /// Receives the observer on the source, before it is published. Returns the token of the user's
+    /// observation; nil if it is the sourceObserver's.
     @usableFromInline let join: @Sendable (Observer) -> ObservationToken?
-    /// Called when the observer that posts is published.
+    /// Called when the observer on the source is published.
     @usableFromInline let hasJoined: @Sendable () -> Void
 
     @inlinable

@@ -21,13 +21,13 @@ public final class ObservationBag: @unchecked Sendable {
     /// Keeps a token.
     public func insert(_ token: ObservationToken) { lock.withLock { tokens.append(token) } }
 
-    /// Ends all observations and lets go of the tokens, as `ObservationToken.cancel()` for each.
+    /// Ends all observations and releases the tokens, as `ObservationToken.cancel()` for each.
     /// (P8)
     public func cancelAll() {
         for token in take() { token.cancel() }
     }
 
-    /// Ends all observations, lets go of the tokens, and waits until no callback of them runs and
+    /// Ends all observations, releases the tokens, and waits until no callback of them runs and
     /// their closures are destroyed. (P9)
     ///
     /// - Returns: `.finished`; inside a callback `.deferred`, at once.

@@ -54,7 +54,7 @@ extension ObservationToken {
         // The system may have no thread for the library at the moment, and nothing else may ask for
         // one.
         while mustAskAgain {
-            // A task of its own: the cancellation of the one that waits must not turn this into a
+            // A task of its own: the cancellation of the task that waits must not make this a
             // busy loop.
             await Task { try? await Task.sleep(for: .milliseconds(2)) }.value
         }

@@ -8,7 +8,7 @@ extension ObserverList {
     /// Puts an event into the mailboxes. Under the lock that orders the source's events, if it has
     /// one.
     @inlinable @inline(never)
-    internal borrowing func post<Event: Sendable>(_ event: Event) {
+    internal borrowing func enqueue<Event: Sendable>(_ event: Event) {
         walk(.mailboxes()) { (mailbox: borrowing LentMailbox<Event>) in
             mailbox.withObject { receiver in receiver.enqueue(event) }
         }

@@ -18,7 +18,7 @@ extension ObserverList {
         coreAddress.load(ordering: .relaxed) != 0
     }
 
-    /// Calls `call` with every observer of a kind that is live at its turn. (P1, P6, P15)
+    /// Calls `call` with every observer of a kind that is live when the walk gets there. (P1, P6, P15)
     ///
     /// The pinned read: the read section lasts from the load of the head to the store of the pin;
     /// the walk itself, and with it all user code, is outside. From the pin on, the table and its
@@ -40,7 +40,7 @@ extension ObserverList {
         }
     }
 
-    /// Calls `call` with the closure of every observer that is live at its turn: of the observers
+    /// Calls `call` with the closure of every observer that is live when the walk gets there: of the observers
     /// themselves nothing is read. As `walk`, with two loops: the one that needs no fence need not
     /// ask at every observer whether to execute a fence, nor keep a register for that.
     @inlinable @inline(__always)
@@ -111,7 +111,7 @@ extension ObserverList {
 }
 
 extension TableContents {
-    /// Calls `call` with every observer that is live at its turn, and with its closure. The frame
+    /// Calls `call` with every observer that is live when the walk gets there, and with its closure. The frame
     /// pins the table.
     ///
     /// - Parameter fenced: Whether the barrier needs a fence.

@@ -72,7 +72,7 @@ extension ObserverRegistry {
 
     @inline(never)
     private func wakeMailboxes(_ event: Event) {
-        observers.post(event)
+        observers.enqueue(event)
         observers.wakeMailboxes(of: Event.self)
     }
 }

@@ -168,7 +168,7 @@ extension KnownDefect {
         KnownDefect(
             "membarrier skips a thread",
             .published(project: "Linux", reference: "5bc78502322a"),
-            "An exiting thread gave up its memory map before a barrier, and was not interrupted.",
+            "An exiting thread released its memory map before a barrier, and was not interrupted.",
             seeded: .named(["no barrier before the scan"]),
             models: .named(["no barrier before the scan", "grace period ends without a barrier"]),
             litmus: .named(["membarrier skips the walker's thread"])

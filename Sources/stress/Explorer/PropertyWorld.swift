@@ -84,7 +84,7 @@ final class PropertyWorld<Value: Sendable & Equatable>: @unchecked Sendable {
         observation.token?.cancel()
     }
 
-    /// Lets go of the property.
+    /// Releases the property.
     func drop() { property = nil }
 
     // MARK: In a forked child

@@ -147,7 +147,7 @@ final class World: @unchecked Sendable {
         observation.isDead = true
     }
 
-    /// Lets go of a registry.
+    /// Releases a registry.
     func drop(_ source: Source) {
         for observation in observations where observation.source === source { noteEnd(observation) }
         source.registry = nil

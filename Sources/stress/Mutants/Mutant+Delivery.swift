@@ -35,7 +35,7 @@ extension Mutant {
             .isBusyIsClearedOutsideTheLock,
             "actor-order",
             [.invariant("P1.counts-add-up"), .invariant("P1.flush-returns")],
-            at: "mailbox.attended",
+            at: "mailbox.woken",
             .seconds(60)
         ),
         Mutant(.aFlushDoesNotWaitForTheCallback, "actor-order", [.invariant("P1.flushed")], .seconds(60)),
@@ -93,7 +93,7 @@ extension Mutant {
                 .invariant("P8.cancelled-task-goes-on"), .invariant("P12.finishes-at-the-end"),
                 .invariant("P2.ordered-chain"), .invariant("P4.initial-first"),
             ],
-            at: "mailbox.posting",
+            at: "mailbox.enqueue",
             .seconds(60)
         ),
         Mutant(

@@ -60,7 +60,7 @@ extension Scenario {
 }
 
 extension Worker {
-    /// Ends an observation by waiting, by cancelling, or by letting go of its token.
+    /// Ends an observation by waiting, by cancelling, or by releasing its token.
     ///
     /// - Returns: Whether the token was released.
     fileprivate func end(_ subject: inout Subject?, _ cancelled: Announcement) -> Bool {

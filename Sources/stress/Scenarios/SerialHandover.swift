@@ -9,7 +9,8 @@ extension Scenario {
         name: "serial-handover",
         summary: "a serial observer blocks until others have made changes: no writer waits for it, and it misses none",
         invariants: [
-            "P1.ordered-once", "P1.counts-add-up", "P1.kinds-in-order", "P2.one-at-a-time", "P2.ordered", "P2.ordered-chain",
+            "P1.ordered-once", "P1.counts-add-up",
+            "P1.kinds-in-order", "P2.one-at-a-time", "P2.ordered", "P2.ordered-chain",
             "P3.last-value",
             "P4.initial-first", "P5.no-lock-around-user-code", "P7.no-setter-waits", "P12.end-last",
             "P14.nothing-left", "P16.backlog-drains",
@@ -36,7 +37,7 @@ extension Scenario {
             property.value = number
             traffic.end(worker)
             let order = ofEachKind[worker.index].change()
-            worker.check(order == [1, 2], "P1.kinds-in-order", "the kinds of observers are called in the order \(order)")
+            worker.check(order == [1, 2], "P1.kinds-in-order", "the kinds are called in the order \(order)")
             // Not while it blocks: it waits for changes.
             while token.deliveryCounts!.pending > 2_000, !traffic.isHeld, !round.isOver { usleep(100) }
         }

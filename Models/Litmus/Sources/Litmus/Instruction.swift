@@ -132,12 +132,12 @@ extension Instruction {
     public static func lock(_ location: String) -> Instruction { .compareExchange(location, 0, 1, .acquiring) }
     public static func unlock(_ location: String) -> Instruction { .exchange(location, 0, .releasing) }
 
-    /// The same step, at a line of the code.
+    /// This step, at a line of the code.
     public func at(_ file: String, _ fragment: String, after: String = "") -> Instruction {
         with { $0.site = Site(file: file, fragment: fragment, after: after) }
     }
 
-    /// The same step, of which the ordering is stronger than any test needs: which weakening shows
+    /// This step, of which the ordering is stronger than any test needs: which weakening shows
     /// it, and why it stays.
     public func keeps(_ change: String, because reason: String) -> Instruction { with { $0.kept[change] = reason } }
 

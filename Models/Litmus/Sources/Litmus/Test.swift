@@ -56,7 +56,7 @@ extension Test {
         threads.contains { $0.instructions.contains { $0.kind == .membarrier } }
     }
 
-    /// The same protocol without membarrier: both sides of the asymmetric barrier execute a full
+    /// This protocol without membarrier: both sides of the asymmetric barrier execute a full
     /// fence.
     public var fenced: Test {
         mapInstructions { instruction in

@@ -44,7 +44,10 @@ extension Protocol {
     }
     private static func listen(into: String) -> Instruction {
         .update("mark", .or, 1024, .acquiring, into: into)
-            .at(endFile, "let before = mark.bitwiseOr(ObserverMark.hasListeners.rawValue, ordering: .acquiring).oldValue")
+            .at(
+                endFile,
+                "let before = mark.bitwiseOr(ObserverMark.hasListeners.rawValue, ordering: .acquiring).oldValue"
+            )
     }
     private static func balance(_ step: Int, _ fragment: String, into: String? = nil) -> Instruction {
         .update("balance", .add, .constant(step), .acquiringAndReleasing, into: into).at(lifeFile, fragment)
@@ -93,7 +96,7 @@ extension Protocol {
                         [.lock("core"), listen(into: "state"), .store("listeners", 1, .relaxed), .unlock("core")]
                     ),
                     Test.Thread(
-                        "destroyer",
+                        "deinit thread",
                         [
                             finish(into: "before"), .branch("before"), .lock("core"),
                             .load("listeners", .relaxed, into: "listeners"), .unlock("core"),
@@ -342,7 +345,7 @@ extension Protocol {
                 -1,
                 leafFile,
                 "outstanding.wrappingSubtract(1, ordering: .releasing)",
-                after: "posting.enqueue(",
+                after: "receiver.enqueue(",
                 .releasing
             ),
             count(1, leafFile, expect, into: "left"),

@@ -57,7 +57,7 @@ extension Protocol {
             ],
             never: { $0["seen"] == 0 }
         ),
-        // The language gives up references with a release, and looks for others with a relaxed
+        // The language drops references with a release, and looks for others with a relaxed
         // load.
         Test(
             "the last reference",
@@ -74,7 +74,10 @@ extension Protocol {
                     "reclamation thread",
                     [
                         .load("references", .relaxed, into: "references"), .branch("references"),
-                        .fence(.acquiring).at("Registry/Observer+Pool.swift", "atomicMemoryFence(ordering: .acquiring)"),
+                        .fence(.acquiring).at(
+                            "Registry/Observer+Pool.swift",
+                            "atomicMemoryFence(ordering: .acquiring)"
+                        ),
                         .store("observer", 666, .relaxed),
                     ]
                 ),
