@@ -289,6 +289,9 @@ reject() {
 check_variants() {
     mkdir "$work/copy"
     tar -C "$checkout" --exclude=./.git --exclude=.build -cf - Package.swift Sources Tests | tar -C "$work/copy" -xf -
+    # What users build has neither seeded bugs nor the explorer's hooks: it builds from sources without their files.
+    (cd "$work/copy/Sources/ConcurrentObserve" && find . -name '*+Mutants.swift' -delete &&
+        rm Instrumentation/{SeededBug,Exploration,Instrumentation+Stress}.swift)
     make_client "$work/variant" ConcurrentObserve "$work/copy"
 
     local call='^( *)unsafe call\(observer, callback\)$'
@@ -355,6 +358,7 @@ check_variants() {
     reject
 
     # The traces are found where they are: in the copy, the instrumented build becomes the product.
+    tar -C "$checkout" -cf - Sources/ConcurrentObserve | tar -C "$work/copy" -xf -
     sed -i 's/\.module("ConcurrentObserve")/.module("ConcurrentObserveInstrumented")/' \
         "$work/copy/Package.swift"
     make_client "$work/instrumented" ConcurrentObserveInstrumented "$work/copy"

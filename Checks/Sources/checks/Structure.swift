@@ -24,7 +24,7 @@ struct Structure {
     static let roomOfC = "Reclamation"
 
     let checkout: Checkout
-    private var code: [String: SwiftCode] = [:]
+    private(set) var code: [String: SwiftCode] = [:]
     private let unsafeFiles: Set<String>
 
     init(_ checkout: Checkout, unsafeFiles: Set<String> = Self.unsafeFiles) {
@@ -45,7 +45,8 @@ struct Structure {
     /// One line for each violation.
     func violations() -> [String] {
         unknownRooms() + importsOfC() + dependenciesUpwards() + unsafeElsewhere() + unsafeNowhere()
-            + unsafeFlags() + licences() + importsOfFoundation() + mutexes() + generated()
+            + unsafeFlags() + licences() + importsOfFoundation() + mutexes() + longFiles() + seededBugs()
+            + generated()
     }
 
     private func files(of room: String) -> [String] { checkout.swiftFiles(below: "\(Self.sources)/\(room)") }
