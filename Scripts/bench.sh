@@ -42,8 +42,11 @@ draw() {
         echo "bench.sh: nothing to draw in $1: its cases were disturbed in every round" >&2
         return
     fi
-    gnuplot -e "data = '$results/$1.tsv'; out = '$results/$1.svg'; columns = $(head -n 1 "$results/$1.tsv" | tr '\t' '\n' | wc -l)" \
-        "Benchmarks/Plots/$1.gnuplot"
+    local dark suffix
+    for dark in 0 1; do
+        suffix="$1" && [ "$dark" = 0 ] || suffix="$1~dark"
+        gnuplot -e "data = '$results/$1.tsv'; out = '$results/$suffix.svg'; dark = $dark" "Benchmarks/Plots/$1.gnuplot"
+    done
 }
 for plot in cost latency threads; do draw "$plot"; done
 
@@ -80,7 +83,7 @@ ROWS
 if [ "$publish" = yes ]; then
     articles=Sources/ConcurrentObserve/ConcurrentObserve.docc
     mkdir -p "$articles/Resources"
-    cp "$results"/{cost,latency,threads}.svg "$articles/Resources/"
+    cp "$results"/{cost,latency,threads}{,~dark}.svg "$articles/Resources/"
     figures "$results/report.md" >"$results/figures.md"
     splice README.md figures "$results/figures.md"
     splice "$articles/Performance.md" table "$results/report.md"
