@@ -8,9 +8,8 @@ set logscale xy
 set xlabel "percentile"
 set xtics ("50" 2, "90" 10, "99" 100, "99.9" 1000, "99.99" 10000)
 set xrange [2:10000]
-set key left top Left reverse
-plot data using "tail":"notify.stuck-callback" with linespoints linestyle 5 title "beside a callback that blocks", \
-    data using "tail":"timer.quiet" with linespoints linestyle 2 title "the machine: nothing is notified", \
+set key right bottom Left reverse
+plot data using "tail":"timer.quiet" with linespoints linestyle 2 title "the machine: nothing is notified", \
     data using "tail":"notify.quiet" with linespoints linestyle 1 title "a notification, other threads quiet", \
     data using "tail":"notify.3-busy-threads" with linespoints linestyle 4 title "beside 3 busy threads without the library", \
     data using "tail":"notify.churn" with linespoints linestyle 3 title "beside 3 threads of churn"

@@ -6,6 +6,7 @@ set title "A notification of one observer, two threads against one (1: no loss)"
 set ylabel "times longer"
 set ytics autofreq
 set yrange [0:]
+set offsets 0, 0, graph 0.1, 0
 set boxwidth 0.6
 set style fill solid 0.8
 unset key
