@@ -131,7 +131,8 @@ extension Path {
             sourceObserver.setCallback(
                 Callback<Change<Value>> { change in
                     order.put(change)
-                    receiver.drain()
+                    // A prior delivery comes from the property's walk over its mailboxes, which drains them later. (P1)
+                    if change.reason != .prior { receiver.drain() }
                 }
             )
         }

@@ -32,7 +32,8 @@ extension PathObservation {
             }
             for _ in 0..<endings { finishOne() }
         }
-        if let deferred { deferred.add(isLate: round.isLate, delivery) } else { delivery() }
+        guard let deferred else { return delivery() }
+        if receiver == nil { deferred.add(isLate: round.isLate, delivery) } else { deferred.addSerial(delivery) }
     }
 
     /// So often in a row one thread relinks the path.

@@ -13,6 +13,8 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
     /// What the user's observer observes. Nil before all members have their values, and once one of them is gone.
     private var property: Observed<Value>?
     private var read: (@Sendable () -> Value)?
+    /// Whether a member's observation ended before its first value came.
+    private var lacksValue = false
 
     /// A change was noted that is published already: nothing is changed.
     private struct IsPublished: Error {}
@@ -22,7 +24,10 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
         // Unchecked: guarded by the combination's lock.
         private var latest: (value: Member, version: UInt64)?
 
-        /// Under the lock.
+        /// Whether no value has come. Under the lock.
+        var isEmpty: Bool { latest == nil }
+
+        /// Under the lock, if it is not empty.
         var value: Member { latest!.value }
 
         /// Takes a change, unless a later one was taken. Under the lock.
@@ -83,7 +88,10 @@ extension Combination {
         let form = CallbackForm<Change<Member>>.plain { [self] change in
             if change.reason != .prior { note(change, in: slot) }
         }
-        return (slot, attach(PropertyObserver(.initial, .inline(form))))
+        let token = attach(PropertyObserver(.initial, .inline(form)))
+        // Another thread may have ended the observation before its initial delivery.
+        lock.withLock { if slot.isEmpty { lacksValue = true } }
+        return (slot, token)
     }
 
     /// Begins the user's observation.
@@ -96,10 +104,12 @@ extension Combination {
         _ members: [ObservationToken],
         _ read: @escaping @Sendable () -> Value
     ) -> ObservationToken {
-        let first = lock.withLock { () -> (value: Value, noted: Int) in
+        let first = lock.withLock { () -> (value: Value, noted: Int)? in
+            if lacksValue { return nil }
             self.read = read
             return (read(), noted)
         }
+        guard let first else { return endAtOnce(observer, members) }
         let property = Observed(first.value)
         let token = begin(observer, of: property, published: first.noted)
         // What was noted in between is published now.
@@ -113,6 +123,12 @@ extension Combination {
             }
         }
         return token
+    }
+
+    /// The user's observation ends as that of the member does.
+    private func endAtOnce(_ observer: PropertyObserver<Value>, _ members: [ObservationToken]) -> ObservationToken {
+        let ended = members.first { !$0.isActive }?.observer.knownMark.end
+        return EndedSource.attach(observer, ended ?? .cancelled)
     }
 
     private func begin(

@@ -7,6 +7,8 @@
 /// a callback that blocks, of any observer, never stands between a change and the paths that it
 /// moves. (P7)
 ///
+/// Serial deliveries of paths come last, as those of the property do. (P1)
+///
 /// A path that ended at the property, too, receives the change itself as one of the property's
 /// observers. After that, on the same thread, it receives where it leads now: the versions come in
 /// order. (P2)
@@ -15,8 +17,12 @@ internal final class DeferredDeliveries {
     // Handed from function to function on one thread.
     var deliveries: [() -> Void] = []
     private var lateDeliveries: [() -> Void] = []
+    private var serialDeliveries: [() -> Void] = []
 
     init() {}
+
+    /// Keeps a delivery for later that empties a mailbox on this thread.
+    func addSerial(_ delivery: @escaping () -> Void) { serialDeliveries.append(delivery) }
 
     /// Keeps a delivery for later.
     ///
@@ -32,7 +38,10 @@ internal final class DeferredDeliveries {
     @usableFromInline
     func deliver() { for delivery in deliveries { delivery() } }
 
-    /// Makes the late ones.
+    /// Makes the late ones, then the serial ones.
     @usableFromInline
-    func deliverLate() { for delivery in lateDeliveries { delivery() } }
+    func deliverLate() {
+        for delivery in lateDeliveries { delivery() }
+        for delivery in serialDeliveries { delivery() }
+    }
 }

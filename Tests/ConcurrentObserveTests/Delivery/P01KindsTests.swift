@@ -60,4 +60,32 @@ extension Promises.P01KindsTests {
         #expect(blocked.entries == [true, true])
         withExtendedLifetime(tokens) {}
     }
+
+    @Test("P1 A serial observer of a path is called after the property's inline ones, at a replacement too")
+    func serialPathsLast() {
+        let (axle, order) = (Axle(1), Log<String>())
+        let tokens = [
+            axle.observe(\.wheel.pressure, delivery: .serial()) { _ in order.append("path, serial") },
+            axle.wheel.observe { _ in order.append("property, inline") },
+            axle.observe(\.wheel.pressure) { _ in order.append("path, inline") },
+        ]
+        axle.wheel.value = Wheel(2)
+        #expect(order.entries == ["path, inline", "property, inline", "path, serial"])
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P1 A serial observer of a path receives a prior delivery after the property's inline ones")
+    func serialPathsPrior() {
+        let (axle, order) = (Axle(1), Log<String>())
+        let pressure = axle.wheel.value.pressure
+        let tokens = [
+            axle.observe(\.wheel.pressure, options: .prior, delivery: .serial()) { change in
+                order.append("serial \(change.reason)")
+            },
+            pressure.observe(options: .prior) { change in order.append("inline \(change.reason)") },
+        ]
+        pressure.value = 2
+        #expect(order.entries == ["inline prior", "serial prior", "inline valueChanged", "serial valueChanged"])
+        withExtendedLifetime(tokens) {}
+    }
 }

@@ -357,6 +357,41 @@ extension Promises.GroupTests {
         #expect(await iterator.next() == nil)
         #expect(other.observationCount == 0)
     }
+
+    @Test("P8 A member's observation that is cancelled before its first value ends the group's, in each form")
+    func cancelledBeforeItsValue() async {
+        let wheel = CancellingWheel()
+        let hub = Hub(wheel)
+        wheel.onLink.put { hub.wheel.cancelAllObservations() }
+        let group = Group(hub.property(\.wheel.pressure), Observed(0))
+        let ends = Log<ObservationEnd>()
+        for delivery in [Delivery.inline, .serial(), .queue(DispatchQueue(label: "group"))] {
+            let token = group.observe(options: .initial, delivery: delivery) { _ in }
+            #expect(!token.isActive)
+            ends.append(await withCheckedContinuation { ended in token.onEnd { ended.resume(returning: $0) } })
+        }
+        #expect(ends.entries == [.cancelled, .cancelled, .cancelled])
+        var iterator = group.changes(options: .initial).makeAsyncIterator()
+        #expect(await iterator.next() == nil)
+        #expect(hub.wheel.observationCount == 0)
+    }
+}
+
+/// Runs something whenever a path is linked to it.
+private final class CancellingWheel: ConcurrentObservable {
+    struct Properties: Sendable { let pressure = Observed(1) }
+    private let properties = Properties()
+    let onLink = Slot<@Sendable () -> Void>({})
+
+    var observedProperties: Properties {
+        onLink.value!()
+        return properties
+    }
+}
+
+private final class Hub: ConcurrentObservable {
+    let wheel: Observed<CancellingWheel>
+    init(_ wheel: CancellingWheel) { self.wheel = Observed(wheel) }
 }
 
 /// Some microseconds.

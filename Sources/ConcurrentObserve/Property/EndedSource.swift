@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A source that is gone before it has a value: what is observed there ends at once.
+///
+/// A combination needs it whose member's observation was ended by another thread before the member
+/// had delivered its first value. (P8)
+internal final class EndedSource: Sendable {
+    private let observers = ObserverList()
+    private let reason: ObservationEnd
+
+    private init(_ reason: ObservationEnd) { self.reason = reason }
+
+    deinit { observers.endSource(reason) }
+
+    /// The token of an observation that has ended. The observer is not called.
+    static func attach<Value>(_ observer: PropertyObserver<Value>, _ reason: ObservationEnd) -> ObservationToken {
+        let source = EndedSource(reason)
+        let token = source.begin(observer)
+        // What is behind a mailbox ends here too, not when the library's threads get to it.
+        source.observers.existingCore?.removeAll { _ in reason }
+        return token
+    }
+
+    private func begin<Value>(_ observer: PropertyObserver<Value>) -> ObservationToken {
+        switch observer.form {
+        case .inline(let callback):
+            let inner = observers.makeObserver(owner: observer.owner)
+            inner.setCallback(callback)
+            inner.register()
+            return ObservationToken(inner)
+        case .mailbox(let factory):
+            let receiver = factory.make()
+            let inner = observers.makeObserver(
+                of: .mailboxes(),
+                holding: HeldObject(receiver),
+                owner: observer.owner
+            )
+            let token = receiver.join(inner)
+            inner.register()
+            receiver.hasJoined()
+            return token ?? ObservationToken(inner)
+        }
+    }
+}
