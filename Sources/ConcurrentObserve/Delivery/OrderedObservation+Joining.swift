@@ -72,6 +72,6 @@ extension OrderedObservation {
         drain()
     }
 
-    /// Whom the events were for is gone.
+    /// The owner of the user's observation is gone.
     final func ownerIsGone() { user?.end(.ownerDeleted) }
 }

@@ -15,7 +15,7 @@ internal final class EventReceiver<Event: Sendable>: Sendable {
     /// delivery is a serial one, and destroys what was dropped. It may take its time.
     @usableFromInline let drain: @Sendable () -> Void
     /// Receives the observer on the source, before it is published. Returns the token of the user's
-    /// observation; nil if it is the sourceObserver's.
+    /// observation; nil if it is that observer's.
     @usableFromInline let join: @Sendable (Observer) -> ObservationToken?
     /// Called when the observer on the source is published.
     @usableFromInline let hasJoined: @Sendable () -> Void

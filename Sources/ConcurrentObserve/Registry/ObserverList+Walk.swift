@@ -111,8 +111,8 @@ extension ObserverList {
 }
 
 extension TableContents {
-    /// Calls `call` with every observer that is live when the walk gets there, and with its closure. The frame
-    /// pins the table.
+    /// Calls `call` with every observer that is live when the walk gets there, and with its
+    /// closure. The frame pins the table.
     ///
     /// - Parameter fenced: Whether the barrier needs a fence.
     @inlinable @inline(__always)
