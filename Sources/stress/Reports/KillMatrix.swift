@@ -61,7 +61,15 @@ struct KillMatrix {
                     + [Self.joined(cells.flatMap(\.catchers)), Self.joined(cells.flatMap(\.scenarios))]
             )
         }
-        return table.text + "\n" + summary
+        return ([table.text] + failures + [summary]).joined(separator: "\n")
+    }
+
+    /// What has failed, a line each: the end of a long log names it.
+    private var failures: [String] {
+        rows.filter(\.hasSurvivor).map { "survived: \($0.mutant)" }
+            + controls.filter { $0.verdict == .failed }.map {
+                "failed without a bug: \($0.scenario), \($0.engine.title), seed \($0.seed)"
+            }
     }
 
     var summary: String {

@@ -165,22 +165,25 @@ private func forkInDeinit() -> Int32 {
     let registry = ObserverRegistry<UInt64>()
     let fork = DeinitFork()
     plant(fork, in: registry)
+    fork.token.withLock { $0! }.cancel()
     while fork.result.value == 0 { usleep(100) }
     return Int32(fork.result.value - 1)
 }
 
-/// Not inlined: no reference to the capture is left.
+/// Not inlined, and without the cancellation: when it returns, the closure has the only reference to the capture, which so dies on a
+/// thread of the library, before the observation is finished.
 @inline(never)
 private func plant(_ fork: DeinitFork, in registry: ObserverRegistry<UInt64>) {
     let forker = Forker(fork)
     let token = registry.observe { _ in withExtendedLifetime(forker) {} }
     token.onEnd { _ in fork.ends.increment() }
     fork.token.withLock { $0 = token }
-    token.cancel()
 }
 
 /// What a fork inside a deinitialiser is about.
 private final class DeinitFork: Sendable {
+    /// The thread that ends the observation.
+    let canceller = pthread_self()
     let token = Guarded<ObservationToken?>(nil)
     let ends = Count()
     let hasReturned = Count()
@@ -205,6 +208,9 @@ private final class Forker: Sendable {
     init(_ about: DeinitFork) { self.about = about }
 
     deinit {
+        if pthread_self() == about.canceller {
+            harnessFailure("the capture died on the thread that had ended the observation, which kept a reference")
+        }
         let child = fork()
         if child == 0 {
             let (about, token) = (about, about.token.withLock { $0! })
