@@ -15,7 +15,7 @@ public enum Instrumentation {
         "walk.head", "walk.pinned", "walk.count", "walk.entry", "walk.marked", "walk.current", "walk.called",
         "walk.cleared",
         "append.entry", "append.publish", "grow.copied", "grow.published",
-        "end.locked", "end.unlinked", "end.retire", "retire.pushed",
+        "end.locked", "end.unlinked", "end.retire", "retire.counted",
         "wait.barrier", "wait.scan", "wait.destroy",
         "reclaim.taken", "reclaim.barrier", "reclaim.scan", "reclaim.free",
         "destroy.item", "finish.mark", "record.exit", "barrier.heavy",

@@ -77,8 +77,36 @@ extension ThreadRecord {
 }
 
 extension UnsafeMutablePointer<ThreadRecord> {
-    /// Puts an item on the record's stack and returns how many are on it.
+    /// Counts an item, puts it on the record's stack, and returns how many are on it.
     fileprivate func push(_ item: Retirable) -> UInt {
+        #if INSTRUMENTED
+        if mutant(.aRetiredItemIsCountedAfterItsPush) {
+            unsafe link(item)
+            faultPoint("retire.counted")
+            return unsafe countOne()
+        }
+        #endif
+        // First: whoever sees that the item is reclaimed sees it counted, however long this thread
+        // is held up here. Ordered by the exchange that links the item, and by what the others see
+        // it reclaimed by.
+        let count = unsafe countOne()
+        faultPoint("retire.counted")
+        unsafe link(item)
+        return count
+    }
+
+    /// Adds one to the count of what the record's threads have retired.
+    ///
+    /// - Returns: How many of these are not taken.
+    private func countOne() -> UInt {
+        // Relaxed: statistics, and a limit that need not be exact. The owner alone writes the first
+        // count.
+        let count = unsafe pointee.retiredCount.load(ordering: .relaxed) &+ 1
+        unsafe pointee.retiredCount.store(count, ordering: .relaxed)
+        return unsafe count &- pointee.takenCount.load(ordering: .relaxed)
+    }
+
+    private func link(_ item: Retirable) {
         // Safe: records are never freed; the stack owns the reference that is passed to it.
         let address = unsafe UInt(bitPattern: Unmanaged.passRetained(item).toOpaque())
         // Relaxed: the exchange below checks it.
@@ -94,15 +122,9 @@ extension UnsafeMutablePointer<ThreadRecord> {
                 successOrdering: .sequentiallyConsistent,
                 failureOrdering: .relaxed
             )
-            if exchanged { break }
+            if exchanged { return }
             top = original
         }
-        faultPoint("retire.pushed")
-        // Relaxed: statistics, and a limit that need not be exact. The owner alone writes the first
-        // count.
-        let count = unsafe pointee.retiredCount.load(ordering: .relaxed) &+ 1
-        unsafe pointee.retiredCount.store(count, ordering: .relaxed)
-        return unsafe count &- pointee.takenCount.load(ordering: .relaxed)
     }
 
     /// Takes everything the record's threads have retired, and visits it. Under the pass lock of
@@ -120,13 +142,13 @@ extension UnsafeMutablePointer<ThreadRecord> {
             count &+= 1
             body(item)
         }
-        // Relaxed: see push(_:); it is written under the pass lock alone.
+        // Relaxed: see countOne(); it is written under the pass lock alone.
         let taken = unsafe pointee.takenCount.load(ordering: .relaxed) &+ count
         unsafe pointee.takenCount.store(taken, ordering: .relaxed)
     }
 
     /// In the child of a fork, which has one thread: makes the count of what the record's threads
-    /// have retired exact, where the fork came between a push and its count.
+    /// have retired exact, where the fork came between a count and its push.
     func countRetired() {
         #if INSTRUMENTED
         if mutant(.aForkTrustsForeignCounts) { return }

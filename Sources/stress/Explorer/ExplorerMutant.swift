@@ -49,6 +49,7 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.tokenStaysActiveAfterSourceDeath, "death-cancel", "P12.inactive", "crash"),
         ExplorerMutant(.anEndIsDeliveredTwice, "death-cancel", "P12.end-once"),
         ExplorerMutant(.aLateListenerIsNotNotified, "cancel-listen", "P12.end-once"),
+        ExplorerMutant(.aRetiredItemIsCountedAfterItsPush, "cancel-count", faults: .fork, "P16.backlog-counts"),
         // Properties
         ExplorerMutant(.aVersionIsHandedOutOutsideTheLock, "set-set-observe", "P1.every-change-once"),
         ExplorerMutant(

@@ -177,6 +177,25 @@ extension LibraryProgram {
         )
     }
 
+    /// What is reclaimed was counted as retired before. (P16)
+    static let cancelCount = inWorld(
+        "cancel-count",
+        "a cancellation against a drain that counts afterwards what waits",
+        [["cancel X"], ["drain", "count"]]
+    ) { world in
+        let source = world.makeSource()
+        let observation = Deferred<World.Observation>()
+        return Program.Instance(
+            setUp: { observation.fill(world.observe(source, "X")) },
+            threads: [
+                [{ world.cancel(observation.content) }],
+                [{ world.drain() }, { world.countBacklog() }],
+            ],
+            rest: world.rest,
+            inChild: world.inChild
+        )
+    }
+
     private static func inWorld(
         _ name: String,
         _ summary: String,

@@ -20,7 +20,7 @@ struct LibraryProgram: Sendable {
 
     static let all: [LibraryProgram] = [
         registerNotifyCancel, waitNotify, waitNested, mutualCancel, appendCompactWalk, growWalk, deathCancel,
-        cancelListen,
+        cancelListen, cancelCount,
         setSetObserve, modifyObserve, compareExchange, readSet, borrowSet, tornRead, propertyDeathCancel,
         serialSetSet, bindSetSet, bindBothWays, pathRelinkSet, serialPathRelinkSet, pathRelinkRelink, pathDeathSet,
         pathDeathAhead, weakDeathSet,

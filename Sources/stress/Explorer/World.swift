@@ -153,6 +153,13 @@ final class World: @unchecked Sendable {
         source.registry = nil
     }
 
+    func drain() { backend.drain() }
+
+    func countBacklog() {
+        let backlog = ConcurrentObserveDiagnostics.current().backlog
+        check(backlog >= 0, "P16.backlog-counts", "\(-backlog) more items are reclaimed than retired")
+    }
+
     private func noteEnd(_ observation: Observation) { observation.endBegan = observation.endBegan ?? tick() }
 
     private func called(_ observation: Observation, _ notification: Int) {

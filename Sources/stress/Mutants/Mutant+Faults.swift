@@ -6,7 +6,7 @@ extension Mutant {
     static let underFaults: [Mutant] = [
         Mutant(.aForkKeepsForeignFrames, "forking", [.invariant("P18.child-goes-on")]),
         Mutant(.aForkReusesEveryRecord, "forking", [.invariant("P18.child-receives")]),
-        Mutant(.aForkTrustsForeignCounts, "forking", [.invariant("P18.child-counts")], at: "retire.pushed"),
+        Mutant(.aForkTrustsForeignCounts, "forking", [.invariant("P18.child-counts")], at: "retire.counted"),
         Mutant(.aDeliveryIsDropped, "forking", [.invariant("P18.child-receives")]),
         Mutant(.aForkIsNotWoken, "forking", [.hang]),
         Mutant(
@@ -19,7 +19,7 @@ extension Mutant {
             .aForkTrustsForeignCounts,
             "registration-churn",
             [.invariant("P18.child-counts")],
-            at: "retire.pushed",
+            at: "retire.counted",
             faults: .fork
         ),
         Mutant(.aForkReusesEveryRecord, "registration-churn", [.invariant("P18.child-goes-on")], faults: .fork),
