@@ -150,6 +150,8 @@ internal final class ReclamationThread: @unchecked Sendable {
         _ = batches.isComplete(through: 1)
         unsafe frame.pointee.clear()
         unsafe record.leaveFrame()
+        // Of the same source, in another batch: a second run waits in the source's queue.
+        ThreadRecord.retire(RehearsedItem(held: 2))
         pass(isRehearsal: true)
         DeinitThreads.shared.rehearse()
         _ = drain(until: .now)

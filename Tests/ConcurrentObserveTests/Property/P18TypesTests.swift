@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConcurrentObserve
+import Dispatch
 import Glibc
 import Interposition
 import Testing
@@ -74,6 +75,58 @@ private func steps(_ registry: ObserverRegistry<Int>) -> [(String, () -> Void)] 
     ]
 }
 
+/// Keeps the thread that destroys it, until it is told to go on.
+private final class Obstacle: Sendable {
+    // Not `Signal`s, whose waits are the runtime's work, too.
+    let isReached = DispatchSemaphore(value: 0)
+    let goesOn: DispatchSemaphore
+
+    init(_ goesOn: DispatchSemaphore) { self.goesOn = goesOn }
+
+    deinit {
+        isReached.signal()
+        goesOn.wait()
+    }
+}
+
+/// Closures of one registry that wait in several batches, because the destruction of the first takes long.
+private func stepsOfDestruction() -> [(String, () -> Void)] {
+    let registry = ObserverRegistry<Int>()
+    let goesOn = DispatchSemaphore(value: 0)
+    let obstacle = Obstacle(goesOn)
+    let isReached = obstacle.isReached
+    let first = registry.observe { [obstacle] _ in _ = obstacle }
+    let others = (0..<50).map { _ in registry.observe { _ in } }
+    return [
+        (
+            "registry: a long destruction",
+            {
+                first.cancel()
+                isReached.wait()
+            }
+        ),
+        (
+            "registry: many batches behind it",
+            {
+                // Quickly: after some milliseconds another thread helps.
+                for other in others {
+                    other.cancel()
+                    ConcurrentObserveDiagnostics.drain(deadline: .now)
+                    usleep(50)
+                }
+            }
+        ),
+        (
+            "registry: the end of the long destruction",
+            {
+                goesOn.signal()
+                ConcurrentObserveDiagnostics.drain(deadline: .now + patience)
+                withExtendedLifetime(registry) {}
+            }
+        ),
+    ]
+}
+
 extension Promises.P18TypesTests {
     @Test("P18 A child's first use of what its parent has made asks the runtime for nothing that it makes under a lock")
     func firstUseInChild() async {
@@ -82,11 +135,14 @@ extension Promises.P18TypesTests {
             // Made, and not used.
             let property = Observed("a text that does not fit into the property itself")
             let registry = ObserverRegistry<Int>()
+            let destruction = stepsOfDestruction()
             let child = Process.fork()
             if child == 0 {
                 Process.limitLife(seconds: 30)
                 var text = ""
-                for (name, step) in steps(property, "another text that does not fit there") + steps(registry) {
+                for (name, step) in steps(property, "another text that does not fit there") + steps(registry)
+                    + destruction
+                {
                     unsafe interposition_count("swiftCore", true)
                     step()
                     let count = interposition_counted()
@@ -97,7 +153,7 @@ extension Promises.P18TypesTests {
             }
             let status = Process.status(of: child)
             check(status == 0, "the child: \(status)")
-            withExtendedLifetime((property, registry)) {}
+            withExtendedLifetime((property, registry, destruction)) {}
         }
     }
 
