@@ -135,7 +135,7 @@ check_walk() {
     fi
     while IFS=$'\t' read -r mangled plain; do
         # Where there are mailboxes they are woken and emptied, which is theirs to pay.
-        local allowed="$cold|16ObserverRegistryC13wakeMailboxes|12ObserverListV14drainMailboxes"
+        local allowed="$cold|16ObserverRegistryC20deliverWithMailboxes"
         # The test for observers, then the walk.
         [[ "$mangled" == *C6notifyyyxF* ]] && allowed="$cold|16ObserverRegistryC7deliveryyxF"
         local observers=some
@@ -175,16 +175,12 @@ check_property() {
 
     check_lend "$1" || verdict=1
 
-    # Whether paths lead through the property, or mailboxes receive its changes: loads, and nothing is called.
-    local lists='12ObserverListV16mayHaveObservers2inSbAA0cD5IndexO_tF'
-    check_each "$1" "$lists\$" none '^$' || verdict=1
-
-    # The walk, and what it does for each observer, which is or is not a function of its own. Where paths lead through the property
-    # another function delivers, and where there are mailboxes these are woken, which is theirs to pay.
-    local links="$lists|12ObserverListV(13wakeMailboxes|14drainMailboxes)|8ObservedC17deliverAlongPaths"
+    # The walk, and what it does for each observer, which is or is not a function of its own. Where there are mailboxes, or paths lead
+    # through the property, another function delivers, which is theirs to pay.
+    local others='8ObservedC17deliverToAllKinds'
     local type
     for type in Si Sb Si_Sit; do
-        check_each "$1" "8ObservedC7deliver.*[FU_]${type}_T" any "$cold|$links|8ObservedC7deliver.*U_${type}_T" || verdict=1
+        check_each "$1" "8ObservedC7deliver.*[FU_]${type}_T" any "$cold|$others|8ObservedC7deliver.*U_${type}_T" || verdict=1
         if ! grep -E 'calls of observers: [1-9]' "$work/each" >/dev/null; then
             echo "    FORBIDDEN no observer is called: this is not the walk of $type"
             verdict=1

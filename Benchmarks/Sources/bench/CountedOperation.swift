@@ -61,7 +61,7 @@ extension CountedOperation {
             let property = Observed(0)
             return { setInLoop(property, $0) }
         },
-        CountedOperation("property.set.1-observer", Most(instructions: 390, allocations: 0)) {
+        CountedOperation("property.set.1-observer", Most(instructions: 255, allocations: 0)) {
             let (property, counter) = (Observed(0), Counter())
             let token = property.observe { change in counter.value &+= change.new }
             return { times in withExtendedLifetime(token) { setInLoop(property, times) } }
@@ -81,12 +81,12 @@ extension CountedOperation {
     }
 
     private static let paths = [
-        CountedOperation("path.set.1-step", Most(instructions: 395, allocations: 0)) {
+        CountedOperation("path.set.1-step", Most(instructions: 260, allocations: 0)) {
             let (cars, counter) = (Cars(), Counter())
             let token = cars.garage.engine.observe(\.rpm) { change in counter.value &+= change.new }
             return { times in withExtendedLifetime((cars, token)) { setInLoop(cars.garage.engine.rpm, times) } }
         },
-        CountedOperation("path.set.3-steps", Most(instructions: 525, allocations: 0)) {
+        CountedOperation("path.set.3-steps", Most(instructions: 365, allocations: 0)) {
             let (cars, counter) = (Cars(), Counter())
             let token = cars.garage.observe(\.car.engine.rpm) { change in counter.value &+= change.new }
             return { times in withExtendedLifetime((cars, token)) { setInLoop(cars.garage.engine.rpm, times) } }

@@ -514,7 +514,7 @@ static struct table *replace_table(struct registry *registry, struct table *succ
     uintptr_t address = successor ? (uintptr_t)successor->contents : 0;
     point();
     if (broken(defect_weak_head)) store(&registry->head, address, relaxed);  //= own: a defect
-    //= Registry/RegistryCore.swift … head(of: list)?.pointee.store(successor?.address ?? 0
+    //= Registry/ListHints.swift … unsafe head?.pointee.store(table | hints
     else store(&registry->head, address, releasing);
     for (intptr_t i = 0; replaced && i < replaced->count && !broken(defect_replaced); i++) {
         struct entry *entry = &replaced->contents->entries[i];

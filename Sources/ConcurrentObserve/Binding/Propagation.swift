@@ -151,7 +151,7 @@ extension Observed {
         inject("bind.published")
         // An observer that is registered from now on has a later version than this. Without
         // observers no callback asks for the context.
-        if observers.hasBeenObserved {
+        if observers.isPossiblyObserved {
             arrival.propagate(through: edge, to: ObjectIdentifier(self), version: replaced.version) {
                 announce(replaced, value)
             }

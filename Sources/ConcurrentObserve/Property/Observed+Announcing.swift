@@ -5,7 +5,7 @@ extension Observed {
     @inlinable @inline(__always)
     internal func announce(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
         // An observer that is registered from now on has a later version than this.
-        if observers.hasBeenObserved { deliver(replaced, new) }
+        if observers.isPossiblyObserved { deliver(replaced, new) }
     }
 
     /// Out of line, so that its copies of the values are gone when the replaced one is retired:
@@ -16,11 +16,8 @@ extension Observed {
         #if INSTRUMENTED
         if mutant(.aChangeIsEnqueuedOutsideTheLock) { enqueue(replaced, new) }
         #endif
-        if observers.mayHaveLinks { return deliverAlongPaths(replaced, new) }
-        let hasMailboxes = observers.mayHaveMailboxes
-        if hasMailboxes { observers.wakeMailboxes(of: Change<Value>.self) }
+        if observers.mayHaveMailboxesOrLinks { return deliverToAllKinds(replaced, new) }
         observers.deliver(change(of: replaced, new))
-        if hasMailboxes { observers.drainMailboxes(of: Change<Value>.self) }
     }
 
     @inlinable @inline(__always)
@@ -33,25 +30,21 @@ extension Observed {
         return Change(reason: .valueChanged, old: replaced.value, new: new, version: replaced.version)
     }
 
-    /// As `deliver`, with paths that lead on from here. Out of line: few properties have some, and
-    /// the others pay nothing for it.
+    /// As `deliver`, with mailboxes, and paths that lead on from here. Out of line: the others keep
+    /// nothing for the steps after their walk.
     @inlinable @inline(never)
-    internal func deliverAlongPaths(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
-        let deferred = observers.relinkPaths(version: replaced.version)
-        let hasMailboxes = observers.mayHaveMailboxes
-        if hasMailboxes { observers.wakeMailboxes(of: Change<Value>.self) }
-        deferred.deliver()
-        observers.deliver(
-            Change(reason: .valueChanged, old: replaced.value, new: new, version: replaced.version)
-        )
-        deferred.deliverLate()
-        if hasMailboxes { observers.drainMailboxes(of: Change<Value>.self) }
+    internal func deliverToAllKinds(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
+        let deferred = observers.mayHave(ListHints.third) ? observers.relinkPaths(version: replaced.version) : nil
+        observers.wakeMailboxes(of: Change<Value>.self)
+        deferred?.deliver()
+        observers.deliver(change(of: replaced, new))
+        deferred?.deliverLate()
+        observers.drainMailboxes(of: Change<Value>.self)
     }
 
     /// Delivers a change that is about to be made to the observers that asked for it.
     @inlinable @inline(never)
     internal func announceAhead() {
-        guard observers.mayHavePriorObservers else { return }
         // The sampled value may be replaced meanwhile, and its last copy be the one that is
         // destroyed here.
         ThreadRecord.withUserCode { deliverAhead() }

@@ -63,7 +63,7 @@ extension Observed {
     /// Makes the change: publishes the new value under the lock, then calls the observers.
     @inlinable
     internal func change(to newValue: Value) -> ValueCell<Value>.Replaced {
-        if observers.hasBeenObserved { announceAhead() }
+        if observers.mayHavePriorObservers { announceAhead() }
         #if INSTRUMENTED
         if mutant(.aSetRestoresTheReplacedValue) { return publish(valueBroughtBack(newValue)) }
         #endif
@@ -112,7 +112,7 @@ extension Observed {
         _ newValue: Value,
         if condition: (_ version: UInt64) -> Bool
     ) -> ValueCell<Value>.Replaced? {
-        if observers.hasBeenObserved { announceAhead() }
+        if observers.mayHavePriorObservers { announceAhead() }
         let words = ValueEncoding.encode(newValue)
         mutation.acquire()
         guard condition(cell.version) else {

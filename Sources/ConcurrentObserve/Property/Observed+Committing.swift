@@ -5,7 +5,7 @@ extension Observed {
     @inlinable @inline(__always)
     internal func commit(_ words: Latch.Words, _ new: Value) -> ValueCell<Value>.Replaced {
         let replaced = cell.publish(words)
-        if observers.hasBeenObserved { enqueueUnderLock(replaced, new) }
+        if observers.mayHaveMailboxes { enqueueUnderLock(replaced, new) }
         return replaced
     }
 
@@ -19,7 +19,6 @@ extension Observed {
 
     @inlinable @inline(never)
     internal func enqueue(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
-        guard observers.mayHaveMailboxes else { return }
         observers.enqueue(Change(reason: .valueChanged, old: replaced.value, new: new, version: replaced.version))
     }
 }

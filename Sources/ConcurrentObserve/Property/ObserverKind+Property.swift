@@ -16,13 +16,12 @@ extension ObserverMark {
     static var receivesPrior: ObserverMark { .flagged }
 }
 
-// Counted by no reference, all of these. (P15)
 extension ObserverList {
     /// Whether observers may receive a delivery before a change.
-    @inlinable
-    var mayHavePriorObservers: Bool { mayHaveFlaggedObservers }
+    @inlinable @inline(__always)
+    var mayHavePriorObservers: Bool { mayHave(ListHints.flagged) }
 
-    /// Whether paths may go on from here.
-    @inlinable
-    var mayHaveLinks: Bool { mayHaveObservers(in: .third) }
+    /// Whether there may be mailboxes, or paths that go on from here.
+    @inlinable @inline(__always)
+    var mayHaveMailboxesOrLinks: Bool { mayHave(ListHints.second | ListHints.third) }
 }

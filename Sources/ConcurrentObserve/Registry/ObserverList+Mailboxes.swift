@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ObserverList {
-    /// Whether mailboxes may receive the events. Counts no reference. (P15)
-    @inlinable
-    internal var mayHaveMailboxes: Bool { mayHaveObservers(in: .second) }
+    /// Whether mailboxes may receive the events.
+    @inlinable @inline(__always)
+    internal var mayHaveMailboxes: Bool { mayHave(ListHints.second) }
 
     /// Puts an event into the mailboxes. Under the lock that orders the source's events, if it has
     /// one.

@@ -3,21 +3,6 @@
 public import Synchronization
 
 extension ObserverList {
-    /// Whether the first list may have observers.
-    @inlinable @inline(__always)
-    internal var isPossiblyObserved: Bool {
-        // Relaxed: a hint. An observer that was registered before this notification began is seen,
-        // because that happened before.
-        head.load(ordering: .relaxed) != 0
-    }
-
-    /// Whether there has been an observer, in any list.
-    @inlinable @inline(__always)
-    internal var hasBeenObserved: Bool {
-        // Relaxed: a hint, as above.
-        coreAddress.load(ordering: .relaxed) != 0
-    }
-
     /// Calls `call` with every observer of a kind that is live when the walk gets there. (P1, P6, P15)
     ///
     /// The pinned read: the read section lasts from the load of the head to the store of the pin;
@@ -93,7 +78,7 @@ extension ObserverList {
     internal borrowing func loadHead(of list: ObserverListIndex) -> UInt {
         guard list == .first else { return loadFurtherHead(of: list) }
         // Acquire: pairs with the release that published the table.
-        return head.load(ordering: .acquiring)
+        return head.load(ordering: .acquiring) & ~ListHints.mask
     }
 
     /// Pins the table, and leaves the read section in which its address was loaded.

@@ -6,10 +6,12 @@ import Synchronization
 ///
 /// Two words while it has no observers. A notification reads `head`, the table of the first list,
 /// and what hangs below it. Everything else goes through the core, which exists from the first
-/// observer on: registration, the end, and the heads of the other lists.
+/// observer on: registration, the end, and the heads of the other lists. Hints in `head` say what
+/// there is of that, so that a source without pays one load for all.
 @usableFromInline
 internal struct ObserverList: ~Copyable, Sendable {
-    /// The address of the contents of the first list's current table, or 0 without observers.
+    /// The address of the contents of the first list's current table, or 0 without observers; and
+    /// `ListHints`.
     @usableFromInline let head = Atomic<UInt>(0)
 
     /// The address of the core, to which this list owns a reference, or 0.
@@ -121,25 +123,11 @@ internal struct ObserverList: ~Copyable, Sendable {
         return unsafe Unmanaged<RegistryCore>.fromOpaque(UnsafeRawPointer(bitPattern: original)!).takeUnretainedValue()
     }
 
-    /// Whether a list may have observers. Counts no reference. (P15)
-    @usableFromInline
-    borrowing func mayHaveObservers(in list: ObserverListIndex) -> Bool {
-        // A hint: an observer that was registered before is seen, because that happened before.
-        loadFurtherHead(of: list) != 0
-    }
-
     /// The address of the table of a list that is not the first, or 0. Counts no reference. (P15)
     @usableFromInline
     borrowing func loadFurtherHead(of list: ObserverListIndex) -> UInt {
         // Acquire: pairs with the release that published the table.
         withExistingCore { unsafe $0.furtherHead(of: list).pointee.load(ordering: .acquiring) } ?? 0
-    }
-
-    /// Whether observers may be `flagged`. Counts no reference. (P15)
-    @usableFromInline
-    var mayHaveFlaggedObservers: Bool {
-        // Relaxed: a hint, as above.
-        withExistingCore { $0.flagged.load(ordering: .relaxed) > 0 } ?? false
     }
 
     /// Calls `body` with the core, if there is one. Counts no reference.

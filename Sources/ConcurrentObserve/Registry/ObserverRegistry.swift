@@ -55,7 +55,7 @@ extension ObserverRegistry {
     /// - Complexity: O(*n*) in the observers.
     @inlinable
     public func notify(_ event: Event) {
-        guard observers.hasBeenObserved else { return }
+        guard observers.isPossiblyObserved else { return }
         deliver(event)
     }
 
@@ -64,16 +64,17 @@ extension ObserverRegistry {
     /// to each closure, where code for one type of event would copy the event for each.
     @usableFromInline @inline(never)
     internal func deliver(_ event: Event) {
-        let hasMailboxes = observers.mayHaveMailboxes
-        if hasMailboxes { wakeMailboxes(event) }
-        if observers.isPossiblyObserved { observers.walkClosures { closure in closure(event) } }
-        if hasMailboxes { observers.drainMailboxes(of: Event.self) }
+        if observers.mayHaveMailboxes { return deliverWithMailboxes(event) }
+        observers.walkClosures { closure in closure(event) }
     }
 
+    /// Out of line: without mailboxes nothing is kept for the steps after the walk.
     @inline(never)
-    private func wakeMailboxes(_ event: Event) {
+    private func deliverWithMailboxes(_ event: Event) {
         observers.enqueue(event)
         observers.wakeMailboxes(of: Event.self)
+        observers.walkClosures { closure in closure(event) }
+        observers.drainMailboxes(of: Event.self)
     }
 }
 

@@ -4,17 +4,17 @@ import Synchronization
 
 // Under the lock, all of these.
 extension RegistryCore {
-    /// Counts an observer if it is flagged.
-    func countFlagged(_ mark: ObserverMark, _ step: Int) {
-        // Relaxed: a hint, ordered by the source's own lock; the bit never changes.
-        if mark.contains(.flagged) { flagged.add(step, ordering: .relaxed) }
+    /// Counts an observer that is flagged, and says so to walkers.
+    func countFlagged(_ step: Int) {
+        flagged += step
+        if flagged <= 1, isSourceHere { publishHead() }
     }
 
     /// Counts the end of an observation in its table. True if so many entries are dead now that the
     /// reclamation thread should tidy up.
     func forget(_ mark: ObserverMark, in table: ObserverTable) -> Bool {
         table.countEnd()
-        countFlagged(mark, -1)
+        if mark.contains(.flagged) { countFlagged(-1) }
         if mark.contains(.ownerBound) {
             ownerBound -= 1
             if ownerBound == 0 { OwnerWatch.shared.remove(self) }
@@ -28,9 +28,7 @@ extension RegistryCore {
 
     /// Counts the end of all.
     func forgetAll() {
-        ownerBound = 0
-        // Relaxed: a hint.
-        flagged.store(0, ordering: .relaxed)
+        (ownerBound, flagged) = (0, 0)
     }
 }
 

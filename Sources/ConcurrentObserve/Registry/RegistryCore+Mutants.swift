@@ -5,7 +5,10 @@ import Synchronization
 
 extension RegistryCore {
     /// Takes the table away before the next is there.
-    func takeTableAway(of list: ObserverListIndex) { unsafe head(of: list)?.pointee.store(0, ordering: .releasing) }
+    func takeTableAway(of list: ObserverListIndex) {
+        let head = unsafe list == .first ? head : furtherHead(of: list)
+        unsafe head?.pointee.store(0, ordering: .releasing)
+    }
 }
 
 extension RegistryCore {

@@ -24,8 +24,8 @@ import Synchronization
     /// exclusive access.
     var (firstTable, secondTable, thirdTable) = (ObserverTable?.none, ObserverTable?.none, ObserverTable?.none)
     var ownerBound = 0
-    /// Observers whose mark is `flagged`. Written under the lock, read without.
-    let flagged = Atomic<Int>(0)
+    /// Observers whose mark is `flagged`.
+    var flagged = 0
     var registrationsSinceSweep = 0
     /// So many registrations after a sweep comes the next: as many as it left alive, so that its
     /// cost is shared evenly.
@@ -82,7 +82,7 @@ import Synchronization
             // Safe: the core keeps the table.
             unsafe table._withUnsafeGuaranteedRef { $0.append(observer) }
             registrationsSinceSweep += 1
-            countFlagged(mark, 1)
+            if mark.contains(.flagged) { countFlagged(1) }
             if mark.contains(.ownerBound) {
                 ownerBound += 1
                 if ownerBound == 1 { OwnerWatch.shared.add(self) }
@@ -128,19 +128,15 @@ import Synchronization
         if mutant(.aTableIsRemovedBeforeTheNextIsPublished) { takeTableAway(of: list) }
         #endif
         inject("grow.copied")
-        // Release: pairs with the walker's acquire of the head.
-        unsafe head(of: list)?.pointee.store(successor?.address ?? 0, ordering: .releasing)
+        setTable(of: list, to: successor)
+        if list != .first {
+            // Release: pairs with the walker's acquire of the list's head.
+            unsafe furtherHead(of: list).pointee.store(successor?.address ?? 0, ordering: .releasing)
+        }
+        publishHead()
         inject("grow.published")
         replaced?.markReplaced()
-        setTable(of: list, to: successor)
         return replaced
-    }
-
-    /// Where walkers find the address of a list's table; nil if the source keeps it, and is gone.
-    /// Under the lock.
-    func head(of list: ObserverListIndex) -> UnsafePointer<Atomic<UInt>>? {
-        if list == .first { return unsafe head }
-        return unsafe furtherHead(of: list)
     }
 
     /// Where walkers find the address of the table of a list that is not the first. Constant.

@@ -4,6 +4,7 @@ private let walkFile = "Registry/ObserverList+Walk.swift"
 private let visitFile = "Registry/Observer+Visit.swift"
 private let tableFile = "Registry/ObserverTable.swift"
 private let contentsFile = "Registry/TableContents.swift"
+private let hintsFile = "Registry/ListHints.swift"
 private let listFile = "Registry/ObserverList.swift"
 private let coreFile = "Registry/RegistryCore.swift"
 private let endFile = "Registry/Observer+End.swift"
@@ -12,18 +13,20 @@ private let scanFile = "Reclamation/FrameScan.swift"
 
 extension Protocol {
     private static let loadHead = Instruction.load("head", .acquiring, into: "table")
-        .at(walkFile, "return head.load(ordering: .acquiring)")
+        .at(walkFile, "return head.load(ordering: .acquiring) & ~ListHints.mask")
     private static let loadFurtherHead = Instruction.load("head", .acquiring, into: "table")
         .at(listFile, "furtherHead(of: list).pointee.load(ordering: .acquiring)")
     private static let storeHead = Instruction.store("head", 1, .releasing)
-        .at(coreFile, "unsafe head(of: list)?.pointee.store(successor?.address ?? 0, ordering: .releasing)")
+        .at(hintsFile, "unsafe head?.pointee.store(table | hints, ordering: .releasing)")
+    private static let storeFurtherHead = Instruction.store("head", 1, .releasing)
+        .at(coreFile, "unsafe furtherHead(of: list).pointee.store(successor?.address ?? 0, ordering: .releasing)")
     private static let scanPin = Instruction.load("pin", .acquiring, into: "pinned")
         .at(scanFile, "let pin = unsafe frame.pointee.pin.load(ordering: .acquiring)")
     private static let clearPin = Instruction.store("pin", 0, .releasing)
         .at(frameFile, "pin.store(0, ordering: .releasing)")
 
     /// A walker of a list whose table is replaced.
-    private static func pinAndHead(_ name: String, _ load: Instruction) -> Test {
+    private static func pinAndHead(_ name: String, _ load: Instruction, _ store: Instruction) -> Test {
         Test(
             name,
             claim: "a table is not freed under a pass (W2, W3, F2, F4)",
@@ -43,7 +46,7 @@ extension Protocol {
                 ),
                 Test.Thread(
                     "reclamation thread",
-                    [storeHead.with { $0.value = 0 }] + gracePeriod + [
+                    [store.with { $0.value = 0 }] + gracePeriod + [
                         scanPin, .branch("pinned"), .store("contents", 666, .relaxed),
                     ]
                 ),
@@ -53,14 +56,14 @@ extension Protocol {
     }
 
     /// A walker of a list whose first table is published.
-    private static func tableIsPublished(_ name: String, _ load: Instruction) -> Test {
+    private static func tableIsPublished(_ name: String, _ load: Instruction, _ store: Instruction) -> Test {
         Test(
             name,
             claim: "a table is complete before it is found (R2, W2)",
             given: ["table": 1],
             plain: ["contents"],
             [
-                Test.Thread("registrar", [.store("contents", 1, .relaxed), storeHead]),
+                Test.Thread("registrar", [.store("contents", 1, .relaxed), store]),
                 Test.Thread(
                     "walker",
                     [load, .branch("table"), .load("contents", .relaxed, into: "seen", address: ["table"])]
@@ -72,7 +75,8 @@ extension Protocol {
 
     /// A table, a box: from the read section to the pin.
     static let walk: [Test] = [
-        pinAndHead("pin and head", loadHead), pinAndHead("pin and a further list's head", loadFurtherHead),
+        pinAndHead("pin and head", loadHead, storeHead),
+        pinAndHead("pin and a further list's head", loadFurtherHead, storeFurtherHead),
         Test(
             "pin and box",
             claim: "a borrowed value is not destroyed under its reader (V5, F2, F4)",
@@ -115,8 +119,8 @@ extension Protocol {
 
     /// What a walker finds is complete.
     static let publication: [Test] = [
-        tableIsPublished("a table is published", loadHead),
-        tableIsPublished("a further list's table is published", loadFurtherHead),
+        tableIsPublished("a table is published", loadHead, storeHead),
+        tableIsPublished("a further list's table is published", loadFurtherHead, storeFurtherHead),
         Test(
             "count and entry",
             claim: "an entry is complete before it is counted (R3, R4, W4, W5)",

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Synchronization
+
+/// What a source has beside observers in its first list: the low bits of the word in which walkers
+/// find the first list's table.
+///
+/// Written under the core's lock, with that word. Read without: an observer that was registered
+/// before is seen, because that happened before. One that is registered meanwhile may be missed,
+/// which is its right. (P1)
+@usableFromInline
+internal enum ListHints {
+    /// The second list may have observers: mailboxes.
+    @inlinable static var second: UInt { 1 }
+    /// The third list may have observers.
+    @inlinable static var third: UInt { 2 }
+    /// Observers may be `flagged`.
+    @inlinable static var flagged: UInt { 4 }
+
+    /// The bits of an address that are hints: tables are allocated at multiples of eight.
+    @inlinable static var mask: UInt { 7 }
+}
+
+extension ObserverList {
+    /// Whether there may be observers, in any list.
+    @inlinable @inline(__always)
+    internal var isPossiblyObserved: Bool {
+        // Relaxed: a hint.
+        head.load(ordering: .relaxed) != 0
+    }
+
+    /// Whether there may be what one of these bits says.
+    @inlinable @inline(__always)
+    internal borrowing func mayHave(_ hints: UInt) -> Bool {
+        // Relaxed: a hint. What hangs below is loaded with an acquire.
+        head.load(ordering: .relaxed) & hints != 0
+    }
+}
+
+// Under the lock, all of these.
+extension RegistryCore {
+    /// Publishes the first list's table, and what there is beside it. The source must be there.
+    func publishHead() {
+        let table = firstTable?.address ?? 0
+        // Release: pairs with the walker's acquire of the head.
+        unsafe head?.pointee.store(table | hints, ordering: .releasing)
+    }
+
+    private var hints: UInt {
+        var hints: UInt = 0
+        if secondTable != nil { hints |= ListHints.second }
+        if thirdTable != nil { hints |= ListHints.third }
+        if flagged > 0 { hints |= ListHints.flagged }
+        return hints
+    }
+}
