@@ -83,6 +83,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case aPropertysDeathLeaksItsValue = "a property's death leaks its value"
     case aReadIsTorn = "a read is torn"
     case aReadTakesTheOtherSlot = "a read takes the other slot"
+    case aReferentIsReleasedWhilePathsAreRelinked = "a referent is released while paths are relinked"
     case aReferentsDeathGoesUnnoticed = "a referent's death goes unnoticed"
     case aRelinkIsLost = "a relink is lost"
     case aRemovalEndsOtherObservationsToo = "a removal ends other observations too"

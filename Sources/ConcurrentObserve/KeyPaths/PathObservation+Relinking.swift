@@ -21,7 +21,7 @@ extension PathObservation {
                 break
             }
         }
-        round.release(for: self)
+        round.release(for: self, deferred)
         guard !round.changes.isEmpty || round.endings > 0 else { return }
         receiver?.wake()
         let delivery = { [self, changes = round.changes, endings = round.endings] in
@@ -48,7 +48,8 @@ extension PathObservation {
         /// Whether a change of the last property may be delivered on this thread that comes before
         /// them.
         var isLate = false
-        /// The root's property, and referents of weak ones: not kept for a moment longer than the loop lasts. (P11)
+        /// The root's property, and referents of weak ones: not kept for longer than paths are
+        /// relinked. (P11)
         var brief: [AnyObject] = []
         /// What else was on the way, or is, or has been looked at. This may be all that keeps it: its end is user code, and what observes it.
         var kept: [AnyObject] = []
@@ -59,8 +60,11 @@ extension PathObservation {
         }
 
         /// Outside the drain loop. What is kept is released elsewhere: it may be the last to go, and take its time. (P5)
-        mutating func release(for path: AnyObject) {
-            brief = []
+        ///
+        /// - Parameter deferred: While a change relinks paths, it takes over what is kept briefly:
+        ///   an end is user code, and notifies others. It finds all paths relinked. (P7)
+        mutating func release(for path: AnyObject, _ deferred: DeferredDeliveries?) {
+            if let deferred { deferred.keep(&brief) } else { brief = [] }
             if !kept.isEmpty { ThreadRecord.retire(DeferredAction(for: path, releasing: &kept)) }
         }
     }
