@@ -18,6 +18,9 @@ internal final class PathLeaf<Value: Sendable>: Sendable {
     /// Where the user's observer is, which the path keeps.
     @usableFromInline let userAddress: UInt
 
+    /// The last property.
+    private let source: SourceIdentity
+
     /// The path's version when it began to lead here.
     @usableFromInline let base: UInt64
 
@@ -32,6 +35,7 @@ internal final class PathLeaf<Value: Sendable>: Sendable {
         self.observer = observer
         self.base = base
         address = observer.address
+        source = observer.sourceIdentity
         userAddress = user.address
     }
 
@@ -94,15 +98,26 @@ extension PathLeaf {
         of member: Member.Type
     ) where Member.Value == Value {
         guard isBeforeCut(version) else { return }
-        Change(
+        let change = Change(
             reason: .valueChanged,
             old: old.map(Member.value),
             new: Member.value(of: new),
             version: number(of: version)
         )
-        .deliver(to: userAddress)
+        if let relayed = relayed(version) {
+            relayed.perform { change.deliver(to: userAddress) }
+        } else {
+            change.deliver(to: userAddress)
+        }
         // Acquire and release: as in expectDeliveries(through:).
         if outstanding.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 { finish() }
+    }
+
+    /// The path's change for one of the property, if that is what the thread announces.
+    @usableFromInline
+    func relayed(_ version: UInt64) -> RelayedChange? {
+        let announced = AnnouncedChange.current(version, of: source)
+        return announced?.relayed(as: number(of: version), of: path.observers.identity, keepsValue: true)
     }
 
     /// Puts a change of the property into the path's mailbox, unless it came after the cut. Under the property's lock.

@@ -26,8 +26,8 @@ extension PathObservation {
         receiver?.wake()
         let delivery = { [self, changes = round.changes, endings = round.endings] in
             receiver?.drain()
-            for change in changes {
-                if receiver == nil { deliver(change) }
+            for (change, cause) in changes {
+                if receiver == nil { deliver(change, becauseOf: cause) }
                 finishOne()
             }
             for _ in 0..<endings { finishOne() }
@@ -41,8 +41,9 @@ extension PathObservation {
 
     /// What is left to do when the drain loop is left.
     struct Round {
-        /// To be delivered, each with a `finishOne`.
-        var changes: [Change<Value>] = []
+        /// To be delivered, each with a `finishOne`, and what the thread announces if that alone has
+        /// brought the change.
+        var changes: [(change: Change<Value>, cause: AnnouncedChange?)] = []
         /// How many more of `finishOne` are owed.
         var endings = 0
         /// Whether a change of the last property may be delivered on this thread that comes before
@@ -81,6 +82,7 @@ extension PathObservation {
                 continue
             }
             inject("path.relink")
+            let cause = links[index].cause(of: seen)
             let old = cut(below: index, &round)
             links[index].seen = seen
             version = old.version &+ 1
@@ -89,7 +91,7 @@ extension PathObservation {
             let change = Change(reason: .pathChanged(depth: index), old: old.value, new: new, version: version)
             // Now: later versions wait for it. Before the count is given back: the end comes after it.
             receiver?.enqueue(change)
-            round.changes.append(change)
+            round.changes.append((change, cause))
             index += 1
         }
     }
