@@ -98,19 +98,35 @@ extension PathLeaf {
         of member: Member.Type
     ) where Member.Value == Value {
         guard isBeforeCut(version) else { return }
-        let change = Change(
+        if let relayed = relayed(version) {
+            deliver(change(old: old, new: new, version: version, of: member), as: relayed)
+        } else {
+            change(old: old, new: new, version: version, of: member).deliver(to: userAddress)
+        }
+        // Acquire and release: as in expectDeliveries(through:).
+        if outstanding.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 { finish() }
+    }
+
+    /// The path's change for one of the property.
+    @inlinable @inline(__always)
+    func change<Member: PathMember>(
+        old: Member.Stored?,
+        new: Member.Stored,
+        version: UInt64,
+        of member: Member.Type
+    ) -> Change<Value> where Member.Value == Value {
+        Change(
             reason: .valueChanged,
             old: old.map(Member.value),
             new: Member.value(of: new),
             version: number(of: version)
         )
-        if let relayed = relayed(version) {
-            relayed.perform { change.deliver(to: userAddress) }
-        } else {
-            change.deliver(to: userAddress)
-        }
-        // Acquire and release: as in expectDeliveries(through:).
-        if outstanding.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 { finish() }
+    }
+
+    /// Out of line, so that a change that no binding has brought is lent as before, not copied.
+    @usableFromInline @inline(never)
+    func deliver(_ change: Change<Value>, as relayed: RelayedChange) {
+        relayed.perform { change.deliver(to: userAddress) }
     }
 
     /// The path's change for one of the property, if that is what the thread announces.
@@ -130,14 +146,7 @@ extension PathLeaf {
         // A prior delivery is made under no lock.
         guard case .valueChanged = change.reason else { return passAhead(Member.value(of: change.new), change.version) }
         guard isBeforeCut(change.version) else { return }
-        receiver.enqueue(
-            Change(
-                reason: .valueChanged,
-                old: change.old.map(Member.value),
-                new: Member.value(of: change.new),
-                version: number(of: change.version)
-            )
-        )
+        receiver.enqueue(self.change(old: change.old, new: change.new, version: change.version, of: member))
         // Release: pairs with the acquire in expectDeliveries(through:), which comes later and finds all of them done.
         outstanding.wrappingSubtract(1, ordering: .releasing)
     }

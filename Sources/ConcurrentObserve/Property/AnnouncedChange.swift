@@ -61,6 +61,7 @@ internal class AnnouncedChange: DeliveryContext, @unchecked Sendable {
         return announced
     }
 
+    /// What the calling thread announces, whatever it receives.
     static var any: AnnouncedChange? { DeliveryContext.current as? AnnouncedChange }
 
     /// The change of a path or a group that has come of this one.

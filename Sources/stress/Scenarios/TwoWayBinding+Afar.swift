@@ -62,8 +62,9 @@ func checkCyclesFromAfar(_ round: Round) {
             isGroup
             ? Group(root.first, root.middle).bind(to: other) { next($0.0) }
             : root.property(\.middle.end.number).bind(to: other) { next($0 ?? 0) }
+        // From here on the cycle can be stopped: the next binding closes it, and sets the first value.
+        tokens.withLock { $0 = [there] }
         let back = other.bind(to: number, transform: next)
-        tokens.withLock { $0 = [there, back] }
         passes.withLock { $0 = 0 }
         number.value = 10
         let (here, far) = (number.value, other.value)
@@ -73,7 +74,7 @@ func checkCyclesFromAfar(_ round: Round) {
             "a change to 10 went round a cycle through a \(isGroup ? "group" : "path") to \(here) and \(far)"
         )
         // What makes the values has the tokens.
-        for token in tokens.withLock({ $0 }) { token.cancelAndWaitBlocking() }
+        for token in [there, back] { token.cancelAndWaitBlocking() }
         tokens.withLock { $0 = [] }
     }
 }
