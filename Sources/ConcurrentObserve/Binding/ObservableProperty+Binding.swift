@@ -13,14 +13,14 @@ extension ObservableProperty {
     /// Neither side is retained (P11). The binding ends with this property (`.sourceDeleted`), or with the destination
     /// (`.ownerDeleted`, noticed as an owner's death is, P13), or with its token. Bindings may form a cycle: a change passes each of them at most once, and
     /// does not undo what others have set meanwhile; but with several writers the properties of a cycle may end up with
-    /// different values; where a cycle leads through a path of several steps, or a group, a change passes a binding twice at most. To bind a
-    /// property to itself does nothing.
+    /// different values. A change that a callback makes is a new one, and passes all bindings again. To bind a property to itself does
+    /// nothing.
     ///
     /// - Parameter destination: What is set.
     /// - Returns: The token that keeps the binding going.
     @inlinable
     public func bind(to destination: Observed<Value>) -> ObservationToken {
-        bind(to: destination, OneWayBinding(from: self, keepsValue: true) { $0 })
+        bind(to: destination, OneWayBinding(keepsValue: true) { $0 })
     }
 
     /// Makes `destination` follow this property, with values made by `transform`: it takes the one made of the present value at once, before
@@ -37,7 +37,7 @@ extension ObservableProperty {
         to destination: Observed<Other>,
         transform: @escaping @Sendable (Value) -> Other
     ) -> ObservationToken {
-        bind(to: destination, OneWayBinding(from: self, keepsValue: false, transform))
+        bind(to: destination, OneWayBinding(keepsValue: false, transform))
     }
 
     @inlinable

@@ -21,7 +21,10 @@ extension OneWayBinding {
         _ binding: OneWayBinding,
         _ destination: Observed<Destination>
     ) -> CallbackForm<Change<Source>> {
-        .plain { change in binding.pass(change, to: destination) }
+        .made { observer in
+            let source = observer.sourceIdentity
+            return { change in binding.pass(change, of: source, to: destination) }
+        }
     }
 }
 #endif

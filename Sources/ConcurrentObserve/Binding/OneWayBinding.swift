@@ -9,9 +9,6 @@ public import Synchronization
 /// other there as the source's versions do. So the last to be applied is the source's last. (P3)
 @usableFromInline
 internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sendable {
-    /// The property whose versions the changes have, which the observation outlives by nothing; nil for one that numbers its changes
-    /// itself. Compared, not followed.
-    @usableFromInline let source: ObjectIdentifier?
     @usableFromInline let transform: @Sendable (Source) -> Destination
     @usableFromInline let keepsValue: Bool
 
@@ -19,12 +16,7 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
     @usableFromInline let arrived: Atomic<UInt64>
 
     @inlinable
-    init(
-        from source: some ObservableProperty<Source>,
-        keepsValue: Bool,
-        _ transform: @escaping @Sendable (Source) -> Destination
-    ) {
-        self.source = bindingIdentity(of: source)
+    init(keepsValue: Bool, _ transform: @escaping @Sendable (Source) -> Destination) {
         self.keepsValue = keepsValue
         self.transform = transform
         arrived = Atomic(0)
@@ -36,17 +28,24 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
         #if INSTRUMENTED
         if mutant(.aBindingRetainsItsDestination) { return Self.retaining(self, destination) }
         #endif
-        return .bound(to: owner) { (destination: Observed<Destination>, change) in self.pass(change, to: destination) }
+        return .made { observer in
+            let source = observer.sourceIdentity
+            let callback = Callback.bound(to: owner, of: observer) {
+                (destination: Observed<Destination>, change: Change<Source>) in
+                self.pass(change, of: source, to: destination)
+            }
+            return callback.body
+        }
     }
 
-    /// Passes a change of the source on to the destination. Any threads at once; waits only for a thread that is changing the destination.
+    /// Passes a change of `source` on to the destination. Any threads at once; waits only for a thread that is changing the destination.
     @inlinable
-    func pass(_ change: Change<Source>, to destination: Observed<Destination>) {
+    func pass(_ change: Change<Source>, of source: SourceIdentity, to destination: Observed<Destination>) {
         let (value, version) = (change.new, change.version)
         if isOutdated(version) { return }
-        let arrival = Arrival(at: source, version: version, isInitial: change.reason == .initial)
+        let arrival = Arrival(version, of: source, isInitial: change.reason == .initial)
         let edge = Edge(self, keepsValue: keepsValue)
-        switch arrival.decision(through: edge, to: ObjectIdentifier(destination)) {
+        switch arrival.decision(through: edge, to: destination.observers.identity) {
         case .over:
             arrive(version)
         case .onward:
@@ -90,40 +89,5 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
         #endif
         // Relaxed: the destination's lock orders those that set it.
         return arrived.max(version + 1, ordering: .relaxed).oldValue <= version
-    }
-}
-
-/// A property, or another way to see one: its changes have the property's versions.
-@usableFromInline
-internal protocol IdentifiedProperty {
-    /// The property; nil if the changes that observers receive are numbered otherwise.
-    var identity: ObjectIdentifier? { get }
-}
-
-/// The property whose versions the changes of `source` have; nil for one that numbers its changes itself.
-@usableFromInline
-internal func bindingIdentity(of source: some ObservableProperty) -> ObjectIdentifier? {
-    (source as? any IdentifiedProperty)?.identity
-}
-
-extension Observed: IdentifiedProperty {
-    @usableFromInline internal var identity: ObjectIdentifier? { ObjectIdentifier(self) }
-}
-
-extension WeakObserved: IdentifiedProperty {
-    @usableFromInline internal var identity: ObjectIdentifier? { ObjectIdentifier(storage) }
-}
-
-extension ReadOnly: IdentifiedProperty {
-    @usableFromInline internal var identity: ObjectIdentifier? { ObjectIdentifier(property) }
-}
-
-extension RemovingDuplicates: IdentifiedProperty {
-    @usableFromInline internal var identity: ObjectIdentifier? { bindingIdentity(of: base) }
-}
-
-extension Path: IdentifiedProperty {
-    @usableFromInline internal var identity: ObjectIdentifier? {
-        steps.directProperty(of: root).map { ObjectIdentifier($0) }
     }
 }

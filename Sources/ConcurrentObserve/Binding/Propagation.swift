@@ -6,20 +6,21 @@
 /// Deliveries are inline, so the whole propagation lies on one thread's stack. A binding that makes
 /// a change announces it with the step as the thread's context. A binding that receives a change
 /// looks whether that step made it. If the change is another one, a callback has made it: a new
-/// propagation begins there.
+/// propagation begins there. A path or a group says which of its changes has come of the step's.
 ///
 /// A change passes each binding of its propagation at most once. That is why cycles end: a
 /// propagation is no longer than the number of bindings.
-internal final class Propagation: DeliveryContext, @unchecked Sendable {
+internal final class Propagation: AnnouncedChange, @unchecked Sendable {
     // Unchecked: constants only.
     fileprivate let origin: Arrival
     fileprivate let edge: Edge
-    /// What the binding has made.
-    fileprivate let property: ObjectIdentifier
-    fileprivate let version: UInt64
 
-    fileprivate init(from origin: Arrival, through edge: Edge, to property: ObjectIdentifier, version: UInt64) {
-        (self.origin, self.edge, self.property, self.version) = (origin, edge, property, version)
+    /// - Parameters:
+    ///   - version: What the binding has made.
+    ///   - destination: Of which property.
+    fileprivate init(from origin: Arrival, through edge: Edge, _ version: UInt64, of destination: SourceIdentity) {
+        (self.origin, self.edge) = (origin, edge)
+        super.init(version, of: destination)
     }
 }
 
@@ -42,33 +43,34 @@ internal struct Edge {
 /// It does not depend on the values' types, so it is compiled once, and called.
 @usableFromInline
 internal struct Arrival {
-    /// The property that was changed: it exists while its change is being announced. Nil for a
-    /// source that numbers its changes itself: a path of several steps, or a group.
-    private let property: ObjectIdentifier?
+    /// What was changed: it exists while its change is being announced.
+    private let source: SourceIdentity
     private let version: UInt64
     /// The step that made the change; nil where a propagation begins.
     private let propagation: Propagation?
+    /// Whether it carries the value that the step has made.
+    private let keepsValue: Bool
 
-    /// A change of `property` that is being delivered on this thread.
+    /// A change of a source that is being delivered on this thread.
     ///
     /// - Parameter isInitial: It is delivered to one observer alone, and no step made it.
     @usableFromInline
-    init(at property: ObjectIdentifier?, version: UInt64, isInitial: Bool) {
-        (self.property, self.version) = (property, version)
-        guard !isInitial, let propagation = DeliveryContext.current as? Propagation else {
-            propagation = nil
-            return
-        }
-        // Without a property the versions do not say whether the step made the change: it is
-        // assumed.
-        let isOfPropagation = property == nil || propagation.property == property && propagation.version == version
-        self.propagation = isOfPropagation ? propagation : nil
+    init(_ version: UInt64, of source: SourceIdentity, isInitial: Bool) {
+        (self.version, self.source) = (version, source)
+        let announced = isInitial ? nil : AnnouncedChange.current(version, of: source)
+        propagation = announced?.original as? Propagation
+        keepsValue = announced?.keepsValue ?? true
     }
 
     /// Runs `announcement` of the change that `edge` has made of this one.
     @usableFromInline
-    func propagate(through edge: Edge, to property: ObjectIdentifier, version: UInt64, _ announcement: () -> Void) {
-        Propagation(from: self, through: edge, to: property, version: version).perform(announcement)
+    func propagate(
+        through edge: Edge,
+        to destination: SourceIdentity,
+        version: UInt64,
+        _ announcement: () -> Void
+    ) {
+        Propagation(from: self, through: edge, version, of: destination).perform(announcement)
     }
 }
 
@@ -93,15 +95,15 @@ extension Arrival {
     ///
     /// - Complexity: O(*n*) in the length of its propagation.
     @usableFromInline
-    func decision(through edge: Edge, to destination: ObjectIdentifier) -> Decision {
-        guard property != nil else { return decisionFromAfar(through: edge) }
+    func decision(through edge: Edge, to destination: SourceIdentity) -> Decision {
         var (isSame, passes) = (edge.keepsValue, 0)
         var since: UInt64?
         var arrival = self
         while true {
-            if since == nil, arrival.property == destination {
-                if isSame { return .over(knownAs: arrival.version) }
-                since = arrival.version
+            isSame = isSame && arrival.keepsValue
+            if since == nil, let known = arrival.version(of: destination) {
+                if isSame { return .over(knownAs: known) }
+                since = known
             }
             guard let propagation = arrival.propagation else { break }
             if propagation.edge.binding == edge.binding { passes += 1 }
@@ -112,27 +114,19 @@ extension Arrival {
         return Self.mayPass(after: passes) ? .around(since: since) : .over(knownAs: since)
     }
 
+    /// The version that the change is of a property; nil if it is none. What a step has made of the
+    /// property may arrive as the change of a path or a group.
+    private func version(of property: SourceIdentity) -> UInt64? {
+        guard let propagation else { return source == property ? version : nil }
+        return propagation.isOf(property) ? propagation.version : nil
+    }
+
     /// Whether a change may pass a binding that it has passed so often.
     private static func mayPass(after passes: Int) -> Bool {
         #if INSTRUMENTED
         if mutant(.aChangePassesABindingTwice) { return passes < 2 }
         #endif
         return passes < 1
-    }
-}
-
-extension Arrival {
-    /// Whether the change may pass `edge`, where its source numbers changes itself. A change that a
-    /// callback has made looks like one that comes round a cycle: so it passes twice, and a cycle
-    /// ends all the same.
-    private func decisionFromAfar(through edge: Edge) -> Decision {
-        var passes = 0
-        var arrival = self
-        while let propagation = arrival.propagation {
-            if propagation.edge.binding == edge.binding { passes += 1 }
-            arrival = propagation.origin
-        }
-        return passes < 2 ? .onward : .over(knownAs: version)
     }
 }
 
@@ -152,7 +146,7 @@ extension Observed {
         // An observer that is registered from now on has a later version than this. Without
         // observers no callback asks for the context.
         if observers.isPossiblyObserved {
-            arrival.propagate(through: edge, to: ObjectIdentifier(self), version: replaced.version) {
+            arrival.propagate(through: edge, to: observers.identity, version: replaced.version) {
                 announce(replaced, value)
             }
         }

@@ -12,7 +12,7 @@ extension TwoWayBinding {
 extension Arrival {
     /// Lets a change return to where it came from.
     @usableFromInline
-    func echo(through edge: Edge, to destination: ObjectIdentifier) -> Decision {
+    func echo(through edge: Edge, to destination: SourceIdentity) -> Decision {
         if case .over = decision(through: edge, to: destination) { return .onward }
         return decision(through: edge, to: destination)
     }

@@ -8,9 +8,8 @@
 internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
     @usableFromInline weak let left: Observed<Left>?
     @usableFromInline weak let right: Observed<Right>?
-    /// The left's, while it is being announced. Compared, not followed.
-    @usableFromInline let leftSide: ObjectIdentifier
-    @usableFromInline let rightSide: ObjectIdentifier
+    @usableFromInline let leftSide: SourceIdentity
+    @usableFromInline let rightSide: SourceIdentity
     @usableFromInline let forward: @Sendable (Left) -> Right
     @usableFromInline let backward: @Sendable (Right) -> Left
     @usableFromInline let keepsValue: Bool
@@ -27,9 +26,10 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
         backward: @escaping @Sendable (Right) -> Left
     ) {
         (self.left, self.right) = (left, right)
-        (leftSide, rightSide) = (ObjectIdentifier(left), ObjectIdentifier(right))
         (self.forward, self.backward, self.keepsValue) = (forward, backward, keepsValue)
         (agreement, side) = Agreements.join(left, right)
+        // The agreement has made what identifies them.
+        (leftSide, rightSide) = (left.observers.identity, right.observers.identity)
     }
 
     deinit { Agreements.leave(agreement) }
@@ -70,7 +70,7 @@ extension TwoWayBinding {
     func passForward(_ change: Change<Left>) {
         let (value, version, isInitial) = (change.new, change.version, change.reason == .initial)
         guard isInitial || agreement.isNews(version, of: side), let right else { return }
-        let arrival = Arrival(at: leftSide, version: version, isInitial: isInitial)
+        let arrival = Arrival(version, of: leftSide, isInitial: isInitial)
         let edge = Edge(self, keepsValue: keepsValue)
         switch arrival.decision(through: edge, to: rightSide) {
         case .over(let known):
@@ -103,7 +103,7 @@ extension TwoWayBinding {
     func passBackward(_ change: Change<Right>) {
         let (value, version, side) = (change.new, change.version, side.other)
         guard agreement.isNews(version, of: side), let left else { return }
-        let arrival = Arrival(at: rightSide, version: version, isInitial: false)
+        let arrival = Arrival(version, of: rightSide, isInitial: false)
         let edge = Edge(self, keepsValue: keepsValue)
         switch decisionBackward(arrival, through: edge) {
         case .over(let known):

@@ -167,6 +167,7 @@ extension PathObservation {
         ThreadRecord.withUserCode {
             let deferred = DeferredDeliveries()
             let initial = Change.initial((connect(to: root, deferred), 0))
+            deferred.releaseKept()
             // What has changed meanwhile is delivered after the initial value.
             if isInitialReceived { deliver(initial) }
             deferred.deliver()

@@ -18,6 +18,9 @@ internal final class PathLeaf<Value: Sendable>: Sendable {
     /// Where the user's observer is, which the path keeps.
     @usableFromInline let userAddress: UInt
 
+    /// The last property.
+    private let source: SourceIdentity
+
     /// The path's version when it began to lead here.
     @usableFromInline let base: UInt64
 
@@ -32,6 +35,7 @@ internal final class PathLeaf<Value: Sendable>: Sendable {
         self.observer = observer
         self.base = base
         address = observer.address
+        source = observer.sourceIdentity
         userAddress = user.address
     }
 
@@ -94,15 +98,42 @@ extension PathLeaf {
         of member: Member.Type
     ) where Member.Value == Value {
         guard isBeforeCut(version) else { return }
+        if let relayed = relayed(version) {
+            deliver(change(old: old, new: new, version: version, of: member), as: relayed)
+        } else {
+            change(old: old, new: new, version: version, of: member).deliver(to: userAddress)
+        }
+        // Acquire and release: as in expectDeliveries(through:).
+        if outstanding.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 { finish() }
+    }
+
+    /// The path's change for one of the property.
+    @inlinable @inline(__always)
+    func change<Member: PathMember>(
+        old: Member.Stored?,
+        new: Member.Stored,
+        version: UInt64,
+        of member: Member.Type
+    ) -> Change<Value> where Member.Value == Value {
         Change(
             reason: .valueChanged,
             old: old.map(Member.value),
             new: Member.value(of: new),
             version: number(of: version)
         )
-        .deliver(to: userAddress)
-        // Acquire and release: as in expectDeliveries(through:).
-        if outstanding.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 { finish() }
+    }
+
+    /// Out of line, so that a change that no binding has brought is lent as before, not copied.
+    @usableFromInline @inline(never)
+    func deliver(_ change: Change<Value>, as relayed: RelayedChange) {
+        relayed.perform { change.deliver(to: userAddress) }
+    }
+
+    /// The path's change for one of the property, if that is what the thread announces.
+    @usableFromInline
+    func relayed(_ version: UInt64) -> RelayedChange? {
+        let announced = AnnouncedChange.current(version, of: source)
+        return announced?.relayed(as: number(of: version), of: path.observers.identity, keepsValue: true)
     }
 
     /// Puts a change of the property into the path's mailbox, unless it came after the cut. Under the property's lock.
@@ -115,14 +146,7 @@ extension PathLeaf {
         // A prior delivery is made under no lock.
         guard case .valueChanged = change.reason else { return passAhead(Member.value(of: change.new), change.version) }
         guard isBeforeCut(change.version) else { return }
-        receiver.enqueue(
-            Change(
-                reason: .valueChanged,
-                old: change.old.map(Member.value),
-                new: Member.value(of: change.new),
-                version: number(of: change.version)
-            )
-        )
+        receiver.enqueue(self.change(old: change.old, new: change.new, version: change.version, of: member))
         // Release: pairs with the acquire in expectDeliveries(through:), which comes later and finds all of them done.
         outstanding.wrappingSubtract(1, ordering: .releasing)
     }

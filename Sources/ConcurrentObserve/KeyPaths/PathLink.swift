@@ -18,6 +18,9 @@ internal class PathLink: @unchecked Sendable {
     /// What the property shares with its observers.
     func core(of property: PathObject) -> RegistryCore { preconditionFailure("a link knows its property") }
 
+    /// Traps in the body of the property's own `modify`. (P5)
+    func trapInsideBody(of property: PathObject) { preconditionFailure("a link knows its property") }
+
     /// Registers an observer. Returns the object that the property leads to at that moment, and the version.
     func publish(_ observer: VersionedObserver, of property: PathObject) -> (object: PathObject?, version: UInt64) {
         preconditionFailure("a link knows its property")
@@ -46,6 +49,10 @@ where Member.Value == Traversal.Value {
     override func property(in object: PathObject) -> PathObject { Member.property(path, of: Model.self, in: object) }
 
     override func core(of property: PathObject) -> RegistryCore { Member.known(property).observers.core() }
+
+    override func trapInsideBody(of property: PathObject) {
+        Member.known(property).mutation.trapInsideBody(.observe)
+    }
 
     override func publish(_ observer: VersionedObserver, of property: PathObject) -> (
         object: PathObject?, version: UInt64

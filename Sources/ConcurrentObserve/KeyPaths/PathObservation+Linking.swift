@@ -10,11 +10,15 @@ extension PathObservation {
         var round = Round()
         let value = link(below: nil, to: root, &round)
         if loop.leave() { settle(deferred) }
-        round.release(for: self)
+        round.release(for: self, deferred)
         return value
     }
 
-    /// Relinks the path below a link, to what that leads to. Inside the drain loop.
+    /// Relinks the path below a link, to what that leads to; without a link, links the whole path.
+    /// Inside the drain loop.
+    ///
+    /// Only a registration is misuse in the body of a property's own `modify`. A path that is there
+    /// already is relinked wherever a step is replaced. (P5)
     ///
     /// - Returns: The path's value.
     func link(below index: Int?, to object: PathObject?, _ round: inout Round) -> Value {
@@ -26,6 +30,7 @@ extension PathObservation {
             if !isRoot { round.keep(object, of: links[depth - 1].step) }
             let step = links[depth].step
             let property = step.property(in: object)
+            if index == nil { step.trapInsideBody(of: property) }
             let observer = makeObserver(step.core(of: property), ObserverMark(.third), isRoot: isRoot)
             observer.setContent(HeldObject<LinkedPath>(self), of: .links())
             if isRoot { rootProperty = property } else { links[depth].property = property }
@@ -37,14 +42,16 @@ extension PathObservation {
         }
         guard let object = next else { return absent! }
         if depth > 0 { round.keep(object, of: links[depth - 1].step) }
-        return attach(to: object, isRoot: depth == 0)
+        let property = last.property(in: object)
+        if index == nil { last.trapInsideBody(of: property) }
+        return attach(to: property, isRoot: depth == 0)
     }
 
-    /// Leads the path to its last property, in `object`. Returns the value there. Inside the drain loop.
-    func attach(to object: PathObject, isRoot: Bool) -> Value {
+    /// Leads the path to its last property, which the caller keeps. Returns the value there. Inside
+    /// the drain loop.
+    func attach(to property: PathObject, isRoot: Bool) -> Value {
         // Relaxed: the drain loop orders it before anything that could bring the count to zero.
         pending.add(1, ordering: .relaxed)
-        let property = last.property(in: object)
         let observer = makeObserver(
             last.core(of: property),
             receiver == nil ? marks : marks.union(ObserverMark(.second)),
@@ -55,7 +62,6 @@ extension PathObservation {
         if isRoot { rootProperty = property }
         let isPassed = links.contains { link in link.observer?.core === observer.core }
         leaf = Leaf(property: isRoot ? nil : property, cut: cut, isPassed: isPassed)
-        // The caller holds the object.
         return last.publish(observer, of: property).value
     }
 

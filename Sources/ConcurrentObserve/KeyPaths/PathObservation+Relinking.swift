@@ -21,13 +21,13 @@ extension PathObservation {
                 break
             }
         }
-        round.release(for: self)
+        round.release(for: self, deferred)
         guard !round.changes.isEmpty || round.endings > 0 else { return }
         receiver?.wake()
         let delivery = { [self, changes = round.changes, endings = round.endings] in
             receiver?.drain()
-            for change in changes {
-                if receiver == nil { deliver(change) }
+            for (change, cause) in changes {
+                if receiver == nil { deliver(change, becauseOf: cause) }
                 finishOne()
             }
             for _ in 0..<endings { finishOne() }
@@ -41,14 +41,16 @@ extension PathObservation {
 
     /// What is left to do when the drain loop is left.
     struct Round {
-        /// To be delivered, each with a `finishOne`.
-        var changes: [Change<Value>] = []
+        /// To be delivered, each with a `finishOne`, and what the thread announces if that alone has
+        /// brought the change.
+        var changes: [(change: Change<Value>, cause: AnnouncedChange?)] = []
         /// How many more of `finishOne` are owed.
         var endings = 0
         /// Whether a change of the last property may be delivered on this thread that comes before
         /// them.
         var isLate = false
-        /// The root's property, and referents of weak ones: not kept for a moment longer than the loop lasts. (P11)
+        /// The root's property, and referents of weak ones: not kept for longer than paths are
+        /// relinked. (P11)
         var brief: [AnyObject] = []
         /// What else was on the way, or is, or has been looked at. This may be all that keeps it: its end is user code, and what observes it.
         var kept: [AnyObject] = []
@@ -59,8 +61,11 @@ extension PathObservation {
         }
 
         /// Outside the drain loop. What is kept is released elsewhere: it may be the last to go, and take its time. (P5)
-        mutating func release(for path: AnyObject) {
-            brief = []
+        ///
+        /// - Parameter deferred: While a change relinks paths, it takes over what is kept briefly:
+        ///   an end is user code, and notifies others. It finds all paths relinked. (P7)
+        mutating func release(for path: AnyObject, _ deferred: DeferredDeliveries?) {
+            if let deferred { deferred.keep(&brief) } else { brief = [] }
             if !kept.isEmpty { ThreadRecord.retire(DeferredAction(for: path, releasing: &kept)) }
         }
     }
@@ -77,6 +82,7 @@ extension PathObservation {
                 continue
             }
             inject("path.relink")
+            let cause = links[index].cause(of: seen)
             let old = cut(below: index, &round)
             links[index].seen = seen
             version = old.version &+ 1
@@ -85,7 +91,7 @@ extension PathObservation {
             let change = Change(reason: .pathChanged(depth: index), old: old.value, new: new, version: version)
             // Now: later versions wait for it. Before the count is given back: the end comes after it.
             receiver?.enqueue(change)
-            round.changes.append(change)
+            round.changes.append((change, cause))
             index += 1
         }
     }

@@ -58,6 +58,13 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
         var observer: Observer?
         /// The version of the property for which the path below it is linked.
         var seen: UInt64 = 0
+
+        /// What the thread announces, if that is the change of the property to a version, and the
+        /// only one since the path was linked. What several threads have changed is of neither.
+        func cause(of version: UInt64) -> AnnouncedChange? {
+            guard let observer, seen + 1 == version else { return nil }
+            return AnnouncedChange.current(version, of: observer.sourceIdentity)
+        }
     }
 
     @usableFromInline
@@ -96,6 +103,13 @@ extension PathObservation {
 
     /// Calls the user's observer with a change. Without a walk: the path holds the only one there is.
     func deliver(_ change: Change<Value>) { change.deliver(to: user!.address) }
+
+    /// Delivers a change that another one has brought, if that is known.
+    func deliver(_ change: Change<Value>, becauseOf cause: AnnouncedChange?) {
+        guard let cause else { return deliver(change) }
+        // It leads elsewhere, to another value.
+        cause.relayed(as: change.version, of: observers.identity, keepsValue: false).perform { deliver(change) }
+    }
 
     /// Counts one thing less that the end has to wait for.
     func finishOne() {

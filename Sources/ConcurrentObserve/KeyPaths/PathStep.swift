@@ -23,6 +23,9 @@ internal class PathStep<Value: Sendable>: @unchecked Sendable {
     /// What the property shares with its observers.
     func core(of property: PathObject) -> RegistryCore { preconditionFailure("a step knows its property") }
 
+    /// Traps in the body of the property's own `modify`. (P5)
+    func trapInsideBody(of property: PathObject) { preconditionFailure("a step knows its property") }
+
     /// Gives an observer of the property, which is not registered yet, the closure that passes its changes on.
     func connect(_ observer: Observer, to leaf: PathLeaf<Value>) { preconditionFailure("a step knows its property") }
 
@@ -94,6 +97,10 @@ internal final class MemberStep<Model: ConcurrentObservable, Member: PathMember>
     }
 
     override func core(of property: PathObject) -> RegistryCore { Member.known(property).observers.core() }
+
+    override func trapInsideBody(of property: PathObject) {
+        Member.known(property).mutation.trapInsideBody(.observe)
+    }
 
     override func connect(_ observer: Observer, to leaf: PathLeaf<Member.Value>) { connection(observer, leaf) }
 

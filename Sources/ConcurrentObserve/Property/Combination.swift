@@ -47,35 +47,54 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Notes a member's change. Under no lock.
-    private func note<Member>(_ change: Change<Member>, in slot: Slot<Member>) {
+    /// Notes a change of `member`. Under no lock.
+    private func note<Member>(_ change: Change<Member>, of member: SourceIdentity, in slot: Slot<Member>) {
         var replaced: (value: Member, version: UInt64)? = (change.new, change.version)
-        let property = lock.withLock { () -> Observed<Value>? in
+        let note = lock.withLock { () -> (property: Observed<Value>, number: Int)? in
             guard slot.take(&replaced) else { return nil }
             noted += 1
-            return self.property
+            return property.map { ($0, noted) }
         }
         withExtendedLifetime(replaced) {}
-        if let property { publish(property) }
+        guard let (property, number) = note else { return }
+        guard change.reason != .initial, let cause = AnnouncedChange.current(change.version, of: member) else {
+            return publish(property) { _, _ in }
+        }
+        let relayed = cause.relayed(as: nil, of: property.observers.identity, keepsValue: false)
+        relayed.perform {
+            publish(property) { version, notes in
+                // What several threads have changed is of neither.
+                if notes == number...number { relayed.setVersion(version) }
+            }
+        }
     }
 
     /// Makes what was noted a change of the property, unless another thread has done it. Under no lock.
-    private func publish(_ property: Observed<Value>) {
+    ///
+    /// - Parameter willPublish: Called with the change's version, and with the numbers of what was
+    ///   noted, before the change is announced. Under the property's mutation lock.
+    private func publish(
+        _ property: Observed<Value>,
+        _ willPublish: (_ version: UInt64, _ notes: ClosedRange<Int>) -> Void
+    ) {
         #if INSTRUMENTED
         if mutant(.aCombinationIsReadOutsideTheLock) { return publishOutOfOrder(property) }
         #endif
         _ = try? property.modify { value throws(IsPublished) in
             // Under the property's mutation lock. No value ends here: the slots have theirs, the property has the replaced ones.
             guard let present = lock.withLock({ takeUnpublished() }) else { throw IsPublished() }
-            value = present
+            value = present.value
+            willPublish(property.cell.version + 1, present.notes)
         }
     }
 
-    /// The members' values, if one has changed since they were published. Under the lock.
-    func takeUnpublished() -> Value? {
+    /// The members' values, if one has changed since they were published, and which notes they are
+    /// of. Under the lock.
+    func takeUnpublished() -> (value: Value, notes: ClosedRange<Int>)? {
         guard published < noted else { return nil }
+        let notes = published + 1...noted
         published = noted
-        return read!()
+        return (read!(), notes)
     }
 }
 
@@ -85,8 +104,9 @@ extension Combination {
         _ attach: WeakAttachment<Member>
     ) -> (slot: Slot<Member>, token: ObservationToken?) {
         let slot = Slot<Member>()
-        let form = CallbackForm<Change<Member>>.plain { [self] change in
-            if change.reason != .prior { note(change, in: slot) }
+        let form = CallbackForm<Change<Member>>.made { [self] observer in
+            let member = observer.sourceIdentity
+            return { [self] change in if change.reason != .prior { note(change, of: member, in: slot) } }
         }
         let token = attach(PropertyObserver(.initial, .inline(form)))
         // Another thread may have ended the observation before its initial delivery.
@@ -113,7 +133,7 @@ extension Combination {
         let property = Observed(first.value)
         let token = begin(observer, of: property, published: first.noted)
         // What was noted in between is published now.
-        publish(property)
+        publish(property) { _, _ in }
         let handle = ObservationHandle(token.observer)
         _ = token.observer.whenFinished { _ in withExtendedLifetime(members) {} }
         for member in members {

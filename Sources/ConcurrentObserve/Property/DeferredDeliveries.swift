@@ -19,7 +19,23 @@ internal final class DeferredDeliveries {
     private var lateDeliveries: [() -> Void] = []
     private var serialDeliveries: [() -> Void] = []
 
+    /// What the paths have used while they were relinked.
+    private var kept: [AnyObject] = []
+
     init() {}
+
+    /// Takes over references, until all paths are relinked.
+    func keep(_ objects: inout [AnyObject]) {
+        #if INSTRUMENTED
+        if releasesAtOnce(&objects) { return }
+        #endif
+        kept += objects
+        objects = []
+    }
+
+    /// Releases them: one may be the last, and its end is user code. Outside the walk over the
+    /// paths, before the deliveries: a callback that blocks keeps no referent alive. (P5, P7, P11)
+    func releaseKept() { if !kept.isEmpty { ThreadRecord.withUserCode { kept = [] } } }
 
     /// Keeps a delivery for later that empties a mailbox on this thread.
     func addSerial(_ delivery: @escaping () -> Void) { serialDeliveries.append(delivery) }

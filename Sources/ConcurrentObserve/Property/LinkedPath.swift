@@ -26,6 +26,7 @@ extension ObserverList {
             guard link.since < version else { return }
             link.withObject { path in path.linkHasChanged(deferred) }
         }
+        deferred.releaseKept()
         return deferred
     }
 }

@@ -2,6 +2,7 @@
 
 /// What a thread delivers a change in the course of, as the room above knows it, which says what
 /// that is by a subclass. Everything that runs on the thread meanwhile can ask for it.
+@usableFromInline
 internal class DeliveryContext: @unchecked Sendable {
     // Unchecked: subclasses say who has what.
     init() {}
@@ -16,7 +17,7 @@ internal class DeliveryContext: @unchecked Sendable {
     ///
     /// The record borrows the object: the child of a fork forgets the contexts of threads that do
     /// not exist there, and releases nothing.
-    @inline(never)
+    @usableFromInline @inline(never)
     final func perform(_ body: () -> Void) {
         // Safe: records are never freed; the caller keeps the object until this returns.
         let record = unsafe ThreadRecord.current

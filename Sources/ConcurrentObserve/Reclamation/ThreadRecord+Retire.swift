@@ -86,7 +86,7 @@ extension UnsafeMutablePointer<ThreadRecord> {
             return unsafe countOne()
         }
         #endif
-        // First: whoever sees that the item is reclaimed sees it counted, however long this thread
+        // First: a thread that sees the item reclaimed sees it counted, however long this thread
         // is held up here. Ordered by the exchange that links the item, and by what the others see
         // it reclaimed by.
         let count = unsafe countOne()

@@ -7,6 +7,16 @@ extension Mutant {
         Mutant(.aBindingEchoes, "two-way-binding", [.invariant("P6.propagation-bounded")]),
         Mutant(.aChangePassesABindingTwice, "two-way-binding", [.invariant("P6.propagation-bounded")]),
         Mutant(
+            .aCallbacksChangeIsTakenForABindings,
+            "two-way-binding",
+            [.invariant("P3.destination-follows")]
+        ),
+        Mutant(
+            .aRelayedChangeIsTakenForACallbacks,
+            "two-way-binding",
+            [.invariant("P6.propagation-bounded")]
+        ),
+        Mutant(
             .aBindingAppliesAnOlderChange,
             "two-way-binding",
             [.invariant("P3.destination-follows")],

@@ -17,6 +17,11 @@ extension Mutant {
         Mutant(.racingReplacementsAreNotHandedOn, "path-relinking", [.invariant("P3.path-converges")]),
         Mutant(.pathsAreNotifiedWhileOthersAreRelinked, "path-relinking", [.invariant("P1.received-from-a-callback")]),
         Mutant(
+            .aReferentIsReleasedWhilePathsAreRelinked,
+            "path-relinking",
+            [.invariant("P5.relinked-before-a-deinit")]
+        ),
+        Mutant(
             .aPathsNewValueArrivesBeforeItsCause,
             "path-relinking",
             [.invariant("P2.in-order-on-one-thread")]

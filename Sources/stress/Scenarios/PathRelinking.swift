@@ -13,7 +13,8 @@ extension Scenario {
             "P1.received-from-a-callback",
             "P2.in-order-on-one-thread",
             "P4.initial-once",
-            "P5.no-lock-around-user-code", "P11.not-retained", "P14.nothing-left", "P16.backlog-drains",
+            "P5.no-lock-around-user-code", "P5.relinked-before-a-deinit", "P11.not-retained", "P14.nothing-left",
+            "P16.backlog-drains",
         ],
         windows: [
             "led to nowhere", "an earlier step was replaced", "an end was changed that the path had left",
@@ -60,6 +61,7 @@ extension Scenario {
         bare.end()
         checkChangesInCallbacks(round)
         checkPathThatPassesItsEnd(round)
+        checkDeathInRelinking(round)
         if checkReplacementsInRelinking(round) { round.workers[0].hit(3) }
         round.checkRest()
         weak let watched = root

@@ -39,6 +39,7 @@ extension Scenario {
         }
 
         _ = place.exchange(nil)
+        checkCyclesFromAfar(round)
         round.checkRest()
         let (started, ended) = (begun.load(ordering: .relaxed), ends.load(ordering: .acquiring))
         round.check(started == ended, "P12.end-once", "\(started) bindings, \(ended) ends")
@@ -77,6 +78,7 @@ private final class Bindings: Sendable {
     /// Pairs that are bound by two calls, from both ends. Each is set in one cycle, once by each
     /// thread: how a meeting ends shows.
     let doubly = (0..<Bindings.cycles).map { _ in (Observed<UInt64>(3), Observed<UInt64>(4)) }
+    let afar = FollowersFromAfar()
     /// Bound to each other, and cancelled in the bindings.
     let parted = (Observed<UInt64>(0), Observed<UInt64>(0))
     let parting: ObservationToken
@@ -144,6 +146,8 @@ extension Worker {
             if other.value != value { hit(0) }
             begin("set a side of a pair that is bound from both ends")
             if index & 1 == 0 { bindings.doubly[cycle].0.value = value } else { bindings.doubly[cycle].1.value = value }
+            begin("set what a path and a group lead to")
+            bindings.afar.set(value &* 8 | 1)
             begin("set a ring")
             let side = bindings.ring[(index + cycle) % bindings.ring.count]
             let before = side.version
@@ -189,6 +193,7 @@ extension Worker {
             "P3.destination-follows",
             "the source has \(bindings.left.value), the destination \(bindings.follower.value.number)"
         )
+        bindings.afar.check(self)
         let changes = bindings.left.version + bindings.right.version - bindings.first.pair
         let roundTheRing = bindings.ring.reduce(0) { $0 + $1.version } - bindings.first.ring
         check(changes <= 2 * sets, "P6.propagation-bounded", "\(changes) changes of a pair after \(sets)")

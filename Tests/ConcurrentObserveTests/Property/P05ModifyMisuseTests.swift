@@ -114,4 +114,54 @@ extension Promises.P05ModifyMisuseTests {
         try done.wait()
         try other.take()?.join()
     }
+
+    @Test(
+        "P5 A path that leads through or to the property traps in its modify as well",
+        arguments: PathMisuse.allCases
+    )
+    func paths(misuse: PathMisuse) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            [misuse] in
+            Process.limitLife(seconds: 20)
+            let car = Car(0)
+            if misuse == .throughTheProperty {
+                car.axle.value.wheel.modify { _ in misuse.commit(car) }
+            } else {
+                car.axle.value.wheel.value.pressure.modify { _ in misuse.commit(car) }
+            }
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.contains("ConcurrentObserve: " + Misuse.observe.message), "\(text.prefix(1_000))")
+    }
+
+    @Test("P5 A path that is there already is relinked in the body of its new end")
+    func relinking() {
+        let car = Car(0)
+        let received = ReceivedChanges<Int>()
+        let token = car.observe(\.axle.wheel.pressure, received)
+        let wheel = Wheel(1)
+        wheel.pressure.modify { value in
+            car.axle.value.wheel.value = wheel
+            value = 2
+        }
+        #expect(received.mistakes(from: 0).isEmpty)
+        #expect(received.chain.map(\.new) == [1, 2])
+        withExtendedLifetime(token) {}
+    }
+}
+
+/// How a path is observed inside the `modify` of a property on its way.
+enum PathMisuse: String, CaseIterable, Codable, Sendable {
+    case observe, observeInitial, observeSerially, observeInGroup, bind, throughTheProperty
+
+    func commit(_ car: Car) {
+        let path = car.property(\.axle.wheel.pressure)
+        switch self {
+        case .observe, .throughTheProperty: _ = path.observe { (_: Change<Int>) in }
+        case .observeInitial: _ = path.observe(options: .initial) { (_: Change<Int>) in }
+        case .observeSerially: _ = path.observe(delivery: .serial()) { (_: Change<Int>) in }
+        case .observeInGroup: _ = Group(path, car.mileage).observe { _ in }
+        case .bind: _ = path.bind(to: Observed(0))
+        }
+    }
 }

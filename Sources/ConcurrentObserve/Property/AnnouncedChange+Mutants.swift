@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if INSTRUMENTED
+extension AnnouncedChange {
+    /// A number that no change has.
+    func relayedAsNothing(of source: SourceIdentity) -> RelayedChange {
+        RelayedChange(of: self, .max, of: source, keepsValue: false)
+    }
+}
+#endif

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// Which source a change is of: where that keeps what it shares with its observers. Compared, not
+/// followed.
+@usableFromInline
+internal struct SourceIdentity: Equatable, Sendable {
+    private let address: UInt
+
+    fileprivate init(_ address: UInt) { self.address = address }
+}
+
+extension ObserverList {
+    /// Which source this is the list of. One that was never observed equals none that has announced
+    /// a change.
+    @usableFromInline
+    var identity: SourceIdentity {
+        // Relaxed: compared, not followed.
+        SourceIdentity(coreAddress.load(ordering: .relaxed))
+    }
+}
+
+extension Observer {
+    /// Which source it observes.
+    @usableFromInline
+    final var sourceIdentity: SourceIdentity {
+        withCore { core in SourceIdentity(UInt(bitPattern: ObjectIdentifier(core))) }
+    }
+}
+
+/// A change that is being announced on a thread, and that a later one may have been made of: what
+/// runs on the thread meanwhile can ask whether a change that it receives is this one.
+///
+/// A subclass says who has made the change. A path or a group numbers its changes itself, and says
+/// by a `RelayedChange` which of them has come of this one.
+@usableFromInline
+internal class AnnouncedChange: DeliveryContext, @unchecked Sendable {
+    // Unchecked: constants; the version of a relayed change is written by its thread alone.
+    private let source: SourceIdentity
+    fileprivate(set) var version: UInt64
+
+    init(_ version: UInt64, of source: SourceIdentity) { (self.version, self.source) = (version, source) }
+
+    /// The change without those that paths and groups have passed it on as.
+    var original: AnnouncedChange { self }
+
+    /// Whether the value is that of the original.
+    var keepsValue: Bool { true }
+
+    /// Whether the change is one of a source.
+    final func isOf(_ source: SourceIdentity) -> Bool { self.source == source }
+
+    /// What the calling thread announces, if a change that it receives is just that: not one that a
+    /// callback has made meanwhile.
+    static func current(_ version: UInt64, of source: SourceIdentity) -> AnnouncedChange? {
+        #if INSTRUMENTED
+        if mutant(.aCallbacksChangeIsTakenForABindings) { return any }
+        #endif
+        guard let announced = any, announced.version == version, announced.isOf(source) else { return nil }
+        return announced
+    }
+
+    /// What the calling thread announces, whatever it receives.
+    static var any: AnnouncedChange? { DeliveryContext.current as? AnnouncedChange }
+
+    /// The change of a path or a group that has come of this one.
+    ///
+    /// - Parameters:
+    ///   - version: Its number there; nil if it is not known yet.
+    ///   - keepsValue: Whether it carries the same value.
+    final func relayed(as version: UInt64?, of source: SourceIdentity, keepsValue: Bool) -> RelayedChange {
+        #if INSTRUMENTED
+        if mutant(.aRelayedChangeIsTakenForACallbacks) { return relayedAsNothing(of: source) }
+        #endif
+        return RelayedChange(of: self, version ?? .max, of: source, keepsValue: keepsValue)
+    }
+}
+
+/// A change that a path or a group has made of an announced one, on the same thread, and delivers
+/// under a number of its own.
+@usableFromInline
+internal final class RelayedChange: AnnouncedChange, @unchecked Sendable {
+    // Unchecked: as in the superclass.
+    private let cause: AnnouncedChange
+    private let hasSameValue: Bool
+
+    init(of cause: AnnouncedChange, _ version: UInt64, of source: SourceIdentity, keepsValue: Bool) {
+        self.cause = cause.original
+        hasSameValue = keepsValue && cause.keepsValue
+        super.init(version, of: source)
+    }
+
+    override var original: AnnouncedChange { cause }
+    override var keepsValue: Bool { hasSameValue }
+
+    /// Says which number the change has. On the thread that delivers it, before it does.
+    func setVersion(_ version: UInt64) {
+        #if INSTRUMENTED
+        if mutant(.aRelayedChangeIsTakenForACallbacks) { return }
+        #endif
+        self.version = version
+    }
+}

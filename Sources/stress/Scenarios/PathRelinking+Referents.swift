@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A weak step's referent dies while paths are relinked. Its deinitialiser finds all of them
+/// relinked: the change that it makes in the new property comes to every path.
+func checkDeathInRelinking(_ round: Round) {
+    let root = WeakRoot()
+    let last = Guarded<WeakMiddle?>(nil)
+    // The first path that is relinked leaves its thread with the last reference.
+    let replacement = WatchedEnd(1) { _ = last.withLock { $0.take() } }
+    let end = Observed(WatchedEnd(0, nil))
+    last.withLock { $0 = WeakMiddle(end) { replacement.number.value = 2 } }
+    root.middle.value = last.withLock { $0 }
+    let received = (0..<3).map { _ in Guarded<[UInt64]>([]) }
+    let tokens = received.map { received in
+        root.observe(\.middle.end.number) { change in received.withLock { $0.append(change.new ?? 0) } }
+    }
+    end.value = replacement
+    for (index, received) in received.enumerated() {
+        let received = received.withLock { $0 }
+        // The replacement, the deinitialiser's change, and the death, which stands as 0.
+        round.check(
+            received.sorted() == [0, 1, 2],
+            "P5.relinked-before-a-deinit",
+            "path \(index) received \(received) of a replacement and what a deinitialiser set then"
+        )
+    }
+    for token in tokens { token.cancelAndWaitBlocking() }
+}
+
+private final class WeakRoot: ConcurrentObservable {
+    let middle = WeakObserved<WeakMiddle>()
+}
+
+/// A weak step's referent, which has not made the property in it.
+private final class WeakMiddle: WeaklyObservable, ConcurrentObservable {
+    let lifetime = ReferentLifetime()
+    let end: Observed<WatchedEnd>
+    private let atDeinit: @Sendable () -> Void
+
+    init(_ end: Observed<WatchedEnd>, atDeinit: @escaping @Sendable () -> Void) {
+        (self.end, self.atDeinit) = (end, atDeinit)
+    }
+
+    deinit {
+        checkUserCode("referent's deinit")
+        atDeinit()
+    }
+}
+
+/// An end that does something once, when a path is linked to it.
+private final class WatchedEnd: ConcurrentObservable {
+    let number: Observed<UInt64>
+    private let atLinking: Guarded<(@Sendable () -> Void)?>
+
+    init(_ number: UInt64, _ atLinking: (@Sendable () -> Void)?) {
+        self.number = Observed(number)
+        self.atLinking = Guarded(atLinking)
+    }
+
+    var observedProperties: WatchedEnd {
+        if let atLinking = atLinking.withLock({ $0.take() }) { atLinking() }
+        return self
+    }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Properties that follow a path and a group, and whose callbacks set what these lead to again.
+final class FollowersFromAfar: Sendable {
+    private let root = PathRoot(PathEnd(0))
+    private let ofPath = Observed<UInt64>(0)
+    private let ofGroup = Observed<UInt64>(0)
+    private let tokens: [ObservationToken]
+
+    init() {
+        let (root, first) = (root, root.first)
+        tokens = [
+            root.property(\.middle.end.number).bind(to: ofPath) { $0 ?? 0 },
+            Group(root.first, root.middle).bind(to: ofGroup) { $0.0 },
+            // Each goes on to the next multiple of eight.
+            ofPath.observe { change in if change.new & 7 != 0 { root.setNumber(change.new + 1) } },
+            ofGroup.observe { change in if change.new & 7 != 0 { first.value = change.new + 1 } },
+        ]
+    }
+
+    func set(_ value: UInt64) {
+        root.setNumber(value)
+        root.first.value = value
+    }
+
+    /// Checks what has followed. When all setters have returned.
+    func check(_ worker: Worker) {
+        for (name, source, destination) in [
+            ("path", root.present, ofPath.value), ("group", root.first.value, ofGroup.value),
+        ] {
+            worker.check(
+                source == destination && source & 7 == 0,
+                "P3.destination-follows",
+                "a \(name) has \(source), what follows it and sets it again \(destination)"
+            )
+        }
+    }
+}
+
+extension PathRoot {
+    fileprivate func setNumber(_ value: UInt64) { middle.value.end.value?.number.value = value }
+}
+
+/// A cycle that leads through a path, and one through a group: a change passes each binding once.
+func checkCyclesFromAfar(_ round: Round) {
+    for isGroup in [false, true] {
+        let root = PathRoot(PathEnd(0))
+        let other = Observed<UInt64>(0)
+        let number = isGroup ? root.first : root.middle.value.end.value!.number
+        let passes = Guarded(0)
+        let tokens = Guarded<[ObservationToken]>([])
+        let next: @Sendable (UInt64) -> UInt64 = { value in
+            // A cycle that does not end is stopped.
+            let count = passes.withLock { passes in
+                passes += 1
+                return passes
+            }
+            if count > 20 { for token in tokens.withLock({ $0 }) { token.cancel() } }
+            return value + 1
+        }
+        let there =
+            isGroup
+            ? Group(root.first, root.middle).bind(to: other) { next($0.0) }
+            : root.property(\.middle.end.number).bind(to: other) { next($0 ?? 0) }
+        // From here on the cycle can be stopped: the next binding closes it, and sets the first value.
+        tokens.withLock { $0 = [there] }
+        let back = other.bind(to: number, transform: next)
+        passes.withLock { $0 = 0 }
+        number.value = 10
+        let (here, far) = (number.value, other.value)
+        round.check(
+            here == 12 && far == 11,
+            "P6.propagation-bounded",
+            "a change to 10 went round a cycle through a \(isGroup ? "group" : "path") to \(here) and \(far)"
+        )
+        // What makes the values has the tokens.
+        for token in [there, back] { token.cancelAndWaitBlocking() }
+        tokens.withLock { $0 = [] }
+    }
+}
