@@ -55,6 +55,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case anEarlierChangeIsDelivered = "an earlier change is delivered"
     case anEndDiscardsWaitingChanges = "an end discards waiting changes"
     case anEndedBindingGoesOnBackwards = "an ended binding goes on backwards"
+    case anEndedObservationIsStillCounted = "an ended observation is still counted"
     case anEndedTokenSaysItIsActive = "an ended token says it is active"
     case anEndHasAWrongReason = "an end has a wrong reason"
     case anEndIsDeliveredBeforeTheLastCall = "an end is delivered before the last call"
