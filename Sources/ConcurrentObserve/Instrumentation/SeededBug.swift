@@ -63,6 +63,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case anEndIsDroppedByThePolicy = "an end is dropped by the policy"
     case anEndIsNotCounted = "an end is not counted"
     case anEndLeavesMemoryBehind = "an end leaves memory behind"
+    case anEventIsReceivedBeforeItIsLeftOut = "an event is received before it is left out"
     case anEventIsYieldedAfterTheEnd = "an event is yielded after the end"
     case anExchangeReturnsItsNewValue = "an exchange returns its new value"
     case anIteratorLeavesItsActor = "an iterator leaves its actor"

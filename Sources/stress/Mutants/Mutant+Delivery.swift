@@ -74,6 +74,11 @@ extension Mutant {
             [.invariant("P8.counted-until-the-end")]
         ),
         Mutant(
+            .anEventIsReceivedBeforeItIsLeftOut,
+            "delivery-cancellation",
+            [.invariant("P1.received-if-called")]
+        ),
+        Mutant(
             .aSetterWaitsForABusyObserver,
             "serial-handover",
             [.invariant("P7.no-setter-waits"), .hang]
