@@ -102,7 +102,7 @@ extension Delivery {
     ) -> OrderedObservation<Event> {
         let observation = makeObservation(of: Event.self)!
         let user = observation.makeUser(owner: owner, isHeldMeanwhile: owner === self.owner)
-        user.setCallback(form)
+        observation.setCallback(form)
         if case .isolated(let isolation, _) = kind { isolation.counts?.add(user, observation.counter) }
         return observation
     }

@@ -4,13 +4,23 @@ public import Synchronization
 
 /// What has become of the events that were sent to one observer which is not called inline. (P1)
 ///
-/// Every one is delivered, dropped, or still to come: `sent == received + dropped + pending`, always.
+/// Every one is delivered, dropped, or still to come: `sent == received + dropped + pending`,
+/// always. An event is a change of a property, the initial value, a prior delivery, or an event of
+/// a registry. The end of the source is none: nothing counts it.
+///
+/// A change that `removingDuplicates()` leaves out is no event of the observer's: it is neither
+/// received nor dropped. The library compares the values of a change when it has taken the change
+/// from the mailbox. Until then the change counts as sent and pending, from then on as nothing. So
+/// `sent` falls by one when a change is left out; `received` and `dropped` never fall.
 public struct DeliveryCounts: Sendable, Equatable {
-    /// Events that the observer was sent: changes, the initial value, prior deliveries, and the end.
+    /// Events that were put into the observer's mailbox while the observation went on, without the
+    /// changes that `removingDuplicates()` has left out since.
     public let sent: UInt64
-    /// Events that the observer was called with, or that an iterator has returned.
+    /// Events that the observer's closure was called with, or that an iterator has returned. An
+    /// event counts when its callback begins.
     public let received: UInt64
-    /// Events that the overload policy left out, and those that had not begun when the observation ended.
+    /// Events that are lost: those that the overload policy left out, and those whose callback had
+    /// not begun when the observation ended, or its owner died.
     public let dropped: UInt64
 
     /// Events that are still to come.
@@ -19,7 +29,9 @@ public struct DeliveryCounts: Sendable, Equatable {
 
 /// The counts of one mailbox; they outlive it.
 @usableFromInline
-internal final class DeliveryCounter: Sendable {
+internal final class DeliveryCounter: EventTally, @unchecked Sendable {
+    // Unchecked: constants and atomics only.
+
     /// A mailbox is large from so many pending events on.
     @usableFromInline static var largeCount: UInt64 { 1_024 }
 
@@ -30,9 +42,10 @@ internal final class DeliveryCounter: Sendable {
     /// Written by the thread that empties the mailbox, one at a time.
     @usableFromInline let received = Atomic<UInt64>(0)
     @usableFromInline let dropped = Atomic<UInt64>(0)
+    private let leftOut = Atomic<UInt64>(0)
 
     @usableFromInline
-    init() {}
+    override init() {}
 
     /// - Returns: Whether the mailbox is large, and has grown since it last was asked. Now and then only.
     @inlinable
@@ -49,14 +62,14 @@ internal final class DeliveryCounter: Sendable {
     var isLarge: Bool { counts.pending >= Self.largeCount }
 
     @inlinable
-    func countReceived() {
+    override func countReceived() {
         // Relaxed: one writer at a time. Release: pairs with the acquire in counts; the event was sent before.
         received.store(received.load(ordering: .relaxed) &+ 1, ordering: .releasing)
         ThreadRecord.countPending(-1)
     }
 
     @inlinable
-    func countDropped(_ count: Int = 1) {
+    override func countDropped(_ count: Int = 1) {
         guard count > 0 else { return }
         // Release: as above.
         dropped.add(UInt64(count), ordering: .releasing)
@@ -64,10 +77,18 @@ internal final class DeliveryCounter: Sendable {
         ThreadRecord.countPending(-count)
     }
 
+    @usableFromInline
+    override func countLeftOut() {
+        // Relaxed: one writer at a time. Release: as above.
+        leftOut.store(leftOut.load(ordering: .relaxed) &+ 1, ordering: .releasing)
+        ThreadRecord.countPending(-1)
+    }
+
     var counts: DeliveryCounts {
-        // Acquire, both: what is counted here was sent before the load of `sent`.
+        // Acquire, all: what is counted here was sent before the load of `sent`.
         let (received, dropped) = (received.load(ordering: .acquiring), dropped.load(ordering: .acquiring))
-        return DeliveryCounts(sent: sent.load(ordering: .relaxed), received: received, dropped: dropped)
+        let leftOut = leftOut.load(ordering: .acquiring)
+        return DeliveryCounts(sent: sent.load(ordering: .relaxed) &- leftOut, received: received, dropped: dropped)
     }
 }
 

@@ -17,7 +17,9 @@ internal final class IteratorSource<Element: Sendable>: @unchecked Sendable {
     @usableFromInline
     func fill(_ subscription: Subscription<Element>) { self.subscription = subscription }
 
-    /// - Parameter element: Called when the iterator returns; nil leaves an event out.
+    /// - Parameters:
+    ///   - subscription: One that counts later.
+    ///   - element: Called when the iterator returns; nil leaves an event out.
     func fill<Event: Sendable>(
         _ subscription: Subscription<Event>,
         _ element: @escaping @Sendable (Event) -> Element?
@@ -64,7 +66,9 @@ internal final class TransformedSubscription<Element: Sendable>: Sendable {
     init<Event: Sendable>(_ subscription: Subscription<Event>, _ element: @escaping @Sendable (Event) -> Element?) {
         receive = { isolation in
             while let event = await subscription.next(isolation: isolation) {
-                if let element = element(event) { return element }
+                let element = element(event)
+                subscription.countTaken(isLeftOut: element == nil)
+                if let element { return element }
             }
             return nil
         }

@@ -106,7 +106,7 @@ private final class TransformedIteratorFactory<Value: Sendable, Element: Sendabl
     ) {
         (self.buffering, self.source, self.element) = (buffering, source, element)
         super.init {
-            let subscription = Subscription<Change<Value>>(buffering)
+            let subscription = Subscription<Change<Value>>(buffering, isCountedLater: true)
             source.fill(subscription, element)
             return subscription.receiver { $0 }
         }

@@ -114,6 +114,17 @@ extension OrderedObservation {
         if let user, !user.isMarkedActive { ReclamationThread.shared.wake(urgently: true) }
     }
 
+    /// Stores the closure of the user's observer. Once, before the observation begins.
+    @inlinable
+    final func setCallback(_ form: CallbackForm<Event>) {
+        #if INSTRUMENTED
+        if mutant(.anEventIsReceivedBeforeItIsLeftOut) { return user!.setCallback(form) }
+        #endif
+        // Relaxed: no other thread has the observation yet.
+        closureCounts.store(form.isChoosing, ordering: .relaxed)
+        user!.setCallback(form, counter)
+    }
+
     /// - Parameter left: How many events were taken and are not delivered yet.
     @inlinable @inline(__always)
     final func deliver(_ item: Mailbox<Event>.Item, _ call: (UInt, Event) -> Void, left: Int) {
@@ -123,15 +134,17 @@ extension OrderedObservation {
         inject("mailbox.taken")
         switch item {
         case .event(let event):
-            var isReceived = false
-            // Or one that is gone would be counted as called. Relaxed: as the address.
+            var isCalled = false
+            // The closure may leave the event out before it looks at its owner. (P13)
+            // Relaxed: as the address.
             if mayLoseOwner.load(ordering: .relaxed) { noticeOwner() }
             Observer.visit(at: address) { address in
-                isReceived = true
-                counter.countReceived()
+                isCalled = true
+                // Relaxed: as the address.
+                if !closureCounts.load(ordering: .relaxed) { counter.countReceived() }
                 call(address, event)
             }
-            if !isReceived { drop(event, call) }
+            if !isCalled { drop(event, call) }
         case .end: user?.end(.sourceDeleted)
         }
     }

@@ -31,6 +31,8 @@ internal class OrderedObservation<Event: Sendable>: FlushableMailbox, @unchecked
     @usableFromInline final let userAddress = Atomic<UInt>(0)
     /// Whether an owner may be gone when an event is delivered.
     @usableFromInline final let mayLoseOwner = Atomic<Bool>(false)
+    /// Whether the closure may leave an event out, and counts by itself what becomes of each.
+    @usableFromInline final let closureCounts = Atomic<Bool>(false)
     final var sourceObserver: Observer?
 
     /// What changing threads, the delivery, and the thread that ends the observation share.

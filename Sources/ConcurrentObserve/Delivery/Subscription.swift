@@ -13,6 +13,8 @@ internal final class Subscription<Event: Sendable>: FlushableMailbox, @unchecked
     /// Whether a task is to be resumed, or something is to be destroyed. Written under the lock; a thread sees what it has written itself.
     @usableFromInline let needsAttention = Atomic<Bool>(false)
     @usableFromInline let counter: DeliveryCounter
+    /// Whether the iterator may leave out an event that it has taken, and counts when it knows.
+    @usableFromInline let isCountedLater: Bool
     private var sourceObserver: Observer?
     /// Where that is.
     @usableFromInline let sourceObserverAddress = Atomic<UInt>(0)
@@ -30,9 +32,9 @@ internal final class Subscription<Event: Sendable>: FlushableMailbox, @unchecked
     }
 
     @inlinable
-    init(_ buffering: Buffering) {
+    init(_ buffering: Buffering, isCountedLater: Bool = false) {
         let counter = DeliveryCounter()
-        self.counter = counter
+        (self.counter, self.isCountedLater) = (counter, isCountedLater)
         // Safe: no other thread has it yet.
         unsafe guarded = Guarded(mailbox: Mailbox(buffering, counter))
     }
@@ -231,12 +233,19 @@ extension Subscription {
     func take(_ guarded: inout Guarded) -> Event?? {
         switch guarded.mailbox.next() {
         case .event(let event):
-            counter.countReceived()
+            if !isCountedLater { counter.countReceived() }
             guarded.isInUse = true
             return .some(event)
         case .end: return .some(nil)
         case nil: return guarded.mailbox.isFinished ? .some(nil) : nil
         }
+    }
+
+    /// Counts an event that the iterator has taken and `take(_:)` has not counted. Out of line: as
+    /// `takeAtOnce()`.
+    @inline(never)
+    func countTaken(isLeftOut: Bool) {
+        withGuarded { _ in if isLeftOut { counter.countLeftOut() } else { counter.countReceived() } }
     }
 
     /// Ends the subscription at once: what has not been returned is dropped. Any thread; again it does nothing.

@@ -16,10 +16,13 @@ internal struct Callback<Event>: ~Copyable {
 extension Callback {
     /// A closure that is called with its owner, and that ends its observation instead once the
     /// owner's `deinit` has begun. (P13)
+    ///
+    /// - Parameter tally: Where it counts the event that it drops then.
     @inlinable
     static func bound<Owner: AnyObject & Sendable>(
         to reference: WeakReference,
         of observer: Observer,
+        _ tally: EventTally?,
         _ body: @escaping @Sendable (Owner, Event) -> Void
     ) -> Callback {
         let handle = ObservationHandle(observer)
@@ -27,7 +30,7 @@ extension Callback {
             #if INSTRUMENTED
             if mutant(.anOwnerIsCalledWhenItIsDead) { return reference.withUnguarded { body($0, event) } }
             #endif
-            guard let owner = reference.object else { return handle.endWithOwner() }
+            guard let owner = reference.object else { return handle.endWithOwner(tally) }
             // Safe: the reference was made from an `Owner`.
             unsafe body(unsafeDowncast(owner, to: Owner.self), event)
         }
@@ -36,8 +39,13 @@ extension Callback {
 
 extension ObservationHandle {
     /// Ends the observation because its owner is gone.
+    ///
+    /// - Parameter tally: Where the event counts as dropped that the owner does not receive.
     @usableFromInline
-    internal func endWithOwner() { observer.end(.ownerDeleted) }
+    internal func endWithOwner(_ tally: EventTally?) {
+        observer.end(.ownerDeleted)
+        tally?.countDropped(1)
+    }
 }
 
 /// Room for what an observer of any kind holds: a `Callback` or a `HeldObject`. Every closure is a

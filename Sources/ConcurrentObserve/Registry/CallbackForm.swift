@@ -7,6 +7,9 @@ internal enum CallbackForm<Event>: Sendable {
     case plain(@Sendable (Event) -> Void)
     /// Made once, when the observer exists.
     case made(@Sendable (Observer) -> @Sendable (Event) -> Void)
+    /// Made once. It may be called and not call the user's code: it counts what becomes of each
+    /// event, if there is a tally.
+    case choosing(@Sendable (Observer, EventTally?) -> @Sendable (Event) -> Void)
 }
 
 extension CallbackForm {
@@ -26,31 +29,49 @@ extension CallbackForm {
         to reference: WeakReference,
         _ body: @escaping @Sendable (Owner, Event) -> Void
     ) -> CallbackForm {
-        .made { observer in
-            let callback = Callback.bound(to: reference, of: observer, body)
+        .choosing { observer, tally in
+            let counted: @Sendable (Owner, Event) -> Void =
+                if let tally {
+                    { owner, event in
+                        tally.countReceived()
+                        body(owner, event)
+                    }
+                } else {
+                    body
+                }
+            let callback = Callback.bound(to: reference, of: observer, tally, counted)
             return callback.body
         }
     }
 
+    /// Whether the closure may be called and not call the user's code.
+    @inlinable
+    var isChoosing: Bool { if case .choosing = self { true } else { false } }
+
     /// The closure of `observer`.
+    ///
+    /// - Parameter tally: Where a closure that chooses counts; nil if the observer is inline.
     @inlinable @inline(__always)
-    func body(for observer: Observer) -> @Sendable (Event) -> Void {
+    func body(for observer: Observer, _ tally: EventTally?) -> @Sendable (Event) -> Void {
         switch self {
         case .plain(let body): body
         case .made(let make): make(observer)
+        case .choosing(let make): make(observer, tally)
         }
     }
 
     /// The form for other events, each of which `transform` makes into one of these, or into nil:
     /// then nothing is called.
     func pulledBack<Other>(_ transform: @escaping @Sendable (Other) -> Event?) -> CallbackForm<Other> {
-        switch self {
-        case .plain(let body):
-            .plain { other in if let event = transform(other) { body(event) } }
-        case .made(let make):
-            .made { observer in
-                let body = make(observer)
-                return { other in if let event = transform(other) { body(event) } }
+        .choosing { observer, tally in
+            let body = body(for: observer, tally)
+            guard let tally else { return { other in if let event = transform(other) { body(event) } } }
+            // Each event is counted once: by the innermost closure that chooses.
+            let isInnermost = !isChoosing
+            return { other in
+                guard let event = transform(other) else { return tally.countLeftOut() }
+                if isInnermost { tally.countReceived() }
+                body(event)
             }
         }
     }
@@ -58,6 +79,10 @@ extension CallbackForm {
 
 extension Observer {
     /// Stores the closure. Once, before the observer is published.
+    ///
+    /// - Parameter tally: Where a closure that chooses counts; nil if the observer is inline.
     @inlinable
-    func setCallback<Event>(_ form: CallbackForm<Event>) { setCallback(Callback(form.body(for: self))) }
+    func setCallback<Event>(_ form: CallbackForm<Event>, _ tally: EventTally? = nil) {
+        setCallback(Callback(form.body(for: self, tally)))
+    }
 }

@@ -15,8 +15,8 @@ internal struct DeferredEnds {
     private var observers = RetiredList()
 
     /// Whether what the ended observations feed ends with them: the observations of paths that
-    /// begin here, and those behind mailboxes. When the source is gone, they end by themselves,
-    /// after what they still have to deliver. (P12)
+    /// begin here, those behind mailboxes, and those of groups. When the source is gone, they end
+    /// by themselves, after what they still have to deliver. (P12)
     private var endsDependents = false
 
     /// The tables that a source had which is gone.

@@ -10,8 +10,8 @@ extension Observer {
         var onEnd: [OnEnd] = []
         /// What the room above keeps with the observation.
         var companion: ObservationCompanion?
-        /// The core of what the observer feeds: of the path that begins here, or of the list behind
-        /// a mailbox.
+        /// The core of what the observer feeds: of the path that begins here, of the list behind a
+        /// mailbox, or of the property that has the values of a group.
         var dependents: RegistryCore?
         /// Called when the source is gone.
         var atSourceEnd: (@Sendable () -> Void)?
@@ -58,8 +58,8 @@ extension Observer {
         body(extras ?? addExtras(owner: nil))
     }
 
-    /// Has the observations of another core end when this one is removed from its source: those of
-    /// a path that begins here, or the one behind a mailbox.
+    /// Has the observations of another core end when this one is removed from its source, and count
+    /// in its place: those of a path that begins here, the one behind a mailbox, that of a group.
     func feed(_ dependents: RegistryCore) {
         core.lock.withLock { withExtras { $0.dependents = dependents } }
     }

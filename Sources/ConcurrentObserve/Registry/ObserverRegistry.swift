@@ -96,7 +96,8 @@ extension ObserverRegistry {
 extension ObserverRegistry: ObservationSource {
     /// How many observations are going on. Notices owners that have died. (P13)
     ///
-    /// - Complexity: O(1); O(*n*) with owner-bound observers.
+    /// - Complexity: O(1), and O(*n*) in the observers that are not inline; O(*n*) with owner-bound
+    ///   observers.
     public var observationCount: Int { observers.existingCore?.count ?? 0 }
 
     /// Ends every observation, as if each was cancelled. (P8)

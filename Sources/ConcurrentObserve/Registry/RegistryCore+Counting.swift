@@ -34,10 +34,22 @@ extension RegistryCore {
 
 // Under no lock, all of these.
 extension RegistryCore {
-    /// The number of live observations. Notices dead owners. (P13)
+    /// How many observations of a registry go on. Notices dead owners. (P13)
+    ///
+    /// - Complexity: O(1), and O(*n*) in the mailboxes; O(*n*) with owner-bound observers.
     var count: Int {
         sweepOwners()
-        return lock.withLock { live }
+        var count = 0
+        // No types here that the runtime would have to make: the caller may be in a forked child.
+        let mailboxes = lock.withLock { () -> [Observer] in
+            // An inline observer of a registry feeds nothing.
+            count = firstTable?.live ?? 0
+            var mailboxes: [Observer] = []
+            secondTable?.forEachLive { mailboxes.append($0) }
+            return mailboxes
+        }
+        for mailbox in mailboxes where mailbox.isCounted { count += 1 }
+        return count
     }
 
     /// How many observations go on of those that are chosen. What an observer feeds counts in its
@@ -50,7 +62,7 @@ extension RegistryCore {
             forEachLive { observer in if isChosen(observer) { chosen.append(observer) } }
             return chosen
         }
-        return chosen.count { observer in observer.dependents.map { $0.observationCount() > 0 } ?? true }
+        return chosen.count { $0.isCounted }
     }
 
     /// Whether the observer at an address is among those of the current tables, its observation
@@ -70,5 +82,19 @@ extension RegistryCore {
 }
 
 extension Observer {
+    /// Whether the observation goes on that a live observer belongs to: its own, or the one that it
+    /// feeds. Under no lock.
+    ///
+    /// The fed observation may have ended: the library ends the observer that feeds it afterwards,
+    /// when it has destroyed the user's closure. In a forked child it never does if a thread of the
+    /// parent was destroying the closure. (P8, P18)
+    var isCounted: Bool {
+        #if INSTRUMENTED
+        if mutant(.anEndedObservationIsStillCounted) { return true }
+        #endif
+        guard let dependents else { return true }
+        return dependents.observationCount() > 0
+    }
+
     var isOwnerBound: Bool { knownMark.contains(.ownerBound) }
 }

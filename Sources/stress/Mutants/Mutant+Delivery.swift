@@ -69,6 +69,16 @@ extension Mutant {
             [.crash, .invariant("P8.silent-on-its-own-queue")] + calledTooLate
         ),
         Mutant(
+            .anEndedObservationIsStillCounted,
+            "delivery-cancellation",
+            [.invariant("P8.counted-until-the-end")]
+        ),
+        Mutant(
+            .anEventIsReceivedBeforeItIsLeftOut,
+            "delivery-cancellation",
+            [.invariant("P1.received-if-called")]
+        ),
+        Mutant(
             .aSetterWaitsForABusyObserver,
             "serial-handover",
             [.invariant("P7.no-setter-waits"), .hang]

@@ -10,7 +10,8 @@ extension Scenario {
         name: "delivery-cancellation",
         summary: "ordered deliveries end in every way while changes wait: silence, and everything destroyed once",
         invariants: [
-            "P1.counts-add-up", "P5.no-lock-around-user-code", "P8.silent-after-cancel", "P8.silent-on-its-own-queue",
+            "P1.counts-add-up", "P1.received-if-called", "P5.no-lock-around-user-code", "P8.counted-until-the-end",
+            "P8.silent-after-cancel", "P8.silent-on-its-own-queue",
             "P9.outcome", "P9.closure-destroyed", "P9.inactive", "P9.nothing-after-wait", "P9.async-outcome",
             "P13.actor-death-noticed", "P14.not-while-called", "P14.not-while-read", "P14.destroyed-once",
             "P14.value-destroyed", "P14.nothing-left", "P16.backlog-drains",
@@ -41,6 +42,7 @@ private func endObservations(_ round: Round, _ values: Guarded<[ProbeReference]>
         let after = (0..<16).map { _ in sources.change(worker) }
         values.withLock { $0 += before + after }
         ending.end(worker, sources)
+        worker.checkCounts()
     }
 }
 

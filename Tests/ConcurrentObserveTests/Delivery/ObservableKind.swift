@@ -42,6 +42,18 @@ final class ObservableThing: Sendable {
         }
     }
 
+    /// How many observations each property or registry counts that is observed.
+    var observationCounts: [Int] {
+        switch kind {
+        case .property, .readOnly, .oneStepPath, .withoutDuplicates, .list: [car.mileage.observationCount]
+        case .path: [car.axle.observationCount]
+        case .group: [car.name.observationCount, car.mileage.observationCount]
+        case .weak: [firm.team.value.lead.observationCount]
+        case .weakPath: [firm.team.observationCount]
+        case .registry: [registry.observationCount]
+        }
+    }
+
     /// Lets `use` observe it, whatever its type.
     func with(
         _ use: any ObservableUse

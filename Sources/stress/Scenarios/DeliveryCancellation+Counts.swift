@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+extension Worker {
+    /// Now and then observes sources that no other thread has, so that the counts are known exactly. (P1, P8)
+    func checkCounts() {
+        guard generator.oneIn(4) else { return }
+        begin("count observations")
+        checkObservationCounts()
+        begin("count events")
+        checkDeliveryCounts()
+    }
+
+    /// An observation counts until it ends: its closure is destroyed later. (P8)
+    private func checkObservationCounts() {
+        let registry = ObserverRegistry<UInt64>()
+        let (first, second) = (Observed<UInt64>(0), Observed<UInt64>(0))
+        let tokens = [
+            registry.observe(delivery: .serial()) { _ in }, Group(first, second).observe(delivery: .serial()) { _ in },
+        ]
+        let counts = { [registry.observationCount, first.observationCount, second.observationCount] }
+        let begun = counts()
+        for token in tokens { token.cancel() }
+        let ended = counts()
+        check(
+            begun == [1, 1, 1] && ended == [0, 0, 0],
+            "P8.counted-until-the-end",
+            "a registry and the members of a group count \(begun) observations, after their end \(ended)"
+        )
+    }
+
+    /// An event counts as received if the closure is called with it. A change that is left out counts as nothing. (P1)
+    private func checkDeliveryCounts() {
+        let (property, calls) = (Observed<UInt64>(0), Calls())
+        let token = property.removingDuplicates().observe(delivery: .serial()) { _ in calls.increment() }
+        // This thread alone sets the property, so it delivers each change before the setter returns.
+        for _ in 0..<3 { property.value = 1 }
+        let counts = token.deliveryCounts!
+        check(
+            counts.sent == 1 && counts.received == calls.value && counts.pending == 0,
+            "P1.received-if-called",
+            "\(counts) of one change and two that are left out, in \(calls.value) calls"
+        )
+        token.cancel()
+    }
+}
+
+private final class Calls: Sendable {
+    private let count = Atomic<UInt64>(0)
+
+    // Relaxed, both: one thread calls and looks.
+    func increment() { count.add(1, ordering: .relaxed) }
+    var value: UInt64 { count.load(ordering: .relaxed) }
+}
