@@ -30,7 +30,8 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
         #endif
         return .made { observer in
             let source = observer.sourceIdentity
-            let callback = Callback.bound(to: owner, of: observer) {
+            // Inline: nothing is counted.
+            let callback = Callback.bound(to: owner, of: observer, nil) {
                 (destination: Observed<Destination>, change: Change<Source>) in
                 self.pass(change, of: source, to: destination)
             }
