@@ -362,7 +362,7 @@ static void visit(
 }
 
 void walk(struct registry *registry, void (*call)(struct closure *, struct observer *, void *), void *context) {
-    //= Registry/ObserverList+Walk.swift … head.load(ordering: .relaxed) != 0
+    //= Registry/ListHints.swift … head.load(ordering: .relaxed) != 0
     if (load(&registry->head, relaxed) == 0) return;
     struct record *record = own_record();
     struct frame *frame = enter_frame(record);
@@ -514,7 +514,7 @@ static struct table *replace_table(struct registry *registry, struct table *succ
     uintptr_t address = successor ? (uintptr_t)successor->contents : 0;
     point();
     if (broken(defect_weak_head)) store(&registry->head, address, relaxed);  //= own: a defect
-    //= Registry/ListHints.swift … unsafe head?.pointee.store(table | hints
+    //= Registry/RegistryCore.swift … unsafe head?.pointee.store(table | hints
     else store(&registry->head, address, releasing);
     for (intptr_t i = 0; replaced && i < replaced->count && !broken(defect_replaced); i++) {
         struct entry *entry = &replaced->contents->entries[i];

@@ -36,21 +36,3 @@ extension ObserverList {
         head.load(ordering: .relaxed) & hints != 0
     }
 }
-
-// Under the lock, all of these.
-extension RegistryCore {
-    /// Publishes the first list's table, and what there is beside it. The source must be there.
-    func publishHead() {
-        let table = firstTable?.address ?? 0
-        // Release: pairs with the walker's acquire of the head.
-        unsafe head?.pointee.store(table | hints, ordering: .releasing)
-    }
-
-    private var hints: UInt {
-        var hints: UInt = 0
-        if secondTable != nil { hints |= ListHints.second }
-        if thirdTable != nil { hints |= ListHints.third }
-        if flagged > 0 { hints |= ListHints.flagged }
-        return hints
-    }
-}

@@ -139,6 +139,22 @@ import Synchronization
         return replaced
     }
 
+    /// Publishes the first list's table, and what there is beside it. The source must be there.
+    /// Under the lock.
+    func publishHead() {
+        let table = firstTable?.address ?? 0
+        // Release: pairs with the walker's acquire of the head.
+        unsafe head?.pointee.store(table | hints, ordering: .releasing)
+    }
+
+    private var hints: UInt {
+        var hints: UInt = 0
+        if secondTable != nil { hints |= ListHints.second }
+        if thirdTable != nil { hints |= ListHints.third }
+        if flagged > 0 { hints |= ListHints.flagged }
+        return hints
+    }
+
     /// Where walkers find the address of the table of a list that is not the first. Constant.
     func furtherHead(of list: ObserverListIndex) -> UnsafePointer<Atomic<UInt>> {
         // Safe: atomics are lent in place; the caller holds the core.

@@ -75,7 +75,7 @@ private func steps(_ registry: ObserverRegistry<Int>) -> [(String, () -> Void)] 
     ]
 }
 
-/// Keeps the thread that destroys it, until it is told to go on.
+/// Keeps the thread that destroys it, until it may go on.
 private final class Obstacle: Sendable {
     // Not `Signal`s, whose waits are the runtime's work, too.
     let isReached = DispatchSemaphore(value: 0)

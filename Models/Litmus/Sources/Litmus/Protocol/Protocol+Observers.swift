@@ -244,16 +244,24 @@ extension Protocol {
             isUpdate: false
         ),
         counted("dropped", "dropped.add(UInt64(count), ordering: .releasing)", isUpdate: true),
+        counted(
+            "leftOut",
+            "leftOut.store(leftOut.load(ordering: .relaxed) &+ 1, ordering: .releasing)",
+            isUpdate: false
+        ),
     ]
 
-    /// A writer counts an event as sent and hands it over; a deliverer counts it as received or
-    /// dropped; a third looks.
+    /// A writer counts an event as sent and hands it over; a deliverer counts it as received,
+    /// dropped or left out; a third looks.
     private static func counted(_ name: String, _ fragment: String, isUpdate: Bool) -> Test {
         let count: Instruction =
             isUpdate ? .update(name, .add, 1, .releasing) : .store(name, 1, .releasing)
         let load =
-            name == "received"
-            ? "(received.load(ordering: .acquiring)" : "dropped.load(ordering: .acquiring))"
+            switch name {
+            case "received": "(received.load(ordering: .acquiring)"
+            case "dropped": "dropped.load(ordering: .acquiring))"
+            default: "let leftOut = leftOut.load(ordering: .acquiring)"
+            }
         return Test(
             "sent and \(name)",
             claim: "no event is counted as \(name) that is not counted as sent (P1)",

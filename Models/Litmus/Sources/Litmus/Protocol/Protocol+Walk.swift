@@ -4,7 +4,6 @@ private let walkFile = "Registry/ObserverList+Walk.swift"
 private let visitFile = "Registry/Observer+Visit.swift"
 private let tableFile = "Registry/ObserverTable.swift"
 private let contentsFile = "Registry/TableContents.swift"
-private let hintsFile = "Registry/ListHints.swift"
 private let listFile = "Registry/ObserverList.swift"
 private let coreFile = "Registry/RegistryCore.swift"
 private let endFile = "Registry/Observer+End.swift"
@@ -17,7 +16,7 @@ extension Protocol {
     private static let loadFurtherHead = Instruction.load("head", .acquiring, into: "table")
         .at(listFile, "furtherHead(of: list).pointee.load(ordering: .acquiring)")
     private static let storeHead = Instruction.store("head", 1, .releasing)
-        .at(hintsFile, "unsafe head?.pointee.store(table | hints, ordering: .releasing)")
+        .at(coreFile, "unsafe head?.pointee.store(table | hints, ordering: .releasing)")
     private static let storeFurtherHead = Instruction.store("head", 1, .releasing)
         .at(coreFile, "unsafe furtherHead(of: list).pointee.store(successor?.address ?? 0, ordering: .releasing)")
     private static let scanPin = Instruction.load("pin", .acquiring, into: "pinned")
