@@ -8,8 +8,8 @@
 /// looks whether that step made it. If the change is another one, a callback has made it: a new
 /// propagation begins there. A path or a group says which of its changes has come of the step's.
 ///
-/// A change passes each binding of its propagation at most once. That is why cycles end: a
-/// propagation is no longer than the number of bindings.
+/// A change passes each binding of its propagation at most once, and twice where it comes from a
+/// group. That is why cycles end.
 internal final class Propagation: AnnouncedChange, @unchecked Sendable {
     // Unchecked: constants only.
     fileprivate let origin: Arrival
@@ -50,6 +50,8 @@ internal struct Arrival {
     private let propagation: Propagation?
     /// Whether it carries the value that the step has made.
     private let keepsValue: Bool
+    /// Whether a group has made it of the step's.
+    private let isCombined: Bool
 
     /// A change of a source that is being delivered on this thread.
     ///
@@ -60,6 +62,7 @@ internal struct Arrival {
         let announced = isInitial ? nil : AnnouncedChange.current(version, of: source)
         propagation = announced?.original as? Propagation
         keepsValue = announced?.keepsValue ?? true
+        isCombined = announced?.isCombined ?? false
     }
 
     /// Runs `announcement` of the change that `edge` has made of this one.
@@ -96,6 +99,7 @@ extension Arrival {
     /// - Complexity: O(*n*) in the length of its propagation.
     @usableFromInline
     func decision(through edge: Edge, to destination: SourceIdentity) -> Decision {
+        if isCombined { return decisionAfterGroup(through: edge) }
         var (isSame, passes) = (edge.keepsValue, 0)
         var since: UInt64?
         var arrival = self
@@ -114,9 +118,24 @@ extension Arrival {
         return Self.mayPass(after: passes) ? .around(since: since) : .over(knownAs: since)
     }
 
+    /// The change of a member is not the group's: the group has other values, too, and they come
+    /// one after the other if the same change reaches several members. What came first has values
+    /// that are replaced at once, and everything that has followed them must follow the last ones.
+    /// So such a change passes a binding twice, whatever it finds at the destination.
+    private func decisionAfterGroup(through edge: Edge) -> Decision {
+        var passes = 0
+        var arrival = self
+        while let propagation = arrival.propagation {
+            if propagation.edge.binding == edge.binding { passes += 1 }
+            arrival = propagation.origin
+        }
+        return passes < 2 ? .onward : .over(knownAs: version)
+    }
+
     /// The version that the change is of a property; nil if it is none. What a step has made of the
-    /// property may arrive as the change of a path or a group.
+    /// property may arrive as the change of a path.
     private func version(of property: SourceIdentity) -> UInt64? {
+        if isCombined { return nil }
         guard let propagation else { return source == property ? version : nil }
         return propagation.isOf(property) ? propagation.version : nil
     }

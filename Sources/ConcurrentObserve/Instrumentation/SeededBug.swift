@@ -44,6 +44,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case aForkLosesWhatAThreadHasTaken = "a fork loses what a thread has taken"
     case aForkReusesEveryRecord = "a fork reuses every record"
     case aForkTrustsForeignCounts = "a fork trusts foreign counts"
+    case aGroupsChangePassesOnce = "a group's change passes once"
     case aHandOverIsLost = "a hand-over is lost"
     case aLateListenerIsNotNotified = "a late listener is not notified"
     case aLongWalkEndsEarly = "a long walk ends early"

@@ -48,6 +48,10 @@ internal class AnnouncedChange: DeliveryContext, @unchecked Sendable {
     /// Whether the value is that of the original.
     var keepsValue: Bool { true }
 
+    /// Whether a group has made the change: its value has other members' values beside the
+    /// original's.
+    var isCombined: Bool { false }
+
     /// Whether the change is one of a source.
     final func isOf(_ source: SourceIdentity) -> Bool { self.source == source }
 
@@ -69,11 +73,17 @@ internal class AnnouncedChange: DeliveryContext, @unchecked Sendable {
     /// - Parameters:
     ///   - version: Its number there; nil if it is not known yet.
     ///   - keepsValue: Whether it carries the same value.
-    final func relayed(as version: UInt64?, of source: SourceIdentity, keepsValue: Bool) -> RelayedChange {
+    ///   - isCombined: Whether a group has made it.
+    final func relayed(
+        as version: UInt64?,
+        of source: SourceIdentity,
+        keepsValue: Bool,
+        isCombined: Bool = false
+    ) -> RelayedChange {
         #if INSTRUMENTED
         if mutant(.aRelayedChangeIsTakenForACallbacks) { return relayedAsNothing(of: source) }
         #endif
-        return RelayedChange(of: self, version ?? .max, of: source, keepsValue: keepsValue)
+        return RelayedChange(of: self, version ?? .max, of: source, keepsValue, isCombined)
     }
 }
 
@@ -84,15 +94,30 @@ internal final class RelayedChange: AnnouncedChange, @unchecked Sendable {
     // Unchecked: as in the superclass.
     private let cause: AnnouncedChange
     private let hasSameValue: Bool
+    private let hasOtherValues: Bool
 
-    init(of cause: AnnouncedChange, _ version: UInt64, of source: SourceIdentity, keepsValue: Bool) {
+    init(
+        of cause: AnnouncedChange,
+        _ version: UInt64,
+        of source: SourceIdentity,
+        _ keepsValue: Bool,
+        _ isCombined: Bool
+    ) {
         self.cause = cause.original
         hasSameValue = keepsValue && cause.keepsValue
+        hasOtherValues = isCombined || cause.isCombined
         super.init(version, of: source)
     }
 
     override var original: AnnouncedChange { cause }
     override var keepsValue: Bool { hasSameValue }
+
+    override var isCombined: Bool {
+        #if INSTRUMENTED
+        if mutant(.aGroupsChangePassesOnce) { return false }
+        #endif
+        return hasOtherValues
+    }
 
     /// Says which number the change has. On the thread that delivers it, before it does.
     func setVersion(_ version: UInt64) {

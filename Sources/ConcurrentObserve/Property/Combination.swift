@@ -60,7 +60,12 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
         guard change.reason != .initial, let cause = AnnouncedChange.current(change.version, of: member) else {
             return publish(property) { _, _ in }
         }
-        let relayed = cause.relayed(as: nil, of: property.observers.identity, keepsValue: false)
+        let relayed = cause.relayed(
+            as: nil,
+            of: property.observers.identity,
+            keepsValue: false,
+            isCombined: true
+        )
         relayed.perform {
             publish(property) { version, notes in
                 // What several threads have changed is of neither.

@@ -11,6 +11,7 @@ extension Mutant {
             "two-way-binding",
             [.invariant("P3.destination-follows")]
         ),
+        Mutant(.aGroupsChangePassesOnce, "two-way-binding", [.invariant("P6.propagation-bounded")]),
         Mutant(
             .aRelayedChangeIsTakenForACallbacks,
             "two-way-binding",
