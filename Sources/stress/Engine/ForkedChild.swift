@@ -91,6 +91,9 @@ enum ForkedChild {
         }
     }
 
+    /// After so many seconds a child hangs.
+    static var patience: UInt32 { UInt32(10 * min(Sanitizer.slowdown, 6)) }
+
     private static func fork(_ forked: () -> Void, mayTrap: Bool = false, _ child: () -> Int32) -> Finding? {
         // The importer marks the function unavailable. Safe: that is its type.
         let fork = unsafe unsafeBitCast(dlsym(nil, "fork"), to: (@convention(c) () -> pid_t).self)
@@ -101,7 +104,7 @@ enum ForkedChild {
         if number == 0 {
             unsafe report = ends[1]
             // A child that hangs is ended by a signal.
-            alarm(UInt32(10 * min(Sanitizer.slowdown, 6)))
+            alarm(patience)
             for number in [SIGALRM, SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGABRT, SIGFPE] { signal(number, SIG_DFL) }
             _exit(child())
         }
@@ -110,6 +113,7 @@ enum ForkedChild {
         var status: Int32 = 0
         while unsafe waitpid(number, &status, 0) == -1, errno == EINTR {}
         let (signal, code) = (status & 0x7F, status >> 8 & 0xFF)
+        noteIfHung(signal)
         switch (signal, code) {
         case (0, Status.fine): return nil
         case (SIGILL, _) where mayTrap, (SIGTRAP, _) where mayTrap: return nil
@@ -129,6 +133,11 @@ enum ForkedChild {
         case (0, _): return ("P18.child-goes-on", "a child ended with status \(code)")
         default: return ("P18.child-goes-on", "a child ended with signal \(signal)")
         }
+    }
+
+    /// Notes the wait for a child that a signal has ended, if that is the one for a child that hangs.
+    static func noteIfHung(_ signal: Int32) {
+        if signal == SIGALRM { WaitInVain.note(UInt64(patience) * 1_000_000_000) }
     }
 
     /// Uses in the parent what a child uses: what the runtime makes on first use it makes under locks, which a fork may find taken.

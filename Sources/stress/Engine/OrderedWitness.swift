@@ -154,7 +154,10 @@ func waitWhileMoving(_ progress: () -> UInt64 = { 0 }, until condition: () -> Bo
             (last, since, starvation) = (now, nanoseconds(), nil)
         } else if nanoseconds() - since > patience {
             // The second half of the time decides.
-            if let starvation, !starvation.hasHappened { return false }
+            if let starvation, !starvation.hasHappened {
+                WaitInVain.note(2 * patience)
+                return false
+            }
             (since, starvation) = (nanoseconds(), Starvation())
         }
     }

@@ -114,6 +114,7 @@ final class Round: @unchecked Sendable {
         guard violations.isEmpty else { return }
         let outcome = drain()
         let now = ConcurrentObserveDiagnostics.current()
+        if outcome == .timedOut { WaitInVain.note(20_000_000_000) }
         check(outcome == .finished, "P16.backlog-drains", "drain ended with \(outcome); \(now)")
         check(now.backlog == 0, "P16.backlog-drains", "\(now.backlog) items are not reclaimed at rest")
         check(

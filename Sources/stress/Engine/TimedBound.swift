@@ -76,7 +76,10 @@ extension Worker {
             let duration = nanoseconds() - start
             bound?.record(duration, inLine: QueueTimes.own - own + library.total)
             if condition() { return true }
-            if !library.hasHappened { return false }
+            if !library.hasHappened {
+                WaitInVain.note(duration)
+                return false
+            }
             begin("wait on")
         }
         return true

@@ -55,6 +55,7 @@ final class Watchdog: Sendable {
             return hasStuck ? watched.map(\.worker) : nil
         }
         guard let stuck else { return }
+        WaitInVain.note(patience)
         let threads = Self.dump(stuck, patience)
         // A fork that hangs holds the locks that the figures need.
         _ = Thread {
@@ -81,6 +82,7 @@ final class Watchdog: Sendable {
             )
             lines.append(worker.lastEvents(4, before: now).text)
         }
+        if let wait = WaitInVain.text { lines.append(wait) }
         return lines.joined(separator: "\n")
     }
 }

@@ -17,6 +17,8 @@ struct ChildRun {
         let exit: Int32
         let wasKilled: Bool
         var seconds: Double
+        /// For how many of these it waited in vain.
+        var waited: Double
         let output: String
         /// The signal that has ended it, as far as is known.
         let signal: String?
@@ -74,6 +76,7 @@ struct ChildRun {
             exit: process.terminationStatus,
             wasKilled: wasKilled,
             seconds: Double(nanoseconds() - start) / 1e9,
+            waited: WaitInVain.seconds(in: output),
             output: output,
             signal: wasKilled ? "signal \(process.terminationStatus)" : Self.signal(in: output)
         )
@@ -97,8 +100,10 @@ extension Mutant {
         let end = start + UInt64(budget.seconds * 1e9)
         var seeds = Generator(seed: seed, stream: 0)
         var outcome = try ChildRun(self, seed: seed, budget: budget).run()
+        var waited = 0.0
         while true {
-            outcome.seconds = Double(nanoseconds() - start) / 1e9
+            waited += outcome.waited
+            (outcome.seconds, outcome.waited) = (Double(nanoseconds() - start) / 1e9, waited)
             if let catcher = catchers.first(where: { $0.hasCaught(outcome) }) { return (catcher, outcome) }
             StandardError.print(outcome.output)
             guard !outcome.isClean, nanoseconds() < end else { return (nil, outcome) }

@@ -151,13 +151,14 @@ private struct Child {
         let number = fork()
         if number == 0 {
             // A signal ends a child that hangs.
-            alarm(UInt32(10 * min(Sanitizer.slowdown, 6)))
+            alarm(ForkedChild.patience)
             _exit(live())
         }
         guard number > 0 else { harnessFailure("the process cannot be forked (error \(errno))") }
         var status: Int32 = 0
         while unsafe waitpid(number, &status, 0) == -1, errno == EINTR {}
         let (signal, code) = (status & 0x7F, status >> 8 & 0xFF)
+        ForkedChild.noteIfHung(signal)
         worker.check(
             signal == 0 && code != Self.doesNotEnd,
             "P18.child-goes-on",

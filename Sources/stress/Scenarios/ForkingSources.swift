@@ -49,6 +49,7 @@ private enum Status {
 
 private func check(_ status: Int32, _ worker: Worker) {
     let (signal, code) = (status & 0x7F, status >> 8 & 0xFF)
+    ForkedChild.noteIfHung(signal)
     worker.check(
         signal != 0 || code != Status.hasChangedStack,
         "P18.child-stacks",

@@ -25,6 +25,7 @@ extension Scenario {
             Round.Role(threads: 1) { worker in
                 worker.begin("fork")
                 let status = readInChild(property)
+                ForkedChild.noteIfHung(status & 0x7F)
                 worker.check(
                     status == 0,
                     "P18.child-goes-on",
@@ -51,7 +52,7 @@ private func readInChild(_ property: Observed<[UInt64]>) -> Int32 {
     let number = fork()
     if number == 0 {
         // A child that hangs is ended by a signal.
-        alarm(UInt32(10 * min(Sanitizer.slowdown, 6)))
+        alarm(ForkedChild.patience)
         let received = Tally()
         concurrently(1) { _ in if property.value.count == 3 { _ = received.increment() } }
         _exit(property.value.count == 3 && received.value == 1 ? 0 : 1)
