@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Dispatch
 import Synchronization
 
 /// The time in which a scenario has waited for something that did not come.
@@ -20,5 +21,17 @@ enum WaitInVain {
     /// The seconds that the last report in the output of a run names.
     static func seconds(in output: String) -> Double {
         output.matches(of: /waited in vain for ([0-9]+) ms/).last.flatMap { Double($0.1) }.map { $0 / 1000 } ?? 0
+    }
+}
+
+extension DispatchSemaphore {
+    /// Waits for a signal, ten seconds at most, more under a sanitizer.
+    ///
+    /// - Returns: Whether it came.
+    func waitOrGiveUp() -> Bool {
+        let limit = 10 * Sanitizer.slowdown
+        if wait(timeout: .now() + Double(limit)) == .success { return true }
+        WaitInVain.note(limit * 1_000_000_000)
+        return false
     }
 }
