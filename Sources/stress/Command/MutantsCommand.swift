@@ -100,10 +100,10 @@ struct MutantsCommand: ParsableCommand {
         }
     }
 
-    /// How long nothing may be found without a bug: ten times as long as the slowest of the scenario's bugs took to be caught, not
-    /// counting waits in vain, and some seconds at least; but no longer than the most patient of them may take.
+    /// How long nothing may be found without a bug: ten times as long as the slowest of the scenario's bugs took to be found, waits
+    /// in vain not counted, and some seconds at least; but no longer than the most patient of them may take.
     private static func controlBudget(_ mutants: [Mutant], _ kills: [Kill], _ scenario: String) -> Duration {
-        let slowest = kills.filter { $0.scenario == scenario }.map { $0.seconds - ($0.waited ?? 0) }.max() ?? 0
+        let slowest = kills.filter { $0.scenario == scenario }.map { $0.secondsToFind ?? $0.seconds }.max() ?? 0
         return min(mutants.map(\.budget).max()!, max(.seconds(3), .seconds(10 * slowest)))
     }
 
@@ -165,7 +165,7 @@ extension Kill {
             signal: outcome.signal,
             seconds: outcome.seconds,
             output: isExpected ? nil : "exit \(outcome.exit)\n\(outcome.output)",
-            waited: outcome.waited
+            secondsToFind: outcome.secondsToFind
         )
     }
 }

@@ -73,6 +73,7 @@ struct RunCommand: ParsableCommand {
     }
 
     func run() throws {
+        WaitInVain.begin()
         if withoutMembarrier { MembarrierDenial.enforce() }
         if profile == .soak { FrugalAllocator.enforce() }
         var plan = RunPlan(

@@ -60,8 +60,8 @@ final class Violations: Sendable {
     private func print(_ violation: Violation, isFirst: Bool, at step: String?) {
         let place = violation.thread.map { " thread \($0), at \(step ?? "?")" } ?? ""
         var text = "VIOLATION \(scenario): \(violation.invariant): \(violation.message)\(place)"
-        if let wait = WaitInVain.text { text += "\n\(wait)" }
         if isFirst {
+            text += "\n\(WaitInVain.text)"
             if !violation.events.isEmpty { text += "\n  the last events before it:\n\(violation.events.text)" }
             text += "\n  seed \(seed): `stress run \(scenario) --seed \(seed)` draws the same workload"
         }

@@ -5,22 +5,32 @@ import Synchronization
 
 /// The time in which a scenario has waited for something that did not come.
 ///
-/// Such a wait shows a violation, and is no further chance to find one: how soon a scenario meets a seeded bug is measured without it.
+/// Such a wait shows a violation, and is no further chance to find one: how soon a scenario meets a
+/// seeded bug is measured without it.
 enum WaitInVain {
+    private static let start = nanoseconds()
     private static let total = Atomic<UInt64>(0)
+
+    /// From now on counts the time. Once, when the process begins.
+    static func begin() { _ = start }
 
     /// Counts a wait of so many nanoseconds that is over. Any thread.
     static func note(_ duration: UInt64) { total.add(duration, ordering: .relaxed) }  // Relaxed: a statistic.
 
-    /// What a report of a violation says of it; nil where no wait was in vain.
-    static var text: String? {
-        let total = total.load(ordering: .relaxed)
-        return total == 0 ? nil : "  waited in vain for \(total / 1_000_000) ms"
+    /// What the report of a violation says: when it was found, and how much of that was waits.
+    static var text: String {
+        let found = (nanoseconds() - start) / 1_000_000
+        return "  found after \(found) ms, of which \(total.load(ordering: .relaxed) / 1_000_000) ms were waits in vain"
     }
 
-    /// The seconds that the last report in the output of a run names.
-    static func seconds(in output: String) -> Double {
-        output.matches(of: /waited in vain for ([0-9]+) ms/).last.flatMap { Double($0.1) }.map { $0 / 1000 } ?? 0
+    /// How many seconds a run took to find what its output reports first, without waits; nil if it
+    /// does not say so.
+    static func secondsToFind(in output: String) -> Double? {
+        guard
+            let found = output.firstMatch(of: /found after ([0-9]+) ms, of which ([0-9]+) ms/),
+            let after = Double(found.1), let waited = Double(found.2)
+        else { return nil }
+        return max(0, after - waited) / 1000
     }
 }
 

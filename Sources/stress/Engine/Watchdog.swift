@@ -82,7 +82,7 @@ final class Watchdog: Sendable {
             )
             lines.append(worker.lastEvents(4, before: now).text)
         }
-        if let wait = WaitInVain.text { lines.append(wait) }
+        lines.append(WaitInVain.text)
         return lines.joined(separator: "\n")
     }
 }

@@ -17,8 +17,8 @@ struct ChildRun {
         let exit: Int32
         let wasKilled: Bool
         var seconds: Double
-        /// For how many of these it waited in vain.
-        var waited: Double
+        /// After how many of these something was found, waits in vain not counted.
+        var secondsToFind: Double
         let output: String
         /// The signal that has ended it, as far as is known.
         let signal: String?
@@ -72,11 +72,12 @@ struct ChildRun {
         process.waitUntilExit()
         limit.cancel()
         let wasKilled = process.terminationReason == .uncaughtSignal
+        let seconds = Double(nanoseconds() - start) / 1e9
         return Outcome(
             exit: process.terminationStatus,
             wasKilled: wasKilled,
-            seconds: Double(nanoseconds() - start) / 1e9,
-            waited: WaitInVain.seconds(in: output),
+            seconds: seconds,
+            secondsToFind: WaitInVain.secondsToFind(in: output) ?? seconds,
             output: output,
             signal: wasKilled ? "signal \(process.terminationStatus)" : Self.signal(in: output)
         )
@@ -100,10 +101,10 @@ extension Mutant {
         let end = start + UInt64(budget.seconds * 1e9)
         var seeds = Generator(seed: seed, stream: 0)
         var outcome = try ChildRun(self, seed: seed, budget: budget).run()
-        var waited = 0.0
+        var secondsToFind = 0.0
         while true {
-            waited += outcome.waited
-            (outcome.seconds, outcome.waited) = (Double(nanoseconds() - start) / 1e9, waited)
+            secondsToFind += outcome.secondsToFind
+            (outcome.seconds, outcome.secondsToFind) = (Double(nanoseconds() - start) / 1e9, secondsToFind)
             if let catcher = catchers.first(where: { $0.hasCaught(outcome) }) { return (catcher, outcome) }
             StandardError.print(outcome.output)
             guard !outcome.isClean, nanoseconds() < end else { return (nil, outcome) }

@@ -51,8 +51,8 @@ struct Kill: Codable, Sendable {
     let seconds: Double
     /// How it ended, where that is a failure of the engine's.
     let output: String?
-    /// For how many of the seconds it waited in vain, where the engine knows: see `WaitInVain`.
-    var waited: Double?
+    /// After how many seconds it was found, waits in vain not counted, where the engine knows: see `WaitInVain`.
+    var secondsToFind: Double?
 
     var isFailure: Bool { verdict == .survived || verdict == .failed }
 
