@@ -19,6 +19,8 @@ enum WaitInVain {
 
     /// What the report of a violation says: when it was found, and how much of that was waits.
     static var text: String {
+        // The first look, if nothing has begun, is the start.
+        let start = start
         let found = (nanoseconds() - start) / 1_000_000
         return "  found after \(found) ms, of which \(total.load(ordering: .relaxed) / 1_000_000) ms were waits in vain"
     }
