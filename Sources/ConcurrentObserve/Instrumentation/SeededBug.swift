@@ -25,6 +25,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case aCombinationIsReadOutsideTheLock = "a combination is read outside the lock"
     case aCombinationTakesAnOlderChange = "a combination takes an older change"
     case aComparisonIsNotRepeated = "a comparison is not repeated"
+    case aComparisonsCancellationIsIgnored = "a comparison's cancellation is ignored"
     case aCoreIsLoadedInTwoSteps = "a core is loaded in two steps"
     case aDeadReferentClearsItsSuccessor = "a dead referent clears its successor"
     case aDeliveryDoesNotReachItsActor = "a delivery does not reach its actor"

@@ -74,6 +74,11 @@ extension Mutant {
             [.invariant("P8.counted-until-the-end")]
         ),
         Mutant(
+            .aComparisonsCancellationIsIgnored,
+            "delivery-cancellation",
+            [.invariant("P8.silent-after-comparison")]
+        ),
+        Mutant(
             .anEventIsReceivedBeforeItIsLeftOut,
             "delivery-cancellation",
             [.invariant("P1.received-if-called")]

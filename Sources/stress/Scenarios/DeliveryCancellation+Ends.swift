@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Worker {
+    /// Ends observations of sources that no other thread has, so that what is left is known exactly. (P8)
+    func checkEnds() {
+        let delivery: Delivery = generator.oneIn(2) ? .inline : .serial()
+        begin("cancel in a comparison")
+        checkComparison(delivery)
+    }
+
+    /// A comparison that cancels its own observation is not followed by a call. (P8)
+    private func checkComparison(_ delivery: Delivery) {
+        let property = Observed(Comparison(atComparison: {}))
+        let (calls, kept) = (Guarded(0), Guarded<ObservationToken?>(nil))
+        let token = property.removingDuplicates().observe(delivery: delivery) { _ in calls.withLock { $0 += 1 } }
+        kept.withLock { $0 = token }
+        property.value = Comparison { kept.withLock { $0 }?.cancel() }
+        let count = calls.withLock { $0 }
+        check(count == 0, "P8.silent-after-comparison", "\(count) calls after a comparison that has cancelled")
+        kept.withLock { $0 = nil }
+    }
+}
+
+/// A value that differs from every other, and does something when it is compared.
+private struct Comparison: Equatable, Sendable {
+    let atComparison: @Sendable () -> Void
+
+    static func == (left: Comparison, right: Comparison) -> Bool {
+        right.atComparison()
+        return false
+    }
+}
