@@ -52,6 +52,8 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case aMailboxKeepsReferents = "a mailbox keeps referents"
     case aMailboxsWakeUpIsLost = "a mailbox's wake-up is lost"
     case aMailboxThatGrowsIsInvisible = "a mailbox that grows is invisible"
+    case aMemberCountsAGroupTwice = "a member counts a group twice"
+    case aMemberDoesNotNoticeADeadOwner = "a member does not notice a dead owner"
     case aMethodReferenceLeavesItsActor = "a method reference leaves its actor"
     case anActorIsRetained = "an actor is retained"
     case anActorsDeathGoesUnnoticed = "an actor's death goes unnoticed"

@@ -105,13 +105,12 @@ extension RegistryCore {
         removeAll { observer in isChosen(observer) ? observer.endIfBound(to: owner) : nil }
     }
 
-    /// Ends what an observer feeds, which has ended: see `Observer.feed(_:)`.
+    /// Ends what an observer feeds, which has ended.
     func endDependents(of observer: Observer) {
         #if INSTRUMENTED
         if mutant(.aRemovalForgetsThePaths) { return }
         #endif
-        let reason = observer.knownMark.end
-        observer.dependents?.removeAll { _ in reason }
+        observer.endFed(observer.knownMark.end)
     }
 
     func retireOneOfMany(_ observer: Observer) {

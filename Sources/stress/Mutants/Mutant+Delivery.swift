@@ -73,6 +73,7 @@ extension Mutant {
             "delivery-cancellation",
             [.invariant("P8.counted-until-the-end")]
         ),
+        Mutant(.aMemberCountsAGroupTwice, "delivery-cancellation", [.invariant("P8.members-count-once")]),
         Mutant(
             .aComparisonsCancellationIsIgnored,
             "delivery-cancellation",

@@ -4,8 +4,19 @@ extension Worker {
     /// Ends observations of sources that no other thread has, so that what is left is known exactly. (P8)
     func checkEnds() {
         let delivery: Delivery = generator.oneIn(2) ? .inline : .serial()
+        begin("count a group at its members")
+        checkMembers(delivery)
         begin("cancel in a comparison")
         checkComparison(delivery)
+    }
+
+    /// A property that is a member twice counts the group once. (P8)
+    private func checkMembers(_ delivery: Delivery) {
+        let (first, second) = (Observed<UInt64>(0), Observed<UInt64>(0))
+        let token = Group(Group(first, second), first, first).observe(delivery: delivery) { _ in }
+        let counts = [first.observationCount, second.observationCount]
+        check(counts == [1, 1], "P8.members-count-once", "the members of one group count \(counts) observations")
+        token.cancel()
     }
 
     /// A comparison that cancels its own observation is not followed by a call. (P8)

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Dispatch
+import Testing
+
+extension Promises {
+    @Suite("P8 P13 How observations of groups end, and how their members count them")
+    struct P08GroupEndsTests {}
+}
+
+/// A way to observe two properties together.
+private enum Combining: CaseIterable, Sendable {
+    case group, list, nested, paths
+
+    /// Observes with an owner.
+    func observe(_ car: Car, _ other: Observed<Int>, _ owner: Life, _ delivery: Delivery) -> ObservationToken {
+        switch self {
+        case .group: Group(car.mileage, other).observe(owner: owner, delivery: delivery) { _, _ in }
+        case .list: PropertyList([car.mileage, other]).observe(owner: owner, delivery: delivery) { _, _ in }
+        case .nested:
+            Group(Group(car.mileage, car.name), other.removingDuplicates())
+                .observe(owner: owner, delivery: delivery) { _, _ in }
+        case .paths:
+            Group(car.property(\.axle.wheel.pressure), other).observe(owner: owner, delivery: delivery) { _, _ in }
+        }
+    }
+
+    func counts(_ car: Car, _ other: Observed<Int>) -> [Int] {
+        switch self {
+        case .group, .list: [car.mileage.observationCount, other.observationCount]
+        case .nested: [car.mileage.observationCount, car.name.observationCount, other.observationCount]
+        case .paths: [car.axle.observationCount, other.observationCount]
+        }
+    }
+}
+
+private let deliveries = [Delivery.inline, .serial(), .queue(DispatchQueue(label: "a group"))]
+
+// MARK: - Owners
+
+extension Promises.P08GroupEndsTests {
+    @Test(
+        "P13 The members notice a dead owner of the group's observation when they count",
+        arguments: Combining.allCases
+    )
+    fileprivate func deadOwner(combining: Combining) {
+        for delivery in deliveries {
+            let (car, other, lives) = (Car(1), Observed(0), Lives())
+            let owner = Slot(lives.make())
+            let token = combining.observe(car, other, owner.value!, delivery)
+            let living = combining.counts(car, other)
+            #expect(living.allSatisfy { $0 == 1 })
+            owner.clear()
+            #expect(lives.alive == 0)
+            #expect(combining.counts(car, other).allSatisfy { $0 == 0 })
+            withExtendedLifetime(token) {}
+        }
+    }
+}
+
+// MARK: - Counts
+
+extension Promises.P08GroupEndsTests {
+    @Test("P8 A property that is a member twice counts the group's observation once")
+    func twice() {
+        for delivery in deliveries {
+            let (car, number) = (Car(1), Observed(0))
+            var tokens = [
+                Group(number, number).observe(delivery: delivery) { _ in },
+                Group(Group(number, car.name), number).observe(delivery: delivery) { _ in },
+                PropertyList([number, number, number]).observe(delivery: delivery) { _ in },
+                Group(number.readOnly, number.removingDuplicates()).observe(delivery: delivery) { _ in },
+                number.observe(delivery: delivery) { (_: Change<Int>) in },
+            ]
+            let paths = Group(car.axle, car.property(\.axle.wheel.pressure)).observe(delivery: delivery) { _ in }
+            #expect(number.observationCount == 5)
+            #expect(car.name.observationCount == 1)
+            #expect(car.axle.observationCount == 1)
+            while let token = tokens.popLast() {
+                token.cancel()
+                #expect(number.observationCount == tokens.count)
+            }
+            car.axle.cancelAllObservations()
+            #expect(!paths.isActive)
+            #expect(car.axle.observationCount == 0)
+        }
+    }
+}
