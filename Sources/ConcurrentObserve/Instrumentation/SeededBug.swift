@@ -94,6 +94,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case aReferentsDeathGoesUnnoticed = "a referent's death goes unnoticed"
     case aRelayedChangeIsTakenForACallbacks = "a relayed change is taken for a callback's"
     case aRelinkIsLost = "a relink is lost"
+    case aRemovalByOwnerForgetsTheGroups = "a removal by owner forgets the groups"
     case aRemovalEndsOtherObservationsToo = "a removal ends other observations too"
     case aRemovalForgetsThePaths = "a removal forgets the paths"
     case aRemovalTakesTwoSteps = "a removal takes two steps"

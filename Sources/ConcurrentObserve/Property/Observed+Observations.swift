@@ -20,8 +20,8 @@ extension Observed: ObservationSource {
     /// - Complexity: O(*n*).
     public func cancelAllObservations() { observers.existingCore?.removeAll { $0.isForeign ? nil : .cancelled } }
 
-    /// Ends every observation of this property that was registered with `owner`, as if each was
-    /// cancelled. (P8)
+    /// Ends every observation of this property that was registered with `owner`, and those of groups
+    /// of which it is a member, as if each was cancelled. (P8)
     ///
     /// - Complexity: O(*n*).
     public func cancelAllObservations(ownedBy owner: AnyObject) {
@@ -42,8 +42,8 @@ extension WeakObserved: ObservationSource {
     /// - Complexity: O(*n*).
     public func cancelAllObservations() { storage.cancelAllObservations() }
 
-    /// Ends every observation of this property that was registered with `owner`, as if each was
-    /// cancelled. (P8)
+    /// Ends every observation of this property that was registered with `owner`, and those of groups
+    /// of which it is a member, as if each was cancelled. (P8)
     ///
     /// - Complexity: O(*n*).
     public func cancelAllObservations(ownedBy owner: AnyObject) { storage.cancelAllObservations(ownedBy: owner) }

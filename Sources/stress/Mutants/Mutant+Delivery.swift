@@ -75,6 +75,11 @@ extension Mutant {
         ),
         Mutant(.aMemberCountsAGroupTwice, "delivery-cancellation", [.invariant("P8.members-count-once")]),
         Mutant(
+            .aRemovalByOwnerForgetsTheGroups,
+            "delivery-cancellation",
+            [.invariant("P8.ends-with-its-owners")]
+        ),
+        Mutant(
             .aComparisonsCancellationIsIgnored,
             "delivery-cancellation",
             [.invariant("P8.silent-after-comparison")]

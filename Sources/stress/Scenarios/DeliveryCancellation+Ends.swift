@@ -6,6 +6,8 @@ extension Worker {
         let delivery: Delivery = generator.oneIn(2) ? .inline : .serial()
         begin("count a group at its members")
         checkMembers(delivery)
+        begin("end a group by its owner")
+        checkOwners(delivery)
         begin("cancel in a comparison")
         checkComparison(delivery)
     }
@@ -17,6 +19,24 @@ extension Worker {
         let counts = [first.observationCount, second.observationCount]
         check(counts == [1, 1], "P8.members-count-once", "the members of one group count \(counts) observations")
         token.cancel()
+    }
+
+    /// With the observations of an owner at a member those of its groups end. (P8)
+    private func checkOwners(_ delivery: Delivery) {
+        final class Owner: Sendable {}
+        let (first, second) = (Observed<UInt64>(0), Observed<UInt64>(0))
+        let owners = (Owner(), Owner())
+        let tokens = [owners.0, owners.1].map { owner in
+            Group(first, second).observe(owner: owner, delivery: delivery) { _, _ in }
+        }
+        first.cancelAllObservations(ownedBy: owners.0)
+        let active = tokens.map(\.isActive)
+        check(
+            active == [false, true] && second.observationCount == 1,
+            "P8.ends-with-its-owners",
+            "after the removal of the first owner's, the groups of two owners are active: \(active)"
+        )
+        withExtendedLifetime((owners, tokens)) {}
     }
 
     /// A comparison that cancels its own observation is not followed by a call. (P8)

@@ -33,6 +33,15 @@ private enum Combining: CaseIterable, Sendable {
         case .paths: [car.axle.observationCount, other.observationCount]
         }
     }
+
+    /// Ends what an owner observes at the first member.
+    func cancelAll(at car: Car, ownedBy owner: Life) {
+        if self == .paths {
+            car.axle.cancelAllObservations(ownedBy: owner)
+        } else {
+            car.mileage.cancelAllObservations(ownedBy: owner)
+        }
+    }
 }
 
 private let deliveries = [Delivery.inline, .serial(), .queue(DispatchQueue(label: "a group"))]
@@ -55,6 +64,31 @@ extension Promises.P08GroupEndsTests {
             #expect(lives.alive == 0)
             #expect(combining.counts(car, other).allSatisfy { $0 == 0 })
             withExtendedLifetime(token) {}
+        }
+    }
+
+    @Test(
+        "P8 With the observations of an owner at one member, those of a group end that have this owner",
+        arguments: Combining.allCases
+    )
+    fileprivate func byOwner(combining: Combining) throws {
+        for delivery in deliveries {
+            let (car, other, ends) = (Car(1), Observed(0), Log<ObservationEnd>())
+            let (owner, another) = (Lives().make(), Lives().make())
+            let gone = combining.observe(car, other, owner, delivery)
+            gone.onEnd { ends.append($0) }
+            let kept = [
+                combining.observe(car, other, another, delivery), Group(car.mileage, other).observe { _ in },
+                car.axle.observe { (_: Change<Axle>) in },
+            ]
+            let before = combining.counts(car, other)
+            combining.cancelAll(at: car, ownedBy: owner)
+            #expect(!gone.isActive)
+            #expect(kept.allSatisfy { $0.isActive })
+            #expect(combining.counts(car, other) == before.map { $0 - 1 })
+            try eventually("the end") { ends.count == 1 }
+            #expect(ends.entries == [.cancelled])
+            withExtendedLifetime((owner, another)) {}
         }
     }
 }
