@@ -13,6 +13,8 @@ extension Observer {
         /// The core of what the observer feeds: of the path that begins here, of the list behind a
         /// mailbox, or of the property that has the values of a group.
         var dependents: RegistryCore?
+        /// The observation that the observer belongs to: that of a binding, from the other side.
+        var principal: Observer?
         /// Called when the source is gone.
         var atSourceEnd: (@Sendable () -> Void)?
 

@@ -10,13 +10,37 @@ extension Observer {
         core.lock.withLock { withExtras { $0.dependents = dependents } }
     }
 
+    /// Has one other observation end when this one is removed from its source, and count in its
+    /// place: that of a binding, which has an observer on either side.
+    func feed(_ principal: Observer) {
+        core.lock.withLock { withExtras { $0.principal = principal } }
+    }
+
     /// The core of what the observer feeds, if it feeds anything.
     var dependents: RegistryCore? { core.lock.withLock { extras?.dependents } }
+
+    /// The observation that the observer feeds, if that is one alone.
+    private var principal: Observer? { core.lock.withLock { extras?.principal } }
+
+    /// Ends this observation, which has begun, if `feeder` was removed from its source before: a
+    /// removal that comes before `feed`, or before this observation has begun, ends nothing but
+    /// `feeder`. (P8)
+    ///
+    /// The death of `feeder`'s source is no removal: those who feed see to it. (P12)
+    func endIfRemoved(_ feeder: Observer) {
+        #if INSTRUMENTED
+        if mutant(.aRemovalBeforeTheBeginIsMissed) { return }
+        #endif
+        // Either this sees the mark, or the removal sees what is fed: the cores' locks order them.
+        guard !feeder.isMarkedActive, feeder.knownMark.end != .sourceDeleted else { return }
+        end(.cancelled)
+    }
 
     /// Ends what the observer feeds, which has been removed from its source. Under no lock.
     func endFed(_ reason: ObservationEnd) {
         // Most observers feed nothing: no lock is taken for these.
         guard extras != nil else { return }
+        principal?.end(reason)
         dependents?.removeAll { _ in reason }
     }
 }
@@ -36,6 +60,7 @@ extension Observer {
         #endif
         // Most observers feed nothing: no lock is taken for these.
         guard extras != nil else { return self }
+        if let principal { return principal.isActive ? principal : nil }
         guard let dependents else { return self }
         return dependents.countedAsFed
     }

@@ -121,3 +121,39 @@ extension Promises.P08GroupEndsTests {
         }
     }
 }
+
+// MARK: - While it begins
+
+/// Runs something whenever a path is linked to it.
+private final class Watched: ConcurrentObservable {
+    struct Properties: Sendable { let pressure = Observed(1) }
+    private let properties = Properties()
+    let onLink = Slot<@Sendable () -> Void>({})
+
+    var observedProperties: Properties {
+        onLink.value!()
+        return properties
+    }
+}
+
+extension Promises.P08GroupEndsTests {
+    @Test("P8 A group's observation ends before observe returns if a member's observations are cancelled meanwhile")
+    func cancelledMeanwhile() async {
+        let (first, watched) = (Observed(0), Watched())
+        // The group observes its first member already.
+        watched.onLink.put { first.cancelAllObservations() }
+        let group = Group(first, watched.property(\.pressure))
+        for delivery in deliveries {
+            let (calls, ends) = (Counter(), Log<ObservationEnd>())
+            let token = group.observe(delivery: delivery) { _ in calls.increment() }
+            #expect(!token.isActive)
+            #expect(first.observationCount == 0)
+            first.value += 1
+            ends.append(await withCheckedContinuation { ended in token.onEnd { ended.resume(returning: $0) } })
+            #expect(ends.entries == [.cancelled])
+            #expect(calls.value == 0)
+        }
+        var iterator = group.changes(options: .initial).makeAsyncIterator()
+        #expect(await iterator.next() == nil)
+    }
+}
