@@ -52,6 +52,11 @@ internal final class Agreements: @unchecked Sendable {
                 entries[fresh.pair]!.bindings += 1
             } else {
                 entries[fresh.pair] = Entry(agreement: fresh, bindings: 1)
+                guard entries.count == 1 else { return }
+                // Once more, so that the runtime makes what `leave` asks it for: a forked child may
+                // be the first to end a binding. (P18)
+                remove(fresh.pair, from: &entries)
+                entries[fresh.pair] = Entry(agreement: fresh, bindings: 1)
             }
         }
         return agreement
@@ -65,10 +70,12 @@ internal final class Agreements: @unchecked Sendable {
             if entry.bindings > 1 {
                 entries[agreement.pair]!.bindings -= 1
             } else {
-                entries[agreement.pair] = nil
+                remove(agreement.pair, from: &entries)
             }
         }
     }
+
+    private static func remove(_ pair: Pair, from entries: inout [Pair: Entry]) { entries[pair] = nil }
 
     private static func withEntries(_ body: (inout [Pair: Entry]) -> Void) {
         // Behind the gate: a thread that a fork catches in the middle of the first use would leave

@@ -65,7 +65,8 @@ extension Observed {
     /// the body of a `modify` of the other. (P5)
     ///
     /// Neither side is retained (P11). The binding ends with this property (`.sourceDeleted`), with the other one (`.ownerDeleted`), or with its
-    /// token, which speaks for both directions. For cycles see `bind(to:)`. To bind a property to itself does nothing.
+    /// token, which speaks for both directions. It also ends when the observations of either side are cancelled. Both sides count
+    /// it until it ends. (P8) For cycles see `bind(to:)`. To bind a property to itself does nothing.
     ///
     /// The two may be bound again, from either side: they stay one pair, which is alike when the
     /// setters have returned, until the last of the tokens ends. Of transforms that differ, either

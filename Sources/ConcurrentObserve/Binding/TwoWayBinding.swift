@@ -3,7 +3,8 @@
 /// What the closure of a two-way binding keeps: both sides, weakly, and what they have agreed upon.
 ///
 /// One observation of the left carries the token; another, of the right, brings the way back. It runs as a visit of the first,
-/// so that the token's `cancel` and `cancelAndWait` speak for both. (P8, P9)
+/// so that the token's `cancel` and `cancelAndWait` speak for both. It feeds the first: either side counts the binding, and
+/// cancelling its observations ends both. (P8, P9)
 @usableFromInline
 internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
     @usableFromInline weak let left: Observed<Left>?
@@ -47,7 +48,20 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
                 withExtendedLifetime(wayBack) {}
             }
         )
-        return left.start(observer, .initial)
+        let token = left.start(observer, .initial)
+        Self.join(wayBack, to: observer)
+        return token
+    }
+
+    /// Has the way back count as the binding, and both end together, whichever side's observations
+    /// are cancelled. When the binding has begun. (P8)
+    @usableFromInline
+    static func join(_ wayBack: ObservationToken, to observer: Observer) {
+        #if INSTRUMENTED
+        if mutant(.aWayBackStandsAlone) { return }
+        #endif
+        wayBack.observer.feed(observer)
+        observer.endIfRemoved(wayBack.observer)
     }
 }
 

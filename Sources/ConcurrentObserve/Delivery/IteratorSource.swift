@@ -67,8 +67,7 @@ internal final class TransformedSubscription<Element: Sendable>: Sendable {
         receive = { isolation in
             while let event = await subscription.next(isolation: isolation) {
                 let element = element(event)
-                subscription.countTaken(isLeftOut: element == nil)
-                if let element { return element }
+                if subscription.settleTaken(isLeftOut: element == nil) { return element }
             }
             return nil
         }

@@ -243,9 +243,22 @@ extension Subscription {
 
     /// Counts an event that the iterator has taken and `take(_:)` has not counted. Out of line: as
     /// `takeAtOnce()`.
+    ///
+    /// - Returns: Whether the iterator returns it. What has made an element of it is user code, such
+    ///   as a value's `==`, and may have ended the observation. (P8)
     @inline(never)
-    func countTaken(isLeftOut: Bool) {
-        withGuarded { _ in if isLeftOut { counter.countLeftOut() } else { counter.countReceived() } }
+    func settleTaken(isLeftOut: Bool) -> Bool {
+        let isDropped = isRemoved
+        return withGuarded { _ in
+            if isLeftOut {
+                counter.countLeftOut()
+            } else if isDropped {
+                counter.countDropped()
+            } else {
+                counter.countReceived()
+            }
+            return !isLeftOut && !isDropped
+        }
     }
 
     /// Ends the subscription at once: what has not been returned is dropped. Any thread; again it does nothing.

@@ -139,13 +139,14 @@ extension Combination {
         // A removal at a member ends the user's observation, which the member counts. (P8)
         for member in members { member.observer.feed(property.observers.core()) }
         let token = begin(observer, of: property, published: first.noted)
+        // Before the return, if one was removed meanwhile: half a group would be left.
+        for member in members { token.observer.endIfRemoved(member.observer) }
         // What was noted in between is published now.
         publish(property) { _, _ in }
         let handle = ObservationHandle(token.observer)
         _ = token.observer.whenFinished { _ in withExtendedLifetime(members) {} }
         for member in members {
-            // With a member's source the combination is gone: it has no value any more. A member
-            // that was removed before it fed the property is noticed here.
+            // With a member's source the combination is gone: it has no value any more.
             member.onEnd { [self] end in
                 if end == .sourceDeleted { dropProperty() } else { handle.cancel() }
             }

@@ -14,8 +14,8 @@
 /// call has the last values of all. (P2, P3)
 ///
 /// The group retains its properties; what is observed through it does not. (P11) When one of them is gone, the observation ends with
-/// `.sourceDeleted`; when the observations of one of them are cancelled, the group's are cancelled, too. (P8, P12) `.prior` is not
-/// delivered: a group learns of a change when it is made.
+/// `.sourceDeleted`. (P12) When the observations of one of them are cancelled, the group's are cancelled, too; when those of an owner
+/// are, the group's are that have this owner. (P8) `.prior` is not delivered: a group learns of a change when it is made.
 public struct Group<Value: Sendable>: ObservableProperty {
     // Closures, and no pack of properties: a pack in the type of `Value` is more than the compiler (6.3) manages in users' closures.
     private let readValue: @Sendable () -> Value

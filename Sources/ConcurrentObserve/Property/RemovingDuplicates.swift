@@ -42,7 +42,8 @@ extension ObservableProperty where Value: Equatable {
     /// The property without its changes to an equal value.
     ///
     /// The two values of each change are compared with their own `==`, where the observer is called: under no lock. (P5) The initial
-    /// delivery and prior ones come in any case; versions are the property's, and have gaps.
+    /// delivery and prior ones come in any case; versions are the property's, and have gaps. If `==` ends the observation, the
+    /// observer is not called with that change. (P8)
     ///
     /// ```swift
     /// car.speed.removingDuplicates().observe { change in print(change.new) }

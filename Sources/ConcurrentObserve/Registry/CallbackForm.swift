@@ -65,11 +65,18 @@ extension CallbackForm {
     func pulledBack<Other>(_ transform: @escaping @Sendable (Other) -> Event?) -> CallbackForm<Other> {
         .choosing { observer, tally in
             let body = body(for: observer, tally)
-            guard let tally else { return { other in if let event = transform(other) { body(event) } } }
+            // A frame has the observer as current while its closure is called.
+            let address = observer.address
+            guard let tally else {
+                return { other in
+                    if let event = transform(other), Observer.isActiveAfterTransform(at: address) { body(event) }
+                }
+            }
             // Each event is counted once: by the innermost closure that chooses.
             let isInnermost = !isChoosing
             return { other in
                 guard let event = transform(other) else { return tally.countLeftOut() }
+                guard Observer.isActiveAfterTransform(at: address) else { return tally.countDropped(1) }
                 if isInnermost { tally.countReceived() }
                 body(event)
             }
@@ -78,6 +85,15 @@ extension CallbackForm {
 }
 
 extension Observer {
+    /// Whether the observation at `address` goes on: the transform of an event is user code, such as
+    /// a value's `==`, and may have ended it. (P8)
+    fileprivate static func isActiveAfterTransform(at address: UInt) -> Bool {
+        #if INSTRUMENTED
+        if mutant(.aComparisonsCancellationIsIgnored) { return true }
+        #endif
+        return isActive(at: address)
+    }
+
     /// Stores the closure. Once, before the observer is published.
     ///
     /// - Parameter tally: Where a closure that chooses counts; nil if the observer is inline.

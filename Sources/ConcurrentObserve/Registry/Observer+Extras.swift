@@ -13,6 +13,8 @@ extension Observer {
         /// The core of what the observer feeds: of the path that begins here, of the list behind a
         /// mailbox, or of the property that has the values of a group.
         var dependents: RegistryCore?
+        /// The observation that the observer belongs to: that of a binding, from the other side.
+        var principal: Observer?
         /// Called when the source is gone.
         var atSourceEnd: (@Sendable () -> Void)?
 
@@ -58,12 +60,6 @@ extension Observer {
         body(extras ?? addExtras(owner: nil))
     }
 
-    /// Has the observations of another core end when this one is removed from its source, and count
-    /// in its place: those of a path that begins here, the one behind a mailbox, that of a group.
-    func feed(_ dependents: RegistryCore) {
-        core.lock.withLock { withExtras { $0.dependents = dependents } }
-    }
-
     /// Has `body` called when the source is gone: on the thread that drops the source, before that
     /// goes on, under no lock.
     func atSourceEnd(_ body: @escaping @Sendable () -> Void) {
@@ -77,9 +73,6 @@ extension Observer {
         let body = core.lock.withLock { extras?.atSourceEnd.take() }
         if let body { ThreadRecord.withUserCode { body() } }
     }
-
-    /// The core of what the observer feeds, if it feeds anything.
-    var dependents: RegistryCore? { core.lock.withLock { extras?.dependents } }
 
     /// Whether the observer belongs to an observation of another source.
     var isForeign: Bool { knownMark.contains(.isForeign) }

@@ -48,21 +48,78 @@ extension RegistryCore {
             secondTable?.forEachLive { mailboxes.append($0) }
             return mailboxes
         }
-        for mailbox in mailboxes where mailbox.isCounted { count += 1 }
+        for mailbox in mailboxes where mailbox.counted != nil { count += 1 }
         return count
     }
 
     /// How many observations go on of those that are chosen. What an observer feeds counts in its
-    /// place.
+    /// place, and once if several observers feed it. Notices dead owners of what is fed. (P8, P13)
     ///
     /// - Parameter isChosen: Called under the lock.
-    func observationCount(where isChosen: (Observer) -> Bool = { _ in true }) -> Int {
-        let chosen = lock.withLock { () -> [Observer] in
+    /// - Complexity: O(*n*) on average.
+    func observationCount(where isChosen: (Observer) -> Bool) -> Int {
+        let chosen = liveObservers(where: isChosen)
+        var counted: [Observer] = []
+        var isFed = false
+        for observer in chosen {
+            guard let end = observer.counted else { continue }
+            if end !== observer { isFed = true }
+            counted.append(end)
+        }
+        return isFed ? Self.distinctCount(counted) : counted.count
+    }
+
+    /// The observation that counts of those that an observer feeds: there is one at most. Notices a
+    /// dead owner. (P13)
+    var countedAsFed: Observer? {
+        noticeOwnersOfFed()
+        for observer in liveObservers() {
+            if let counted = observer.counted { return counted }
+        }
+        return nil
+    }
+
+    private func noticeOwnersOfFed() {
+        #if INSTRUMENTED
+        if mutant(.aMemberDoesNotNoticeADeadOwner) { return }
+        #endif
+        sweepOwners()
+    }
+
+    /// The observers that are chosen, of those whose observations have not ended.
+    ///
+    /// - Parameter isChosen: Called under the lock.
+    func liveObservers(where isChosen: (Observer) -> Bool = { _ in true }) -> [Observer] {
+        lock.withLock {
             var chosen: [Observer] = []
             forEachLive { observer in if isChosen(observer) { chosen.append(observer) } }
             return chosen
         }
-        return chosen.count { $0.isCounted }
+    }
+
+    /// How many different observers these are.
+    ///
+    /// A hash table with linear probing. A `Set` is a type that the runtime would have to make: the
+    /// caller may be in a forked child. (P18)
+    ///
+    /// - Complexity: O(*n*) on average.
+    static func distinctCount(_ observers: [Observer]) -> Int {
+        #if INSTRUMENTED
+        if mutant(.aMemberCountsAGroupTwice) { return observers.count }
+        #endif
+        var bits = 1
+        while 1 << bits < 2 * observers.count { bits += 1 }
+        var table = [UInt](repeating: 0, count: 1 << bits)
+        var count = 0
+        for observer in observers {
+            let address = observer.address
+            // The upper bits of the product. ("Fibonacci hashing", Knuth.)
+            var slot = Int((address &* 0x9E37_79B9_7F4A_7C15) >> UInt(UInt.bitWidth - bits))
+            while table[slot] != 0, table[slot] != address { slot = (slot + 1) & (table.count - 1) }
+            if table[slot] == 0 { count += 1 }
+            table[slot] = address
+        }
+        return count
     }
 
     /// Whether the observer at an address is among those of the current tables, its observation
@@ -82,19 +139,5 @@ extension RegistryCore {
 }
 
 extension Observer {
-    /// Whether the observation goes on that a live observer belongs to: its own, or the one that it
-    /// feeds. Under no lock.
-    ///
-    /// The fed observation may have ended: the library ends the observer that feeds it afterwards,
-    /// when it has destroyed the user's closure. In a forked child it never does if a thread of the
-    /// parent was destroying the closure. (P8, P18)
-    var isCounted: Bool {
-        #if INSTRUMENTED
-        if mutant(.anEndedObservationIsStillCounted) { return true }
-        #endif
-        guard let dependents else { return true }
-        return dependents.observationCount() > 0
-    }
-
     var isOwnerBound: Bool { knownMark.contains(.ownerBound) }
 }

@@ -99,19 +99,30 @@ extension RegistryCore {
         ends.perform(in: self)
     }
 
-    /// Ends the observations that were registered with `owner`, which the caller holds; those of a
-    /// dead owner that had its address end as what they are. (P8, P13)
+    /// Ends the observations that were registered with `owner`, which the caller holds, those of
+    /// groups included of which the source is a member; those of a dead owner that had its address
+    /// end as what they are. (P8, P13)
     func removeAll(boundTo owner: AnyObject, where isChosen: (Observer) -> Bool = { _ in true }) {
         removeAll { observer in isChosen(observer) ? observer.endIfBound(to: owner) : nil }
+        removeAllFed(boundTo: owner, where: isChosen)
     }
 
-    /// Ends what an observer feeds, which has ended: see `Observer.feed(_:)`.
+    /// Ends the observations with this owner that other observers feed: those of groups. (P8)
+    private func removeAllFed(boundTo owner: AnyObject, where isChosen: (Observer) -> Bool) {
+        #if INSTRUMENTED
+        if mutant(.aRemovalByOwnerForgetsTheGroups) { return }
+        #endif
+        for observer in liveObservers(where: { isChosen($0) && $0.extras?.dependents != nil }) {
+            observer.dependents?.removeAll(boundTo: owner)
+        }
+    }
+
+    /// Ends what an observer feeds, which has ended.
     func endDependents(of observer: Observer) {
         #if INSTRUMENTED
         if mutant(.aRemovalForgetsThePaths) { return }
         #endif
-        let reason = observer.knownMark.end
-        observer.dependents?.removeAll { _ in reason }
+        observer.endFed(observer.knownMark.end)
     }
 
     func retireOneOfMany(_ observer: Observer) {

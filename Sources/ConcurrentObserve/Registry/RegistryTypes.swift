@@ -10,6 +10,7 @@ extension RegistryCore {
         OwnerWatch.makeTypes()
         _ = ([] as ObserverMark).union(.versioned)
         for observer in [Observer]() where observer.hasLostOwner {}
+        _ = distinctCount([])
         var listeners: [Observer.OnEnd] = []
         listeners.append { _ in }
         for listener in listeners { listener(.cancelled) }
@@ -18,7 +19,8 @@ extension RegistryCore {
         // Safe: types are named; nothing is pointed to.
         let types: [any (~Copyable).Type] = unsafe [
             ([Observer.OnEnd], (@Sendable () -> Void)?).self, (@Sendable () -> Void)?.self,
-            Callback<Void>.self, ObserverTable?.self, DeferredActions?.self, Unmanaged<ObserverTable>.self,
+            Callback<Void>.self, RegistryCore?.self, Observer?.self, ObserverTable?.self, DeferredActions?.self,
+            Unmanaged<ObserverTable>.self,
             (Unmanaged<ObserverTable>, ObserverTable?).self, UnsafePointer<Atomic<UInt>>?.self,
             Unmanaged<RegistryCore>.self, Unmanaged<Observer.Extras>.self, ObservationEnd?.self,
             // Of a debug build, which calls the standard library's generic functions.

@@ -78,6 +78,10 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.aBindingDecidesOutsideTheLock, "bind-set-set", "P3.destination-follows"),
         ExplorerMutant(.aPairAgreesOnOneSideAlone, "bind-both-ways", "P3.pair-converges"),
         ExplorerMutant(.aBindingEchoes, "bind-both-ways", "P3.pair-converges"),
+        // Observations with several observers
+        ExplorerMutant(.aRemovalBeforeTheBeginIsMissed, "group-cancel-all", "P8.begun-or-ended"),
+        ExplorerMutant(.aRemovalBeforeTheBeginIsMissed, "bind-cancel-all", "P8.begun-or-ended"),
+        ExplorerMutant(.aWayBackStandsAlone, "bind-cancel-all", "P8.begun-or-ended"),
         // Faults
         ExplorerMutant(.aForkTrustsForeignCounts, "fork-cancel", "P18.child-counts"),
         ExplorerMutant(.aForkReusesEveryRecord, "fork-modify", "P18.child-goes-on"),

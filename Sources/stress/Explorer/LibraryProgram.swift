@@ -23,7 +23,7 @@ struct LibraryProgram: Sendable {
         cancelListen, cancelCount,
         setSetObserve, modifyObserve, compareExchange, readSet, borrowSet, tornRead, propertyDeathCancel,
         serialSetSet, bindSetSet, bindBothWays, pathRelinkSet, serialPathRelinkSet, pathRelinkRelink, pathDeathSet,
-        pathDeathAhead, weakDeathSet,
+        pathDeathAhead, weakDeathSet, groupCancelAll, bindCancelAll,
         forkCancel, forkModify, refusedCancel, exitNotify,
     ]
 

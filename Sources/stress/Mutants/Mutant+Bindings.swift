@@ -50,6 +50,7 @@ extension Mutant {
             [.invariant("P9.nothing-after-wait")],
             at: "bind.passing"
         ),
+        Mutant(.aWayBackStandsAlone, "two-way-binding", [.invariant("P8.both-sides-end")]),
         Mutant(.aSetRestoresTheReplacedValue, "two-way-binding", [.invariant("P3.last-update")]),
     ]
 }

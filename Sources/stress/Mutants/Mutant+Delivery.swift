@@ -73,6 +73,17 @@ extension Mutant {
             "delivery-cancellation",
             [.invariant("P8.counted-until-the-end")]
         ),
+        Mutant(.aMemberCountsAGroupTwice, "delivery-cancellation", [.invariant("P8.members-count-once")]),
+        Mutant(
+            .aRemovalByOwnerForgetsTheGroups,
+            "delivery-cancellation",
+            [.invariant("P8.ends-with-its-owners")]
+        ),
+        Mutant(
+            .aComparisonsCancellationIsIgnored,
+            "delivery-cancellation",
+            [.invariant("P8.silent-after-comparison")]
+        ),
         Mutant(
             .anEventIsReceivedBeforeItIsLeftOut,
             "delivery-cancellation",

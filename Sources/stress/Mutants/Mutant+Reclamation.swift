@@ -25,6 +25,7 @@ extension Mutant {
         Mutant(.tokenStaysActiveAfterSourceDeath, "registry-death", [.invariant("P12.inactive"), .crash]),
         Mutant(.anEndIsDeliveredTwice, "registry-death", [.invariant("P12.end-once")]),
         Mutant(.ownersDeathGoesUnnoticed, "owner-death", [.invariant("P13.death-noticed")]),
+        Mutant(.aMemberDoesNotNoticeADeadOwner, "owner-death", [.invariant("P13.death-noticed")]),
         Mutant(.anOwnerIsKnownByItsAddress, "owner-death", [.invariant("P13.death-is-no-cancellation")]),
         // Progress
         Mutant(

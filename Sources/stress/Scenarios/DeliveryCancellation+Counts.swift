@@ -10,6 +10,7 @@ extension Worker {
         checkObservationCounts()
         begin("count events")
         checkDeliveryCounts()
+        checkEnds()
     }
 
     /// An observation counts until it ends: its closure is destroyed later. (P8)

@@ -11,7 +11,8 @@ extension Scenario {
         summary: "ordered deliveries end in every way while changes wait: silence, and everything destroyed once",
         invariants: [
             "P1.counts-add-up", "P1.received-if-called", "P5.no-lock-around-user-code", "P8.counted-until-the-end",
-            "P8.silent-after-cancel", "P8.silent-on-its-own-queue",
+            "P8.ends-with-its-owners", "P8.members-count-once",
+            "P8.silent-after-cancel", "P8.silent-after-comparison", "P8.silent-on-its-own-queue",
             "P9.outcome", "P9.closure-destroyed", "P9.inactive", "P9.nothing-after-wait", "P9.async-outcome",
             "P13.actor-death-noticed", "P14.not-while-called", "P14.not-while-read", "P14.destroyed-once",
             "P14.value-destroyed", "P14.nothing-left", "P16.backlog-drains",

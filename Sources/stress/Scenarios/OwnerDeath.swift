@@ -115,6 +115,14 @@ extension Round {
         for _ in 0..<100 { tokens.append(registry.observe(owner: Owner()) { _, _ in }) }
         let count = registry.observationCount
         check(count == 0, "P13.death-noticed", "\(count) observers with dead owners are counted")
+        let (first, second) = (Observed<UInt64>(0), Observed<UInt64>(0))
+        tokens.append(Group(first, second).observe(owner: Owner()) { _, _ in })
+        let counts = [first.observationCount, second.observationCount]
+        check(
+            counts == [0, 0],
+            "P13.death-noticed",
+            "the members of a group count \(counts) observations after its owner's death"
+        )
         withExtendedLifetime(tokens) {}
     }
 }

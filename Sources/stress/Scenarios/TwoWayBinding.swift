@@ -10,7 +10,7 @@ extension Scenario {
         summary: "setters on both sides of pairs, of chains and rings; sides die, bindings are cancelled",
         invariants: [
             "P3.pair-converges", "P3.destination-follows", "P3.last-update", "P6.propagation-bounded",
-            "P9.nothing-after-wait",
+            "P8.both-sides-end", "P9.nothing-after-wait",
             "P11.not-retained", "P12.end-once", "P5.no-lock-around-user-code", "P14.nothing-left", "P16.backlog-drains",
         ],
         windows: ["both sides set at once", "went round a ring", "a side died", "cancelled under setters"]
@@ -40,6 +40,7 @@ extension Scenario {
 
         _ = place.exchange(nil)
         checkCyclesFromAfar(round)
+        checkEndsOfPairs(round)
         round.checkRest()
         let (started, ended) = (begun.load(ordering: .relaxed), ends.load(ordering: .acquiring))
         round.check(started == ended, "P12.end-once", "\(started) bindings, \(ended) ends")

@@ -161,3 +161,71 @@ extension Promises.BindingLifetimeTests {
         }
     }
 }
+
+// MARK: - Two sides that end together
+
+extension Promises.BindingLifetimeTests {
+    @Test("P8 Both sides count a two-way binding until its token ends, and not until its closure is destroyed")
+    func counts() throws {
+        let (left, right, lives) = (Observed(1), Observed(0), Lives())
+        let destruction = Signal("the destruction of the transforms")
+        let life = Slot(lives.make { destruction.hold() })
+        let token = bind(left, right, .twoWayTransform, life.take())
+        #expect([left.observationCount, right.observationCount] == [1, 1])
+        token.cancel()
+        #expect([left.observationCount, right.observationCount] == [0, 0])
+        #expect(lives.alive == 1)
+        destruction.happen()
+        try lives.waitUntilNoneIsLeft()
+        #expect([left.observationCount, right.observationCount] == [0, 0])
+    }
+
+    @Test("P8 A property that is bound to itself counts the binding once")
+    func countsItself() {
+        let property = Observed(1)
+        let token = property.bindBidirectionally(with: property)
+        #expect(property.observationCount == 1)
+        property.cancelAllObservations()
+        #expect(!token.isActive)
+        #expect(property.observationCount == 0)
+    }
+
+    @Test("P8 Both directions of a two-way binding end with the observations of either side", arguments: [false, true])
+    func eitherSide(ofRight: Bool) throws {
+        let (left, right, ends) = (Observed(1), Observed(0), Log<ObservationEnd>())
+        let token = left.bindBidirectionally(with: right)
+        token.onEnd { ends.append($0) }
+        if ofRight { right.cancelAllObservations() } else { left.cancelAllObservations() }
+        #expect(!token.isActive)
+        #expect([left.observationCount, right.observationCount] == [0, 0])
+        left.value = 2
+        #expect(right.value == 1)
+        right.value = 3
+        #expect(left.value == 2)
+        try eventually("the end") { ends.count == 1 }
+        #expect(ends.entries == [.cancelled])
+    }
+
+    @Test(
+        "P8 A two-way binding that is cancelled on either side while it begins has ended then",
+        arguments: [false, true]
+    )
+    func eitherSideMeanwhile(ofRight: Bool) {
+        let (left, right, calls) = (Observed(1), Observed(0), Counter())
+        // The initial value arrives.
+        let observation = right.observe { (_: Change<Int>) in
+            calls.increment()
+            if ofRight { right.cancelAllObservations() } else { left.cancelAllObservations() }
+        }
+        let token = left.bindBidirectionally(with: right)
+        #expect(calls.value == 1)
+        #expect(!token.isActive)
+        #expect(left.observationCount == 0)
+        #expect(right.observationCount == (ofRight ? 0 : 1))
+        left.value = 2
+        #expect(right.value == 1)
+        right.value = 3
+        #expect(left.value == 2)
+        withExtendedLifetime(observation) {}
+    }
+}

@@ -75,6 +75,27 @@ private func steps(_ registry: ObserverRegistry<Int>) -> [(String, () -> Void)] 
     ]
 }
 
+/// A group and a pair, which observe properties with several observers.
+private func stepsOfMembers() -> [(String, () -> Void)] {
+    let (first, second) = (Observed(0), Observed(0))
+    let (owner, other) = (Slot<Int>(), Slot<Int>())
+    let tokens = [
+        Group(first, second, first).observe(owner: owner) { _, _ in },
+        Group(first, second).observe { _ in },
+        first.bindBidirectionally(with: second),
+    ]
+    return [
+        ("members: count", { check(first.observationCount == 3 && second.observationCount == 3, "the counts") }),
+        ("members: cancelAllObservations(ownedBy:), another", { first.cancelAllObservations(ownedBy: other) }),
+        ("members: cancelAllObservations(ownedBy:)", { first.cancelAllObservations(ownedBy: owner) }),
+        ("members: cancelAllObservations", { second.cancelAllObservations() }),
+        ("members: count at the end", { check(first.observationCount == 0, "the first's count at the end") }),
+        ("members: the other's count at the end", { check(second.observationCount == 0, "the second's") }),
+        ("members: drain", { ConcurrentObserveDiagnostics.drain(deadline: .now + patience) }),
+        ("members: isActive", { check(!tokens[0].isActive, "the first token, whose owner is \(owner)") }),
+    ]
+}
+
 /// Keeps the thread that destroys it, until it may go on.
 private final class Obstacle: Sendable {
     // Not `Signal`s, whose waits are the runtime's work, too.
@@ -135,13 +156,13 @@ extension Promises.P18TypesTests {
             // Made, and not used.
             let property = Observed("a text that does not fit into the property itself")
             let registry = ObserverRegistry<Int>()
-            let destruction = stepsOfDestruction()
+            let (members, destruction) = (stepsOfMembers(), stepsOfDestruction())
             let child = Process.fork()
             if child == 0 {
                 Process.limitLife(seconds: 30)
                 var text = ""
                 for (name, step) in steps(property, "another text that does not fit there") + steps(registry)
-                    + destruction
+                    + members + destruction
                 {
                     unsafe interposition_count("swiftCore", true)
                     step()
@@ -153,7 +174,7 @@ extension Promises.P18TypesTests {
             }
             let status = Process.status(of: child)
             check(status == 0, "the child: \(status)")
-            withExtendedLifetime((property, registry, destruction)) {}
+            withExtendedLifetime((property, registry, members, destruction)) {}
         }
     }
 

@@ -86,3 +86,49 @@ extension Promises.RemovingDuplicatesTests {
         withExtendedLifetime(token) {}
     }
 }
+
+// MARK: - Comparisons that cancel
+
+extension Promises.RemovingDuplicatesTests {
+    @Test("P6 P8 A comparison that cancels its own observation is not followed by a call")
+    func comparisonThatCancels() throws {
+        for isNested in [false, true] {
+            let (property, calls, token) = (Observed(Compared(0)), Counter(), Slot<ObservationToken>())
+            let distinct = property.removingDuplicates()
+            token.put(
+                isNested
+                    ? distinct.removingDuplicates().observe { _ in calls.increment() }
+                    : distinct.observe { _ in calls.increment() }
+            )
+            property.value = Compared(1) { token.value!.cancel() }
+            property.value = Compared(2)
+            #expect(calls.value == 0)
+            #expect(!token.value!.isActive)
+        }
+    }
+
+    @Test(
+        "P1 P8 Elsewhere, too: the change is dropped, in every delivery",
+        arguments: Route.named
+    )
+    func comparisonThatCancelsElsewhere(route: Route) throws {
+        let (property, room, calls) = (Observed(Compared(0)), Room(route), Counter())
+        let token = Slot<ObservationToken>()
+        token.put(property.removingDuplicates().observe(in: room) { _ in calls.increment() })
+        property.value = Compared(1) { token.value!.cancel() }
+        try eventually("the end") { !token.value!.isActive }
+        try token.value!.waitUntilIdle()
+        #expect(calls.value == 0)
+        #expect(token.value!.counts.parts == [1, 0, 1])
+    }
+
+    @Test("P1 P8 A comparison that cancels all observations of the source ends its sequence")
+    func comparisonThatCancelsItsSequence() async {
+        let property = Observed(Compared(0))
+        var values = property.removingDuplicates().values().makeAsyncIterator()
+        property.value = Compared(1) { property.cancelAllObservations() }
+        property.value = Compared(2)
+        #expect(await values.next() == nil)
+        #expect(values.deliveryCounts.parts == [2, 0, 2])
+    }
+}

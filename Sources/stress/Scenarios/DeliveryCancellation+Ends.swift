@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Worker {
+    /// Ends observations of sources that no other thread has, so that what is left is known exactly. (P8)
+    func checkEnds() {
+        let delivery: Delivery = generator.oneIn(2) ? .inline : .serial()
+        begin("count a group at its members")
+        checkMembers(delivery)
+        begin("end a group by its owner")
+        checkOwners(delivery)
+        begin("cancel in a comparison")
+        checkComparison(delivery)
+    }
+
+    /// A property that is a member twice counts the group once. (P8)
+    private func checkMembers(_ delivery: Delivery) {
+        let (first, second) = (Observed<UInt64>(0), Observed<UInt64>(0))
+        let token = Group(Group(first, second), first, first).observe(delivery: delivery) { _ in }
+        let counts = [first.observationCount, second.observationCount]
+        check(counts == [1, 1], "P8.members-count-once", "the members of one group count \(counts) observations")
+        token.cancel()
+    }
+
+    /// With the observations of an owner at a member those of its groups end. (P8)
+    private func checkOwners(_ delivery: Delivery) {
+        final class Owner: Sendable {}
+        let (first, second) = (Observed<UInt64>(0), Observed<UInt64>(0))
+        let owners = (Owner(), Owner())
+        let tokens = [owners.0, owners.1].map { owner in
+            Group(first, second).observe(owner: owner, delivery: delivery) { _, _ in }
+        }
+        first.cancelAllObservations(ownedBy: owners.0)
+        let active = tokens.map(\.isActive)
+        check(
+            active == [false, true] && second.observationCount == 1,
+            "P8.ends-with-its-owners",
+            "after the removal of the first owner's, the groups of two owners are active: \(active)"
+        )
+        withExtendedLifetime((owners, tokens)) {}
+    }
+
+    /// A comparison that cancels its own observation is not followed by a call. (P8)
+    private func checkComparison(_ delivery: Delivery) {
+        let property = Observed(Comparison(atComparison: {}))
+        let (calls, kept) = (Guarded(0), Guarded<ObservationToken?>(nil))
+        let token = property.removingDuplicates().observe(delivery: delivery) { _ in calls.withLock { $0 += 1 } }
+        kept.withLock { $0 = token }
+        property.value = Comparison { kept.withLock { $0 }?.cancel() }
+        let count = calls.withLock { $0 }
+        check(count == 0, "P8.silent-after-comparison", "\(count) calls after a comparison that has cancelled")
+        kept.withLock { $0 = nil }
+    }
+}
+
+/// A value that differs from every other, and does something when it is compared.
+private struct Comparison: Equatable, Sendable {
+    let atComparison: @Sendable () -> Void
+
+    static func == (left: Comparison, right: Comparison) -> Bool {
+        right.atComparison()
+        return false
+    }
+}
