@@ -50,17 +50,6 @@ draw() {
 }
 for plot in cost latency threads; do draw "$plot"; done
 
-# Puts a file between the markers <!-- NAME: --> and <!-- :NAME --> of a page.
-splice() { # page name file
-    grep -q "<!-- $2: -->" "$1" || { echo "bench.sh: $1 has no marker '$2'" >&2; exit 3; }
-    awk -v name="$2" -v file="$3" '
-        $0 == "<!-- :" name " -->" { skips = 0 }
-        !skips
-        $0 == "<!-- " name ": -->" { while ((getline line < file) > 0) print line; skips = 1 }
-    ' "$1" >"$1.new"
-    mv "$1.new" "$1"
-}
-
 # The five figures beside what a reader would use instead, of a report: README's table.
 figures() { # report
     head -n 1 "$1"
@@ -85,8 +74,8 @@ if [ "$publish" = yes ]; then
     mkdir -p "$articles/Resources"
     cp "$results"/{cost,latency,threads}{,~dark}.svg "$articles/Resources/"
     figures "$results/report.md" >"$results/figures.md"
-    splice README.md figures "$results/figures.md"
-    splice "$articles/Performance.md" table "$results/report.md"
+    Scripts/splice.sh README.md figures "$results/figures.md"
+    Scripts/splice.sh "$articles/Performance.md" table "$results/report.md"
 fi
 echo "bench.sh: report.json, report.md and the plots are in $results"
 exit "$code"

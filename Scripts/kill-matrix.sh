@@ -98,13 +98,6 @@ code=0
 
 # Puts the figures between the markers of the article.
 if [ "$publish" = yes ]; then
-    article=Sources/ConcurrentObserve/ConcurrentObserve.docc/HowItIsVerified.md
-    grep -q '^<!-- figures: -->$' "$article" || { echo "kill-matrix.sh: $article has no marker 'figures'" >&2; exit 3; }
-    awk -v file="$results/matrix.md" '
-        $0 == "<!-- :figures -->" { skips = 0 }
-        !skips
-        $0 == "<!-- figures: -->" { while ((getline line < file) > 0) print line; skips = 1 }
-    ' "$article" >"$article.new"
-    mv "$article.new" "$article"
+    Scripts/splice.sh Sources/ConcurrentObserve/ConcurrentObserve.docc/HowItIsVerified.md figures "$results/matrix.md"
 fi
 exit "$code"

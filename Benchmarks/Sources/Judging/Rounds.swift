@@ -40,7 +40,8 @@ package struct Rounds {
         }
     }
 
-    private mutating func add(_ ours: Sample, _ reference: Sample?) {
+    /// Adds a round that was measured elsewhere.
+    package mutating func add(_ ours: Sample, _ reference: Sample? = nil) {
         let round = Round(ours: ours.figure, reference: reference?.figure)
         if round.figure.isNaN { return }
         if ours.isDisturbed || reference?.isDisturbed == true {

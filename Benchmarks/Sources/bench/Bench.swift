@@ -3,14 +3,14 @@
 import ArgumentParser
 import Foundation
 
-/// The command: it measures unless it is asked to count.
+/// The command: it measures the cases unless it is asked for something else.
 @main
 struct Bench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench",
         abstract: "Compare the library with the same loops in C and with its peers, in one run.",
         discussion: "`bench help measure` has the options and the exit codes; they need not be preceded by `measure`.",
-        subcommands: [Measure.self, Count.self],
+        subcommands: [Measure.self, Count.self, Peers.self],
         defaultSubcommand: Measure.self
     )
 

@@ -26,6 +26,18 @@ struct ObservedCounters {
         self.tokens = tokens
     }
 
+    /// Three closures in turn.
+    init(ofThreeKinds count: Int) {
+        tokens = (0..<count).map { [registry] index in
+            let counter = Counter()
+            return switch index % 3 {
+            case 0: registry.observe { event in counter.value &+= event }
+            case 1: registry.observe { event in counter.value &-= event }
+            default: registry.observe { event in counter.value ^= event }
+            }
+        }
+    }
+
     @inline(never)
     func notify(_ events: Int) {
         for event in 0..<events { registry.notify(event) }

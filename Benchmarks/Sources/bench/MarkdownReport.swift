@@ -6,10 +6,9 @@ import Judging
 enum MarkdownReport {
     static func text(_ report: Report) -> String {
         var lines = [
-            "\(report.machine.text); \(report.date)\(report.isQuick ? "; a quick run" : "").",
-            "",
+            report.heading, "",
         ]
-        lines += table(
+        lines += markdownTable(
             ["case", "ours", "reference", "ratio", "bar", "verdict"],
             report.outcomes.map(row)
         )
@@ -17,7 +16,7 @@ enum MarkdownReport {
             lines += [
                 "", "Latency in nanoseconds from the due time, in an open loop of \(Latency.perSecond) a second:", "",
             ]
-            lines += table(LatencyTable.heading, report.latencies.map(LatencyTable.cells))
+            lines += markdownTable(LatencyTable.heading, report.latencies.map(LatencyTable.cells))
         }
         return lines.joined(separator: "\n") + "\n"
     }
@@ -38,8 +37,9 @@ enum MarkdownReport {
         guard line.verdict == .notJudged || line.verdict == .disturbed, let spread = line.spread else { return "" }
         return " (\(decimal(spread[0])) to \(decimal(spread[1])))"
     }
+}
 
-    private static func table(_ heading: [String], _ rows: [[String]]) -> [String] {
-        ([heading, heading.map { _ in "---" }] + rows).map { "| " + $0.joined(separator: " | ") + " |" }
-    }
+extension Report {
+    /// On what machine the figures were measured, and when.
+    var heading: String { "\(machine.text); \(date)\(isQuick ? "; a quick run" : "")." }
 }

@@ -81,3 +81,10 @@ func readInLoop(_ guarded: MutexString, _ times: Int) {
     for _ in 0..<times { sum &+= guarded.value.withLock { $0 }.utf8.count }
     consume(sum)
 }
+
+@inline(never)
+func lendInLoop(_ property: Observed<String>, _ times: Int) {
+    var sum = 0
+    for _ in 0..<times { sum &+= property.withValue { $0.utf8.count } }
+    consume(sum)
+}

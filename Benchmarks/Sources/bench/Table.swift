@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Judging
+
 /// The table that the command prints, one line as soon as a case is measured.
 struct Table {
     private let nameWidth: Int
@@ -35,16 +37,4 @@ struct Table {
     private func padded(_ text: String, _ width: Int) -> String {
         text + String(repeating: " ", count: max(0, width - text.count))
     }
-}
-
-/// The number with two decimals below 10, one below 100, else none.
-func decimal(_ value: Double) -> String {
-    guard value.isFinite else { return "?" }
-    let places = value < 10 ? 2 : value < 100 ? 1 : 0
-    var scale = 1
-    for _ in 0..<places { scale *= 10 }
-    let scaled = Int((value * Double(scale)).rounded())
-    guard places > 0 else { return String(scaled) }
-    let fraction = String(scaled % scale)
-    return "\(scaled / scale)." + String(repeating: "0", count: places - fraction.count) + fraction
 }

@@ -13,60 +13,36 @@ import Synchronization
 /// nothing; such a run is tried again, a limited number of times, and marked as disturbed if that did not help. The shorter it is, the
 /// likelier it is left alone: a few milliseconds are enough.
 func nanosecondsPerOperation(_ times: Int, _ bodies: [@Sendable (_ times: Int) -> Void]) -> Sample {
-    var last = Double.nan
-    for _ in 0..<8 {
-        let together = Together(times, bodies)
-        last = together.nanosecondsPerOperation
-        if together.isUndisturbed { return Sample(last) }
-    }
-    return Sample(last, isDisturbed: true)
+    .undisturbed { Sample(of: runTogether(times, bodies)) }
 }
 
-/// One run of several threads.
-private struct Together {
-    private let runs: [Run]
-
-    struct Run {
-        let begin: ContinuousClock.Instant
-        let end: ContinuousClock.Instant
-        /// Operations.
-        let done: Int
-        /// How often the system took the processor away.
-        let preemptions: Int
-    }
-
-    init(_ times: Int, _ bodies: [@Sendable (Int) -> Void]) {
-        let (start, finish) = (StartingLine(bodies.count), FinishLine())
-        // Several look at the finish line, and do not need to do so for each operation.
-        let portion = max(1, times / 100)
-        let threads = bodies.map { body in
-            MeasuredThread {
-                start.wait()
-                let preemptions = creference_preemptions()
-                let begin = ContinuousClock.now
-                var done = 0
-                while done < times, !finish.isReached {
-                    body(portion)
-                    done += portion
-                }
-                finish.reach()
-                return Run(begin: begin, end: .now, done: done, preemptions: creference_preemptions() - preemptions)
+/// What each of several threads does that begin together, until the first has done `times` operations.
+func runTogether(_ times: Int, _ bodies: [@Sendable (_ times: Int) -> Void]) -> [ThreadRun] {
+    let (start, finish) = (StartingLine(bodies.count), FinishLine())
+    let origin = ContinuousClock.now
+    // Several look at the finish line, and do not need to do so for each operation.
+    let portion = max(1, times / 100)
+    let threads = bodies.map { body in
+        MeasuredThread {
+            start.wait()
+            let preemptions = creference_preemptions()
+            let begin = ContinuousClock.now
+            var done = 0
+            while done < times, !finish.isReached {
+                body(portion)
+                done += portion
             }
+            finish.reach()
+            let end = ContinuousClock.now
+            return ThreadRun(
+                begin: (begin - origin) / .nanoseconds(1),
+                end: (end - origin) / .nanoseconds(1),
+                done: done,
+                preemptions: creference_preemptions() - preemptions
+            )
         }
-        runs = threads.map { $0.join() }
     }
-
-    var nanosecondsPerOperation: Double {
-        runs.map { ($0.end - $0.begin) / .nanoseconds(1) }.reduce(0, +) / Double(runs.map(\.done).reduce(0, +))
-    }
-
-    /// The part of the time during which all ran.
-    var overlap: Double {
-        let (begins, ends) = (runs.map(\.begin), runs.map(\.end))
-        return (ends.min()! - begins.max()!) / (ends.max()! - begins.min()!)
-    }
-
-    var isUndisturbed: Bool { overlap > 0.8 && runs.allSatisfy { $0.preemptions == 0 } }
+    return threads.map { $0.join() }
 }
 
 private final class FinishLine: Sendable {
@@ -100,13 +76,13 @@ private final class MeasuredThread {
     private var handle = pthread_t()
 
     private final class Job {
-        let body: @Sendable () -> Together.Run
-        var run: Together.Run?
+        let body: @Sendable () -> ThreadRun
+        var run: ThreadRun?
 
-        init(_ body: @escaping @Sendable () -> Together.Run) { self.body = body }
+        init(_ body: @escaping @Sendable () -> ThreadRun) { self.body = body }
     }
 
-    init(_ body: @escaping @Sendable () -> Together.Run) {
+    init(_ body: @escaping @Sendable () -> ThreadRun) {
         job = Job(body)
         let error = pthread_create(
             &handle,
@@ -121,7 +97,7 @@ private final class MeasuredThread {
         precondition(error == 0, "the system starts no thread (error \(error))")
     }
 
-    func join() -> Together.Run {
+    func join() -> ThreadRun {
         pthread_join(handle, nil)
         return job.run!
     }

@@ -111,18 +111,6 @@ enum ThreadsSuite {
     }
 }
 
-private final class TallyingRegistry: Sendable {
-    private let registry = ObserverRegistry<Int>()
-    private let token: ObservationToken
-
-    init() { token = registry.observe { event in creference_tally(event) } }
-
-    @inline(never)
-    func notify(_ events: Int) {
-        for event in 0..<events { registry.notify(event) }
-    }
-}
-
 private final class TallyingReference: @unchecked Sendable {
     // Unchecked: the list is constant.
     private let list = CList(creference_list_make_tallying())

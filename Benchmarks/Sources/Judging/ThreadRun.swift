@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What one thread did in a round.
+package struct ThreadRun: Equatable {
+    /// Nanoseconds of one clock, the same for all threads of the round.
+    let begin, end: Double
+    /// Operations.
+    let done: Int
+    /// How often the system took the processor away.
+    let preemptions: Int
+
+    package init(begin: Double, end: Double, done: Int, preemptions: Int) {
+        (self.begin, self.end, self.done, self.preemptions) = (begin, end, done, preemptions)
+    }
+
+    /// The runs that a line of another program states, four numbers for each thread; nil if it
+    /// states none.
+    package static func parse(_ line: some StringProtocol) -> [ThreadRun]? {
+        let numbers = line.split(separator: " ").map { Int($0) }
+        guard !numbers.isEmpty, numbers.count.isMultiple(of: 4), !numbers.contains(nil) else { return nil }
+        return stride(from: 0, to: numbers.count, by: 4).map {
+            ThreadRun(
+                begin: Double(numbers[$0]!),
+                end: Double(numbers[$0 + 1]!),
+                done: numbers[$0 + 2]!,
+                preemptions: numbers[$0 + 3]!
+            )
+        }
+    }
+}
+
+extension [ThreadRun] {
+    /// Nanoseconds from the first beginning to the last end.
+    package var elapsed: Double { map(\.end).max()! - map(\.begin).min()! }
+
+    /// The part of that time during which all ran.
+    private var overlap: Double { (map(\.end).min()! - map(\.begin).max()!) / elapsed }
+
+    fileprivate var isUndisturbed: Bool { overlap > 0.8 && allSatisfy { $0.preemptions == 0 } }
+}
+
+extension Sample {
+    /// The time of all threads, divided by the operations of all.
+    package init(of runs: [ThreadRun]) {
+        let time = runs.map { $0.end - $0.begin }.reduce(0, +)
+        self.init(time / Double(runs.map(\.done).reduce(0, +)), isDisturbed: !runs.isUndisturbed)
+    }
+
+    /// The first of at most eight measurements that was not disturbed; if each was, the last.
+    package static func undisturbed(_ measure: () throws -> Sample) rethrows -> Sample {
+        var last = try measure()
+        for _ in 1..<8 where last.isDisturbed { last = try measure() }
+        return last
+    }
+}

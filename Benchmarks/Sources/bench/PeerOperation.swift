@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Judging
+
+/// An operation that the library and the programs in `Peers` measure by the same rules.
+struct PeerOperation {
+    /// As the programs know it.
+    let name: String
+    let threads: Int
+    /// Observers, where the operation has some.
+    let live: Int
+    /// As the table shows it.
+    let title: String
+    /// What stands for the rounds.
+    var summary = Summary.median
+    /// One body for each thread, over new objects.
+    private let bodies: @Sendable () -> [@Sendable (_ times: Int) -> Void]
+
+    static let all =
+        [0, 1, 10, 100].map(notify) + [0, 1, 10, 100].map(notifyOnTwoThreads) + [threeKinds]
+        + [0, 100, 10_000].map(connect) + sets + reads(1, "") + reads(2, ", two threads")
+
+    /// One round of ours.
+    func measure(_ times: Int) -> [ThreadRun] {
+        let runs = runTogether(times, bodies())
+        ConcurrentObserveDiagnostics.drain()
+        return runs
+    }
+
+    /// One round as a program is asked for it.
+    func request(_ times: Int) -> String { "\(name) \(threads) \(live) \(times)" }
+
+    // MARK: Ours
+
+    private static func notify(_ count: Int) -> PeerOperation {
+        PeerOperation(name: "notify", threads: 1, live: count, title: "notify \(count)", summary: .best) {
+            let observed = ObservedCounters(count)
+            return [{ observed.notify($0) }]
+        }
+    }
+
+    private static func notifyOnTwoThreads(_ count: Int) -> PeerOperation {
+        PeerOperation(name: "notify", threads: 2, live: count, title: "notify \(count), two threads") {
+            let registry = TallyingRegistry(count)
+            return [registry.notify, registry.notify]
+        }
+    }
+
+    /// A compiler that has seen one kind of observer can inline it. A service has several.
+    private static let threeKinds = PeerOperation(
+        name: "notify-3-kinds",
+        threads: 1,
+        live: 100,
+        title: "notify 100 of three kinds",
+        summary: .best
+    ) {
+        let observed = ObservedCounters(ofThreeKinds: 100)
+        return [{ observed.notify($0) }]
+    }
+
+    private static func connect(_ count: Int) -> PeerOperation {
+        PeerOperation(name: "connect", threads: 1, live: count, title: "observe and cancel, \(count) live") {
+            let observed = ObservedCounters(count)
+            let counter = Counter()
+            return [
+                { times in
+                    for _ in 0..<times { observed.registry.observe { event in counter.value &+= event }.cancel() }
+                }
+            ]
+        }
+    }
+
+    private static let strings = (PropertyReadSuite.heapString, PropertyReadSuite.heapString + ".")
+
+    private static let sets = [
+        PeerOperation(name: "set-int", threads: 1, live: 0, title: "set an integer") {
+            let property = Observed(0)
+            return [{ setInLoop(property, $0) }]
+        },
+        PeerOperation(name: "set-string", threads: 1, live: 0, title: "set a string") {
+            let property = Observed(strings.0)
+            return [{ setInTurn(property, strings, $0) }]
+        },
+    ]
+
+    private static func reads(_ threads: Int, _ situation: String) -> [PeerOperation] {
+        [
+            PeerOperation(name: "read-int", threads: threads, live: 0, title: "read an integer" + situation) {
+                let property = Observed(1)
+                return (0..<threads).map { _ in { readInLoop(property, $0) } }
+            },
+            PeerOperation(name: "read-string", threads: threads, live: 0, title: "read a string" + situation) {
+                let property = Observed(strings.0)
+                return (0..<threads).map { _ in { readInLoop(property, $0) } }
+            },
+            PeerOperation(name: "lend-string", threads: threads, live: 0, title: "lend a string" + situation) {
+                let property = Observed(strings.0)
+                return (0..<threads).map { _ in { lendInLoop(property, $0) } }
+            },
+        ]
+    }
+}
