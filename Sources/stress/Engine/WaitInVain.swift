@@ -40,7 +40,7 @@ extension DispatchSemaphore {
     /// Waits for a signal, ten seconds at most, more under a sanitizer.
     ///
     /// - Returns: Whether it came.
-    func waitOrGiveUp() -> Bool {
+    func waitOrTimeOut() -> Bool {
         let limit = 10 * Sanitizer.slowdown
         if wait(timeout: .now() + Double(limit)) == .success { return true }
         WaitInVain.note(limit * 1_000_000_000)

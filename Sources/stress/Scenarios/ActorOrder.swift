@@ -296,7 +296,7 @@ private final class Cast: Sendable {
             await member.token.flush()
             done.signal()
         }
-        let hasReturned = done.waitOrGiveUp()
+        let hasReturned = done.waitOrTimeOut()
         worker.check(hasReturned, "P1.flush-returns", "a flush has waited for ten seconds")
         guard hasReturned else { return task.cancel() }
         // The initial value, and each version.

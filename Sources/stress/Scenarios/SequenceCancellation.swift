@@ -152,7 +152,7 @@ extension Worker {
             returned.withLock { $0 = next }
             done.signal()
         }
-        let isDone = done.waitOrGiveUp()
+        let isDone = done.waitOrTimeOut()
         check(isDone, "P8.cancelled-task-goes-on", "a task has waited for its iterator for ten seconds")
         let found = returned.withLock { $0 }
         check(
@@ -166,7 +166,7 @@ extension Worker {
     ///
     /// - Returns: Whether it has come.
     private func waitForEnd(of consumer: Consumer, _ invariant: StaticString) -> Bool {
-        let hasEnded = consumer.isDone.waitOrGiveUp()
+        let hasEnded = consumer.isDone.waitOrTimeOut()
         check(hasEnded, invariant, "a task has waited for its iterator for ten seconds")
         checks &+= consumer.witness.checks
         return hasEnded
@@ -281,7 +281,7 @@ private func checkResumption(_ round: Round, on stage: Stage) {
         usleep(1_000)
         property.value = number
     }
-    let hasEnded = consumer.isDone.waitOrGiveUp()
+    let hasEnded = consumer.isDone.waitOrTimeOut()
     round.check(hasEnded, "P12.finishes-at-the-end", "a task waits for the third of three changes")
 }
 
