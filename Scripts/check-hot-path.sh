@@ -147,8 +147,8 @@ check_walk() {
 
 # --- Properties -----------------------------------------------------------------------------------------------------
 
-# The copy of a boxed value: it is retained, once, in the read section.
-readonly box='9ValueCellV11copyFromBox'
+# The copy of a value that references something: it is retained, once, while it is pinned.
+readonly pinned='9ValueCellV10copyPinned'
 readonly retain='^swift_(bridgeObjectR|r)etain(@plt)?$'
 
 # check_property EXECUTABLE: follows the readers of properties, and what notifies their observers of a change.
@@ -166,12 +166,12 @@ check_property() {
         fi
         plain="$(swift demangle --simplified --compact <<<"$mangled")"
         case "$reader" in
-        # Strings that reference something take the way through the box.
-        readName) follow "$1" "$mangled" "$plain" "$box" none "" 1 || verdict=1 ;;
+        # Strings that reference something are pinned.
+        readName) follow "$1" "$mangled" "$plain" "$pinned" none "" 1 || verdict=1 ;;
         *) follow "$1" "$mangled" "$plain" '^$' none || verdict=1 ;;
         esac
     done
-    check_each "$1" "$box.*SS_T" none "$retain|12ThreadRecordV6attach|^urcu_bp_register(@plt)?\$" "$retain" || verdict=1
+    check_each "$1" "$pinned.*SS_T" none "$retain|$cold" "$retain" || verdict=1
 
     check_lend "$1" || verdict=1
 
@@ -292,13 +292,13 @@ check_variants() {
 
     local call='^( *)unsafe call\(observer, callback\)$'
     local get='^( *@inlinable @inline\(__always\) get \{) cell.copy\(\) \}$'
-    local body='^( *)let result = body\(words, version\)$'
+    local body='^( *)return try body\(words, version\)$'
     local forms='^( *)lent\.call\(observer\)$'
 
     variant check_walk "$walk" "counts a reference" swift_retain \
         "s/$call/\1let probe = unsafe Unmanaged<Observer>.fromOpaque(UnsafeRawPointer(bitPattern: observer)!).retain()\n\1unsafe call(observer, callback)\n\1unsafe probe.release()/"
-    variant check_property "$cell" "copies from the box under a mutex" "read-modify-write" \
-        "s/$body/\1probe.withLock { \$0 += 1 }\n\1let result = body(words, version)/" \
+    variant check_property "$cell" "copies a pinned value under a mutex" "read-modify-write" \
+        "s/$body/\1probe.withLock { \$0 += 1 }\n&/" \
         '@usableFromInline internal let probe = Mutex(0)'
     reject
 
@@ -321,8 +321,8 @@ check_variants() {
         "s/$call/\1unsafe probe(observer)\n\1unsafe call(observer, callback)/" \
         '@inlinable @inline(__always) internal func probe(_ address: UInt) { var list: [UInt] = []; list.append(address); probeSink(list) }
 @inlinable @inline(never) internal func probeSink(_ list: [UInt]) { if list.count > 9 { print(list) } }'
-    variant check_property "$cell" "reads every string from its box" "nothing returns without a call" \
-        's/Encoding\.isAlwaysInline \|\| _fastPath\(words\.second != 0\)/Encoding.isAlwaysInline/'
+    variant check_property "$cell" "pins every string" "nothing returns without a call" \
+        's/Encoding\.isAlwaysInline \|\| _fastPath\(Encoding\.isImmediate\(words\)\)/Encoding.isAlwaysInline/'
     reject
 
     variant check_walk "$walk" "fences" "a fence|read-modify-write" \
@@ -347,8 +347,9 @@ check_variants() {
 @usableFromInline internal let probe = Mutex(0)'
     reject
 
-    variant check_property "$cell" "copies from the box twice" "swift_(bridgeObjectR|r)elease|second call" \
-        "s/$body/\1let probe = body(words, version)\n\1withExtendedLifetime(probe) {}\n\1let result = body(words, version)/"
+    variant check_property "$cell" "copies a pinned value twice" "probeSink|swift_(bridgeObjectR|r)elease|second call" \
+        "s/$body/\1probeSink(try body(words, version))\n&/" \
+        '@inlinable @inline(never) internal func probeSink<Value>(_ value: Value) { withExtendedLifetime(value) {} }'
     variant check_property "$frame" "lends without keeping the compiler back" "after the pin is cleared" \
         's/^ *curcu_compiler_barrier\(\)$//'
     reject

@@ -232,6 +232,12 @@ static void leave_frame(struct record *record) {
     else store(&record->depth, depth - 1, releasing);
 }
 
+static void unpin(struct frame *frame) {
+    curcu_compiler_barrier();
+    //= Reclamation/Frame.swift … pin.store(0, ordering: .releasing)
+    store(&frame->pin, 0, releasing);
+}
+
 static void clear(struct frame *frame) {
     curcu_compiler_barrier();
     if (broken(defect_weak_clear)) {
@@ -241,8 +247,7 @@ static void clear(struct frame *frame) {
     }
     //= Reclamation/Frame.swift … current.store(0, ordering: .releasing)
     store(&frame->current, 0, releasing);
-    //= Reclamation/Frame.swift … pin.store(0, ordering: .releasing)
-    store(&frame->pin, 0, releasing);
+    unpin(frame);
 }
 
 static intptr_t depth_of(struct record *record) {
@@ -306,7 +311,8 @@ static bool has(const uintptr_t *addresses, size_t count, uintptr_t address) {
 
 static bool holds(const struct scan *scan, const struct item *item) {
     switch (item->hold) {
-    case hold_pin: return has(scan->pin, scan->pins, item->address);
+    case hold_pin:
+    case hold_validated_pin: return has(scan->pin, scan->pins, item->address);
     case hold_current: return has(scan->current, scan->currents, item->address);
     default: return false;
     }
@@ -702,7 +708,7 @@ static void reclaim_box(struct item *item) { deallocate(kind_box, item, sizeof(s
 
 struct box *make_box(uint64_t version) {
     struct box *box = allocate(kind_box, sizeof *box);
-    box->item = (struct item){0, hold_pin, (uintptr_t)box, reclaim_box};
+    box->item = (struct item){0, hold_validated_pin, (uintptr_t)box, reclaim_box};
     box->version = version;
     box->canary = ALIVE;
     return box;
@@ -715,13 +721,28 @@ static uint64_t version_of(struct box *box) {
     return version;
 }
 
+// Pins the box of a version, until the frame is cleared.
+static struct words pin_box(struct latch *latch, struct frame *frame) {
+    while (true) {
+        struct words words = read_latch(latch);
+        point();
+        //= Property/ValueCell.swift … frame.pointee.pin.store(address, ordering: .releasing)
+        if (!broken(defect_pin)) store(&frame->pin, words.first, releasing);
+        light_barrier();
+        //= Property/ValueCell.swift … return latch.version.load(ordering: .relaxed) == version
+        if (load(&latch->version, relaxed) == words.version || broken(defect_look)) return words;
+        tally(&events.retries);
+    }
+}
+
 uint64_t copy_box(struct latch *latch, uint64_t *version) {
-    own_record();
-    curcu_read_lock();
-    struct words words = read_latch(latch);
+    struct record *record = own_record();
+    struct frame *frame = enter_frame(record);
+    struct words words = pin_box(latch, frame);
     point();
     uint64_t found = version_of((struct box *)words.first);
-    curcu_read_unlock();
+    unpin(frame);
+    leave_frame(record);
     *version = words.version;
     return found;
 }
@@ -729,19 +750,12 @@ uint64_t copy_box(struct latch *latch, uint64_t *version) {
 void lend_box(struct latch *latch, void (*body)(uint64_t version, void *), void *context) {
     struct record *record = own_record();
     struct frame *frame = enter_frame(record);
-    curcu_read_lock();
-    struct words words = read_latch(latch);
-    struct box *box = (struct box *)words.first;
-    if (broken(defect_section)) curcu_read_unlock();
-    point();
-    //= Property/ValueCell.swift … frame.pointee.pin.store(address, ordering: .relaxed)
-    if (!broken(defect_pin)) store(&frame->pin, words.first, relaxed);
-    if (!broken(defect_section)) curcu_read_unlock();
+    struct box *box = (struct box *)pin_box(latch, frame).first;
     uint64_t version = version_of(box);
     point();
     body(version, context);
     if (version_of(box) != version) violated("P14 box", "a borrowed value is another one now");
-    clear(frame);
+    unpin(frame);
     leave_frame(record);
 }
 

@@ -18,8 +18,9 @@
 // most of the time must meet within the store buffer. `nowhere`: the processor that runs this, or
 // emulates it, keeps loads in order, and stores. The litmus tests see all of them.
 #define DEFECTS(defect) \
-    defect(pin, everywhere, "W3: a pass does not store its pin") \
+    defect(pin, everywhere, "W3, V5: a pass, or a reader, does not store its pin") \
     defect(section, everywhere, "W3: the read section is left before the pin is stored") \
+    defect(look, everywhere, "V6: a reader does not look at the version after its pin") \
     defect(grace, everywhere, "F2: no grace period before the scan") \
     defect(current, everywhere, "W6: a pass does not store current") \
     defect(early, everywhere, "W8: the mark is tested before current is stored") \
@@ -87,7 +88,7 @@ uint64_t freed(enum kind kind);
 
 // MARK: The protocol's objects
 
-enum hold { hold_nothing, hold_pin, hold_current };
+enum hold { hold_nothing, hold_pin, hold_validated_pin, hold_current };
 
 // What can be retired: the first member of each.
 struct item {

@@ -44,11 +44,12 @@ internal struct Latch: ~Copyable, Sendable {
         }
     }
 
+    /// - Parameter spare: What is in the other slot before the first change.
     @inlinable
-    init(_ words: Words) {
+    init(_ words: Words, spare: Words) {
         version = Atomic(0)
         even = Slot(words)
-        odd = Slot(Words())
+        odd = Slot(spare)
     }
 
     /// The words in the slot of `version`: whole only if that is the version afterwards, too.

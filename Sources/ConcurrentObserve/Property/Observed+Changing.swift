@@ -51,7 +51,7 @@ extension Observed {
             withExtendedLifetime(draft) {}
             throw error
         }
-        let words = ValueEncoding.encode(draft)
+        let words = cell.encode(draft)
         mutation.leaveBody()
         let replaced = commit(words, draft)
         mutation.release()
@@ -72,7 +72,7 @@ extension Observed {
 
     @inlinable @inline(__always)
     internal func publish(_ newValue: Value) -> ValueCell<Value>.Replaced {
-        let words = ValueEncoding.encode(newValue)
+        let words = cell.encode(newValue)
         let replaced = commitUnderLock(words, newValue)
         inject("set.published")
         announce(replaced, newValue)
@@ -113,7 +113,7 @@ extension Observed {
         if condition: (_ version: UInt64) -> Bool
     ) -> ValueCell<Value>.Replaced? {
         if observers.mayHavePriorObservers { announceAhead() }
-        let words = ValueEncoding.encode(newValue)
+        let words = cell.encode(newValue)
         mutation.acquire()
         guard condition(cell.version) else {
             mutation.release()
@@ -155,7 +155,7 @@ extension Observed where Value: Equatable {
                 return (false, found.value)
             }
             inject("compare.equal")
-            let words = prepared ?? ValueEncoding.encode(desired)
+            let words = prepared ?? cell.encode(desired)
             prepared = words
             mutation.acquire()
             guard isStill(found.version) else {

@@ -36,6 +36,6 @@ extension Observed {
     }
 
     @usableFromInline
-    func publishUnasked(_ draft: Value) { cell.publish(ValueEncoding.encode(draft)).retire() }
+    func publishUnasked(_ draft: Value) { cell.publish(cell.encode(draft)).retire() }
 }
 #endif

@@ -31,8 +31,8 @@ public final class Observed<Value: Sendable>: Sendable {
     /// Makes a property, at version 0.
     @inlinable
     public init(_ value: Value) {
-        cell = ValueCell(value)
         Self.makeTypes()
+        cell = ValueCell(value)
     }
 
     /// Makes a property with a name for diagnostics, at version 0.

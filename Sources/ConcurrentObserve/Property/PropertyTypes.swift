@@ -10,6 +10,7 @@ extension Observed {
         KnownTypes.make(for: ObjectIdentifier(Self.self)) {
             RegistryCore.makeTypes()
             makeConformance(Self.self)
+            _ = ValueEncoding<Value>.mark
             _ = [.initial, .prior] as ObservationOptions
             // Safe: types are named; nothing is pointed to.
             return unsafe [

@@ -21,7 +21,7 @@
 
     // MARK: Retirable
 
-    final override var hold: Hold { .pin(Self.address(of: self)) }
+    final override var hold: Hold { .validatedPin(Self.address(of: self)) }
 
     final override var runsUserCode: Bool { ValueEncoding<Value>.hasDeinitialisers }
 
@@ -58,7 +58,7 @@ extension ValueBox {
 
     /// The address of `box`, as latches and pins hold it.
     static func address(of box: ValueBox) -> UInt {
-        // Safe: an address only; a thread that follows it is in a read section, pins the box or owns a reference.
+        // Safe: an address only; a thread that follows it pins the box or owns a reference.
         unsafe UInt(bitPattern: Unmanaged.passUnretained(box).toOpaque())
     }
 
@@ -72,24 +72,22 @@ extension ValueBox {
 
     /// The value in the box at `address`, in place.
     ///
-    /// The caller is in the read section in which it has loaded the address, or pins the box, or owns a reference.
+    /// The caller pins the box, or owns a reference.
     @inlinable @inline(__always)
     static func value(at address: UInt) -> UnsafePointer<BoxedValue<Value>> {
         // Safe: `init` has checked that the value is there; a struct of one member is laid out as its member.
         unsafe UnsafePointer(bitPattern: valueAddress(address)).unsafelyUnwrapped
     }
 
-    /// Hands the box at `address` over for reclamation, with the reference that the caller owns.
+    /// Hands the box at `address` over for reclamation, with the reference that the caller owns. Destroying the value may run a
+    /// deinitialiser of the user's.
     ///
     /// - Parameter source: Names the property.
     @usableFromInline
     static func retire(at address: UInt, from source: UInt) {
-        // Safe: the caller owns a reference and gives it up.
-        let box = unsafe unmanaged(address).takeRetainedValue()
-        // Safe: `make` decides by the same constant.
-        if ValueEncoding<Value>.hasDeinitialisers {
-            unsafe unsafeDowncast(box, to: SourcedValueBox<Value>.self).note(source)
-        }
+        // Safe: the caller passes on its reference; `make` has decided by the same constant.
+        let box = unsafe unsafeDowncast(unmanaged(address).takeRetainedValue(), to: SourcedValueBox<Value>.self)
+        box.note(source)
         box.retire()
     }
 

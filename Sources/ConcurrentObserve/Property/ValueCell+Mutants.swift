@@ -7,16 +7,22 @@ extension ValueCell {
         latch.words(of: version &+ 1, firstOnly: Encoding.needsOneWord)
     }
 
-    /// Leaves the read section before it uses what it has loaded there.
+    /// Ends the pin before it uses what it has loaded.
     @inlinable
-    borrowing func afterReadSection<Result>(_ body: (Latch.Words, _ version: UInt64) -> Result) -> Result {
-        ReadSection.enter()
-        let (words, version) = latch.load(firstOnly: Encoding.needsOneWord)
-        ReadSection.leave()
-        inject("read.box")
-        let result = body(words, version)
-        exploredRead(words.first)
-        return result
+    borrowing func afterItsPin<Result, Failure: Error>(
+        _ body: (Latch.Words, _ version: UInt64) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        // Safe: as in whilePinned(_:), but for what is looked for.
+        let record = unsafe ThreadRecord.current
+        let frame = unsafe record.enterFrame()
+        let (words, version) = unsafe pin(in: frame)
+        unsafe frame.pointee.unpin()
+        inject("read.pinned")
+        defer {
+            exploredRead(Encoding.reference(in: words))
+            unsafe record.leaveFrame()
+        }
+        return try body(words, version)
     }
 }
 #endif

@@ -4,8 +4,9 @@ public import Synchronization
 
 /// The memory of a property's value: read by any thread at any time, replaced by one at a time.
 ///
-/// The latch holds the value's bits, or the address of a box. A thread that follows the address is in a read section, or pins the box;
-/// a replaced box is retired.
+/// The latch holds the value's bits, or a reference: to a box, or to the value's own object. A thread that follows a reference pins it
+/// first, by a hazard pointer: it stores the address and then looks whether the version is still the one that it has loaded. A
+/// replaced reference is retired. (Michael, "Hazard Pointers: Safe Memory Reclamation for Lock-Free Objects", IEEE TPDS 15(6), 2004.)
 @usableFromInline
 internal struct ValueCell<Value: Sendable>: ~Copyable, Sendable {
     @usableFromInline typealias Encoding = ValueEncoding<Value>
@@ -13,13 +14,23 @@ internal struct ValueCell<Value: Sendable>: ~Copyable, Sendable {
     @usableFromInline let latch: Latch
 
     @inlinable
-    init(_ value: Value) { latch = Latch(Encoding.encode(value)) }
+    init(_ value: Value) {
+        let mark = Encoding.mark.word
+        latch = Latch(Encoding.encode(value, mark: mark), spare: Latch.Words(second: mark))
+    }
 
     deinit {
         #if INSTRUMENTED
         if mutant(.aPropertysDeathLeaksItsValue) { return }
         #endif
         Encoding.discard(latch.load().words)
+    }
+
+    /// The words that stand for `value`, with a reference of their own.
+    @inlinable @inline(__always)
+    borrowing func encode(_ value: Value) -> Latch.Words {
+        // Relaxed: where values are references, the second word of both slots is their mark from the start, and never changes.
+        Encoding.encode(value, mark: Encoding.mayBeMarked ? latch.even.second.load(ordering: .relaxed) : 0)
     }
 }
 
@@ -36,12 +47,11 @@ extension ValueCell {
     /// A copy of the value. Any thread; lock-free.
     @inlinable @inline(__always)
     borrowing func copy() -> Value {
-        if !Encoding.isAlwaysBoxed {
+        if Encoding.mayBeInline {
             let words = loadWords()
-            // Nil takes the longer way: one test is faster than two.
-            if Encoding.isAlwaysInline || _fastPath(words.second != 0) { return Encoding.decode(words) }
+            if Encoding.isAlwaysInline || _fastPath(Encoding.isImmediate(words)) { return Encoding.decode(words) }
         }
-        return Self.copyFromBox(self)
+        return Self.copyPinned(self)
     }
 
     @inlinable @inline(__always)
@@ -55,7 +65,7 @@ extension ValueCell {
     /// A copy of the value, and its version. Any thread; lock-free.
     @inlinable @inline(__always)
     borrowing func load() -> (value: Value, version: UInt64) {
-        guard Encoding.isAlwaysInline else { return Self.loadFromBox(self) }
+        guard Encoding.isAlwaysInline else { return Self.loadPinned(self) }
         let (words, version) = latch.load(firstOnly: Encoding.needsOneWord)
         return (Encoding.decode(words), version)
     }
@@ -64,66 +74,88 @@ extension ValueCell {
     // method's self takes a register that the caller would have to save on the short way, too.
 
     @inlinable @inline(never)
-    static func copyFromBox(_ cell: borrowing ValueCell) -> Value {
-        cell.inReadSection { words, _ in Encoding.copy(words) }
+    static func copyPinned(_ cell: borrowing ValueCell) -> Value {
+        cell.whilePinned { words, _ in Encoding.copy(words) }
     }
 
     @inlinable @inline(never)
-    static func loadFromBox(_ cell: borrowing ValueCell) -> (value: Value, version: UInt64) {
-        cell.inReadSection { words, version in (Encoding.copy(words), version) }
+    static func loadPinned(_ cell: borrowing ValueCell) -> (value: Value, version: UInt64) {
+        cell.whilePinned { words, version in (Encoding.copy(words), version) }
     }
 
-    @inlinable @inline(__always)
-    borrowing func inReadSection<Result>(_ body: (Latch.Words, _ version: UInt64) -> Result) -> Result {
-        #if INSTRUMENTED
-        if mutant(.aValueIsReadAfterTheReadSection) { return afterReadSection(body) }
-        #endif
-        ReadSection.enter()
-        let (words, version) = latch.load(firstOnly: Encoding.needsOneWord)
-        inject("read.box")
-        let result = body(words, version)
-        exploredRead(words.first)
-        ReadSection.leave()
-        return result
-    }
-
-    /// Lends the value to `body`, which may take its time: a box is pinned, as a table is by a walk.
+    /// Lends the value to `body`, which may take its time.
     @inlinable @inline(__always)
     borrowing func lend<Result, Failure: Error>(
         to body: (borrowing Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        // Safe: records are never freed; the frame is this reader's until leaveFrame().
-        let record = unsafe ThreadRecord.current
-        let frame = unsafe record.enterFrame()
-        defer { unsafe record.leaveFrame() }
-        if Encoding.isAlwaysInline { return try body(copy()) }
-
-        ReadSection.enter()
-        let words = latch.load(firstOnly: Encoding.needsOneWord).words
-        guard Encoding.isBoxed(words) else {
-            ReadSection.leave()
-            return try body(Encoding.decode(words))
+        try whilePinned { words, _ throws(Failure) in
+            inject("lend.loaded")
+            // Safe, both: the pin keeps the box, or what the bits reference.
+            if Encoding.isBoxed(words) {
+                return try unsafe ValueBox<Value>.value(at: words.first).pointee.lend(to: body)
+            }
+            return try unsafe Encoding.withBits(of: words) { value throws(Failure) in
+                try unsafe value.pointee.lend(to: body)
+            }
         }
-        inject("lend.loaded")
-        unsafe Self.pin(words.first, in: frame)
-        ReadSection.leave()
-        // And with it the references that `body` has made of what it was lent.
-        defer { unsafe frame.pointee.clear() }
-        defer { exploredRead(words.first) }
-        // Safe: the pin keeps the box.
-        return try unsafe ValueBox<Value>.value(at: words.first).pointee.lend(to: body)
     }
 }
 
+// MARK: - Pinning
+
 extension ValueCell {
-    /// Pins the box at `address`, in the read section in which it was loaded.
+    /// Calls `body` with the words of a version, and keeps what they reference meanwhile.
     @inlinable @inline(__always)
-    static func pin(_ address: UInt, in frame: UnsafeMutablePointer<Frame>) {
+    borrowing func whilePinned<Result, Failure: Error>(
+        _ body: (Latch.Words, _ version: UInt64) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         #if INSTRUMENTED
-        if mutant(.aBorrowedValueIsNotPinned) { return }
+        if mutant(.aValueIsReadAfterItsPin) { return try afterItsPin(body) }
         #endif
-        // Relaxed: the thread that frees the box waits for this section, which makes the pin visible.
-        unsafe frame.pointee.pin.store(address, ordering: .relaxed)
+        // Safe: records are never freed; the frame is this reader's until leaveFrame().
+        let record = unsafe ThreadRecord.current
+        let frame = unsafe record.enterFrame()
+        let (words, version) = unsafe pin(in: frame)
+        inject("read.pinned")
+        defer {
+            exploredRead(Encoding.reference(in: words))
+            unsafe frame.pointee.unpin()
+            unsafe record.leaveFrame()
+        }
+        return try body(words, version)
+    }
+
+    /// Loads the words of a version and pins what they reference. Lock-free: it repeats only if another version was published.
+    @inlinable @inline(__always)
+    borrowing func pin(in frame: UnsafeMutablePointer<Frame>) -> (words: Latch.Words, version: UInt64) {
+        while true {
+            let (words, version) = latch.load(firstOnly: Encoding.needsOneWord)
+            if Encoding.isAlwaysInline { return (words, version) }
+            inject("read.loaded")
+            unsafe Self.storePin(Encoding.reference(in: words), in: frame)
+            AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
+            if _fastPath(isPinned(version)) { return (words, version) }
+        }
+    }
+
+    @inlinable @inline(__always)
+    static func storePin(_ address: UInt, in frame: UnsafeMutablePointer<Frame>) {
+        #if INSTRUMENTED
+        if mutant(.aValueIsNotPinned) { return }
+        #endif
+        // Release: a scan that sees this pin comes after what was read under the one before it; pairs with the acquire in FrameScan.
+        unsafe frame.pointee.pin.store(address, ordering: .releasing)
+    }
+
+    /// Whether what `version` references was not retired before its pin was visible.
+    @inlinable @inline(__always)
+    borrowing func isPinned(_ version: UInt64) -> Bool {
+        #if INSTRUMENTED
+        if mutant(.aPinIsNotValidated) { return true }
+        #endif
+        // Relaxed: after the pin, by the light barrier. The thread that releases the reference publishes its successor before it
+        // executes the heavy one, and then scans: either the load sees the successor, or the scan sees the pin.
+        return latch.version.load(ordering: .relaxed) == version
     }
 }
 
@@ -147,10 +179,17 @@ extension ValueCell {
         @inlinable
         var value: Value { Encoding.copy(words) }
 
-        /// Hands the value over for destruction, elsewhere, when its last reader has finished. Under no lock. (P5, P14)
-        @inlinable
+        /// Has the value destroyed when its last reader has finished: by this thread, or elsewhere if that may run user code or takes
+        /// long. Under no lock. (P5, P14)
+        @inlinable @inline(__always)
         consuming func retire() {
-            if Encoding.isBoxed(words) { ValueBox<Value>.retire(at: words.first, from: source) }
+            if Encoding.isAlwaysInline { return }
+            if Encoding.hasDeinitialisers && Encoding.isBoxed(words) {
+                return ValueBox<Value>.retire(at: words.first, from: source)
+            }
+            let reference = Encoding.reference(in: words)
+            if reference == 0 { return }
+            ThreadRecord.retire(reference: reference, weight: Encoding.weight(of: words), from: source)
         }
     }
 

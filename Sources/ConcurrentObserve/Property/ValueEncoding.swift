@@ -2,25 +2,32 @@
 
 /// How a property's value becomes the two words of its latch.
 ///
-/// Values without references that fit are their own bits. So are strings that reference nothing: those of up to 15 bytes of UTF-8, and
-/// literals. All others are boxed: the first word is the box's address, the second is zero.
+/// Values without references that fit are their own bits. So are values that are one counted reference of the standard library's, and
+/// whose destruction runs no user code: strings, and the collections that `SingleReference` names. The latch then owns the reference,
+/// as it owns a box otherwise: the first word of those that are boxed is the box's address, the second is zero.
 @usableFromInline
 internal enum ValueEncoding<Value: Sendable> {
-    /// Whether every value is its own bits. A constant, once `Value` is known, as the next three are.
+    /// Whether every value is bits that reference nothing. A constant, once `Value` is known, as those that follow are.
     @inlinable @inline(__always)
     static var isAlwaysInline: Bool { _isPOD(Value.self) && fits }
 
-    /// Whether every value is boxed.
+    /// Whether a value may be bits that reference nothing.
     @inlinable @inline(__always)
-    static var isAlwaysBoxed: Bool { !isAlwaysInline && !isString }
+    static var mayBeInline: Bool { isAlwaysInline || isString }
+
+    /// Whether a value may be its own reference, which its property's mark says.
+    @inlinable @inline(__always)
+    static var mayBeMarked: Bool { !_isPOD(Value.self) && MemoryLayout<Value>.size == MemoryLayout<UInt>.size }
 
     /// Whether the second word says nothing.
     @inlinable @inline(__always)
-    static var needsOneWord: Bool { isAlwaysBoxed || MemoryLayout<Value>.size <= MemoryLayout<UInt>.size }
+    static var needsOneWord: Bool {
+        isAlwaysInline ? MemoryLayout<Value>.size <= MemoryLayout<UInt>.size : !isString && !mayBeMarked
+    }
 
-    /// Whether destroying a value may run a deinitialiser of the user's.
+    /// Whether destroying a boxed value may run a deinitialiser of the user's.
     @inlinable @inline(__always)
-    static var hasDeinitialisers: Bool { !_isPOD(Value.self) && !isString }
+    static var hasDeinitialisers: Bool { !_isPOD(Value.self) }
 
     @inlinable @inline(__always)
     static var fits: Bool {
@@ -34,68 +41,102 @@ internal enum ValueEncoding<Value: Sendable> {
         MemoryLayout<Value>.size == MemoryLayout<Latch.Words>.size && fits
             && (Value.self == String.self || Value.self == String?.self)
     }
+}
 
-    /// Whether `words` hold a box's address.
+// MARK: - What words say
+
+extension ValueEncoding {
+    /// Whether `words` reference nothing that is counted.
     @inlinable @inline(__always)
-    static func isBoxed(_ words: Latch.Words) -> Bool {
-        if isAlwaysInline { return false }
-        // The second word of a string that references nothing has its highest bit set; nil is zero in both.
-        return isAlwaysBoxed || (words.second == 0 && words.first != 0)
+    static func referencesNothing(_ words: Latch.Words) -> Bool { reference(in: words) == 0 }
+
+    /// The address of the box or the object that `words` reference, or 0: what a reader pins, and what is released at last.
+    @inlinable @inline(__always)
+    static func reference(in words: Latch.Words) -> UInt {
+        if isAlwaysInline { return 0 }
+        if isString { return isImmediate(words) ? 0 : words.second & 0x0FFF_FFFF_FFFF_FFFF }
+        return words.first
     }
 
     /// Whether a string's own bits reference nothing that is counted.
     ///
-    /// The highest bit of its second word says so: "b63: isImmortal", in the standard library's StringObject.swift. The runtime
-    /// decides by the same bit whether there is anything to retain.
+    /// The highest bit of its second word says so: "b63: isImmortal", in the standard library's StringObject.swift; the four highest
+    /// are no part of an object's address. The runtime decides by the same bit whether there is anything to retain. Nil has no bit.
     @inlinable @inline(__always)
-    static func referencesNothing(_ words: Latch.Words) -> Bool {
-        words.second >> 63 == 1 || (words.first == 0 && words.second == 0)
+    static func isImmediate(_ words: Latch.Words) -> Bool { words.second >> 63 == 1 || words.second == 0 }
+
+    /// Whether `words` hold a box's address.
+    @inlinable @inline(__always)
+    static func isBoxed(_ words: Latch.Words) -> Bool {
+        if isAlwaysInline || isString { return false }
+        return !mayBeMarked || words.second == 0
+    }
+}
+
+extension ValueEncoding {
+    /// About how many bytes the memory behind the reference in `words` has; nil for that of the object itself.
+    @inlinable @inline(__always)
+    static func weight(of words: Latch.Words) -> Int? {
+        if isString { return nil }
+        return isBoxed(words)
+            ? MemoryLayout<Value>.size : ReferenceMark(word: words.second).weight(of: words.first)
     }
 }
 
 // MARK: - Both ways
 
 extension ValueEncoding {
-    /// The words that stand for `value`. Allocates a box unless they are its own bits.
+    /// The words that stand for `value`, with a reference of their own. Allocates a box for what is not its own bits.
+    ///
+    /// - Parameter mark: The second word of all the property's values, if these are references; 0 if they are boxed.
     @inlinable @inline(__always)
-    static func encode(_ value: Value) -> Latch.Words {
-        if isAlwaysInline { return bits(of: value) }
-        if isString {
-            let bits = bits(of: value)
-            if referencesNothing(bits) { return bits }
+    static func encode(_ value: Value, mark: UInt) -> Latch.Words {
+        if isAlwaysInline || isString || (mayBeMarked && mark != 0) {
+            var words = Latch.Words(second: mark)
+            // Safe: the value fits. Its reference, if it has one, is the words' from now on.
+            unsafe withUnsafeMutablePointer(to: &words) {
+                _ = unsafe UnsafeMutableRawPointer($0).initializeMemory(as: Value.self, to: value)
+            }
+            return words
         }
         return Latch.Words(first: ValueBox<Value>.allocate(value))
     }
 
+    /// The value whose own bits `words` are, in place.
     @inlinable @inline(__always)
-    static func bits(of value: Value) -> Latch.Words {
-        var words = Latch.Words()
-        // Safe: only called if the value fits. Bits are copied; no reference is made of them unless there is nothing to count.
-        unsafe withUnsafeMutableBytes(of: &words) { words in
-            unsafe withUnsafeBytes(of: value) { unsafe words.copyMemory(from: $0) }
+    static func withBits<Result, Failure: Error>(
+        of words: Latch.Words,
+        _ body: (UnsafePointer<BoxedValue<Value>>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        // Safe: `encode` has put them there, and they are aligned at least as strictly. What they reference, the caller keeps.
+        try unsafe withUnsafePointer(to: words) { words throws(Failure) in
+            try unsafe body(UnsafeRawPointer(words).assumingMemoryBound(to: BoxedValue<Value>.self))
         }
-        return words
     }
 
-    /// The value whose own bits `words` are.
+    /// The value whose own bits `words` are. They reference nothing that is counted.
     @inlinable @inline(__always)
     static func decode(_ words: Latch.Words) -> Value {
         var words = words
-        // Safe: `bits` has put them there, they are aligned at least as strictly, and reference nothing that is counted, so that a copy
-        // of the bits is a value of its own.
+        // Safe: as above; there is nothing to count, so that a copy of the bits is a value of its own.
         return unsafe withUnsafeMutablePointer(to: &words) {
             unsafe UnsafeMutableRawPointer($0).assumingMemoryBound(to: Value.self).move()
         }
     }
 
-    /// A copy of the value that `words` stand for. The caller is in the read section in which it has loaded them, or owns the box.
+    /// A copy of the value that `words` stand for. The caller pins what they reference, or owns it.
     @inlinable @inline(__always)
     static func copy(_ words: Latch.Words) -> Value {
-        // Safe: the caller keeps the box.
-        isBoxed(words) ? unsafe ValueBox<Value>.value(at: words.first).pointee.value : decode(words)
+        if isAlwaysInline { return decode(words) }
+        // Safe, both: the caller keeps it.
+        if isBoxed(words) { return unsafe ValueBox<Value>.value(at: words.first).pointee.value }
+        return unsafe withBits(of: words) { unsafe $0.pointee.value }
     }
 
     /// Destroys what `encode` has made, and no other thread can be reading.
     @inlinable
-    static func discard(_ words: Latch.Words) { if isBoxed(words) { ValueBox<Value>.release(at: words.first) } }
+    static func discard(_ words: Latch.Words) {
+        if isAlwaysInline { return }
+        if isBoxed(words) { ValueBox<Value>.release(at: words.first) } else { _ = decode(words) }
+    }
 }

@@ -66,6 +66,7 @@ public struct ConcurrentObserveDiagnostics: Sendable {
         // Reclaimed items first: counted after the retired ones, their number could be the higher
         // one.
         let reclaimed = ReclamationThread.shared.batches.reclaimedCount
+        let references = MagazineCounts.current()
         let retired = ThreadRecords.shared.retiredCount
         var live = 0
         var dropped: UInt = 0
@@ -76,8 +77,8 @@ public struct ConcurrentObserveDiagnostics: Sendable {
         }
         return ConcurrentObserveDiagnostics(
             liveObservers: live,
-            retired: Int(bitPattern: retired),
-            reclaimed: Int(bitPattern: reclaimed),
+            retired: Int(bitPattern: retired &+ references.retired),
+            reclaimed: Int(bitPattern: reclaimed &+ references.released),
             droppedEvents: Int(bitPattern: dropped),
             pendingEvents: pending,
             peakPendingEvents: PendingEvents.peak,

@@ -9,8 +9,8 @@ public import Synchronization
 /// A nested pass has a frame of its own; outer frames keep counting.
 @usableFromInline
 internal struct Frame: ~Copyable {
-    /// The address of the table that the pass walks, or 0. The table stays allocated while its
-    /// address stands here.
+    /// The address of the table that the pass walks, or of the value that it reads, or 0. It stays
+    /// allocated while its address stands here.
     @usableFromInline let pin: Atomic<UInt>
 
     /// The hazard pointer: the address of the observer that the pass may be calling, or 0. The
@@ -37,13 +37,21 @@ extension Frame {
     // across the barriers below. (The C11 orderings are between threads; the barrier emits nothing
     // and is between the compiler and this thread.)
 
+    /// Ends the use of what is pinned.
+    @inlinable @inline(__always)
+    borrowing func unpin() {
+        curcu_compiler_barrier()
+        // Release: what was read happens before it is reclaimed; pairs with the acquire in the scans.
+        pin.store(0, ordering: .releasing)
+    }
+
     /// Ends the last callback, then the use of what is pinned.
     @inlinable @inline(__always)
     borrowing func clear() {
         curcu_compiler_barrier()
-        // Release, both: what the callbacks did happens before the closures, then the table, are
-        // reclaimed; pair with the acquires in the scans.
+        // Release: what the callback did happens before the closure is reclaimed; pairs with the
+        // acquires in the scans.
         current.store(0, ordering: .releasing)
-        pin.store(0, ordering: .releasing)
+        unpin()
     }
 }

@@ -7,7 +7,7 @@ extension FrameScan {
         if mutant(.reclaimAtOnce) { return false }
         switch item.hold {
         case .nothing: return nil
-        case .pin: return mutant(.pinsAreNotScanned) ? false : nil
+        case .pin, .validatedPin: return mutant(.pinsAreNotScanned) ? false : nil
         case .current:
             if mutant(.currentObserversAreNotScanned) { return false }
             return mutant(.aRunningCallbackHoldsAllClosures) && holdsObservers ? true : nil

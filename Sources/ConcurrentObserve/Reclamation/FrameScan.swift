@@ -6,12 +6,14 @@ import Synchronization
 internal struct FrameScan {
     private var pins: [UInt] = []
     private var currents: [UInt] = []
+    /// What must be kept because it is pinned.
+    private var kept: [UInt] = []
 
     /// Looks at every frame in use.
     ///
     /// Call it after the barrier that belongs to the items in question, which makes every store
-    /// visible that could matter: a grace period for pins, `AsymmetricBarrier.heavy()` for current
-    /// observers.
+    /// visible that could matter: a grace period for pins of tables, `AsymmetricBarrier.heavy()` for
+    /// those of values and for current observers.
     init() {
         unsafe ThreadRecords.shared.forEach { record in
             unsafe record.forEachFrame { frame in
@@ -39,9 +41,26 @@ internal struct FrameScan {
         #endif
         switch item.hold {
         case .nothing: return false
-        case .pin(let address): return pins.containsSorted(address)
+        case .pin(let address), .validatedPin(let address): return isPinned(address)
         case .current(let address): return currents.containsSorted(address)
         }
+    }
+
+    /// Whether some frame pins `address`.
+    ///
+    /// - Complexity: O(log *n*) of the frames in use.
+    private func isPinned(_ address: UInt) -> Bool { pins.containsSorted(address) }
+
+    /// Whether a reference to the object at `address` must be kept: some frame pins the object, and
+    /// this is the first reference to it that is asked for. That one keeps the object.
+    mutating func mustKeep(_ address: UInt) -> Bool {
+        guard isPinned(address) else { return false }
+        #if INSTRUMENTED
+        if mutant(.aBorrowedReferenceIsHeldAgain) { return true }
+        #endif
+        if kept.contains(address) { return false }
+        kept.append(address)
+        return true
     }
 
     /// Whether any frame has `address` as its current observer. Allocates nothing.

@@ -63,6 +63,7 @@ extension ReclamationThread {
         // Tasks that nothing holds back are done now: what they retire belongs to the same batch.
         let taskCount = sorted.doTasks()
         if taskCount > 0 { forEachRetired { sorted.append($0, doesTasks: false) } }
+        sweepMagazines(into: &sorted.references)
         taken.signal()
         batches.taken(batch, count: sorted.count, finished: taskCount)
         return sorted

@@ -38,14 +38,38 @@ extension ReclamationThread {
     /// Waits until everything that was retired before the call is reclaimed.
     func drain(until deadline: ContinuousClock.Instant?) -> DrainOutcome {
         if ThreadRecord.isInsideCallback { return .deferred }
+        // Relaxed, both: see sweepMagazines(into:).
+        drains.add(1, ordering: .relaxed)
+        defer { drains.subtract(1, ordering: .relaxed) }
+        let releases = MagazineReleases.current()
+        guard waitForBatches(until: deadline) else { return .timedOut }
+        if passesOverReleases(since: releases) { return .finished }
+        // Until that pass, threads have claimed what was in their magazines. What they find pinned
+        // they hand over to the next.
+        return MagazineReleases.wait(until: deadline) && waitForBatches(until: deadline) ? .finished : .timedOut
+    }
+
+    /// Whether no thread has been releasing its magazine since `releases` was looked at.
+    private func passesOverReleases(since releases: MagazineReleases) -> Bool {
+        #if INSTRUMENTED
+        if mutant(.aDrainPassesOverReleases) { return true }
+        #endif
+        return releases.isAtRest && MagazineReleases.current().begun == releases.begun
+    }
+
+    /// Waits until all items are reclaimed that were on a thread's stack, or in its magazine, at
+    /// the call.
+    ///
+    /// - Returns: False if the deadline came first.
+    private func waitForBatches(until deadline: ContinuousClock.Instant?) -> Bool {
         let target = batches.nextToBegin
         while true {
             let ticket = batches.completion.ticket()
-            if batches.isComplete(through: target) { return .finished }
+            if batches.isComplete(through: target) { return true }
             var limit: Duration?
             if let deadline {
                 let remaining = ContinuousClock.now.duration(to: deadline)
-                guard remaining > .zero else { return .timedOut }
+                guard remaining > .zero else { return false }
                 limit = remaining
             }
             if needsPass(for: target), !wake(urgently: true) {

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// The thread starts with the first retirement. It runs no user code: items whose reclaiming does
 /// are handed to the `DeinitThreads`. (P5) It works batch by batch: see `pass(isRehearsal:)`.
-internal final class ReclamationThread: @unchecked Sendable {
+@safe internal final class ReclamationThread: @unchecked Sendable {
     // Unchecked: `held` is guarded by `passLock`; the rest is constant, atomic or locks by itself.
     static let shared = ReclamationThread()
 
@@ -27,6 +27,10 @@ internal final class ReclamationThread: @unchecked Sendable {
     private let parking = Parking()
     private let thread = Atomic<ThreadState>(.none)
     let gracePeriods = Atomic<UInt>(0)
+    /// Where a magazine's references are copied while they are claimed. Guarded by `passLock`.
+    let sweepRoom = UnsafeMutablePointer<UInt>.allocate(capacity: Int(Magazine.capacity))
+    /// How many threads drain: then passes sweep all magazines.
+    let drains = Atomic<Int>(0)
 
     // Those that follow are computed: a stored one would be made on its first use, and a fork that
     // catches a thread there would leave it half made in the child. (P18)
@@ -101,7 +105,7 @@ internal final class ReclamationThread: @unchecked Sendable {
             if result.took > 0 || deinitThreadsAreBehind {
                 pause = Self.shortestPause
                 quietPasses = 0
-            } else if result.stillHeld > 0 {
+            } else if result.stillHeld > 0 || magazinesAreFilled {
                 pause = min(pause * 2, Self.longestPause)
                 quietPasses = 0
             } else {
@@ -123,8 +127,12 @@ internal final class ReclamationThread: @unchecked Sendable {
         parking.unpark()
     }
 
+    /// Whether anything was retired that no pass has taken.
     private var hasRetired: Bool {
-        var found = false
+        // Every put that has seen a magazine filled is seen by the look; pairs with the light
+        // barrier in Magazine.put(_:weight:).
+        AsymmetricBarrier.heavy()
+        var found = magazinesAreFilled
         unsafe ThreadRecords.shared.forEach { record in
             // Sequentially consistent, as is the load of the list: after the store in
             // Parking.park(); pairs with the push.
@@ -153,10 +161,33 @@ internal final class ReclamationThread: @unchecked Sendable {
         // Of the same source, in another batch: a second run waits in the source's queue.
         ThreadRecord.retire(RehearsedItem(held: 2))
         pass(isRehearsal: true)
+        rehearseMagazine()
         DeinitThreads.shared.rehearse()
         _ = drain(until: .now)
         batches.restart()
         forgetThread()
+    }
+
+    /// Has references released by their thread, swept, held and handed over.
+    private func rehearseMagazine() {
+        // Safe: records are never freed.
+        let record = unsafe ThreadRecord.current
+        let frame = unsafe record.enterFrame()
+        for isPinned in [true, false] {
+            for _ in 0...Magazine.capacity {
+                // Safe: an address, and the reference that belongs to it.
+                let item = unsafe UInt(bitPattern: Unmanaged.passRetained(RehearsedItem(held: nil)).toOpaque())
+                // Relaxed: no other thread uses the library.
+                unsafe frame.pointee.pin.store(isPinned ? item : 0, ordering: .relaxed)
+                ThreadRecord.retire(reference: item, weight: 1, from: 1)
+            }
+            // The third look finds that the last reference stays.
+            for _ in 1...3 { pass(isRehearsal: true) }
+            unsafe frame.pointee.clear()
+        }
+        unsafe record.leaveFrame()
+        pass(isRehearsal: true)
+        _ = MagazineReleases.wait(until: nil)
     }
 
     // MARK: Fork

@@ -51,5 +51,7 @@ internal class Retirable: @unchecked Sendable {
         case current(UInt)
         /// Open read sections, then the frames that pin it.
         case pin(UInt)
+        /// The frames that pin it: who does has looked, after the pin, that it was not replaced.
+        case validatedPin(UInt)
     }
 }

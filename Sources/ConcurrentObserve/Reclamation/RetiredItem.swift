@@ -13,6 +13,9 @@
         unsafe reference = Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
     }
 
+    /// Takes the item over.
+    init(_ item: Retirable) { unsafe reference = .passRetained(item) }
+
     // Safe, all that follow: the holder of this value owns a reference.
 
     var address: UInt { unsafe UInt(bitPattern: reference.toOpaque()) }

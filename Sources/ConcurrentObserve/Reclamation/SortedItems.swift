@@ -20,8 +20,11 @@ internal struct SortedItems {
         let source: UInt
     }
 
-    /// How many items there are, without tasks.
-    var count: Int { observerCount + others.count }
+    /// What was swept from magazines.
+    var references: [UInt] = []
+
+    /// How many items and references there are, without tasks.
+    var count: Int { observerCount + others.count + references.count }
 
     /// - Parameter doesTasks: Whether `doTasks` is still to come.
     mutating func append(_ item: RetiredItem, doesTasks: Bool = true) {
@@ -36,7 +39,7 @@ internal struct SortedItems {
             latest.items.append(item)
         case .nothing where doesTasks:
             tasks.append(item)
-        case .current, .nothing:
+        case .current, .nothing, .validatedPin:
             others.append(item)
         }
     }

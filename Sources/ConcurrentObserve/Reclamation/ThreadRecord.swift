@@ -65,6 +65,9 @@ internal struct ThreadRecord: ~Copyable {
     /// The retired items that no pass has taken yet: a stack linked through the items, or 0.
     let retired = Atomic<UInt>(0)
 
+    /// The address of the record's magazine, or 0 before its first. Stored once, by the owner.
+    let magazine = Atomic<UInt>(0)
+
     /// Items this record's threads have retired. Written by the owner alone.
     let retiredCount = Atomic<UInt>(0)
 

@@ -39,6 +39,7 @@ import Synchronization
         // Relaxed, both: no other thread uses the library.
         unsafe record.pointee.retiredCount.store(0, ordering: .relaxed)
         unsafe record.pointee.takenCount.store(0, ordering: .relaxed)
+        unsafe record.forMagazine { unsafe $0.pointee.restart() }
     }
 
     private func push(_ record: UnsafeMutablePointer<ThreadRecord>) -> UnsafeMutablePointer<ThreadRecord> {
@@ -124,6 +125,7 @@ import Synchronization
             // liburcu has dropped the readers of all other threads.
             unsafe record.pointee.reader = nil
             unsafe record.countRetired()
+            unsafe record.countMagazine()
             if isAbandoned {
                 unsafe record.pointee.isAbandoned = true
             } else {

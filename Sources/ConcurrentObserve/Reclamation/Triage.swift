@@ -2,7 +2,7 @@
 
 /// Decides what becomes of each item of a pass, after one scan of the frames.
 internal struct Triage {
-    private let scan = FrameScan()
+    private var scan = FrameScan()
     /// What some frame holds.
     private(set) var held: [RetiredWork] = []
     /// What the deinit threads take over, all in one step.
@@ -19,6 +19,16 @@ internal struct Triage {
             item.release()
             reclaimed += 1
         }
+        for reference in items.references {
+            if scan.mustKeep(reference) {
+                held.append(
+                    RetiredWork(item: RetiredItem(RetiredReference(reference, of: 0, isLarge: false)), batch: batch)
+                )
+            } else {
+                releaseReference(reference)
+                reclaimed += 1
+            }
+        }
         for var observers in items.takeObservers() {
             if scan.holdsObservers {
                 while let item = observers.items.popFirst() {
@@ -33,10 +43,17 @@ internal struct Triage {
         return reclaimed
     }
 
+    /// Whether some frame holds the item, and no other item keeps what that frame uses.
+    private mutating func mustKeep(_ item: RetiredItem) -> Bool {
+        guard scan.holds(item) else { return false }
+        if case .validatedPin(let address) = item.hold { return scan.mustKeep(address) }
+        return true
+    }
+
     /// Whether the reclamation thread itself reclaims the item, now. Keeps the item otherwise: for
     /// the next pass, or for the deinit threads.
     mutating func isReclaimedHere(_ work: RetiredWork) -> Bool {
-        if scan.holds(work.item) {
+        if mustKeep(work.item) {
             held.append(work)
             return false
         }

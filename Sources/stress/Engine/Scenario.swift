@@ -30,7 +30,8 @@ struct Scenario: Sendable {
     static let all: [Scenario] = [
         .registrationChurn, .notificationStorm, .cancellationRaces, .mutualCancellation, .registryDeath, .ownerDeath,
         .cancellationFlood, .reentrancy, .destruction, .threadChurn, .stuckCallback, .asynchronousUse,
-        .mutationStorm, .tornReads, .initialAgainstWriters, .propertyDeath, .valueDestruction, .parkedInModify,
+        .mutationStorm, .tornReads, .initialAgainstWriters, .propertyDeath, .valueDestruction, .magazines,
+        .parkedInModify,
         .compareExchange, .pathRelinking, .pathDeath, .bulkRemoval, .combinations,
         .weakReferentDeath, .twoWayBinding, .actorOrder, .flood, .sequenceCancellation,
         .mutualActors, .serialHandover, .deliveryCancellation,

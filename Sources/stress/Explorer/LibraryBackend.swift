@@ -72,6 +72,11 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
         endsThreadNow = false
     }
 
+    /// How many values of properties were destroyed.
+    var valuesDestroyed: Int { values.count }
+
+    var isInChild: Bool { inChild != nil }
+
     /// In a forked child: forgets the schedule.
     func beginChild() {
         inChild = Guarded([:])

@@ -117,6 +117,55 @@ extension LibraryProgram {
         )
     }
 
+    /// Arrays that the thread which replaces them releases itself, two at a time. (P14)
+    static let magazine = magazine(
+        "magazine",
+        "three changes of a property of arrays against withValue",
+        ["withValue"]
+    ) { world, _ in
+        world.property!.withValue { _ in world.step("in the body") }
+    }
+
+    /// A drain waits for what another thread is releasing. (P16)
+    static let magazineDrain = magazine(
+        "magazine-drain",
+        "three changes of a property of arrays against a drain",
+        ["drain"]
+    ) { _, drain in
+        drain()
+    }
+
+    private static func magazine(
+        _ name: String,
+        _ summary: String,
+        _ operation: [StaticString],
+        against body: @escaping @Sendable (_ world: PropertyWorld<[Int]>, _ drain: () -> Void) -> Void
+    ) -> LibraryProgram {
+        LibraryProgram(name: name, summary: summary, threads: [["set", "set", "set"], operation]) { backend in
+            let world = PropertyWorld(backend, Observed([0]))
+            let changes = Deferred<Int>()
+            let set = {
+                world.set([changes.content + 1])
+                changes.fill(changes.content + 1)
+            }
+            let drain = {
+                let count = changes.content!
+                backend.drain()
+                world.check(
+                    backend.isInChild || backend.valuesDestroyed >= count,
+                    "P16.drained",
+                    "\(backend.valuesDestroyed) of \(count) replaced values are released after a drain"
+                )
+            }
+            return Program.Instance(
+                setUp: { changes.fill(0) },
+                threads: [[set, set, set], [{ body(world, drain) }]],
+                rest: [drain] + world.rest,
+                inChild: world.inChild
+            )
+        }
+    }
+
     /// A value of two words, replaced twice while it is read: in the very slot that is read. (P2)
     static let tornRead = LibraryProgram(
         name: "torn-read",

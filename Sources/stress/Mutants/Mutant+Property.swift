@@ -25,16 +25,36 @@ extension Mutant {
             at: "read.word"
         ),
         Mutant(
-            .aValueIsReadAfterTheReadSection,
+            .aValueIsReadAfterItsPin,
             "torn-reads",
             [.invariant("P14.not-while-read"), .invariant("P2.whole-value"), .crash],
-            at: "read.box"
+            at: "read.pinned"
         ),
         Mutant(
-            .aBorrowedValueIsNotPinned,
+            .aPinIsNotValidated,
+            "torn-reads",
+            [.invariant("P14.not-while-read"), .invariant("P2.whole-value"), .crash],
+            at: "read.loaded"
+        ),
+        Mutant(
+            .aValueIsNotPinned,
             "torn-reads",
             [.invariant("P14.not-while-read"), .invariant("P2.whole-value"), .crash]
         ),
+        Mutant(
+            .aMagazineIsReleasedUnseen,
+            "magazines",
+            [.invariant("P14.not-while-read"), .invariant("P2.whole-value"), .crash]
+        ),
+        Mutant(
+            .aReferenceIsTakenTwice,
+            "magazines",
+            [.invariant("P14.not-while-read"), .invariant("P2.whole-value"), .crash],
+            at: "magazine.copied"
+        ),
+        Mutant(.aMagazineIsNotNoticed, "magazines", [.invariant("P14.swept")]),
+        Mutant(.anIdleThreadsMagazineStays, "magazines", [.invariant("P14.swept"), .invariant("P16.backlog-drains")]),
+        Mutant(.aBorrowedReferenceIsHeldAgain, "magazines", [.invariant("P16.held-once")]),
         Mutant(
             .aChangeBetweenInitialAndRegistrationIsMissed,
             "initial-against-writers",

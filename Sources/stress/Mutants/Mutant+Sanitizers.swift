@@ -9,10 +9,10 @@ extension Mutant {
         // Not under ThreadSanitizer: the one thing that a walk reads is its table, and that memory is another table's at once, whose makers
         // synchronise with the walker.
         Mutant(
-            .aValueIsReadAfterTheReadSection,
+            .aValueIsReadAfterItsPin,
             "torn-reads",
             [.report(.address)],
-            at: "read.box",
+            at: "read.pinned",
             .seconds(60)
         ),
         Mutant(.aNotificationAllocates, "realtime-path", [.report(.realtime)]),

@@ -16,6 +16,12 @@ private final class Fresh<Tag>: Sendable, Equatable {
     static func == (left: Fresh, right: Fresh) -> Bool { left === right }
 }
 
+/// A value of nothing but bits, which do not fit into a property.
+private struct Wide: Equatable {
+    let first, second, third: Int
+    init(_ first: Int) { (self.first, second, third) = (first, 0, 0) }
+}
+
 private enum First {}
 private enum Second {}
 
@@ -155,14 +161,16 @@ extension Promises.P18TypesTests {
             Process.limitLife(seconds: 60)
             // Made, and not used.
             let property = Observed("a text that does not fit into the property itself")
+            let array = Observed([1, 2, 3])
+            let wide = Observed(Wide(1))
             let registry = ObserverRegistry<Int>()
             let (members, destruction) = (stepsOfMembers(), stepsOfDestruction())
             let child = Process.fork()
             if child == 0 {
                 Process.limitLife(seconds: 30)
                 var text = ""
-                for (name, step) in steps(property, "another text that does not fit there") + steps(registry)
-                    + members + destruction
+                for (name, step) in steps(property, "another text that does not fit there") + steps(array, [4])
+                    + steps(wide, Wide(2)) + steps(registry) + members + destruction
                 {
                     unsafe interposition_count("swiftCore", true)
                     step()
@@ -174,7 +182,7 @@ extension Promises.P18TypesTests {
             }
             let status = Process.status(of: child)
             check(status == 0, "the child: \(status)")
-            withExtendedLifetime((property, registry, members, destruction)) {}
+            withExtendedLifetime((property, array, wide, registry, members, destruction)) {}
         }
     }
 

@@ -72,36 +72,10 @@ extension Protocol {
         )
     }
 
-    /// A table, a box: from the read section to the pin.
+    /// A table: from the read section to the pin.
     static let walk: [Test] = [
         pinAndHead("pin and head", loadHead, storeHead),
         pinAndHead("pin and a further list's head", loadFurtherHead, storeFurtherHead),
-        Test(
-            "pin and box",
-            claim: "a borrowed value is not destroyed under its reader (V5, F2, F4)",
-            given: ["version": 0, "inSection": 0, "pinned": 0],
-            plain: ["box"],
-            [
-                Test.Thread(
-                    "reader",
-                    enterSection + [
-                        .load("version", .acquiring, into: "version"),
-                        .store("pin", 1, .relaxed)
-                            .at(
-                                "Property/ValueCell.swift",
-                                "unsafe frame.pointee.pin.store(address, ordering: .relaxed)"
-                            ),
-                    ] + leaveSection + [.load("box", .relaxed, into: "seen"), clearPin]
-                ),
-                Test.Thread(
-                    "reclamation thread",
-                    [.store("version", 1, .releasing)] + gracePeriod + [
-                        scanPin, .branch("pinned"), .store("box", 666, .relaxed),
-                    ]
-                ),
-            ],
-            never: { $0["seen"] == 666 }
-        ),
         Test(
             "pin is cleared",
             claim: "a pass has ended before its table is freed (W10, F4)",

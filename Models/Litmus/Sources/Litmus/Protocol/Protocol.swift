@@ -9,8 +9,8 @@
 public enum Protocol {
     /// One row: a test with membarrier, or one that does not use it.
     public static let all: [Test] =
-        walk + publication + ends + latch + retirement + parking + locks + gate + mailboxes + records + lifetimes
-        + paths
+        walk + publication + ends + latch + pinnedValues + retirement + magazines + parking + locks + gate + mailboxes
+        + records + lifetimes + paths
 
     /// Every test and, of those that use membarrier, the twin without.
     public static let withTwins: [(variant: String, test: Test)] = all.flatMap { test in

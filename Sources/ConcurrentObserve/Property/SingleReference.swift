@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What says of a property that its values are single references, which are kept as they are: the second word of each of them.
+///
+/// It says as well how the memory behind a reference is measured. 0 is no mark: the values are boxed.
+@usableFromInline
+internal struct ReferenceMark {
+    @usableFromInline let word: UInt
+
+    @inlinable
+    init(word: UInt) { self.word = word }
+
+    /// Which collection a reference is of.
+    fileprivate enum Kind: UInt { case array = 1, set, dictionary }
+
+    /// - Parameter stride: The bytes of an element.
+    fileprivate init(_ kind: Kind, stride: Int) { word = UInt(bitPattern: stride) << 2 | kind.rawValue }
+
+    /// About how many bytes the memory behind `reference` has, which the caller owns.
+    ///
+    /// - Complexity: O(1): what elements reference is not counted.
+    @usableFromInline
+    func weight(of reference: UInt) -> Int { capacity(of: reference) &* Int(bitPattern: word >> 2) }
+
+    private func capacity(of reference: UInt) -> Int {
+        // Safe, all: the caller's reference keeps the object. Where the capacity is does not depend on the type of the elements, none
+        // of which is touched.
+        unsafe withUnsafePointer(to: reference) { reference in
+            let reference = unsafe UnsafeRawPointer(reference)
+            switch Kind(rawValue: word & 3) {
+            case .array: return unsafe reference.assumingMemoryBound(to: [UInt8].self).pointee.capacity
+            case .set: return unsafe reference.assumingMemoryBound(to: Set<UInt8>.self).pointee.capacity
+            case .dictionary: return unsafe reference.assumingMemoryBound(to: [UInt8: UInt8].self).pointee.capacity
+            case nil: return 0
+            }
+        }
+    }
+}
+
+/// A type of the standard library's whose values are one counted reference.
+///
+/// Of those that run no user code when they are destroyed a property keeps the reference itself, and the thread that replaces one
+/// releases it. (P5)
+internal protocol SingleReference {
+    /// No mark where elements may run user code when they are destroyed.
+    static var mark: ReferenceMark { get }
+}
+
+/// A collection, which is its buffer's reference. Nil, of an optional one, is zero; a second level of optionals would be another bit
+/// pattern that is no address.
+internal protocol ReferencedCollection: SingleReference {}
+
+extension Array: SingleReference, ReferencedCollection {
+    static var mark: ReferenceMark { ReferenceMark(.array, elements: Element.self) }
+}
+
+extension ContiguousArray: SingleReference, ReferencedCollection {
+    static var mark: ReferenceMark { ReferenceMark(.array, elements: Element.self) }
+}
+
+extension Set: SingleReference, ReferencedCollection {
+    static var mark: ReferenceMark { ReferenceMark(.set, elements: Element.self) }
+}
+
+extension Dictionary: SingleReference, ReferencedCollection {
+    static var mark: ReferenceMark { ReferenceMark(.dictionary, elements: Key.self, Value.self) }
+}
+
+extension Optional: SingleReference where Wrapped: ReferencedCollection {
+    static var mark: ReferenceMark { Wrapped.mark }
+}
+
+extension ReferenceMark {
+    /// The mark of a collection of such elements; none if they may run user code when they are destroyed.
+    fileprivate init<each Element>(_ kind: Kind, elements: repeat (each Element).Type) {
+        var stride = 0
+        for element in repeat each elements {
+            guard Self.isQuiet(element) else {
+                self.init(word: 0)
+                return
+            }
+            stride += Self.stride(of: element)
+        }
+        self.init(kind, stride: stride)
+    }
+
+    private static func stride<Element>(of _: Element.Type) -> Int { MemoryLayout<Element>.stride }
+
+    private static func isQuiet<Element>(_: Element.Type) -> Bool {
+        _isPOD(Element.self) || Element.self == String.self
+    }
+}
+
+extension ValueEncoding {
+    /// The mark of all values of the type.
+    @inlinable
+    static var mark: ReferenceMark { mayBeMarked ? findMark() : ReferenceMark(word: 0) }
+
+    /// The runtime looks for it under a lock, on the type's first use. (P18)
+    @usableFromInline
+    static func findMark() -> ReferenceMark {
+        (Value.self as? any SingleReference.Type)?.mark ?? ReferenceMark(word: 0)
+    }
+}

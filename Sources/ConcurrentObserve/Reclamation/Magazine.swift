@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// References that one thread has retired, and that run no user code when they are released: the
+/// thread itself releases them, a full magazine at a time, after one barrier and one scan.
+///
+/// Only the record's thread puts references in. It and the reclamation thread take them out: each
+/// reads all that are there and then claims them by one compare-exchange. The reclamation thread
+/// sweeps what has not been claimed for a while, so that nothing waits for its thread's next
+/// change. (P14) A magazine is never freed; the record's next thread goes on with it.
+///
+/// (Magazines: Bonwick and Adams, "Magazines and Vmem", USENIX 2001. The claim is that of a
+/// work-stealing queue's steal, of everything at once: Chase and Lev, "Dynamic Circular
+/// Work-Stealing Deque", SPAA 2005.)
+@safe internal struct Magazine: ~Copyable {
+    /// How many references have been put in. Written by the owner alone.
+    let tail = Atomic<UInt>(0)
+
+    /// How many have been claimed: they are taken out in their order. Moved by compare-exchange.
+    let head = Atomic<UInt>(0)
+
+    /// How many the owner is done with: it has released them, or handed them over to the
+    /// reclamation thread.
+    let released = Atomic<UInt>(0)
+
+    /// How many of these were handed over, and are counted as retired once more.
+    let handedOver = Atomic<UInt>(0)
+
+    /// How often the owner has begun to release what it claims, and how often it has finished.
+    /// Written by the owner alone.
+    let releasesBegun = Atomic<UInt>(0)
+    let releasesEnded = Atomic<UInt>(0)
+
+    /// Bytes behind the references since the owner last saw the magazine empty. Owner alone.
+    var weight = 0
+
+    /// `head` at the sweeper's last look, and how many looks have found it there. Guarded by the
+    /// pass lock of the `ReclamationThread`.
+    var headSeen: UInt = 0
+    var looks = 0
+
+    /// How many references the sweeper has claimed. Guarded by the same lock.
+    var sweptCount: UInt = 0
+
+    /// The references, each at its number modulo the capacity; then as many that the owner has
+    /// claimed.
+    private let slots: UnsafeMutablePointer<Atomic<UInt>>
+    private let claimed: UnsafeMutablePointer<UInt>
+
+    static var capacity: UInt { 64 }
+    static var weightLimit: Int { 1 << 20 }
+
+    private init() {
+        let count = Int(Self.capacity)
+        unsafe slots = .allocate(capacity: count)
+        unsafe claimed = .allocate(capacity: count)
+        for index in 0..<count { unsafe (slots + index).initialize(to: Atomic(0)) }
+        unsafe claimed.initialize(repeating: 0, count: count)
+    }
+
+    static func allocate() -> UnsafeMutablePointer<Magazine> {
+        let magazine = UnsafeMutablePointer<Magazine>.allocate(capacity: 1)
+        unsafe magazine.initialize(to: Magazine())
+        return unsafe magazine
+    }
+
+    /// Where the reference of a number is. Safe: magazines are never freed.
+    private borrowing func slot(_ number: UInt) -> UnsafeMutablePointer<Atomic<UInt>> {
+        unsafe slots + Int(number % Self.capacity)
+    }
+
+    /// Whether nothing is in it. Any thread; for the owner exact as to what it has put in.
+    var isEmpty: Bool {
+        // Relaxed, both: the barrier before the look orders them, or the caller looks again.
+        head.load(ordering: .relaxed) == tail.load(ordering: .relaxed)
+    }
+}
+
+// MARK: - Owner and sweeper
+
+extension Magazine {
+    /// Claims all references, and copies them to `room`.
+    ///
+    /// - Returns: How many there were.
+    borrowing func claim(into room: UnsafeMutablePointer<UInt>) -> Int {
+        while true {
+            exploredStep("magazine.claim")
+            // Acquire: pairs with the exchange below; what another has claimed is not claimed again.
+            let first = head.load(ordering: .acquiring)
+            // Acquire: pairs with the release in put(_:); the slots below it are filled.
+            let end = tail.load(ordering: .acquiring)
+            let count = Int(bitPattern: end &- first)
+            if count == 0 { return 0 }
+            for index in 0..<count {
+                // Safe: the room is as large as a magazine. Relaxed: ordered by `tail`. The owner
+                // overwrites no slot before `head` has passed it, and then the exchange fails.
+                unsafe room[index] = slot(first &+ UInt(index)).pointee.load(ordering: .relaxed)
+            }
+            inject("magazine.copied")
+            if take(first, end) { return count }
+        }
+    }
+
+    private borrowing func take(_ first: UInt, _ end: UInt) -> Bool {
+        #if INSTRUMENTED
+        if mutant(.aReferenceIsTakenTwice) { return takeTwice(first, end) }
+        #endif
+        // Release: pairs with the acquires of `head`. The owner overwrites the slots after they were
+        // read; who claims next finds them put in; a drain finds the release that has begun.
+        // Relaxed, when it fails: tried again.
+        return head.compareExchange(
+            expected: first,
+            desired: end,
+            successOrdering: .releasing,
+            failureOrdering: .relaxed
+        ).exchanged
+    }
+
+    private borrowing func finished(_ count: Int) {
+        // Release: pairs with the acquire in MagazineCounts.
+        released.add(UInt(count), ordering: .releasing)
+    }
+}
+
+// MARK: - The owner
+
+extension Magazine {
+    /// Whether there is no room for a reference to so many bytes. The owner alone.
+    borrowing func isFull(for weight: Int) -> Bool {
+        // Acquire: pairs with the exchange in claim(into:); the slots below it have been read.
+        // Relaxed: the owner's own.
+        let count = tail.load(ordering: .relaxed) &- head.load(ordering: .acquiring)
+        return count >= Self.limit || (count > 0 && self.weight &+ weight > Self.weightLimit)
+    }
+
+    /// Puts a reference in. There is room; the owner alone.
+    ///
+    /// - Returns: Whether the magazine was empty, so that the sweeper may not know of it.
+    mutating func put(_ reference: UInt, weight: Int) -> Bool {
+        // Relaxed: the owner's own.
+        let number = tail.load(ordering: .relaxed)
+        // Relaxed: ordered by the store that follows.
+        unsafe slot(number).pointee.store(reference, ordering: .relaxed)
+        inject("magazine.filled")
+        // Release: pairs with the acquire in claim(into:).
+        tail.store(number &+ 1, ordering: .releasing)
+        exploredStep("magazine.put")
+        AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
+        // Relaxed: after the store, by the light barrier; pairs with the heavy one in
+        // ReclamationThread.park(_:). Either this load sees that all before was claimed, or the
+        // sweeper, which looks before it parks, sees the store.
+        let wasEmpty = head.load(ordering: .relaxed) == number
+        self.weight = wasEmpty ? weight : self.weight &+ weight
+        return wasEmpty
+    }
+
+    /// Releases all references that no frame pins, and hands the others over. The owner alone,
+    /// under no lock. Runs no user code.
+    ///
+    /// - Parameter handOver: Takes over a reference that is pinned.
+    borrowing func release(handOver: (UInt) -> Void) {
+        // Relaxed: a drain that has seen the references claimed sees this, by the exchange.
+        releasesBegun.store(releasesBegun.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+        let count = unsafe claim(into: claimed)
+        if count > 0 {
+            AsymmetricBarrier.heavy()
+            inject("magazine.barrier")
+            var scan = FrameScan()
+            for index in 0..<count {
+                // Safe: the claim has made the references this thread's.
+                let reference = unsafe claimed[index]
+                if mustKeep(reference, &scan) { handOver(reference) } else { releaseReference(reference) }
+            }
+            finished(count)
+        }
+        // Release: pairs with the acquire in waitForReleases(until:).
+        releasesEnded.store(releasesEnded.load(ordering: .relaxed) &+ 1, ordering: .releasing)
+    }
+
+    private borrowing func mustKeep(_ reference: UInt, _ scan: inout FrameScan) -> Bool {
+        #if INSTRUMENTED
+        if mutant(.aMagazineIsReleasedUnseen) { return false }
+        #endif
+        return scan.mustKeep(reference)
+    }
+
+    /// How many references are put in before the owner releases them.
+    private static var limit: UInt {
+        #if INSTRUMENTED
+        // A program of the explorer's has a few changes.
+        if isExploredProcess { return 2 }
+        #endif
+        return capacity
+    }
+}
+
+/// Releases a counted reference that the caller owns. Runs no user code.
+internal func releaseReference(_ reference: UInt) {
+    inject("magazine.release")
+    // The explorer keeps a reference of its own.
+    _ = exploredDestruction(ofValue: reference)
+    // Safe: the caller owns it; every object of the runtime's is released alike.
+    unsafe Unmanaged<AnyObject>.fromOpaque(UnsafeRawPointer(bitPattern: reference).unsafelyUnwrapped).release()
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CURCU
+import Synchronization
+
+extension ThreadRecord {
+    /// References to larger objects go to the deinit threads.
+    static var largestInMagazine: Int { 1 << 16 }
+
+    /// Has a reference released when no frame pins its object any more. Releasing it runs no user
+    /// code. (P5)
+    ///
+    /// The object must be out of reach of readers that start from now on. Under no lock: a full
+    /// magazine is released by the calling thread, which waits for no other.
+    ///
+    /// - Parameters:
+    ///   - reference: The address of a counted object; the caller's reference is passed on.
+    ///   - weight: How many bytes it stands for; nil for those of the object itself.
+    ///   - source: Names the property.
+    @usableFromInline
+    static func retire(reference: UInt, weight: Int?, from source: UInt) {
+        inject("end.retire")
+        // Safe: the caller's reference keeps the object, of which the runtime has allocated each by itself.
+        let weight = unsafe weight ?? curcu_allocated_size(UnsafeRawPointer(bitPattern: reference).unsafelyUnwrapped)
+        if _slowPath(weight > largestInMagazine) {
+            return retire(RetiredReference(reference, of: source, isLarge: true))
+        }
+        // Safe: records and magazines are never freed.
+        let record = unsafe current
+        let magazine = unsafe record.ownMagazine
+        if unsafe magazine.pointee.isFull(for: weight) {
+            unsafe magazine.pointee.release { unsafe record.handOver($0, from: magazine) }
+        }
+        if unsafe magazine.pointee.put(reference, weight: weight) { noticeMagazine() }
+    }
+
+    private static func noticeMagazine() {
+        #if INSTRUMENTED
+        if mutant(.aMagazineIsNotNoticed) { return }
+        #endif
+        ReclamationThread.shared.wake(urgently: false)
+    }
+}
+
+extension UnsafeMutablePointer<ThreadRecord> {
+    /// The calling thread's magazine. Allocates one on the record's first retired reference.
+    fileprivate var ownMagazine: UnsafeMutablePointer<Magazine> {
+        // Safe: records and magazines are never freed. Relaxed: the owner's own.
+        let address = unsafe pointee.magazine.load(ordering: .relaxed)
+        if let magazine = unsafe UnsafeMutablePointer<Magazine>(bitPattern: address) { return unsafe magazine }
+        let magazine = unsafe Magazine.allocate()
+        // Release: pairs with the acquire in forMagazine(_:).
+        unsafe pointee.magazine.store(UInt(bitPattern: magazine), ordering: .releasing)
+        return unsafe magazine
+    }
+
+    /// Retires a reference once more, outside the magazine, since a frame pins its object.
+    fileprivate func handOver(_ reference: UInt, from magazine: UnsafeMutablePointer<Magazine>) {
+        #if INSTRUMENTED
+        if mutant(.aPinnedReferenceIsForgotten) { return }
+        #endif
+        // First: a fork between the two loses the item, and counts none. Relaxed: a statistic with
+        // one writer. Safe: magazines are never freed.
+        let count = unsafe magazine.pointee.handedOver.load(ordering: .relaxed)
+        unsafe magazine.pointee.handedOver.store(count &+ 1, ordering: .relaxed)
+        ThreadRecord.retire(RetiredReference(reference, of: 0, isLarge: false), isOneOfMany: true)
+    }
+
+    /// Visits the record's magazine, if it has one. Any thread.
+    func forMagazine(_ body: (UnsafeMutablePointer<Magazine>) -> Void) {
+        // Acquire: pairs with the release in ownMagazine. Safe: magazines are never freed.
+        if let magazine = unsafe UnsafeMutablePointer<Magazine>(bitPattern: pointee.magazine.load(ordering: .acquiring))
+        {
+            unsafe body(magazine)
+        }
+    }
+
+    /// In the child of a fork, which has one thread: what the record's thread had claimed and not
+    /// released is lost, and counts as released.
+    func countMagazine() {
+        #if INSTRUMENTED
+        if mutant(.aForkTrustsForeignCounts) { return }
+        #endif
+        unsafe forMagazine { magazine in unsafe magazine.pointee.restartInChild() }
+    }
+}

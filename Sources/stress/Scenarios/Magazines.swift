@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+
+extension Scenario {
+    /// Strings and arrays, which the threads that replace them release themselves, are read in every way.
+    static let magazines = Scenario(
+        name: "magazines",
+        summary: "strings and arrays are replaced, read, borrowed, and left to threads that do nothing more",
+        invariants: [
+            "P2.whole-value", "P14.not-while-read", "P14.swept", "P16.held-once", "P16.backlog-drains",
+            "P14.nothing-left",
+        ],
+        windows: ["a string was borrowed while it was replaced", "a large array was replaced"]
+    ) { round in
+        let texts = (0..<3).map { Observed(Text.make(UInt64($0))) }
+        let numbers = Observed(Numbers.make(1))
+        leaveBehind(round, texts[0])
+        borrowForLong(round, texts[1])
+
+        round.load { worker in
+            let text = texts[Int(worker.generator.below(3))]
+            worker.begin("set a fresh string")
+            text.value = Text.make(worker.uniqueSerial())
+            worker.begin("set two strings in turn")
+            for turn in 0..<4 { text.value = Text.inTurn[turn & 1] }
+            worker.begin("set an array")
+            let serial = worker.uniqueSerial()
+            numbers.value = worker.generator.oneIn(256) ? Numbers.large(serial) : Numbers.make(serial)
+            if worker.generator.oneIn(256) { worker.hit(1) }
+            worker.begin("copy a string")
+            let copy = text.value
+            if worker.generator.oneIn(64) { sched_yield() }
+            worker.check(Text.isWhole(copy), "P2.whole-value", "a string is \(copy)")
+            worker.borrow(text, numbers)
+        }
+        round.checkRest()
+    }
+}
+
+/// Strings too long to be their own bits, of one letter, as many times as the letter says.
+private enum Text {
+    static let inTurn = [make(1), make(2)]
+
+    static func make(_ serial: UInt64) -> String {
+        let letter = UInt8(ascii: "a") + UInt8(serial % 26)
+        return String(decoding: repeatElement(letter, count: length(letter)), as: UTF8.self)
+    }
+
+    private static func length(_ letter: UInt8) -> Int { 16 + Int(letter & 15) }
+
+    static func isWhole(_ text: String) -> Bool {
+        guard let first = text.utf8.first else { return false }
+        return text.utf8.count == length(first) && text.utf8.allSatisfy { $0 == first }
+    }
+}
+
+/// Arrays of one number, many times.
+private enum Numbers {
+    static func make(_ serial: UInt64) -> [UInt64] { Array(repeating: serial, count: 3 + Int(serial & 7)) }
+    static func large(_ serial: UInt64) -> [UInt64] { Array(repeating: serial, count: 10_000) }
+    static func isWhole(_ numbers: [UInt64]) -> Bool { numbers.allSatisfy { $0 == numbers[0] } }
+}
+
+extension Worker {
+    fileprivate func borrow(_ text: Observed<String>, _ numbers: Observed<[UInt64]>) {
+        begin("borrow a string")
+        text.withValue { value in
+            let first = value.utf8.first
+            let version = text.version
+            if generator.oneIn(16) { usleep(50) }
+            if text.version != version { hit(0) }
+            check(Text.isWhole(value), "P14.not-while-read", "a borrowed string is \(value)")
+            check(value.utf8.first == first, "P14.not-while-read", "a borrowed string has become \(value)")
+        }
+        begin("borrow an array")
+        numbers.withValue { value in
+            let first = value[0]
+            if generator.oneIn(16) { sched_yield() }
+            check(Numbers.isWhole(value), "P14.not-while-read", "a borrowed array is \(value)")
+            check(value[0] == first, "P14.not-while-read", "a borrowed array has become one of \(value[0])")
+        }
+    }
+}
+
+/// Threads change a property a few times, and then use the library no more: what they have replaced is released all the same.
+private func leaveBehind(_ round: Round, _ text: Observed<String>) {
+    for count in [1, 3] {
+        Thread { for serial in 0..<count { text.value = Text.make(UInt64(serial)) } }.join()
+        if round.isFaulted { return }
+        let limit: UInt64 = 5_000_000_000 * Sanitizer.slowdown
+        let deadline = nanoseconds() + limit
+        while ConcurrentObserveDiagnostics.current().backlog > 0, nanoseconds() < deadline { usleep(1_000) }
+        let backlog = ConcurrentObserveDiagnostics.current().backlog
+        if backlog > 0 { WaitInVain.note(limit) }
+        round.check(backlog == 0, "P14.swept", "\(backlog) values are not released long after their replacement")
+        if backlog > 0 { return }
+    }
+}
+
+/// A string that is borrowed for long is set again and again meanwhile: one reference to it is kept, not one for each change.
+private func borrowForLong(_ round: Round, _ text: Observed<String>) {
+    text.value = Text.inTurn[0]
+    text.withValue { _ in
+        Thread { for turn in 1...20_000 { text.value = Text.inTurn[turn & 1] } }.join()
+        usleep(10_000)
+        let backlog = ConcurrentObserveDiagnostics.current().backlog
+        round.check(backlog < 2_000, "P16.held-once", "\(backlog) references wait for the end of one borrowing")
+    }
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Testing
+
+extension Promises {
+    /// Values that are one reference, whose release runs no user code: strings and collections of such elements.
+    @Suite("P14 Values that the thread which replaces them releases")
+    struct P14MagazineTests {}
+}
+
+extension Promises.P14MagazineTests {
+    /// A property and a value that was put into it, whose memory shows whether anything else references it: changing it in place then
+    /// copies nothing.
+    class Probe {
+        func replace() {}
+        func borrow(_ body: () -> Void) {}
+        var isSole: Bool { false }
+    }
+
+    private final class ProbeOf<Value: Sendable & Equatable>: Probe {
+        private let make: @Sendable () -> Value
+        private let address: (inout Value) -> UInt
+        private var value: Value
+        private let before: UInt
+        private let property: Observed<Value>
+
+        init(_ make: @escaping @Sendable () -> Value, _ address: @escaping (inout Value) -> UInt) {
+            (self.make, self.address) = (make, address)
+            value = make()
+            before = address(&value)
+            property = Observed(value)
+        }
+
+        override func replace() { property.value = make() }
+
+        override func borrow(_ body: () -> Void) {
+            property.withValue { lent in
+                body()
+                #expect(copy lent == make())
+            }
+        }
+
+        override var isSole: Bool { address(&value) == before }
+    }
+
+    struct Kind: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let makeProbe: @Sendable () -> Probe
+
+        fileprivate init<Value: Sendable & Equatable>(
+            _ name: String,
+            _ make: @escaping @Sendable () -> Value,
+            _ address: @escaping @Sendable (inout Value) -> UInt
+        ) {
+            testDescription = name
+            makeProbe = { ProbeOf(make, address) }
+        }
+
+        static let all = [
+            Kind("string", { reserved("a text that does not fit into the property") }, stringAddress),
+            Kind("array", { [1, 2, 3] }, arrayAddress),
+            Kind("array of strings", { ["a text that does not fit into the property", "b"] }, arrayAddress),
+            Kind("array of arrays", { [[1], [2]] }, arrayAddress),
+            Kind("large array", { [Int](repeating: 1, count: 100_000) }, arrayAddress),
+            Kind("optional array", { Optional([1, 2, 3]) }, { arrayAddress(&$0!) }),
+            Kind(
+                "optional string",
+                { Optional(reserved("a text that does not fit into it")) },
+                { stringAddress(&$0!) }
+            ),
+            Kind("optional of an optional", { Optional(Optional([1, 2])) }, { arrayAddress(&$0!!) }),
+        ]
+    }
+}
+
+private func reserved(_ text: String) -> String {
+    var text = text
+    text.reserveCapacity(200)
+    return text
+}
+
+@Sendable
+private func arrayAddress<Element>(_ array: inout [Element]) -> UInt {
+    // Safe: an address only, of which the buffer is the array's own.
+    unsafe array.withUnsafeMutableBufferPointer { UInt(bitPattern: $0.baseAddress) }
+}
+
+@Sendable
+private func stringAddress(_ string: inout String) -> UInt {
+    string.append("!")
+    defer { string.removeLast() }
+    // Safe: as above.
+    return unsafe string.utf8.withContiguousStorageIfAvailable { UInt(bitPattern: $0.baseAddress) } ?? 0
+}
+
+extension Promises.P14MagazineTests {
+    @Test("P14 A replaced value is released before a drain returns", arguments: Kind.all)
+    func released(kind: Kind) throws {
+        let probe = kind.makeProbe()
+        probe.replace()
+        try Process.settle()
+        #expect(probe.isSole)
+    }
+
+    @Test("P14 A replaced value is released, without further traffic", arguments: Kind.all)
+    func swept(kind: Kind) throws {
+        try Process.settle()
+        let probe = kind.makeProbe()
+        probe.replace()
+        try eventually("nothing waits to be released") { ConcurrentObserveDiagnostics.current().backlog == 0 }
+        #expect(probe.isSole)
+    }
+
+    @Test("P14 A value that is borrowed is released after that", arguments: Kind.all)
+    func borrowed(kind: Kind) throws {
+        let probe = kind.makeProbe()
+        probe.borrow { for _ in 0..<200 { probe.replace() } }
+        try Process.settle()
+        #expect(probe.isSole)
+    }
+
+    @Test("P14 Many values, one after the other: the last is whole, and all others are released")
+    func many() throws {
+        try Process.settle()
+        let property = Observed<[String: Int]?>(nil)
+        let copies = (0..<1_000).map { number -> [String: Int]? in
+            property.value = number % 7 == 0 ? nil : ["a key that is longer than fifteen bytes, \(number)": number]
+            return property.value
+        }
+        for (number, copy) in copies.enumerated() {
+            #expect(copy?.values.first == (number % 7 == 0 ? nil : number))
+        }
+        try Process.settle()
+        #expect(ConcurrentObserveDiagnostics.current().backlog == 0)
+    }
+
+    @Test("P2 Every way to change such a value, and to read it")
+    func forms() {
+        let property = Observed<Set<Int>>([])
+        property.value = [1]
+        #expect(property.exchange([1, 2]) == [1])
+        property.modify { $0.insert(3) }
+        #expect(property.compareExchange(expected: [1, 2, 3], desired: []).exchanged)
+        #expect(!property.compareExchange(expected: [1], desired: [9]).exchanged)
+        #expect(property.snapshot().value.isEmpty)
+        #expect(property.withValue { $0.count } == 0)
+        #expect(property.version == 4)
+    }
+
+    @Test("P2 A value is whole while others replace it")
+    func whole() throws {
+        let property = Observed(ContiguousArray(repeating: 0, count: 8))
+        try onThreads(4) { index in
+            for round in 0..<2_000 {
+                if index < 2 {
+                    property.value = ContiguousArray(repeating: round, count: 8)
+                } else {
+                    let value = property.value
+                    check(value.allSatisfy { $0 == value[0] }, "\(value)")
+                }
+            }
+        }
+    }
+}
