@@ -109,6 +109,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case aRepeatedSetIsDropped = "a repeated set is dropped"
     case aReplacedTableKeepsItsWord = "a replaced table keeps its word"
     case aRetiredItemIsCountedAfterItsPush = "a retired item is counted after its push"
+    case aRingIsNotNoticed = "a ring is not noticed"
     case aRunningCallbackHoldsAllClosures = "a running callback holds all closures"
     case aRunningCallbackIsNotSeen = "a running callback is not seen"
     case aSequencesWakeUpIsLost = "a sequence's wake-up is lost"

@@ -2,13 +2,21 @@
 
 /// What says of a property that its values are single references, which are kept as they are: the second word of each of them.
 ///
-/// It says as well how the memory behind a reference is measured. 0 is no mark: the values are boxed.
+/// It says as well whether their release may run user code, or how the memory behind them is measured. 0 is no mark: the values are
+/// boxed.
 @usableFromInline
 internal struct ReferenceMark {
     @usableFromInline let word: UInt
 
     @inlinable
     init(word: UInt) { self.word = word }
+
+    /// Whether the release of such a reference may run user code: it is an object's.
+    @inlinable @inline(__always)
+    var runsUserCode: Bool { word & 3 == 0 }
+
+    fileprivate static var none: ReferenceMark { ReferenceMark(word: 0) }
+    fileprivate static var object: ReferenceMark { ReferenceMark(word: 4) }
 
     /// Which collection a reference is of.
     fileprivate enum Kind: UInt { case array = 1, set, dictionary }
@@ -39,35 +47,35 @@ internal struct ReferenceMark {
 
 /// A type of the standard library's whose values are one counted reference.
 ///
-/// Of those that run no user code when they are destroyed a property keeps the reference itself, and the thread that replaces one
-/// releases it. (P5)
-internal protocol SingleReference {
+/// Where elements run no user code when they are destroyed, the thread that replaces such a value releases it. (P5)
+internal protocol ReferencedCollection {
     /// No mark where elements may run user code when they are destroyed.
     static var mark: ReferenceMark { get }
 }
 
-/// A collection, which is its buffer's reference. Nil, of an optional one, is zero; a second level of optionals would be another bit
-/// pattern that is no address.
-internal protocol ReferencedCollection: SingleReference {}
-
-extension Array: SingleReference, ReferencedCollection {
+extension Array: ReferencedCollection {
     static var mark: ReferenceMark { ReferenceMark(.array, elements: Element.self) }
 }
 
-extension ContiguousArray: SingleReference, ReferencedCollection {
+extension ContiguousArray: ReferencedCollection {
     static var mark: ReferenceMark { ReferenceMark(.array, elements: Element.self) }
 }
 
-extension Set: SingleReference, ReferencedCollection {
+extension Set: ReferencedCollection {
     static var mark: ReferenceMark { ReferenceMark(.set, elements: Element.self) }
 }
 
-extension Dictionary: SingleReference, ReferencedCollection {
+extension Dictionary: ReferencedCollection {
     static var mark: ReferenceMark { ReferenceMark(.dictionary, elements: Key.self, Value.self) }
 }
 
-extension Optional: SingleReference where Wrapped: ReferencedCollection {
-    static var mark: ReferenceMark { Wrapped.mark }
+/// An optional value. Nil, of a reference, is zero; of an optional reference it would be another bit pattern that is no address.
+private protocol OptionalValue {
+    static var markOfPayload: ReferenceMark { get }
+}
+
+extension Optional: OptionalValue {
+    fileprivate static var markOfPayload: ReferenceMark { ReferenceMark(of: Wrapped.self) }
 }
 
 extension ReferenceMark {
@@ -76,7 +84,7 @@ extension ReferenceMark {
         var stride = 0
         for element in repeat each elements {
             guard Self.isQuiet(element) else {
-                self.init(word: 0)
+                self = .none
                 return
             }
             stride += Self.stride(of: element)
@@ -91,6 +99,17 @@ extension ReferenceMark {
     }
 }
 
+extension ReferenceMark {
+    /// The mark of a type that is no optional.
+    fileprivate init(of type: Any.Type) {
+        if let type = type as? any ReferencedCollection.Type {
+            self = type.mark
+        } else {
+            self = type is AnyObject.Type ? .object : .none
+        }
+    }
+}
+
 extension ValueEncoding {
     /// The mark of all values of the type.
     @inlinable
@@ -99,6 +118,6 @@ extension ValueEncoding {
     /// The runtime looks for it under a lock, on the type's first use. (P18)
     @usableFromInline
     static func findMark() -> ReferenceMark {
-        (Value.self as? any SingleReference.Type)?.mark ?? ReferenceMark(word: 0)
+        (Value.self as? any OptionalValue.Type)?.markOfPayload ?? ReferenceMark(of: Value.self)
     }
 }

@@ -184,12 +184,13 @@ extension ValueCell {
         @inlinable @inline(__always)
         consuming func retire() {
             if Encoding.isAlwaysInline { return }
-            if Encoding.hasDeinitialisers && Encoding.isBoxed(words) {
-                return ValueBox<Value>.retire(at: words.first, from: source)
-            }
             let reference = Encoding.reference(in: words)
             if reference == 0 { return }
-            ThreadRecord.retire(reference: reference, weight: Encoding.weight(of: words), from: source)
+            if Encoding.runsUserCode(words) {
+                ThreadRecord.retireForDeinitThreads(reference: reference, from: source)
+            } else {
+                ThreadRecord.retire(reference: reference, weight: Encoding.weight(of: words), from: source)
+            }
         }
     }
 

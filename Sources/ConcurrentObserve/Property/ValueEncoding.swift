@@ -2,9 +2,9 @@
 
 /// How a property's value becomes the two words of its latch.
 ///
-/// Values without references that fit are their own bits. So are values that are one counted reference of the standard library's, and
-/// whose destruction runs no user code: strings, and the collections that `SingleReference` names. The latch then owns the reference,
-/// as it owns a box otherwise: the first word of those that are boxed is the box's address, the second is zero.
+/// Values without references that fit are their own bits. So are values that are one counted reference: strings, objects, and the
+/// collections that `SingleReference` names. The latch then owns the reference, as it owns a box otherwise: the first word of those that
+/// are boxed is the box's address, the second is zero.
 @usableFromInline
 internal enum ValueEncoding<Value: Sendable> {
     /// Whether every value is bits that reference nothing. A constant, once `Value` is known, as those that follow are.
@@ -24,10 +24,6 @@ internal enum ValueEncoding<Value: Sendable> {
     static var needsOneWord: Bool {
         isAlwaysInline ? MemoryLayout<Value>.size <= MemoryLayout<UInt>.size : !isString && !mayBeMarked
     }
-
-    /// Whether destroying a boxed value may run a deinitialiser of the user's.
-    @inlinable @inline(__always)
-    static var hasDeinitialisers: Bool { !_isPOD(Value.self) }
 
     @inlinable @inline(__always)
     static var fits: Bool {
@@ -74,6 +70,13 @@ extension ValueEncoding {
 }
 
 extension ValueEncoding {
+    /// Whether destroying what `words` stand for may run a deinitialiser of the user's.
+    @inlinable @inline(__always)
+    static func runsUserCode(_ words: Latch.Words) -> Bool {
+        if _isPOD(Value.self) || isString { return false }
+        return !mayBeMarked || words.second == 0 || ReferenceMark(word: words.second).runsUserCode
+    }
+
     /// About how many bytes the memory behind the reference in `words` has; nil for that of the object itself.
     @inlinable @inline(__always)
     static func weight(of words: Latch.Words) -> Int? {

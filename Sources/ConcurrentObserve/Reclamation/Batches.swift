@@ -14,13 +14,6 @@ internal struct RetiredWork {
     let batch: Batch
 }
 
-/// Retired items of one batch and one source.
-internal struct RetiredRun {
-    var items = RetiredList()
-    let batch: Batch
-    let source: UInt
-}
-
 /// Knows when everything that was retired before some moment is reclaimed.
 internal final class Batches: @unchecked Sendable {
     // Unchecked: everything mutable is guarded by `lock`.

@@ -48,6 +48,9 @@ internal final class DeinitThreads: @unchecked Sendable {
         return queues.mayBeCrowded(source) ? source : nil
     }
 
+    /// Whether more items of the source may be waiting than there is room for. A hint.
+    func mayBeCrowded(_ source: UInt) -> Bool { queues.mayBeCrowded(source) }
+
     /// Waits until the source has room again, ten milliseconds at most: its deinitialisers may
     /// block for ever. (P8, P16)
     func waitForRoom(_ source: UInt) {
@@ -240,7 +243,7 @@ internal final class DeinitThreads: @unchecked Sendable {
                 ReclamationThread.shared.batches.finished(work.batch)
             } else {
                 var run = RetiredRun(batch: work.batch, source: source)
-                run.items.append(work.item)
+                run.append(work.item)
                 queues.append(run)
             }
         }

@@ -40,9 +40,7 @@ extension ReclamationThread {
     var magazinesAreFilled: Bool {
         var found = false
         unsafe ThreadRecords.shared.forEach { record in
-            unsafe record.forMagazine { magazine in
-                if unsafe !magazine.pointee.isEmpty { found = true }
-            }
+            unsafe record.forMagazine { if unsafe !$0.pointee.isEmpty { found = true } }
         }
         return found
     }
@@ -66,9 +64,10 @@ extension ReclamationThread {
 
 // MARK: - Counts
 
-/// How many references magazines have taken, and what became of them.
+/// How many references magazines and rings have taken, and what became of them.
 internal struct MagazineCounts {
-    /// All that were put in, less those that were handed over and are counted as items.
+    /// All that were put in, less those that a magazine's owner has handed over: they are counted as
+    /// items.
     var retired: UInt = 0
     /// All that their own threads have released.
     var released: UInt = 0
@@ -86,6 +85,8 @@ internal struct MagazineCounts {
                 counts.released &+= released &- handedOver
                 counts.retired &+= unsafe magazine.pointee.tail.load(ordering: .relaxed) &- handedOver
             }
+            // Relaxed: a statistic.
+            unsafe record.forRing { unsafe counts.retired &+= $0.pointee.tail.load(ordering: .relaxed) }
         }
         return counts
     }

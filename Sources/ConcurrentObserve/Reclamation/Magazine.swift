@@ -194,12 +194,3 @@ extension Magazine {
         return capacity
     }
 }
-
-/// Releases a counted reference that the caller owns. Runs no user code.
-internal func releaseReference(_ reference: UInt) {
-    inject("magazine.release")
-    // The explorer keeps a reference of its own.
-    _ = exploredDestruction(ofValue: reference)
-    // Safe: the caller owns it; every object of the runtime's is released alike.
-    unsafe Unmanaged<AnyObject>.fromOpaque(UnsafeRawPointer(bitPattern: reference).unsafelyUnwrapped).release()
-}

@@ -64,6 +64,9 @@ extension ReclamationThread {
         let taskCount = sorted.doTasks()
         if taskCount > 0 { forEachRetired { sorted.append($0, doesTasks: false) } }
         sweepMagazines(into: &sorted.references)
+        unsafe ThreadRecords.shared.forEach { record in
+            unsafe record.forRing { unsafe $0.pointee.take { sorted.sourcedReferences.append($0) } }
+        }
         taken.signal()
         batches.taken(batch, count: sorted.count, finished: taskCount)
         return sorted

@@ -134,6 +134,9 @@ import Synchronization
         AsymmetricBarrier.heavy()
         var found = magazinesAreFilled
         unsafe ThreadRecords.shared.forEach { record in
+            unsafe record.forRing { if unsafe !$0.pointee.isEmpty { found = true } }
+        }
+        unsafe ThreadRecords.shared.forEach { record in
             // Sequentially consistent, as is the load of the list: after the store in
             // Parking.park(); pairs with the push.
             if unsafe record.pointee.retired.load(ordering: .sequentiallyConsistent) != 0 { found = true }

@@ -1,44 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A retired item, with the reference that its stack took. The holder of this value owns the
-/// reference; passing it on counts nothing.
+/// A retired item, with the reference that its stack took; or a retired reference by itself, whose
+/// release runs user code. The holder of this value owns the reference; passing it on counts nothing.
 @safe internal struct RetiredItem {
-    private let reference: Unmanaged<Retirable>
+    /// The address of the item, or of the object with the lowest bit set.
+    private let word: UInt
 
     /// Takes over the caller's reference.
     ///
     /// - Parameter address: The address of an item to which the caller owns a reference.
-    init(at address: UInt) {
-        // Safe: the caller's reference keeps it.
-        unsafe reference = Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
-    }
+    init(at address: UInt) { word = address }
+
+    /// Takes over the caller's reference.
+    ///
+    /// - Parameter reference: The address of an object to which the caller owns a reference. It
+    ///   becomes an item without a link.
+    init(reference: UInt) { word = reference | 1 }
 
     /// Takes the item over.
-    init(_ item: Retirable) { unsafe reference = .passRetained(item) }
+    init(_ item: Retirable) {
+        // Safe: an address, and the reference that belongs to it.
+        word = unsafe UInt(bitPattern: Unmanaged.passRetained(item).toOpaque())
+    }
+
+    /// The address of the object, if it is a reference by itself.
+    var bareReference: UInt? { word & 1 == 1 ? word & ~1 : nil }
 
     // Safe, all that follow: the holder of this value owns a reference.
 
-    var address: UInt { unsafe UInt(bitPattern: reference.toOpaque()) }
+    private var item: Unmanaged<Retirable> {
+        unsafe Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: word).unsafelyUnwrapped)
+    }
+
+    var address: UInt { word }
 
     /// Hands the reference over.
-    consuming func take() -> Retirable { unsafe reference.takeRetainedValue() }
+    consuming func take() -> Retirable { unsafe item.takeRetainedValue() }
 
     /// The address of the item that comes after it.
     var link: UInt {
-        get { unsafe reference._withUnsafeGuaranteedRef { $0.link } }
-        nonmutating set { unsafe reference._withUnsafeGuaranteedRef { $0.link = newValue } }
+        get { unsafe item._withUnsafeGuaranteedRef { $0.link } }
+        nonmutating set { unsafe item._withUnsafeGuaranteedRef { $0.link = newValue } }
     }
 
-    var hold: Retirable.Hold { unsafe reference._withUnsafeGuaranteedRef { $0.hold } }
-    var runsUserCode: Bool { unsafe reference._withUnsafeGuaranteedRef { $0.runsUserCode } }
-    var source: UInt { unsafe reference._withUnsafeGuaranteedRef { $0.source } }
+    var hold: Retirable.Hold { unsafe item._withUnsafeGuaranteedRef { $0.hold } }
+    var runsUserCode: Bool { unsafe item._withUnsafeGuaranteedRef { $0.runsUserCode } }
+    var source: UInt { unsafe item._withUnsafeGuaranteedRef { $0.source } }
 
     /// See `Retirable`. Call it once, and `release` after it.
-    func reclaim() { unsafe reference._withUnsafeGuaranteedRef { $0.reclaim() } }
+    func reclaim() {
+        if let bareReference { return releaseReference(bareReference) }
+        unsafe item._withUnsafeGuaranteedRef { $0.reclaim() }
+    }
 
     /// See `Retirable`. An item that is half reclaimed is never released.
-    func abandonInChild() { unsafe reference._withUnsafeGuaranteedRef { $0.abandonInChild() } }
+    func abandonInChild() {
+        if bareReference != nil { return }
+        unsafe item._withUnsafeGuaranteedRef { $0.abandonInChild() }
+    }
 
     /// Drops the reference, when the item is reclaimed.
-    func release() { unsafe reference._withUnsafeGuaranteedRef { type(of: $0) }.recycleOrRelease(reference) }
+    func release() {
+        if bareReference != nil { return }
+        unsafe item._withUnsafeGuaranteedRef { type(of: $0) }.recycleOrRelease(item)
+    }
 }

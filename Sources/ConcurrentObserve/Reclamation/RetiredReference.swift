@@ -1,25 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A retired reference that is in no magazine: to a large object, which takes long to destroy, or to
-/// one that was pinned when its thread wanted to release it.
+/// A retired reference that is in no magazine and no ring: to a large object, which takes long to
+/// destroy, to one that was pinned when it could have been released, or of a source of which many
+/// wait.
 internal final class RetiredReference: Retirable, @unchecked Sendable {
     // Unchecked: constants.
     private let reference: UInt
     private let owner: UInt
-    private let isLarge: Bool
+    private let isForDeinitThreads: Bool
 
     /// Takes over the caller's reference.
     ///
-    /// - Parameter owner: Names the source; items of one source wait for each other if they are
-    ///   large.
-    init(_ reference: UInt, of owner: UInt, isLarge: Bool) {
-        (self.reference, self.owner, self.isLarge) = (reference, owner, isLarge)
+    /// - Parameters:
+    ///   - owner: Names the source.
+    ///   - runsUserCode: Whether the release runs user code, or takes as long.
+    init(_ reference: UInt, of owner: UInt, runsUserCode: Bool) {
+        (self.reference, self.owner, isForDeinitThreads) = (reference, owner, runsUserCode)
         super.init()
     }
 
     override var hold: Hold { .validatedPin(reference) }
-    /// A large object is destroyed where user code is: nothing else waits for it there.
-    override var runsUserCode: Bool { isLarge }
+    override var runsUserCode: Bool { isForDeinitThreads }
     override var source: UInt { owner }
     override func reclaim() { releaseReference(reference) }
+}
+
+/// Releases a counted reference that the caller owns. Under no lock where that may run user code.
+internal func releaseReference(_ reference: UInt) {
+    inject("reference.release")
+    #if INSTRUMENTED
+    if mutant(.aValueIsDestroyedUnderALock) { return Lock().withLock { dropReference(reference) } }
+    if mutant(.aValueIsDestroyedTwice) { dropReference(reference) }
+    #endif
+    dropReference(reference)
+}
+
+private func dropReference(_ reference: UInt) {
+    // The explorer keeps a reference of its own.
+    _ = exploredDestruction(ofValue: reference)
+    // Safe: the caller owns it; every object of the runtime's is released alike.
+    unsafe Unmanaged<AnyObject>.fromOpaque(UnsafeRawPointer(bitPattern: reference).unsafelyUnwrapped).release()
 }

@@ -23,8 +23,11 @@ internal struct SortedItems {
     /// What was swept from magazines.
     var references: [UInt] = []
 
+    /// What was taken from rings.
+    var sourcedReferences: [SourcedReference] = []
+
     /// How many items and references there are, without tasks.
-    var count: Int { observerCount + others.count + references.count }
+    var count: Int { observerCount + others.count + references.count + sourcedReferences.count }
 
     /// - Parameter doesTasks: Whether `doTasks` is still to come.
     mutating func append(_ item: RetiredItem, doesTasks: Bool = true) {
@@ -69,10 +72,16 @@ internal struct SortedItems {
 
 extension RetiredItem {
     /// The source by which an item that runs user code is queued.
-    internal var queueSource: UInt {
-        #if INSTRUMENTED
-        if mutant(.oneQueueServesAllSources) { return 1 }
-        #endif
-        return source
-    }
+    internal var queueSource: UInt { queuedSource(source) }
+}
+
+extension SourcedReference {
+    internal var queueSource: UInt { queuedSource(source) }
+}
+
+private func queuedSource(_ source: UInt) -> UInt {
+    #if INSTRUMENTED
+    if mutant(.oneQueueServesAllSources) { return 1 }
+    #endif
+    return source
 }

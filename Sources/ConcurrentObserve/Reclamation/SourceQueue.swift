@@ -8,9 +8,8 @@ internal final class SourceQueue {
     /// The source's name: see `Retirable.source`. Constant while the queue is in use.
     var source: UInt
 
-    /// The run that the next item comes from: empty if nothing waits.
-    private var items = RetiredList()
-    private var batch: Batch?
+    /// The run that the next item comes from, if anything waits.
+    private var run: RetiredRun?
     /// The runs after it, from `index` on.
     private var runs: [RetiredRun] = []
     private var index = 0
@@ -31,29 +30,32 @@ internal final class SourceQueue {
     init(source: UInt) { self.source = source }
 
     func append(_ run: RetiredRun) {
-        count += run.items.count
-        if items.count == 0, index == runs.count {
-            (items, batch) = (run.items, run.batch)
-        } else if let last = runs.last, last.batch == run.batch {
-            runs[runs.count - 1].items.append(run.items)
-        } else if runs.isEmpty, batch == run.batch {
-            items.append(run.items)
+        count += run.count
+        if self.run == nil {
+            self.run = run
+        } else if runs.last?.batch == run.batch {
+            runs[runs.count - 1].append(run)
+        } else if index == runs.count, self.run!.batch == run.batch {
+            self.run!.append(run)
         } else {
             runs.append(run)
         }
     }
 
     func popFirst() -> RetiredWork? {
-        guard count > 0 else { return nil }
-        if items.count == 0 { takeNextRun() }
+        guard run != nil else { return nil }
         count -= 1
-        var rest = items
-        defer { items = rest }
-        return RetiredWork(item: rest.popFirst()!, batch: batch!)
+        let work = RetiredWork(item: run!.popFirst()!, batch: run!.batch)
+        if run!.count == 0 { takeNextRun() }
+        return work
     }
 
     private func takeNextRun() {
-        (items, batch) = (runs[index].items, runs[index].batch)
+        guard index < runs.count else {
+            run = nil
+            return
+        }
+        run = runs[index]
         index += 1
         if index * 2 > runs.count {
             runs.removeFirst(index)

@@ -64,8 +64,8 @@ internal final class SourceQueues: @unchecked Sendable {
     func append(_ run: RetiredRun) {
         let queue = queue(of: run.source)
         queue.append(run)
-        waiting += run.items.count
-        if queue.isCrowded { waitingInCrowds += run.items.count }
+        waiting += run.count
+        if queue.isCrowded { waitingInCrowds += run.count }
         if !queue.isListed { list(queue) }
         if !queue.isCrowded, queue.count > room(for: queue) { mark(queue, isCrowded: true) }
         if !isFull, waiting - waitingInCrowds > Self.roomForAll { setFull(true) }

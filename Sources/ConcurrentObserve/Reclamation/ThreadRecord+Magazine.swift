@@ -23,7 +23,7 @@ extension ThreadRecord {
         // Safe: the caller's reference keeps the object, of which the runtime has allocated each by itself.
         let weight = unsafe weight ?? curcu_allocated_size(UnsafeRawPointer(bitPattern: reference).unsafelyUnwrapped)
         if _slowPath(weight > largestInMagazine) {
-            return retire(RetiredReference(reference, of: source, isLarge: true))
+            return retire(RetiredReference(reference, of: source, runsUserCode: true))
         }
         // Safe: records and magazines are never freed.
         let record = unsafe current
@@ -63,7 +63,7 @@ extension UnsafeMutablePointer<ThreadRecord> {
         // one writer. Safe: magazines are never freed.
         let count = unsafe magazine.pointee.handedOver.load(ordering: .relaxed)
         unsafe magazine.pointee.handedOver.store(count &+ 1, ordering: .relaxed)
-        ThreadRecord.retire(RetiredReference(reference, of: 0, isLarge: false), isOneOfMany: true)
+        ThreadRecord.retire(RetiredReference(reference, of: 0, runsUserCode: false), isOneOfMany: true)
     }
 
     /// Visits the record's magazine, if it has one. Any thread.

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if INSTRUMENTED
+extension ThreadRecord {
+    static func releaseHere(_ reference: UInt) {
+        waitForGracePeriod()
+        releaseReference(reference)
+    }
+}
+
 extension UnsafeMutablePointer<ThreadRecord> {
     /// Visits too many frames, or too few.
     ///

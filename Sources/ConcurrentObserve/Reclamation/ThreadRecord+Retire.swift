@@ -68,11 +68,13 @@ extension ThreadRecord {
 @safe internal struct DeinitThreadRecord: ~Copyable {
     fileprivate let record: UnsafeMutablePointer<ThreadRecord>
 
-    /// Whether an item waits to be taken that this thread has retired.
+    /// Whether anything waits to be taken that this thread has retired.
     var hasRetired: Bool {
+        var hasReference = false
+        unsafe record.forRing { unsafe hasReference = !$0.pointee.isEmpty }
         // Safe: records are never freed. Relaxed: the thread's own pushes; what another has taken
         // is not there.
-        unsafe record.pointee.retired.load(ordering: .relaxed) != 0
+        return unsafe hasReference || record.pointee.retired.load(ordering: .relaxed) != 0
     }
 }
 

@@ -68,6 +68,10 @@ internal struct ThreadRecord: ~Copyable {
     /// The address of the record's magazine, or 0 before its first. Stored once, by the owner.
     let magazine = Atomic<UInt>(0)
 
+    /// The address of the record's ring of references, or 0 before its first. Stored once, by the
+    /// owner.
+    let ring = Atomic<UInt>(0)
+
     /// Items this record's threads have retired. Written by the owner alone.
     let retiredCount = Atomic<UInt>(0)
 
@@ -92,7 +96,7 @@ internal struct ThreadRecord: ~Copyable {
 
     /// The frames follow the record at this distance, in bytes: they start on a cache line of their
     /// own.
-    @usableFromInline static var framesOffset: Int { 128 }
+    @usableFromInline static var framesOffset: Int { 192 }
 
     private init() {}
 }

@@ -40,6 +40,7 @@ import Synchronization
         unsafe record.pointee.retiredCount.store(0, ordering: .relaxed)
         unsafe record.pointee.takenCount.store(0, ordering: .relaxed)
         unsafe record.forMagazine { unsafe $0.pointee.restart() }
+        unsafe record.forRing { unsafe $0.pointee.restart() }
     }
 
     private func push(_ record: UnsafeMutablePointer<ThreadRecord>) -> UnsafeMutablePointer<ThreadRecord> {

@@ -22,11 +22,19 @@ internal struct Triage {
         for reference in items.references {
             if scan.mustKeep(reference) {
                 held.append(
-                    RetiredWork(item: RetiredItem(RetiredReference(reference, of: 0, isLarge: false)), batch: batch)
+                    RetiredWork(item: RetiredItem(RetiredReference(reference, of: 0, runsUserCode: false)), batch: batch)
                 )
             } else {
                 releaseReference(reference)
                 reclaimed += 1
+            }
+        }
+        for retired in items.sourcedReferences {
+            if scan.mustKeep(retired.reference) {
+                let item = RetiredReference(retired.reference, of: retired.source, runsUserCode: true)
+                held.append(RetiredWork(item: RetiredItem(item), batch: batch))
+            } else {
+                handOver(RetiredItem(reference: retired.reference), of: retired.queueSource, in: batch)
             }
         }
         for var observers in items.takeObservers() {
@@ -59,11 +67,14 @@ internal struct Triage {
         }
         inject("reclaim.free")
         guard work.item.runsUserCode else { return true }
-        let source = work.item.queueSource
-        if withUserCode.last?.batch != work.batch || withUserCode.last?.source != source {
-            withUserCode.append(RetiredRun(batch: work.batch, source: source))
-        }
-        withUserCode[withUserCode.count - 1].items.append(work.item)
+        handOver(work.item, of: work.item.queueSource, in: work.batch)
         return false
+    }
+
+    private mutating func handOver(_ item: RetiredItem, of source: UInt, in batch: Batch) {
+        if withUserCode.last?.batch != batch || withUserCode.last?.source != source {
+            withUserCode.append(RetiredRun(batch: batch, source: source))
+        }
+        withUserCode[withUserCode.count - 1].append(item)
     }
 }

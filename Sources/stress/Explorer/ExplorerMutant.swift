@@ -66,7 +66,7 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.aValueIsNotPinned, "borrow-set", "P14.not-while-read"),
         ExplorerMutant(.pinsAreNotScanned, "borrow-set", "P14.not-while-read"),
         ExplorerMutant(.aMagazineIsReleasedUnseen, "magazine", "P14.not-while-read"),
-        ExplorerMutant(.aReferenceIsTakenTwice, "magazine", "P14.value-destroyed"),
+        ExplorerMutant(.aReferenceIsTakenTwice, "magazine-drain", "P14.value-destroyed"),
         ExplorerMutant(.aPinnedReferenceIsForgotten, "magazine", "P16.drained"),
         ExplorerMutant(.aDrainPassesOverReleases, "magazine-drain", "P16.drained"),
         ExplorerMutant(.aValueIsDestroyedByItsWriter, "borrow-set", "P14.not-while-read"),
