@@ -164,7 +164,7 @@ import Synchronization
         // Of the same source, in another batch: a second run waits in the source's queue.
         ThreadRecord.retire(RehearsedItem(held: 2))
         pass(isRehearsal: true)
-        rehearseMagazine()
+        rehearseReferences()
         DeinitThreads.shared.rehearse()
         _ = drain(until: .now)
         batches.restart()
@@ -172,20 +172,28 @@ import Synchronization
     }
 
     /// Has references released by their thread, swept, held and handed over.
-    private func rehearseMagazine() {
+    private func rehearseReferences() {
         // Safe: records are never freed.
         let record = unsafe ThreadRecord.current
         let frame = unsafe record.enterFrame()
         for isPinned in [true, false] {
-            for _ in 0...Magazine.capacity {
+            let retire = { (runsUserCode: Bool) in
                 // Safe: an address, and the reference that belongs to it.
                 let item = unsafe UInt(bitPattern: Unmanaged.passRetained(RehearsedItem(held: nil)).toOpaque())
                 // Relaxed: no other thread uses the library.
                 unsafe frame.pointee.pin.store(isPinned ? item : 0, ordering: .relaxed)
-                ThreadRecord.retire(reference: item, weight: 1, from: 1)
+                if runsUserCode {
+                    ThreadRecord.retireForDeinitThreads(reference: item, from: 1)
+                } else {
+                    ThreadRecord.retire(reference: item, weight: 1, from: 1)
+                }
             }
+            for _ in 0...Magazine.capacity { retire(false) }
             // The third look finds that the last reference stays.
-            for _ in 1...3 { pass(isRehearsal: true) }
+            for _ in 1...3 {
+                retire(true)
+                pass(isRehearsal: true)
+            }
             unsafe frame.pointee.clear()
         }
         unsafe record.leaveFrame()

@@ -23,7 +23,8 @@ internal struct RetiredRun {
     /// Adds all of another run of the same batch and source at the end.
     mutating func append(_ run: RetiredRun) {
         items.append(run.items)
-        references.append(contentsOf: run.references[run.index...])
+        // No slice, which would be of a type that the child of a fork may use first. (P18)
+        for index in run.index..<run.references.count { references.append(run.references[index]) }
     }
 
     /// Takes an item out. O(1).

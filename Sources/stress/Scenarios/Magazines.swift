@@ -16,7 +16,9 @@ extension Scenario {
     ) { round in
         let texts = (0..<3).map { Observed(Text.make(UInt64($0))) }
         let numbers = Observed(Numbers.make(1))
-        leaveBehind(round, texts[0])
+        let object = Observed(Leftover())
+        leaveBehind(round) { texts[0].value = Text.make($0) }
+        leaveBehind(round) { _ in object.value = Leftover() }
         borrowForLong(round, texts[1])
 
         round.load { worker in
@@ -63,6 +65,8 @@ private enum Numbers {
     static func isWhole(_ numbers: [UInt64]) -> Bool { numbers.allSatisfy { $0 == numbers[0] } }
 }
 
+private final class Leftover: Sendable {}
+
 extension Worker {
     fileprivate func borrow(_ text: Observed<String>, _ numbers: Observed<[UInt64]>) {
         begin("borrow a string")
@@ -85,9 +89,9 @@ extension Worker {
 }
 
 /// Threads change a property a few times, and then use the library no more: what they have replaced is released all the same.
-private func leaveBehind(_ round: Round, _ text: Observed<String>) {
-    for count in [1, 3] {
-        Thread { for serial in 0..<count { text.value = Text.make(UInt64(serial)) } }.join()
+private func leaveBehind(_ round: Round, _ replace: @escaping @Sendable (UInt64) -> Void) {
+    for count in [1, 3] as [UInt64] {
+        Thread { for serial in 0..<count { replace(serial) } }.join()
         if round.isFaulted { return }
         let limit: UInt64 = 5_000_000_000 * Sanitizer.slowdown
         let deadline = nanoseconds() + limit

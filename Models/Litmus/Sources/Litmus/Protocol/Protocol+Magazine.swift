@@ -4,6 +4,8 @@ private let cellFile = "Property/ValueCell.swift"
 private let magazineFile = "Reclamation/Magazine.swift"
 private let recordFile = "Reclamation/ThreadRecord+Magazine.swift"
 private let releasesFile = "Reclamation/MagazineReleases.swift"
+private let ringFile = "Reclamation/ReferenceRing.swift"
+private let ringRecordFile = "Reclamation/ThreadRecord+Ring.swift"
 private let sweepingFile = "Reclamation/Magazine+Sweeping.swift"
 
 extension Protocol {
@@ -138,74 +140,10 @@ extension Protocol {
             ],
             never: { $0["tail"] == 0 }
         ),
-        Test(
-            "put and the last look",
-            claim: "what is put into a magazine that was just claimed is not forgotten (B2, B4)",
-            initially: ["tail": 1],
-            [
-                Test.Thread(
-                    "owner",
-                    [
-                        storeTail(2), lightAfterPut,
-                        .load("head", .relaxed, into: "head")
-                            .at(magazineFile, "let wasEmpty = head.load(ordering: .relaxed) == number"),
-                    ]
-                ),
-                Test.Thread("sweeper", [claim, heavy, lookAtTail]),
-            ],
-            never: { $0["head"] == 0 && $0["tail"] == 1 }
-        ),
-        Test(
-            "put and park",
-            claim: "nor what is put into an empty one while the reclamation thread goes to sleep (B2, B4)",
-            [
-                Test.Thread(
-                    "owner",
-                    [
-                        storeTail(1), lightAfterPut,
-                        .load("isParked", .sequentiallyConsistent, into: "parked")
-                            .at("Reclamation/Parking.swift", "isParked.load(ordering: .sequentiallyConsistent)"),
-                    ]
-                ),
-                Test.Thread(
-                    "sweeper",
-                    [
-                        .store("isParked", 1, .sequentiallyConsistent)
-                            .at("Reclamation/Parking.swift", "isParked.store(true, ordering: .sequentiallyConsistent)"),
-                        heavy, lookAtTail,
-                    ]
-                ),
-            ],
-            never: { $0["parked"] == 0 && $0["tail"] == 0 }
-        ),
-        Test(
-            "a magazine is published",
-            claim: "a magazine is complete before it is found (B1)",
-            given: ["magazine": 1],
-            plain: ["contents"],
-            [
-                Test.Thread(
-                    "owner",
-                    [
-                        .store("contents", 1, .relaxed),
-                        .store("magazine", 1, .releasing)
-                            .at(
-                                recordFile,
-                                "unsafe pointee.magazine.store(UInt(bitPattern: magazine), ordering: .releasing)"
-                            ),
-                    ]
-                ),
-                Test.Thread(
-                    "sweeper",
-                    [
-                        .load("magazine", .acquiring, into: "magazine")
-                            .at(recordFile, "pointee.magazine.load(ordering: .acquiring)"),
-                        .branch("magazine"), .load("contents", .relaxed, into: "seen", address: ["magazine"]),
-                    ]
-                ),
-            ],
-            never: { $0["seen"] == 0 }
-        ),
+        lastLook("put and the last look", storeTail, lightAfterPut, claim, lookAtTail)
+            .looking(at: magazineFile, "let wasEmpty = head.load(ordering: .relaxed) == number"),
+        park("put and park", storeTail, lightAfterPut, lookAtTail),
+        published("a magazine is published", "magazine", recordFile),
         Test(
             "a release has begun",
             claim: "a drain that finds references claimed waits for their release (B3, B5)",
@@ -304,4 +242,151 @@ extension Protocol {
             never: { $0["tail"] == 0 }
         ),
     ]
+
+    // MARK: Rings
+
+    private static func storeRingTail(_ value: Value) -> Instruction {
+        .store("tail", value, .releasing).at(ringFile, "tail.store(number &+ 1, ordering: .releasing)")
+    }
+    private static let takeAll = Instruction.store("head", 1, .releasing)
+        .at(ringFile, "head.store(end, ordering: .releasing)")
+    private static let lightInRing =
+        lightAfterPut
+        .at(ringFile, "AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)")
+    private static let lookAtRing =
+        lookAtTail
+        .at(ringFile, "head.load(ordering: .relaxed) == tail.load(ordering: .relaxed)")
+
+    static let rings: [Test] = [
+        Test(
+            "put and take",
+            claim: "a reference is in its slot before it is taken (B1, B6)",
+            given: ["tail": 1],
+            plain: ["slot"],
+            [
+                Test.Thread("owner", [.store("slot", 1, .relaxed), storeRingTail(1)]),
+                Test.Thread(
+                    "reclamation thread",
+                    [
+                        .load("tail", .acquiring, into: "tail")
+                            .at(ringFile, "let end = tail.load(ordering: .acquiring)"),
+                        .branch("tail"), .load("slot", .relaxed, into: "slot"),
+                    ]
+                ),
+            ],
+            never: { $0["slot"] == 0 }
+        ),
+        Test(
+            "take and put",
+            claim: "a slot is read before it is filled again (B6)",
+            initially: ["slot": 1],
+            given: ["head": 1],
+            plain: ["slot"],
+            [
+                Test.Thread("reclamation thread", [.load("slot", .relaxed, into: "slot"), takeAll]),
+                Test.Thread(
+                    "owner",
+                    [
+                        .load("head", .acquiring, into: "head")
+                            .at(ringFile, "guard number &- head.load(ordering: .acquiring) < Self.capacity"),
+                        .branch("head"), .store("slot", 2, .relaxed),
+                    ]
+                ),
+            ],
+            never: { $0["slot"] == 2 }
+        ),
+        lastLook("put into a ring and the last look", storeRingTail, lightInRing, takeAll, lookAtRing)
+            .looking(at: ringFile, "return number &+ 1 &- head.load(ordering: .relaxed)"),
+        park("put into a ring and park", storeRingTail, lightInRing, lookAtRing),
+        published("a ring is published", "ring", ringRecordFile),
+    ]
+
+    // MARK: Both
+
+    private static func lastLook(
+        _ name: String,
+        _ storeTail: (Value) -> Instruction,
+        _ light: Instruction,
+        _ take: Instruction,
+        _ lookAtTail: Instruction
+    ) -> Test {
+        Test(
+            name,
+            claim: "what is put in after all was just taken out is not forgotten (B2, B3)",
+            initially: ["tail": 1],
+            [
+                Test.Thread("owner", [storeTail(2), light, .load("head", .relaxed, into: "head")]),
+                Test.Thread("reclamation thread", [take, heavy, lookAtTail]),
+            ],
+            never: { $0["head"] == 0 && $0["tail"] == 1 }
+        )
+    }
+
+    private static func park(
+        _ name: String,
+        _ storeTail: (Value) -> Instruction,
+        _ light: Instruction,
+        _ lookAtTail: Instruction
+    ) -> Test {
+        Test(
+            name,
+            claim: "nor what is put in while the reclamation thread goes to sleep (B2, B3)",
+            [
+                Test.Thread(
+                    "owner",
+                    [
+                        storeTail(1), light,
+                        .load("isParked", .sequentiallyConsistent, into: "parked")
+                            .at("Reclamation/Parking.swift", "isParked.load(ordering: .sequentiallyConsistent)"),
+                    ]
+                ),
+                Test.Thread(
+                    "reclamation thread",
+                    [
+                        .store("isParked", 1, .sequentiallyConsistent)
+                            .at("Reclamation/Parking.swift", "isParked.store(true, ordering: .sequentiallyConsistent)"),
+                        heavy, lookAtTail,
+                    ]
+                ),
+            ],
+            never: { $0["parked"] == 0 && $0["tail"] == 0 }
+        )
+    }
+
+    private static func published(_ name: String, _ word: String, _ file: String) -> Test {
+        Test(
+            name,
+            claim: "it is complete before it is found (B1)",
+            given: [word: 1],
+            plain: ["contents"],
+            [
+                Test.Thread(
+                    "owner",
+                    [
+                        .store("contents", 1, .relaxed),
+                        .store(word, 1, .releasing)
+                            .at(file, "unsafe pointee.\(word).store(UInt(bitPattern: \(word)), ordering: .releasing)"),
+                    ]
+                ),
+                Test.Thread(
+                    "reclamation thread",
+                    [
+                        .load(word, .acquiring, into: word).at(file, "pointee.\(word).load(ordering: .acquiring)"),
+                        .branch(word), .load("contents", .relaxed, into: "seen", address: [word]),
+                    ]
+                ),
+            ],
+            never: { $0["seen"] == 0 }
+        )
+    }
+}
+
+extension Test {
+    /// The owner's look at the head is this line.
+    fileprivate func looking(at file: String, _ fragment: String) -> Test {
+        var test = self
+        let last = test.threads[0].instructions.count - 1
+        test.threads[0].instructions[last] = test.threads[0].instructions[last].at(file, fragment)
+        return test
+    }
 }
