@@ -22,8 +22,8 @@ struct LibraryProgram: Sendable {
         registerNotifyCancel, waitNotify, waitNested, mutualCancel, appendCompactWalk, growWalk, deathCancel,
         cancelListen, cancelCount,
         setSetObserve, modifyObserve, compareExchange, readSet, borrowSet, tornRead, propertyDeathCancel,
-        serialSetSet, bindSetSet, bindBothWays, pathRelinkSet, serialPathRelinkSet, pathRelinkRelink, pathDeathSet,
-        pathDeathAhead, weakDeathSet, groupCancelAll, bindCancelAll,
+        serialSetSet, bindSetSet, bindBothWays, bindPathCycle, pathRelinkSet, serialPathRelinkSet, pathRelinkRelink,
+        pathDeathSet, pathDeathAhead, weakDeathSet, groupCancelAll, bindCancelAll,
         forkCancel, forkModify, refusedCancel, exitNotify,
     ]
 
