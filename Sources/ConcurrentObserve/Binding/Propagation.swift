@@ -90,9 +90,9 @@ extension Arrival {
     enum Decision {
         /// Pass it on.
         case onward
-        /// Pass it on if its destination is still at this version, which the same change has made:
-        /// it comes round a cycle with another value, and must not undo what others have set
-        /// meanwhile.
+        /// Pass it on if its destination is still at this version, which the same change has made,
+        /// or which a path has shown: it comes round a cycle with another value, and must not undo
+        /// what others have set meanwhile.
         case around(since: UInt64)
         /// Nothing. It has passed here before, or comes back unchanged to the property where it was
         /// this version.
