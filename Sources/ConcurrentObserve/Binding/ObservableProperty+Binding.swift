@@ -13,7 +13,8 @@ extension ObservableProperty {
     /// Neither side is retained (P11). The binding ends with this property (`.sourceDeleted`), or with the destination
     /// (`.ownerDeleted`, noticed as an owner's death is, P13), or with its token. Bindings may form a cycle: a change passes each of them at most once, and
     /// does not undo what others have set meanwhile; but with several writers the properties of a cycle may end up with
-    /// different values. Where a cycle leads through a group, a change passes a binding twice at most. A change that a callback makes is
+    /// different values. Where a cycle leads through a group or a list, a change passes a binding twice at most, and may undo what
+    /// another thread has set meanwhile. A change that a callback makes is
     /// a new one, and passes all bindings again. To bind a property to itself does nothing.
     ///
     /// - Parameter destination: What is set.
@@ -46,7 +47,9 @@ extension ObservableProperty {
         _ binding: OneWayBinding<Value, Other>
     ) -> ObservationToken {
         let owner = WeakReference(destination)
-        return attach(PropertyObserver(.initial, owner: owner, .inline(binding.callback(to: destination, owner))))
+        return attach(
+            PropertyObserver([.initial, .ofBinding], owner: owner, .inline(binding.callback(to: destination, owner)))
+        )
     }
 }
 

@@ -52,8 +52,20 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
         case .onward:
             pass(transform(value), version, to: destination, through: edge, from: arrival)
         case .around(let since):
-            destination.receive(transform(value), through: edge, from: arrival) { arrive(version) && $0 == since }
+            destination.receive(transform(value), through: edge, from: arrival) { present in
+                arrive(version) && isStill(since, present)
+            }
         }
+    }
+
+    /// Whether the destination is still at the version that the same change has made, or that it
+    /// was made of.
+    @inlinable
+    func isStill(_ since: UInt64, _ present: UInt64) -> Bool {
+        #if INSTRUMENTED
+        if mutant(.aBindingUndoesALaterChange) { return true }
+        #endif
+        return present == since
     }
 
     @inlinable

@@ -7,6 +7,7 @@
 /// a change announces it with the step as the thread's context. A binding that receives a change
 /// looks whether that step made it. If the change is another one, a callback has made it: a new
 /// propagation begins there. A path or a group says which of its changes has come of the step's.
+/// A path also says which versions of its properties a change shows, whatever thread has made it.
 ///
 /// A change passes each binding of its propagation at most once, and twice where it comes from a
 /// group. That is why cycles end.
@@ -52,6 +53,8 @@ internal struct Arrival {
     private let keepsValue: Bool
     /// Whether a group has made it of the step's.
     private let isCombined: Bool
+    /// What it shows, if it is a path's.
+    private let shown: ShownVersion?
 
     /// A change of a source that is being delivered on this thread.
     ///
@@ -59,10 +62,12 @@ internal struct Arrival {
     @usableFromInline
     init(_ version: UInt64, of source: SourceIdentity, isInitial: Bool) {
         (self.version, self.source) = (version, source)
-        let announced = isInitial ? nil : AnnouncedChange.current(version, of: source)
-        propagation = announced?.original as? Propagation
-        keepsValue = announced?.keepsValue ?? true
-        isCombined = announced?.isCombined ?? false
+        let announced = AnnouncedChange.current(version, of: source)
+        let made = isInitial ? nil : announced
+        propagation = made?.original as? Propagation
+        keepsValue = made?.keepsValue ?? true
+        isCombined = made?.isCombined ?? false
+        shown = announced?.shown
     }
 
     /// Runs `announcement` of the change that `edge` has made of this one.
@@ -85,9 +90,9 @@ extension Arrival {
     enum Decision {
         /// Pass it on.
         case onward
-        /// Pass it on if its destination is still at this version, which the same change has made:
-        /// it comes round a cycle with another value, and must not undo what others have set
-        /// meanwhile.
+        /// Pass it on if its destination is still at this version, which the same change has made,
+        /// or which a path has shown: it comes round a cycle with another value, and must not undo
+        /// what others have set meanwhile.
         case around(since: UInt64)
         /// Nothing. It has passed here before, or comes back unchanged to the property where it was
         /// this version.
@@ -104,11 +109,11 @@ extension Arrival {
         var since: UInt64?
         var arrival = self
         while true {
-            isSame = isSame && arrival.keepsValue
             if since == nil, let known = arrival.version(of: destination) {
-                if isSame { return .over(knownAs: known) }
-                since = known
+                if isSame && known.isValue { return .over(knownAs: known.number) }
+                since = known.number
             }
+            isSame = isSame && arrival.keepsValue
             guard let propagation = arrival.propagation else { break }
             if propagation.edge.binding == edge.binding { passes += 1 }
             isSame = isSame && propagation.edge.keepsValue
@@ -132,12 +137,14 @@ extension Arrival {
         return passes < 2 ? .onward : .over(knownAs: version)
     }
 
-    /// The version that the change is of a property; nil if it is none. What a step has made of the
-    /// property may arrive as the change of a path.
-    private func version(of property: SourceIdentity) -> UInt64? {
+    /// The version that the change is of a property, or was made of, and whether it carries that
+    /// version's value; nil if it is none. What a step or a setter has made of the property may
+    /// arrive as the change of a path.
+    private func version(of property: SourceIdentity) -> (number: UInt64, isValue: Bool)? {
         if isCombined { return nil }
-        guard let propagation else { return source == property ? version : nil }
-        return propagation.isOf(property) ? propagation.version : nil
+        if let known = shown?.version(of: property) { return known }
+        guard let propagation else { return source == property ? (version, true) : nil }
+        return propagation.isOf(property) ? (propagation.version, keepsValue) : nil
     }
 
     /// Whether a change may pass a binding that it has passed so often.

@@ -166,10 +166,10 @@ extension PathObservation {
         let token = ObservationToken(observer)
         ThreadRecord.withUserCode {
             let deferred = DeferredDeliveries()
-            let initial = Change.initial((connect(to: root, deferred), 0))
+            let (value, relayed) = connect(to: root, deferred)
             deferred.releaseKept()
             // What has changed meanwhile is delivered after the initial value.
-            if isInitialReceived { deliver(initial) }
+            if isInitialReceived { deliver(.initial((value, 0)), as: relayed) }
             deferred.deliver()
             deferred.deliverLate()
         }

@@ -21,6 +21,10 @@ internal final class PathLeaf<Value: Sendable>: Sendable {
     /// The last property.
     private let source: SourceIdentity
 
+    /// The versions by which the path leads here; nil for a path of one step, and if no binding
+    /// receives its changes.
+    private let way: ShownVersion?
+
     /// The path's version when it began to lead here.
     @usableFromInline let base: UInt64
 
@@ -30,10 +34,17 @@ internal final class PathLeaf<Value: Sendable>: Sendable {
     /// Deliveries that are still to come, once cut; before, those that are done, counted downwards.
     @usableFromInline let outstanding = Atomic<Int>(0)
 
-    init(of path: PathObservation<Value>, user: Observer, observer: VersionedObserver, base: UInt64) {
+    init(
+        of path: PathObservation<Value>,
+        user: Observer,
+        observer: VersionedObserver,
+        base: UInt64,
+        way: ShownVersion?
+    ) {
         self.path = path
         self.observer = observer
         self.base = base
+        self.way = way
         address = observer.address
         source = observer.sourceIdentity
         userAddress = user.address
@@ -46,6 +57,12 @@ internal final class PathLeaf<Value: Sendable>: Sendable {
     /// The path's version for one of the property.
     @inlinable @inline(__always)
     func number(of version: UInt64) -> UInt64 { base &+ (version &- since) }
+
+    /// What a change of the path shows that carries the value of a version of the property. For a
+    /// binding.
+    func shown(_ version: UInt64) -> ShownVersion {
+        ShownVersion(version, of: observer.core, isValue: true, after: way)
+    }
 
     /// Called once the limit is set: as many changes up to it as there were are delivered, or will be.
     func expectDeliveries(through version: UInt64) {
@@ -123,17 +140,26 @@ extension PathLeaf {
         )
     }
 
-    /// Out of line, so that a change that no binding has brought is lent as before, not copied.
+    /// Out of line, so that a change that no binding has brought or receives is lent as before, not
+    /// copied.
     @usableFromInline @inline(never)
     func deliver(_ change: Change<Value>, as relayed: RelayedChange) {
         relayed.perform { change.deliver(to: userAddress) }
     }
 
-    /// The path's change for one of the property, if that is what the thread announces.
+    /// The path's change for one of the property, if that is what the thread announces, or if a
+    /// binding receives it.
     @usableFromInline
     func relayed(_ version: UInt64) -> RelayedChange? {
         let announced = AnnouncedChange.current(version, of: source)
-        return announced?.relayed(as: number(of: version), of: path.observers.identity, keepsValue: true)
+        if announced == nil && !path.showsVersions { return nil }
+        return RelayedChange.ofPath(
+            number(of: version),
+            of: path.observers.identity,
+            becauseOf: announced,
+            keepsValue: true,
+            showing: path.showsVersions ? shown(version) : nil
+        )
     }
 
     /// Puts a change of the property into the path's mailbox, unless it came after the cut. Under the property's lock.

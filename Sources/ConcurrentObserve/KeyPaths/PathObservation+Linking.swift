@@ -3,15 +3,16 @@
 import Synchronization
 
 extension PathObservation {
-    /// Links the whole path. Returns its value at version 0.
+    /// Links the whole path. Returns its value at version 0, and what is known of that.
     ///
     /// - Parameter deferred: Receives what has changed meanwhile.
-    func connect(to root: PathObject, _ deferred: DeferredDeliveries) -> Value {
+    func connect(to root: PathObject, _ deferred: DeferredDeliveries) -> (value: Value, relayed: RelayedChange?) {
         var round = Round()
         let value = link(below: nil, to: root, &round)
+        let relayed = relayed(version, becauseOf: nil)
         if loop.leave() { settle(deferred) }
         round.release(for: self, deferred)
-        return value
+        return (value, relayed)
     }
 
     /// Relinks the path below a link, to what that leads to; without a link, links the whole path.
@@ -57,7 +58,7 @@ extension PathObservation {
             receiver == nil ? marks : marks.union(ObserverMark(.second)),
             isRoot: isRoot
         )
-        let cut = PathLeaf(of: self, user: user!, observer: observer, base: version)
+        let cut = PathLeaf(of: self, user: user!, observer: observer, base: version, way: way)
         if let receiver { last.connect(observer, to: cut, receiver) } else { last.connect(observer, to: cut) }
         if isRoot { rootProperty = property }
         let isPassed = links.contains { link in link.observer?.core === observer.core }

@@ -26,8 +26,8 @@ extension PathObservation {
         receiver?.wake()
         let delivery = { [self, changes = round.changes, endings = round.endings] in
             receiver?.drain()
-            for (change, cause) in changes {
-                if receiver == nil { deliver(change, becauseOf: cause) }
+            for (change, relayed) in changes {
+                if receiver == nil { deliver(change, as: relayed) }
                 finishOne()
             }
             for _ in 0..<endings { finishOne() }
@@ -41,9 +41,8 @@ extension PathObservation {
 
     /// What is left to do when the drain loop is left.
     struct Round {
-        /// To be delivered, each with a `finishOne`, and what the thread announces if that alone has
-        /// brought the change.
-        var changes: [(change: Change<Value>, cause: AnnouncedChange?)] = []
+        /// To be delivered, each with a `finishOne`, and with what is known of it.
+        var changes: [(change: Change<Value>, relayed: RelayedChange?)] = []
         /// How many more of `finishOne` are owed.
         var endings = 0
         /// Whether a change of the last property may be delivered on this thread that comes before
@@ -91,7 +90,7 @@ extension PathObservation {
             let change = Change(reason: .pathChanged(depth: index), old: old.value, new: new, version: version)
             // Now: later versions wait for it. Before the count is given back: the end comes after it.
             receiver?.enqueue(change)
-            round.changes.append((change, cause))
+            round.changes.append((change, relayed(version, becauseOf: cause)))
             index += 1
         }
     }

@@ -24,6 +24,7 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
     /// Whether the last property is the root's own.
     let hasOneStep: Bool
     let marks: ObserverMark
+    private let isOfBinding: Bool
     /// The owner of the user's observation. The root's property looks after it as after those of its own. (P13)
     let owner: WeakReference?
     /// Where the changes go, if they are not delivered inline.
@@ -81,6 +82,7 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
         absent = path.absent
         hasOneStep = path.links.isEmpty
         marks = options.marks
+        isOfBinding = options.contains(.ofBinding)
         super.init()
     }
 
@@ -104,11 +106,10 @@ extension PathObservation {
     /// Calls the user's observer with a change. Without a walk: the path holds the only one there is.
     func deliver(_ change: Change<Value>) { change.deliver(to: user!.address) }
 
-    /// Delivers a change that another one has brought, if that is known.
-    func deliver(_ change: Change<Value>, becauseOf cause: AnnouncedChange?) {
-        guard let cause else { return deliver(change) }
-        // It leads elsewhere, to another value.
-        cause.relayed(as: change.version, of: observers.identity, keepsValue: false).perform { deliver(change) }
+    /// Delivers a change with what is known of it.
+    func deliver(_ change: Change<Value>, as relayed: RelayedChange?) {
+        guard let relayed else { return deliver(change) }
+        relayed.perform { deliver(change) }
     }
 
     /// Counts one thing less that the end has to wait for.
@@ -116,6 +117,42 @@ extension PathObservation {
         // Acquire and release: what was delivered before happens before the end is delivered.
         let left = pending.subtract(1, ordering: .acquiringAndReleasing).newValue
         if isOver(left) { user?.end(.sourceDeleted) }
+    }
+}
+
+// MARK: - What a change shows
+
+extension PathObservation {
+    /// Whether changes are delivered with the versions that they show: a binding receives them.
+    var showsVersions: Bool {
+        #if INSTRUMENTED
+        if mutant(.anEchoThroughAPathIsTakenForNews) { return false }
+        #endif
+        return isOfBinding
+    }
+
+    /// The versions by which the path leads where it does; nil if there is none, or no binding
+    /// receives its changes. Inside the drain loop.
+    var way: ShownVersion? {
+        guard showsVersions else { return nil }
+        return links.reduce(nil) { before, link in
+            guard let observer = link.observer else { return before }
+            return ShownVersion(link.seen, of: observer.core, isValue: false, after: before)
+        }
+    }
+
+    /// What is known of a change that leads the path where it leads now. Inside the drain loop.
+    ///
+    /// - Parameter cause: What has brought the change, if the thread announces that.
+    func relayed(_ version: UInt64, becauseOf cause: AnnouncedChange?) -> RelayedChange? {
+        RelayedChange.ofPath(
+            version,
+            of: observers.identity,
+            becauseOf: cause,
+            // It leads elsewhere, to another value.
+            keepsValue: false,
+            showing: showsVersions ? leaf.map { $0.cut.shown($0.cut.since) } ?? way : nil
+        )
     }
 }
 

@@ -4,7 +4,7 @@
 extension AnnouncedChange {
     /// A number that no change has.
     func relayedAsNothing(of source: SourceIdentity) -> RelayedChange {
-        RelayedChange(of: self, .max, of: source, false, true)
+        RelayedChange(of: self, .max, of: source, false, true, nil)
     }
 }
 #endif

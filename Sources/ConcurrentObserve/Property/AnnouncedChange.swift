@@ -9,6 +9,9 @@ internal struct SourceIdentity: Equatable, Sendable {
     private let address: UInt
 
     fileprivate init(_ address: UInt) { self.address = address }
+
+    /// Whether it is the source whose core this is.
+    func isOf(_ core: RegistryCore) -> Bool { address == UInt(bitPattern: ObjectIdentifier(core)) }
 }
 
 extension ObserverList {
@@ -52,6 +55,10 @@ internal class AnnouncedChange: DeliveryContext, @unchecked Sendable {
     /// original's.
     var isCombined: Bool { false }
 
+    /// Which versions of the properties on a path the change shows; nil if it is no path's, or no
+    /// binding receives it.
+    var shown: ShownVersion? { nil }
+
     /// Whether the change is one of a source.
     final func isOf(_ source: SourceIdentity) -> Bool { self.source == source }
 
@@ -74,43 +81,67 @@ internal class AnnouncedChange: DeliveryContext, @unchecked Sendable {
     ///   - version: Its number there; nil if it is not known yet.
     ///   - keepsValue: Whether it carries the same value.
     ///   - isCombined: Whether a group has made it.
+    ///   - shown: What it shows, if it is a path's and a binding receives it.
     final func relayed(
         as version: UInt64?,
         of source: SourceIdentity,
         keepsValue: Bool,
-        isCombined: Bool = false
+        isCombined: Bool = false,
+        showing shown: ShownVersion? = nil
     ) -> RelayedChange {
         #if INSTRUMENTED
         if mutant(.aRelayedChangeIsTakenForACallbacks) { return relayedAsNothing(of: source) }
         #endif
-        return RelayedChange(of: self, version ?? .max, of: source, keepsValue, isCombined)
+        return RelayedChange(of: self, version ?? .max, of: source, keepsValue, isCombined, shown)
     }
 }
 
-/// A change that a path or a group has made of an announced one, on the same thread, and delivers
-/// under a number of its own.
+/// A change that a path or a group delivers under a number of its own: one that it has made of an
+/// announced one, on the same thread, or one of a path that a binding receives.
 @usableFromInline
 internal final class RelayedChange: AnnouncedChange, @unchecked Sendable {
     // Unchecked: as in the superclass.
-    private let cause: AnnouncedChange
+    private let cause: AnnouncedChange?
     private let hasSameValue: Bool
     private let hasOtherValues: Bool
+    private let shownVersion: ShownVersion?
 
     init(
-        of cause: AnnouncedChange,
+        of cause: AnnouncedChange?,
         _ version: UInt64,
         of source: SourceIdentity,
         _ keepsValue: Bool,
-        _ isCombined: Bool
+        _ isCombined: Bool,
+        _ shown: ShownVersion?
     ) {
-        self.cause = cause.original
-        hasSameValue = keepsValue && cause.keepsValue
-        hasOtherValues = isCombined || cause.isCombined
+        self.cause = cause?.original
+        hasSameValue = keepsValue && cause?.keepsValue ?? true
+        hasOtherValues = isCombined || cause?.isCombined ?? false
+        shownVersion = shown
         super.init(version, of: source)
     }
 
-    override var original: AnnouncedChange { cause }
+    /// A path's change, with what is known of it; nil if that is nothing.
+    ///
+    /// - Parameters:
+    ///   - cause: What has brought it, if the calling thread announces that.
+    ///   - keepsValue: Whether it carries the value of its cause.
+    ///   - shown: What it shows, if a binding receives it.
+    static func ofPath(
+        _ version: UInt64,
+        of source: SourceIdentity,
+        becauseOf cause: AnnouncedChange?,
+        keepsValue: Bool,
+        showing shown: ShownVersion?
+    ) -> RelayedChange? {
+        if let cause { return cause.relayed(as: version, of: source, keepsValue: keepsValue, showing: shown) }
+        guard let shown else { return nil }
+        return RelayedChange(of: nil, version, of: source, keepsValue, false, shown)
+    }
+
+    override var original: AnnouncedChange { cause ?? self }
     override var keepsValue: Bool { hasSameValue }
+    override var shown: ShownVersion? { shownVersion }
 
     override var isCombined: Bool {
         #if INSTRUMENTED

@@ -16,6 +16,10 @@ public struct ObservationOptions: OptionSet, Sendable {
     /// It carries the value and the version when it was sampled, which is exact with one writer. `modify` and
     /// `compareExchange` send none.
     public static let prior = ObservationOptions(rawValue: 2)
+
+    /// The observer is a binding: a path delivers with each change which versions it shows.
+    @usableFromInline
+    internal static let ofBinding = ObservationOptions(rawValue: 128)
 }
 
 extension ObservationOptions {

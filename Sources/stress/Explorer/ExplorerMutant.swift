@@ -83,6 +83,8 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.aBindingDecidesOutsideTheLock, "bind-set-set", "P3.destination-follows"),
         ExplorerMutant(.aPairAgreesOnOneSideAlone, "bind-both-ways", "P3.pair-converges"),
         ExplorerMutant(.aBindingEchoes, "bind-both-ways", "P3.pair-converges"),
+        ExplorerMutant(.anEchoThroughAPathIsTakenForNews, "bind-path-cycle", "P3.no-echo"),
+        ExplorerMutant(.aBindingUndoesALaterChange, "bind-path-cycle", "P3.no-echo"),
         // Observations with several observers
         ExplorerMutant(.aRemovalBeforeTheBeginIsMissed, "group-cancel-all", "P8.begun-or-ended"),
         ExplorerMutant(.aRemovalBeforeTheBeginIsMissed, "bind-cancel-all", "P8.begun-or-ended"),

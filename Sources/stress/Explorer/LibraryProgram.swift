@@ -21,11 +21,9 @@ struct LibraryProgram: Sendable {
     static let all: [LibraryProgram] = [
         registerNotifyCancel, waitNotify, waitNested, mutualCancel, appendCompactWalk, growWalk, deathCancel,
         cancelListen, cancelCount,
-        setSetObserve, modifyObserve, compareExchange, readSet, borrowSet, magazine, magazineDrain,
-        tornRead,
-        propertyDeathCancel,
-        serialSetSet, bindSetSet, bindBothWays, pathRelinkSet, serialPathRelinkSet, pathRelinkRelink, pathDeathSet,
-        pathDeathAhead, weakDeathSet, groupCancelAll, bindCancelAll,
+        setSetObserve, modifyObserve, compareExchange, readSet, borrowSet, magazine, magazineDrain, tornRead,
+        propertyDeathCancel, serialSetSet, bindSetSet, bindBothWays, bindPathCycle, pathRelinkSet, serialPathRelinkSet,
+        pathRelinkRelink, pathDeathSet, pathDeathAhead, weakDeathSet, groupCancelAll, bindCancelAll,
         forkCancel, forkModify, refusedCancel, exitNotify,
     ]
 

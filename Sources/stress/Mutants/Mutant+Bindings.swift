@@ -30,6 +30,18 @@ extension Mutant {
             at: "bind.passing"
         ),
         Mutant(
+            .anEchoThroughAPathIsTakenForNews,
+            "two-way-binding",
+            [.invariant("P3.no-echo")],
+            at: "bind.passing"
+        ),
+        Mutant(
+            .aBindingUndoesALaterChange,
+            "two-way-binding",
+            [.invariant("P3.no-echo")],
+            at: "bind.passing"
+        ),
+        Mutant(
             .aPairAgreesOnOneSideAlone,
             "two-way-binding",
             [.invariant("P3.pair-converges")],

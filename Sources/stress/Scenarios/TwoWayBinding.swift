@@ -9,7 +9,8 @@ extension Scenario {
         name: "two-way-binding",
         summary: "setters on both sides of pairs, of chains and rings; sides die, bindings are cancelled",
         invariants: [
-            "P3.pair-converges", "P3.destination-follows", "P3.last-update", "P6.propagation-bounded",
+            "P3.pair-converges", "P3.destination-follows", "P3.no-echo", "P3.last-update",
+            "P6.propagation-bounded",
             "P8.both-sides-end", "P9.nothing-after-wait",
             "P11.not-retained", "P12.end-once", "P5.no-lock-around-user-code", "P14.nothing-left", "P16.backlog-drains",
         ],
@@ -80,6 +81,7 @@ private final class Bindings: Sendable {
     /// thread: how a meeting ends shows.
     let doubly = (0..<Bindings.cycles).map { _ in (Observed<UInt64>(3), Observed<UInt64>(4)) }
     let afar = FollowersFromAfar()
+    let throughPaths = [CycleThroughPath(back: .toNumber), CycleThroughPath(back: .toEnd)]
     /// Bound to each other, and cancelled in the bindings.
     let parted = (Observed<UInt64>(0), Observed<UInt64>(0))
     let parting: ObservationToken
@@ -149,6 +151,8 @@ extension Worker {
             if index & 1 == 0 { bindings.doubly[cycle].0.value = value } else { bindings.doubly[cycle].1.value = value }
             begin("set what a path and a group lead to")
             bindings.afar.set(value &* 8 | 1)
+            begin("set a cycle through a path")
+            for path in bindings.throughPaths { path.set(value &* 64) }
             begin("set a ring")
             let side = bindings.ring[(index + cycle) % bindings.ring.count]
             let before = side.version
@@ -195,6 +199,7 @@ extension Worker {
             "the source has \(bindings.left.value), the destination \(bindings.follower.value.number)"
         )
         bindings.afar.check(self)
+        for path in bindings.throughPaths { path.check(self) }
         let changes = bindings.left.version + bindings.right.version - bindings.first.pair
         let roundTheRing = bindings.ring.reduce(0) { $0 + $1.version } - bindings.first.ring
         check(changes <= 2 * sets, "P6.propagation-bounded", "\(changes) changes of a pair after \(sets)")
