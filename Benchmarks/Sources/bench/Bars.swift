@@ -46,6 +46,11 @@ extension Bar {
     static let readOnTwoThreads = Bar.ratio(0.1)
     static let setUnobserved = Bar.ratio(2)
     static let setObserved = Bar.ratio(0.2)
+    /// Values whose destruction runs no user code, in turn and fresh.
+    static let setReference = Bar.ratio(3)
+    /// Fresh objects, which have a deinitialiser.
+    static let setObject = Bar.ratio(6)
+    static let modify = Bar.ratio(2)
     static let bytesPerProperty = Bar.value(96)
     /// "What the property itself costs": a tenth is what this comparison resolves.
     static let pathOfOneStep = Bar.ratio(1.1)

@@ -23,5 +23,62 @@ final class MutexObject: Sendable {
     init(_ value: Object) { self.value = Mutex(value) }
 }
 
-/// A value with a reference count.
-final class Object: Sendable {}
+final class MutexArray: Sendable {
+    let value: Mutex<[Int]>
+
+    init(_ value: [Int]) { self.value = Mutex(value) }
+}
+
+final class MutexDictionary: Sendable {
+    let value: Mutex<[Int: Int]>
+
+    init(_ value: [Int: Int]) { self.value = Mutex(value) }
+}
+
+final class MutexWords: Sendable {
+    let value: Mutex<Words>
+
+    init(_ value: Words) { self.value = Mutex(value) }
+}
+
+/// What stores values, one after the other.
+protocol Guarding: AnyObject, Sendable {
+    associatedtype Value: Sendable
+
+    init(_ value: Value)
+    func store(_ value: Value)
+}
+
+extension MutexString: Guarding {
+    @inline(__always) func store(_ value: String) { self.value.withLock { $0 = value } }
+}
+
+extension MutexObject: Guarding {
+    @inline(__always) func store(_ value: Object) { self.value.withLock { $0 = value } }
+}
+
+extension MutexArray: Guarding {
+    @inline(__always) func store(_ value: [Int]) { self.value.withLock { $0 = value } }
+}
+
+extension MutexDictionary: Guarding {
+    @inline(__always) func store(_ value: [Int: Int]) { self.value.withLock { $0 = value } }
+}
+
+extension MutexWords: Guarding {
+    @inline(__always) func store(_ value: Words) { self.value.withLock { $0 = value } }
+}
+
+/// A value with a deinitialiser.
+final class Object: Sendable {
+    private let number: Int
+
+    init(_ number: Int) { self.number = number }
+    deinit { if number < 0 { print("an object of a negative number has died") } }
+}
+
+/// Bits that do not fit into a property itself.
+struct Words: Sendable {
+    let first: Int
+    let others = (0, 0, 0, 0)
+}

@@ -10,8 +10,29 @@ enum PropertySetSuite {
         unobserved("property.set.int-in-loop", setInLoop, setInLoop),
         observed("property.set.1-observer", setSingly, sendSingly),
         observed("property.set.1-observer-in-loop", setInLoop, sendInLoop),
-        modify, setShortString, setHeapString, setObject,
+        modify,
+        set("short-string", .setReference, beside: MutexString.self) { [pair = ("one", "two")] in
+            $0 & 1 == 0 ? pair.0 : pair.1
+        },
+        set("heap-string", .setReference, beside: MutexString.self) { [pair = longStrings] in
+            $0 & 1 == 0 ? pair.0 : pair.1
+        },
+        set("fresh-heap-string", .setReference, beside: MutexString.self) {
+            String(decoding: repeatElement(UInt8($0 & 63), count: 32), as: UTF8.self)
+        },
+        set("array", .setReference, beside: MutexArray.self) { [pair = ([1, 2], [3])] in $0 & 1 == 0 ? pair.0 : pair.1
+        },
+        set("fresh-array", .setReference, beside: MutexArray.self) { [$0, $0] },
+        set("dictionary", .setReference, beside: MutexDictionary.self) { [pair = ([1: 2], [3: 4])] in
+            $0 & 1 == 0 ? pair.0 : pair.1
+        },
+        set("five-words", .none, beside: MutexWords.self) { Words(first: $0) },
+        set("fresh-object", .setObject, beside: MutexObject.self) { Object($0) },
     ]
+
+    private static var longStrings: (String, String) {
+        (PropertyReadSuite.heapString, PropertyReadSuite.heapString + ".")
+    }
 
     private static func unobserved(
         _ name: String,
@@ -52,7 +73,7 @@ enum PropertySetSuite {
         }
     }
 
-    private static let modify = Case(name: "property.modify.int-in-loop", unit: .nanoseconds, bar: .none) { effort in
+    private static let modify = Case(name: "property.modify.int-in-loop", unit: .nanoseconds, bar: .modify) { effort in
         let (property, guarded) = (Observed(0), MutexInt(0))
         let times = effort.work(500_000)
         return Case.Sides(
@@ -61,38 +82,23 @@ enum PropertySetSuite {
         )
     }
 
-    private static let setShortString = strings("short-string", ("one", "two"))
-
-    /// With what retiring costs the setting thread: it waits for the reclamation thread when too much is pending.
-    private static let setHeapString = strings(
-        "heap-string",
-        (PropertyReadSuite.heapString, PropertyReadSuite.heapString + ".")
-    )
-
-    private static func strings(_ what: String, _ pair: (String, String)) -> Case {
-        Case(name: "property.set.\(what)", unit: .nanoseconds, bar: .none, summary: .median) { effort in
-            let (property, guarded) = (Observed(pair.0), MutexString(pair.0))
+    /// Values with references, two in turn or a fresh one for each change. With what retiring costs the setting thread: it waits for the
+    /// reclamation thread when too much is pending.
+    @inline(__always)
+    private static func set<Reference: Guarding>(
+        _ what: String,
+        _ bar: Bar,
+        beside _: Reference.Type,
+        _ next: @escaping @Sendable (_ step: Int) -> Reference.Value
+    ) -> Case {
+        Case(name: "property.set.\(what)", unit: .nanoseconds, bar: bar, summary: .median) { effort in
+            let (property, guarded) = (Observed(next(0)), Reference(next(0)))
             let times = effort.work(100_000)
             return Case.Sides(
-                ours: { retiring { setInTurn(property, pair, times) } / Double(times) },
-                reference: { nanoseconds { setInTurn(guarded, pair, times) } / Double(times) }
+                ours: { retiring { for step in 0..<times { property.value = next(step) } } / Double(times) },
+                reference: { nanoseconds { for step in 0..<times { guarded.store(next(step)) } } / Double(times) }
             )
         }
-    }
-
-    private static let setObject = Case(
-        name: "property.set.object",
-        unit: .nanoseconds,
-        bar: .none,
-        summary: .median
-    ) { effort in
-        let pair = (Object(), Object())
-        let (property, guarded) = (Observed(pair.0), MutexObject(pair.0))
-        let times = effort.work(100_000)
-        return Case.Sides(
-            ours: { retiring { setInTurn(property, pair, times) } / Double(times) },
-            reference: { nanoseconds { setInTurn(guarded, pair, times) } / Double(times) }
-        )
     }
 
     /// Nanoseconds that `body` takes; what it has left to the library's threads is done before the return.

@@ -64,18 +64,3 @@ func modifyInLoop(_ guarded: MutexInt, _ times: Int) {
 func setInTurn(_ property: Observed<String>, _ pair: (String, String), _ times: Int) {
     for step in 0..<times { property.value = step & 1 == 0 ? pair.0 : pair.1 }
 }
-
-@inline(never)
-func setInTurn(_ guarded: MutexString, _ pair: (String, String), _ times: Int) {
-    for step in 0..<times { guarded.value.withLock { $0 = step & 1 == 0 ? pair.0 : pair.1 } }
-}
-
-@inline(never)
-func setInTurn(_ property: Observed<Object>, _ pair: (Object, Object), _ times: Int) {
-    for step in 0..<times { property.value = step & 1 == 0 ? pair.0 : pair.1 }
-}
-
-@inline(never)
-func setInTurn(_ guarded: MutexObject, _ pair: (Object, Object), _ times: Int) {
-    for step in 0..<times { guarded.value.withLock { $0 = step & 1 == 0 ? pair.0 : pair.1 } }
-}

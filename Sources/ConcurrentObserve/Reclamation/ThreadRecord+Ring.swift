@@ -17,9 +17,8 @@ extension ThreadRecord {
         #if INSTRUMENTED
         if mutant(.aValueIsDestroyedByItsWriter) { return releaseHere(reference) }
         #endif
-        if !DeinitThreads.shared.mayBeCrowded(source), putIntoRing(SourcedReference(reference: reference, source: source)) {
-            return
-        }
+        let isCrowded = DeinitThreads.shared.mayBeCrowded(source)
+        if !isCrowded, putIntoRing(SourcedReference(reference: reference, source: source)) { return }
         // It has a limit of its own, and pauses.
         retire(RetiredReference(reference, of: source, runsUserCode: true))
     }

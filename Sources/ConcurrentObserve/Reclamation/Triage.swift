@@ -21,9 +21,8 @@ internal struct Triage {
         }
         for reference in items.references {
             if scan.mustKeep(reference) {
-                held.append(
-                    RetiredWork(item: RetiredItem(RetiredReference(reference, of: 0, runsUserCode: false)), batch: batch)
-                )
+                let item = RetiredReference(reference, of: 0, runsUserCode: false)
+                held.append(RetiredWork(item: RetiredItem(item), batch: batch))
             } else {
                 releaseReference(reference)
                 reclaimed += 1
