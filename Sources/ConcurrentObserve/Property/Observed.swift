@@ -21,8 +21,10 @@
 /// on the thread that made the change, and may be called on several threads at once.
 ///
 /// Values of up to 16 bytes that are nothing but bits (`BitwiseCopyable`: integers, floating-point numbers, small structs and
-/// enums of them), and strings of up to 15, are kept in the property itself. Others are allocated, one by one, and a replaced one is destroyed when its last
-/// reader has finished, on a thread of the library. (P5, P14)
+/// enums of them), strings, objects, and arrays, sets and dictionaries are kept in the property itself. For others a change
+/// allocates memory. A replaced value is destroyed when its last reader has finished: on a thread of the library if that may run
+/// code of yours; strings, collections of strings and of bits, and values that are nothing but bits, also by a thread that replaces
+/// such a value. (P5, P14)
 public final class Observed<Value: Sendable>: Sendable {
     @usableFromInline internal let observers = ObserverList()
     @usableFromInline internal let mutation = MutationLock()
