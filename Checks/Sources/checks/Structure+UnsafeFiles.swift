@@ -9,12 +9,15 @@ extension Structure {
             Exploration Instrumentation+Stress
             """,
             "Reclamation": """
-            CallbackAges DeliveryContext Diagnostics EventCount ForbiddenSections Fork ForkGate
-            FrameBlock FrameScan KnownTypes LibraryThread Lock ObserverPool
-            PendingEvents ProcessorClock ReadSection ReclamationThread
-            ReclamationThread+Pass Retirable RetiredItem ThreadRecord
-            ThreadRecord+Counting ThreadRecord+Current ThreadRecord+Frames
-            ThreadRecord+Mutants ThreadRecord+Retire ThreadRecords
+            CallbackAges DeliveryContext Diagnostics EventCount
+            ForbiddenSections Fork ForkGate FrameBlock FrameScan KnownTypes
+            LibraryThread Lock Magazine Magazine+Sweeping MagazineReleases
+            ObserverPool PendingEvents ProcessorClock ReadSection
+            ReclamationThread ReclamationThread+Pass ReferenceRing Retirable
+            RetiredItem RetiredReference ThreadRecord ThreadRecord+Counting
+            ThreadRecord+Current ThreadRecord+Frames ThreadRecord+Magazine
+            ThreadRecord+Mutants ThreadRecord+Retire ThreadRecord+Ring
+            ThreadRecords
             """,
             "Registry": """
             Callback DeferredEnds ObservationToken Observer Observer+Content
@@ -25,7 +28,8 @@ extension Structure {
             RegistryCore+Mutants RegistryTypes TableContents VersionedObserver
             """,
             "Property": """
-            MutationLock PropertyTypes ValueBox ValueCell ValueEncoding
+            MutationLock PropertyTypes SingleReference ValueBox ValueCell
+            ValueCell+Mutants ValueEncoding
             """,
             "Delivery": """
             Flush IsolatedObservation IteratorSource+Mutants

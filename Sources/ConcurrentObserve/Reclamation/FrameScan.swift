@@ -52,7 +52,7 @@ internal struct FrameScan {
     private func isPinned(_ address: UInt) -> Bool { pins.containsSorted(address) }
 
     /// Whether a reference to the object at `address` must be kept: some frame pins the object, and
-    /// this is the first reference to it that is asked for. That one keeps the object.
+    /// this is the first reference to it that is asked for. It keeps the object.
     mutating func mustKeep(_ address: UInt) -> Bool {
         guard isPinned(address) else { return false }
         #if INSTRUMENTED

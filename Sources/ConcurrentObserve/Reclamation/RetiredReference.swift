@@ -29,13 +29,13 @@ internal final class RetiredReference: Retirable, @unchecked Sendable {
 internal func releaseReference(_ reference: UInt) {
     inject("reference.release")
     #if INSTRUMENTED
-    if mutant(.aValueIsDestroyedUnderALock) { return Lock().withLock { dropReference(reference) } }
-    if mutant(.aValueIsDestroyedTwice) { dropReference(reference) }
+    if isReleasedWrongly(reference) { return }
     #endif
     dropReference(reference)
 }
 
-private func dropReference(_ reference: UInt) {
+/// What `releaseReference` does.
+internal func dropReference(_ reference: UInt) {
     // The explorer keeps a reference of its own.
     _ = exploredDestruction(ofValue: reference)
     // Safe: the caller owns it; every object of the runtime's is released alike.

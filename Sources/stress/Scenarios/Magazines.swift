@@ -26,7 +26,7 @@ extension Scenario {
             worker.begin("set a fresh string")
             text.value = Text.make(worker.uniqueSerial())
             worker.begin("set two strings in turn")
-            for turn in 0..<4 { text.value = Text.inTurn[turn & 1] }
+            for number in 0..<4 { text.value = Text.alternating[number & 1] }
             worker.begin("set an array")
             let serial = worker.uniqueSerial()
             numbers.value = worker.generator.oneIn(256) ? Numbers.large(serial) : Numbers.make(serial)
@@ -43,7 +43,7 @@ extension Scenario {
 
 /// Strings too long to be their own bits, of one letter, as many times as the letter says.
 private enum Text {
-    static let inTurn = [make(1), make(2)]
+    static let alternating = [make(1), make(2)]
 
     static func make(_ serial: UInt64) -> String {
         let letter = UInt8(ascii: "a") + UInt8(serial % 26)
@@ -105,9 +105,9 @@ private func leaveBehind(_ round: Round, _ replace: @escaping @Sendable (UInt64)
 
 /// A string that is borrowed for long is set again and again meanwhile: one reference to it is kept, not one for each change.
 private func borrowForLong(_ round: Round, _ text: Observed<String>) {
-    text.value = Text.inTurn[0]
+    text.value = Text.alternating[0]
     text.withValue { _ in
-        Thread { for turn in 1...20_000 { text.value = Text.inTurn[turn & 1] } }.join()
+        Thread { for number in 1...20_000 { text.value = Text.alternating[number & 1] } }.join()
         usleep(10_000)
         let backlog = ConcurrentObserveDiagnostics.current().backlog
         round.check(backlog < 2_000, "P16.held-once", "\(backlog) references wait for the end of one borrowing")
