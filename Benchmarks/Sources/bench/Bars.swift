@@ -44,6 +44,11 @@ extension Bar {
     static let read = Bar.ratio(0.5)
     static let readFromHeap = Bar.ratio(1)
     static let readOnTwoThreads = Bar.ratio(0.1)
+    static let growthOfLending = Bar.value(1.1)
+    static let besideChurn = Bar.ratio(3)
+    static let setManyObserved = Bar.ratio(1.4)
+    static let bindOneWay = Bar.ratio(3)
+    static let bindTwoWay = Bar.ratio(5)
     static let setUnobserved = Bar.ratio(2)
     static let setObserved = Bar.ratio(0.2)
     /// Values whose destruction runs no user code, in turn and fresh.

@@ -6,16 +6,17 @@ import ConcurrentObserve
 enum BindingSuite {
     static let cases = [oneWay, twoWay]
 
-    private static let oneWay = bound("binding.set.one-way") { source, destination in source.bind(to: destination) }
-    private static let twoWay = bound("binding.set.two-way") { source, destination in
+    private static let oneWay = bound("binding.set.one-way", .bindOneWay) { source, destination in source.bind(to: destination) }
+    private static let twoWay = bound("binding.set.two-way", .bindTwoWay) { source, destination in
         source.bindBidirectionally(with: destination)
     }
 
     private static func bound(
         _ name: String,
+        _ bar: Bar,
         _ bind: @escaping @Sendable (Observed<Int>, Observed<Int>) -> ObservationToken
     ) -> Case {
-        Case(name: name, unit: .nanoseconds, bar: .none) { effort in
+        Case(name: name, unit: .nanoseconds, bar: bar) { effort in
             let (source, destination) = (Observed(0), Observed(0))
             let token = bind(source, destination)
             let (first, second) = (Observed(0), Observed(0))

@@ -22,7 +22,7 @@ struct Case: Sendable {
         let reference: (() -> Sample)?
 
         /// Sides that notice themselves whether they were disturbed.
-        init(ours: @escaping () -> Sample, reference: @escaping () -> Sample) {
+        init(ours: @escaping () -> Sample, reference: (() -> Sample)? = nil) {
             (self.ours, self.reference) = (ours, reference)
         }
 

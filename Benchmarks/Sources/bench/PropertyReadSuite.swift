@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConcurrentObserve
+import Judging
 
 /// Reads of a property, against those of a value behind a mutex, on one thread and on two that contend.
 enum PropertyReadSuite {
@@ -8,8 +9,46 @@ enum PropertyReadSuite {
         reads("int", .read, .readOnTwoThreads, Ints())
         + reads("short-string", .read, .readOnTwoThreads, Strings("fifteen bytes !"))
         + reads("heap-string", .readFromHeap, .none, Strings(heapString))
+        + [lentString, lentKibibyte]
 
     static var heapString: String { String(repeating: "sixteen and more", count: 2) }
+
+    /// Two threads that copy a value count its references in one word. Borrowing it counts nothing.
+    private static let lentString = Case(
+        name: "property.lend.heap-string-2-threads",
+        unit: .nanoseconds,
+        bar: .none,
+        summary: .median
+    ) { _ in
+        let property = Observed(heapString)
+        let (lend, read) = ({ lendInLoop(property, $0) }, { readInLoop(property, $0) }) as (Reads.Loop, Reads.Loop)
+        let times = 200_000
+        return Case.Sides(
+            ours: { nanosecondsPerOperation(times, [lend, lend]) },
+            reference: { nanosecondsPerOperation(times, [read, read]) }
+        )
+    }
+
+    /// How many times longer it takes to borrow a large value beside another thread than alone.
+    private static let lentKibibyte = Case(
+        name: "property.lend.kibibyte-growth-on-2-threads",
+        unit: .growth,
+        bar: .growthOfLending,
+        summary: .median
+    ) { _ in
+        let property = Observed(Kibibyte(repeating: 1))
+        let lend: Reads.Loop = { times in
+            var sum = 0
+            for _ in 0..<times { sum &+= property.withValue { $0[7] } }
+            consume(sum)
+        }
+        let times = 200_000
+        return Case.Sides(ours: {
+            let alone = nanosecondsPerOperation(times, [lend])
+            let together = nanosecondsPerOperation(times, [lend, lend])
+            return Sample(together.figure / alone.figure, isDisturbed: alone.isDisturbed || together.isDisturbed)
+        })
+    }
 
     private static func reads(_ what: String, _ alone: Bar, _ contended: Bar, _ reading: some Reading) -> [Case] {
         [
@@ -42,10 +81,13 @@ enum PropertyReadSuite {
     }
 }
 
+private typealias Kibibyte = InlineArray<128, Int>
+
 /// So many reads of each side.
 private struct Reads: Sendable {
-    let ours: @Sendable (Int) -> Void
-    let reference: @Sendable (Int) -> Void
+    typealias Loop = @Sendable (Int) -> Void
+    let ours: Loop
+    let reference: Loop
 }
 
 /// Reads of one kind of value in both forms.

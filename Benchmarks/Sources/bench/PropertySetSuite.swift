@@ -10,6 +10,7 @@ enum PropertySetSuite {
         unobserved("property.set.int-in-loop", setInLoop, setInLoop),
         observed("property.set.1-observer", setSingly, sendSingly),
         observed("property.set.1-observer-in-loop", setInLoop, sendInLoop),
+        manyObserved(100), manyObserved(1_000),
         modify,
         set("short-string", .setReference, beside: MutexString.self) { [pair = ("one", "two")] in
             $0 & 1 == 0 ? pair.0 : pair.1
@@ -69,6 +70,23 @@ enum PropertySetSuite {
                 reference: {
                     withExtendedLifetime(sink) { nanoseconds { send(subject, fewer) } } / Double(fewer)
                 }
+            )
+        }
+    }
+
+    /// Beside a registry's notification of as many.
+    private static func manyObserved(_ count: Int) -> Case {
+        Case(name: "property.set.\(count)-observers", unit: .nanoseconds, bar: .setManyObserved) { effort in
+            let property = Observed(0)
+            let tokens = (0..<count).map { _ in
+                let counter = Counter()
+                return property.observe { change in counter.value &+= change.new }
+            }
+            let observed = ObservedCounters(count)
+            let times = effort.work(4_000_000 / count)
+            return Case.Sides(
+                ours: { withExtendedLifetime(tokens) { nanoseconds { setInLoop(property, times) } } / Double(times) },
+                reference: { nanoseconds { observed.notify(times) } / Double(times) }
             )
         }
     }

@@ -62,7 +62,7 @@ enum ThreadsSuite {
     private static let besideChurn = Case(
         name: "registry.notify.beside-churn",
         unit: .nanoseconds,
-        bar: .none,
+        bar: .besideChurn,
         summary: .median
     ) { effort in
         let (churned, quiet) = (ObservedCounters(1), ObservedCounters(1))
