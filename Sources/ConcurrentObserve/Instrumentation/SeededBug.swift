@@ -9,6 +9,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case aBindingRetainsItsDestination = "a binding retains its destination"
     case aBlockedSourcesThreadsDoNotPause = "a blocked source's threads do not pause"
     case aBodyDoesNotWaitForRegistrations = "a body does not wait for registrations"
+    case aBodyLooksForRegistrationsTooEarly = "a body looks for registrations too early"
     case aBodyRunsOutsideTheLock = "a body runs outside the lock"
     case aBodysErrorPublishesItsValue = "a body's error publishes its value"
     case aBorrowedReferenceIsHeldAgain = "a borrowed reference is held again"
