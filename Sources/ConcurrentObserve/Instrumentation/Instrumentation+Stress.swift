@@ -21,7 +21,7 @@ public enum Instrumentation {
         "destroy.item", "finish.mark", "record.exit", "barrier.heavy",
         "read.word", "read.copied", "read.loaded", "read.pinned", "lend.loaded", "publish.word",
         "magazine.filled", "magazine.copied", "magazine.barrier", "ring.filled", "reference.release",
-        "set.locked", "set.published", "modify.body", "compare.equal",
+        "set.locked", "set.published", "modify.body", "modify.ending", "compare.equal",
         "path.enter", "path.relink", "path.cut",
         "register.since", "observer.home", "initial.sampled", "initial.published", "visit.current", "visit.marked",
         "weak.watched", "weak.died", "weak.found",

@@ -10,6 +10,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case aBindingUndoesALaterChange = "a binding undoes a later change"
     case aBlockedSourcesThreadsDoNotPause = "a blocked source's threads do not pause"
     case aBodyDoesNotWaitForRegistrations = "a body does not wait for registrations"
+    case aBodyLooksForRegistrationsTooEarly = "a body looks for registrations too early"
     case aBodyRunsOutsideTheLock = "a body runs outside the lock"
     case aBodysErrorPublishesItsValue = "a body's error publishes its value"
     case aBorrowedReferenceIsHeldAgain = "a borrowed reference is held again"

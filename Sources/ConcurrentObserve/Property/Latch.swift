@@ -81,6 +81,15 @@ internal struct Latch: ~Copyable, Sendable {
         }
     }
 
+    /// The words of the present version. For the writer, under its lock: they stay what they are meanwhile.
+    ///
+    /// - Parameter firstOnly: As in ``load(firstOnly:)``.
+    @inlinable @inline(__always)
+    borrowing func wordsUnderLock(firstOnly: Bool) -> Words {
+        // Relaxed: the writer's lock orders the changes.
+        words(of: version.load(ordering: .relaxed), firstOnly: firstOnly)
+    }
+
     /// Whether nothing that was read since `before` can be of a later version.
     @inlinable @inline(__always)
     borrowing func isStill(_ before: UInt64) -> Bool {

@@ -17,9 +17,20 @@ extension MutationLock {
 
     borrowing func clearsModifierWrongly() -> Bool {
         if mutant(.aBodyRunsOutsideTheLock) { lock.lock() }
+        if mutant(.aBodyLooksForRegistrationsTooEarly) {
+            looksThenClearsModifier()
+            return true
+        }
         guard mutant(.aBodyDoesNotWaitForRegistrations) else { return false }
         modifier.store(0, ordering: .relaxed)
         return true
+    }
+
+    private borrowing func looksThenClearsModifier() {
+        let isHeld = bodyLock.isHeld
+        inject("modify.ending")
+        modifier.store(0, ordering: .relaxed)
+        if isHeld { bodyLock.withLock {} }
     }
 }
 #endif

@@ -10,10 +10,10 @@ import Synchronization
 internal struct MutationLock: ~Copyable, Sendable {
     let lock = Lock()
 
-    /// Held by a thread that registers while a body runs, and by the body's thread when it ends.
+    /// Held by a thread that registers while a body runs. The body's thread waits for it before it publishes.
     let bodyLock = Lock()
 
-    /// The record of the thread that runs the body of a `modify` under the lock, or 0. Cleared under `bodyLock`.
+    /// The record of the thread that runs the body of a `modify` under the lock, or 0. Stored by that thread alone.
     let modifier = Atomic<UInt>(0)
 
     /// What a thread wants the lock for.
@@ -54,8 +54,12 @@ extension MutationLock {
         // Safe: records are never freed.
         let record = unsafe ThreadRecord.current
         unsafe record.pointee.userCode += 1
-        // Release: pairs with the acquires in withLockAtGate(_:), whose caller then sees all
-        // earlier changes.
+        unsafe setModifier(record)
+    }
+
+    private borrowing func setModifier(_ record: UnsafeMutablePointer<ThreadRecord>) {
+        // Release: pairs with the acquire in withLockAtGate(_:), whose caller then sees all earlier
+        // changes.
         modifier.store(UInt(bitPattern: record), ordering: .releasing)
     }
 
@@ -68,10 +72,26 @@ extension MutationLock {
         enterForbiddenForUserCode()
     }
 
+    /// Either this thread sees that a registration holds `bodyLock`, or the registration sees that
+    /// the body has ended. The registration pays for the barrier.
     private borrowing func clearModifier() {
         #if INSTRUMENTED
         if clearsModifierWrongly() { return }
         #endif
+        // Relaxed: ordered before the look by the barrier; pairs with heavy() in
+        // withLockAtGate(_:).
+        modifier.store(0, ordering: .relaxed)
+        inject("modify.ending")
+        AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
+        if bodyLock.isHeld { clearModifierUnderLock() }
+    }
+
+    /// Waits for the registrations that run beside the body. Until then the body goes on: a
+    /// registration that looks now is one of them, and need not try again.
+    @inline(never)
+    private borrowing func clearModifierUnderLock() {
+        // Safe: records are never freed.
+        unsafe setModifier(ThreadRecord.current)
         // Relaxed: `bodyLock` orders it for a registration that finds it here; the caller, who
         // still has the lock, publishes nothing before it.
         bodyLock.withLock { modifier.store(0, ordering: .relaxed) }
@@ -91,7 +111,7 @@ extension MutationLock {
 
 extension MutationLock {
     /// Runs `body` while no thread publishes a change: for registrations. It waits for the few instructions of other holders, never
-    /// for the body of a `modify`, which publishes nothing before it has passed `bodyLock`.
+    /// for the body of a `modify`, whose thread publishes nothing while `bodyLock` is held.
     ///
     /// And it stays out of a fork's way: the child must be able to use a property that another thread was only registering on. (P18)
     @inline(__always)
@@ -111,11 +131,16 @@ extension MutationLock {
                 // Relaxed: a hint; the load below decides.
                 guard modifier.load(ordering: .relaxed) != 0 else { return nil }
                 return bodyLock.withLock {
-                    // Acquire: pairs with the release in acquireForBody(). `bodyLock` does not do:
-                    // the body may be a later one than that of the last holder, and its thread has
-                    // stored the word under `lock` alone. Without the acquire, `body` could load a
-                    // version that was published before that.
-                    modifier.load(ordering: .acquiring) != 0 ? body() : nil
+                    // Each registration executes its own: a body may have ended since the last one,
+                    // and its thread have found `bodyLock` free. Pairs with light(fenced:) in
+                    // clearModifier().
+                    AsymmetricBarrier.heavy()
+                    // Not 0: the thread whose body this is comes to the look at `bodyLock` after
+                    // the barrier, and waits. Acquire: pairs with the release in setModifier(_:).
+                    // `bodyLock` does not do: the thread has stored the word under `lock` alone.
+                    // Without the acquire, `body` could load a version that was published before
+                    // that.
+                    return modifier.load(ordering: .acquiring) != 0 ? body() : nil
                 }
             }
             if let result { return result }

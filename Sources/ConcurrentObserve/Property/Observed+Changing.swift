@@ -38,7 +38,7 @@ extension Observed {
     ) throws(Failure) -> Result {
         mutation.acquireForBody()
         inject("modify.body")
-        var draft = cell.load().value
+        var draft = cell.copyUnderLock()
         let result: Result
         do throws(Failure) {
             result = try body(&draft)

@@ -10,7 +10,7 @@ extension Observed {
         mutation.withLockAtGate {
             let present = cell.load()
             // Relaxed: ordered before every later change by `lock`, or, beside a body, by
-            // `bodyLock`, which the body's thread takes before it publishes.
+            // `bodyLock`, which the body's thread finds free before it publishes.
             limit.store(present.version, ordering: .relaxed)
             return present
         }

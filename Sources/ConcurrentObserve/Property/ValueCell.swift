@@ -70,6 +70,12 @@ extension ValueCell {
         return (Encoding.decode(words), version)
     }
 
+    /// A copy of the value, under the property's lock: it needs no pin, since nothing is replaced meanwhile.
+    @inlinable @inline(__always)
+    borrowing func copyUnderLock() -> Value {
+        Encoding.copy(latch.wordsUnderLock(firstOnly: Encoding.needsOneWord))
+    }
+
     // Out of line, both, so that a caller that is asynchronous never keeps a thread's address across a suspension. Static: a
     // method's self takes a register that the caller would have to save on the short way, too.
 
@@ -197,7 +203,7 @@ extension ValueCell {
     /// Publishes what `words` stand for as the next version. Under the property's lock.
     @inlinable @inline(__always)
     borrowing func publish(_ words: Latch.Words) -> Replaced {
-        let replaced = latch.load().words
+        let replaced = latch.wordsUnderLock(firstOnly: Encoding.needsOneWord)
         return Replaced(words: replaced, version: latch.publish(words), source: source)
     }
 

@@ -55,6 +55,13 @@ internal struct Lock: ~Copyable, Sendable {
         word.compareExchange(expected: Self.free, desired: Self.held, ordering: .acquiring).exchanged
     }
 
+    /// Whether a thread holds it. If none does, what earlier holders did is visible.
+    @inline(__always)
+    var isHeld: Bool {
+        // Acquire: pairs with the release in unlock().
+        word.load(ordering: .acquiring) != Self.free
+    }
+
     @inline(never)
     private borrowing func lockSlowly() {
         // Most often the holder is about to leave: it holds the lock for a few dozen instructions.

@@ -59,6 +59,7 @@ struct ExplorerMutant: Sendable {
         ),
         ExplorerMutant(.anEarlierChangeIsDelivered, "set-set-observe", "P4.nothing-between"),
         ExplorerMutant(.aBodyDoesNotWaitForRegistrations, "modify-observe", "P1.every-change-once"),
+        ExplorerMutant(.aBodyLooksForRegistrationsTooEarly, "modify-observe", "P1.every-change-once"),
         ExplorerMutant(.aComparisonIsNotRepeated, "compare-exchange", "P2.no-lost-update"),
         ExplorerMutant(.aReadIsTorn, "torn-read", "P2.whole-value"),
         ExplorerMutant(.aValueIsReadAfterItsPin, "read-set", "P14.not-while-read"),

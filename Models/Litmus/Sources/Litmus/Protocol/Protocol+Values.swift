@@ -82,18 +82,30 @@ extension Protocol {
     private static let unlock = Instruction.exchange("lock", 0, .releasing)
         .at(lockFile, "guard word.exchange(Self.free, ordering: .releasing) == Self.contended")
 
+    /// The end of a body that finds no registration.
+    private static let end: [Instruction] = [
+        .store("modifier", 0, .relaxed)
+            .at(mutationFile, "modifier.store(0, ordering: .relaxed)", after: "if clearsModifierWrongly()"),
+        Instruction.light
+            .at(mutationFile, "AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)"),
+        .load("bodyLock", .acquiring, into: "held")
+            .at(lockFile, "word.load(ordering: .acquiring) != Self.free"),
+    ]
+
+    /// The end of a body that has found one, and stored its record again.
+    private static let endUnderLock: [Instruction] = [
+        .lock("bodyLock"),
+        .store("modifier", 0, .relaxed)
+            .at(mutationFile, "bodyLock.withLock { modifier.store(0, ordering: .relaxed) }"),
+        .unlock("bodyLock"),
+    ]
+
     /// The thread that runs bodies of `modify`: one ends, publishes version 1 and looks for
     /// observers; the next begins.
-    private static func bodies(lookingAt location: String) -> Test.Thread {
+    private static func bodies(_ end: [Instruction], lookingAt location: String) -> Test.Thread {
         Test.Thread(
             "bodies",
-            [
-                .lock("bodyLock"),
-                .store("modifier", 0, .relaxed).at(
-                    mutationFile,
-                    "bodyLock.withLock { modifier.store(0, ordering: .relaxed) }"
-                ),
-                .unlock("bodyLock"),
+            end + [
                 .store("version", 1, .releasing),
                 .load(location, .acquiring, into: "found"),
                 .store("modifier", 2, .releasing)
@@ -102,12 +114,14 @@ extension Protocol {
         )
     }
 
+    private static let heavy = Instruction.membarrier
+        .at("Reclamation/Barriers.swift", "fault == 0 ? curcu_membarrier() : fault")
+
     /// A registration beside a body.
-    private static func beside(_ more: [Instruction]) -> Test.Thread {
+    private static func beside(barrier: [Instruction] = [heavy], _ more: [Instruction]) -> Test.Thread {
         Test.Thread(
             "registrar",
-            [
-                .lock("bodyLock"),
+            [.lock("bodyLock")] + barrier + [
                 .load("modifier", .acquiring, into: "modifier")
                     .at(mutationFile, "modifier.load(ordering: .acquiring) != 0 ? body() : nil"),
                 .branch("modifier"), .load("version", .acquiring, into: "version"),
@@ -147,27 +161,43 @@ extension Protocol {
             never: { $0["seen"] == 0 }
         ),
         Test(
-            "modifier and body lock",
-            claim: "a registration beside a body of modify misses no version (P3, P4)",
+            "modifier and barrier",
+            claim: "a registration beside a body of modify that finds none misses no version (P3, P4)",
             initially: ["modifier": 1],
-            [bodies(lookingAt: "head"), beside([.store("head", 1, .releasing)])],
+            given: ["held": 0],
+            [bodies(end, lookingAt: "head"), beside([.store("head", 1, .releasing)])],
             // It registered, at version 0, and the thread that published version 1 has not found
             // it.
             never: { $0["modifier"] != 0 && $0["version"] == 0 && $0["found"] == 0 }
         ),
+        // The barrier is not needed here.
         Test(
-            "modifier and cut",
+            "modifier and body lock",
+            claim: "a registration beside a body of modify that waits for it misses no version (P3, P4)",
+            initially: ["modifier": 1],
+            [bodies(endUnderLock, lookingAt: "head"), beside(barrier: [], [.store("head", 1, .releasing)])],
+            never: { $0["modifier"] != 0 && $0["version"] == 0 && $0["found"] == 0 }
+        ),
+        Test(
+            "modifier, barrier and cut",
             claim: "an observer that is cut beside a body of modify receives no version after the cut (P2)",
             initially: ["modifier": 1, "limit": 9],
-            [
-                bodies(lookingAt: "limit").atLimit,
-                beside([
-                    .store("limit", .register("version"), .relaxed)
-                        .at("Property/Observed+Cutting.swift", "limit.store(present.version, ordering: .relaxed)")
-                ]),
-            ],
+            given: ["held": 0],
+            [bodies(end, lookingAt: "limit").atLimit, beside(cut)],
             never: { $0["modifier"] != 0 && $0["version"] == 0 && $0["found"] == 9 }
         ),
+        Test(
+            "modifier and cut",
+            claim: "nor if the body waits for the cut (P2)",
+            initially: ["modifier": 1, "limit": 9],
+            [bodies(endUnderLock, lookingAt: "limit").atLimit, beside(barrier: [], cut)],
+            never: { $0["modifier"] != 0 && $0["version"] == 0 && $0["found"] == 9 }
+        ),
+    ]
+
+    private static let cut: [Instruction] = [
+        .store("limit", .register("version"), .relaxed)
+            .at("Property/Observed+Cutting.swift", "limit.store(present.version, ordering: .relaxed)")
     ]
 }
 
