@@ -17,7 +17,6 @@ struct HistoryMutant: Sendable {
         HistoryMutant(bug: .anEndedTokenSaysItIsActive, subject: "registry"),
         HistoryMutant(bug: .aComparisonIsNotRepeated, subject: "property-boxed"),
         HistoryMutant(bug: .aReadTakesTheOtherSlot, subject: "property-in-place"),
-        HistoryMutant(bug: .aValueIsReadAfterItsPin, subject: "property-boxed"),
         HistoryMutant(bug: .aVersionIsHandedOutOutsideTheLock, subject: "property-in-place"),
         HistoryMutant(bug: .aVersionIsVisibleBeforeItsChange, subject: "property-in-place"),
         HistoryMutant(bug: .anExchangeReturnsItsNewValue, subject: "property-in-place"),
