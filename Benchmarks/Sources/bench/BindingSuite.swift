@@ -6,7 +6,9 @@ import ConcurrentObserve
 enum BindingSuite {
     static let cases = [oneWay, twoWay]
 
-    private static let oneWay = bound("binding.set.one-way", .bindOneWay) { source, destination in source.bind(to: destination) }
+    private static let oneWay = bound("binding.set.one-way", .bindOneWay) { source, destination in
+        source.bind(to: destination)
+    }
     private static let twoWay = bound("binding.set.two-way", .bindTwoWay) { source, destination in
         source.bindBidirectionally(with: destination)
     }
