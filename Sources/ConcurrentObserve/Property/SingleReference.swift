@@ -92,7 +92,10 @@ extension ReferenceMark {
         self.init(kind, stride: stride)
     }
 
-    private static func stride<Element>(of _: Element.Type) -> Int { MemoryLayout<Element>.stride }
+    /// A string's own memory is estimated.
+    private static func stride<Element>(of _: Element.Type) -> Int {
+        Element.self == String.self ? 64 : MemoryLayout<Element>.stride
+    }
 
     private static func isQuiet<Element>(_: Element.Type) -> Bool {
         _isPOD(Element.self) || Element.self == String.self

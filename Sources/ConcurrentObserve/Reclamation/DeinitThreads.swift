@@ -53,18 +53,23 @@ internal final class DeinitThreads: @unchecked Sendable {
 
     /// Waits until the source has room again, ten milliseconds at most: its deinitialisers may
     /// block for ever. (P8, P16)
-    func waitForRoom(_ source: UInt) {
+    ///
+    /// - Returns: Whether it has waited.
+    @discardableResult
+    func waitForRoom(_ source: UInt) -> Bool {
         #if INSTRUMENTED
-        if mutant(.aBlockedSourcesThreadsDoNotPause) { return }
+        if mutant(.aBlockedSourcesThreadsDoNotPause) { return false }
         #endif
-        if !queues.mayBeCrowded(source) { return }
+        if !queues.mayBeCrowded(source) { return false }
         let end = LibraryClock.now + Self.longestPause
+        var hasWaited = false
         while true {
             let ticket = relief.ticket()
             let remaining = LibraryClock.now.duration(to: end)
-            guard remaining > .zero, lock.withLock({ queues.isCrowded(source) }) else { return }
+            guard remaining > .zero, lock.withLock({ queues.isCrowded(source) }) else { return hasWaited }
             // Another source's room wakes it too.
             relief.wait(ticket, atMost: remaining)
+            hasWaited = true
         }
     }
 

@@ -66,8 +66,10 @@ public struct ConcurrentObserveDiagnostics: Sendable {
         // Reclaimed items first: counted after the retired ones, their number could be the higher
         // one.
         let reclaimed = ReclamationThread.shared.batches.reclaimedCount
-        let references = MagazineCounts.current()
-        let retired = ThreadRecords.shared.retiredCount
+        let released = MagazineCounts.released()
+        let retired = ThreadRecords.shared.retiredCount &+ MagazineCounts.put()
+        // Last: counted twice until here, and never less than what was counted before.
+        let counts = RetiredCounts.note(retired, reclaimed &+ released, twice: MagazineCounts.handedOver())
         var live = 0
         var dropped: UInt = 0
         unsafe ThreadRecords.shared.forEach { record in
@@ -77,8 +79,8 @@ public struct ConcurrentObserveDiagnostics: Sendable {
         }
         return ConcurrentObserveDiagnostics(
             liveObservers: live,
-            retired: Int(bitPattern: retired &+ references.retired),
-            reclaimed: Int(bitPattern: reclaimed &+ references.released),
+            retired: Int(bitPattern: counts.retired),
+            reclaimed: Int(bitPattern: counts.reclaimed),
             droppedEvents: Int(bitPattern: dropped),
             pendingEvents: pending,
             peakPendingEvents: PendingEvents.peak,

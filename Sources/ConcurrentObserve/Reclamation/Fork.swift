@@ -30,6 +30,7 @@ internal enum Fork {
                 ForkGate.prepare()
                 ObserverPool.prepare()
                 KnownTypes.prepare()
+                RetiredCounts.prepare()
                 _ = (ReclamationThread.shared, DeinitThreads.shared, CallbackAges.shared, ThreadRecords.shared)
                 LibraryThread.prepare()
                 Rehearsal.perform()
@@ -107,6 +108,7 @@ internal enum Fork {
 
     static func restartInChild() {
         ThreadRecords.shared.restartInChild()
+        RetiredCounts.restart()
         ReclamationThread.shared.batches.unlockAfterFork()
         DeinitThreads.shared.restartInChild()
         CallbackAges.shared.unlockAfterFork()

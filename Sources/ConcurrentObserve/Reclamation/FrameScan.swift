@@ -4,6 +4,8 @@ import Synchronization
 
 /// What all frames of all threads hold at the moment of the scan.
 internal struct FrameScan {
+    /// How many records there are.
+    private(set) var recordCount = 0
     private var pins: [UInt] = []
     private var currents: [UInt] = []
     /// What must be kept because it is pinned.
@@ -16,6 +18,7 @@ internal struct FrameScan {
     /// those of values and for current observers.
     init() {
         unsafe ThreadRecords.shared.forEach { record in
+            recordCount += 1
             unsafe record.forEachFrame { frame in
                 // Acquire, both: pair with the releases at the end of a pass; what the pass did
                 // happens before the reclaiming.

@@ -9,11 +9,14 @@ extension Magazine {
     ///
     /// - Parameter isUrgent: Does not wait.
     mutating func isDue(isUrgent: Bool) -> Bool {
-        if isEmpty {
+        // Acquire: pairs with the exchange in claim(into:); a drain that finds references claimed finds
+        // that their release has begun.
+        let head = head.load(ordering: .acquiring)
+        // Relaxed: a later look finds the rest.
+        if head == tail.load(ordering: .relaxed) {
             looks = 0
             return false
         }
-        let head = head.load(ordering: .relaxed)  // Relaxed: compared, not followed.
         looks = head == headSeen ? looks + 1 : 1
         headSeen = head
         return isUrgent || looks > 2
@@ -65,30 +68,39 @@ extension ReclamationThread {
 // MARK: - Counts
 
 /// How many references magazines and rings have taken, and what became of them.
-internal struct MagazineCounts {
-    /// All that were put in, less those that a magazine's owner has handed over: they are counted as
-    /// items.
-    var retired: UInt = 0
-    /// All that their own threads have released.
-    var released: UInt = 0
-
-    /// Looks at all magazines; what is released first, so that it is never more than what is
-    /// retired.
-    static func current() -> MagazineCounts {
-        var counts = MagazineCounts()
+internal enum MagazineCounts {
+    /// Looks at all magazines for what is released: before a look for what is retired.
+    static func released() -> UInt {
+        var count: UInt = 0
         unsafe ThreadRecords.shared.forEach { record in
-            unsafe record.forMagazine { magazine in
-                // Relaxed, where nothing is said: statistics.
-                let handedOver = unsafe magazine.pointee.handedOver.load(ordering: .relaxed)
-                // Acquire: pairs with the release in finished(_:); what is released was put in.
-                let released = unsafe magazine.pointee.released.load(ordering: .acquiring)
-                counts.released &+= released &- handedOver
-                counts.retired &+= unsafe magazine.pointee.tail.load(ordering: .relaxed) &- handedOver
-            }
-            // Relaxed: a statistic.
-            unsafe record.forRing { unsafe counts.retired &+= $0.pointee.tail.load(ordering: .relaxed) }
+            // Acquire: pairs with the release in finished(_:); what is released was put in, or handed
+            // over.
+            unsafe record.forMagazine { unsafe count &+= $0.pointee.released.load(ordering: .acquiring) }
         }
-        return counts
+        return count
+    }
+
+    /// Looks at all magazines and rings for what was put in.
+    static func put() -> UInt {
+        var count: UInt = 0
+        // Relaxed, both: statistics.
+        unsafe ThreadRecords.shared.forEach { record in
+            unsafe record.forMagazine { unsafe count &+= $0.pointee.tail.load(ordering: .relaxed) }
+            unsafe record.forRing { unsafe count &+= $0.pointee.tail.load(ordering: .relaxed) }
+        }
+        return count
+    }
+
+    /// Looks for what magazines' owners have handed over, and is counted as items, too: last.
+    static func handedOver() -> UInt {
+        var count: UInt = 0
+        unsafe ThreadRecords.shared.forEach { record in
+            unsafe record.forMagazine {
+                // Relaxed: a statistic.
+                unsafe count &+= $0.pointee.handedOver.load(ordering: .relaxed)
+            }
+        }
+        return count
     }
 }
 

@@ -35,6 +35,12 @@ import Synchronization
     /// Bytes behind the references since the owner last saw the magazine empty. Owner alone.
     var weight = 0
 
+    /// Whether there are so many thread records that the owner should not scan them. Owner alone.
+    private(set) var hasManyRecords = false
+
+    /// With more records a scan for 64 references takes longer than to leave them to a pass.
+    private static var mostRecords: Int { 256 }
+
     /// `head` at the sweeper's last look, and how many looks have found it there. Guarded by the
     /// pass lock of the `ReclamationThread`.
     var headSeen: UInt = 0
@@ -159,7 +165,7 @@ extension Magazine {
     /// under no lock. Runs no user code.
     ///
     /// - Parameter handOver: Takes over a reference that is pinned.
-    borrowing func release(handOver: (UInt) -> Void) {
+    mutating func release(handOver: (UInt) -> Void) {
         // Relaxed: a drain that has seen the references claimed sees this, by the exchange.
         releasesBegun.store(releasesBegun.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
         let count = unsafe claim(into: claimed)
@@ -167,6 +173,7 @@ extension Magazine {
             AsymmetricBarrier.heavy()
             inject("magazine.barrier")
             var scan = FrameScan()
+            hasManyRecords = scan.recordCount > Self.mostRecords
             for index in 0..<count {
                 // Safe: the claim has made the references this thread's.
                 let reference = unsafe claimed[index]

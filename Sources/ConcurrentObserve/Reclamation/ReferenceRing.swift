@@ -2,8 +2,8 @@
 
 import Synchronization
 
-/// References that one thread has retired, and whose release may run user code: a ring that every
-/// pass of the reclamation thread empties.
+/// References that one thread has retired, and that it does not release itself, since that may run
+/// user code: a ring that every pass of the reclamation thread empties.
 ///
 /// Only the record's thread puts references in, and only a pass takes them out. A ring is never
 /// freed; the record's next thread goes on with it. (Lamport, "Specifying Concurrent Program
@@ -84,8 +84,14 @@ import Synchronization
     }
 }
 
-/// A counted reference, and what names the source that it is of: see `Retirable.source`.
+/// A counted reference, and what names the source that it is of, if releasing it may run user code:
+/// see `Retirable.source`.
 internal struct SourcedReference: BitwiseCopyable {
     let reference: UInt
+    /// 0 if it runs none.
     let source: UInt
+
+    init(_ reference: UInt, of source: UInt = 0) { (self.reference, self.source) = (reference, source) }
+
+    var runsUserCode: Bool { source != 0 }
 }

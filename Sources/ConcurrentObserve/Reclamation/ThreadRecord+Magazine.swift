@@ -7,6 +7,9 @@ extension ThreadRecord {
     /// References to larger objects go to the deinit threads.
     static var largestInMagazine: Int { 1 << 16 }
 
+    /// A ring has room for very many, so that they are to be small.
+    private static var largestInRing: Int { 1 << 12 }
+
     /// Has a reference released when no frame pins its object any more. Releasing it runs no user
     /// code. (P5)
     ///
@@ -19,6 +22,8 @@ extension ThreadRecord {
     ///   - source: Names the property.
     @usableFromInline
     static func retire(reference: UInt, weight: Int?, from source: UInt) {
+        // The caller's copies are counted before others can release the reference: see Frame.
+        curcu_compiler_barrier()
         inject("end.retire")
         // Safe: the caller's reference keeps the object, of which the runtime has allocated each by itself.
         let weight = unsafe weight ?? curcu_allocated_size(UnsafeRawPointer(bitPattern: reference).unsafelyUnwrapped)
@@ -28,6 +33,9 @@ extension ThreadRecord {
         // Safe: records and magazines are never freed.
         let record = unsafe current
         let magazine = unsafe record.ownMagazine
+        if unsafe magazine.pointee.hasManyRecords, weight <= largestInRing, putIntoRing(SourcedReference(reference)) {
+            return
+        }
         if unsafe magazine.pointee.isFull(for: weight) {
             unsafe magazine.pointee.release { unsafe record.handOver($0, from: magazine) }
         }

@@ -30,6 +30,13 @@ extension ThreadRecord {
         pause(forCrowded: source, backlog)
     }
 
+    /// As `retire`, for a thread that has waited already.
+    static func retireWithoutPause(_ item: Retirable) {
+        // Safe: records are never freed.
+        _ = unsafe current.push(item)
+        ReclamationThread.shared.wake(urgently: false)
+    }
+
     /// Waits where too many items wait: for room among the source's, or for a pass.
     ///
     /// - Parameters:
@@ -40,11 +47,8 @@ extension ThreadRecord {
         #if INSTRUMENTED
         if mutant(.backlogIsUnbounded) { return }
         #endif
-        if let source {
-            DeinitThreads.shared.waitForRoom(source)
-        } else if backlog > backlogLimit {
-            ReclamationThread.shared.waitUntilTaken()
-        }
+        if let source, DeinitThreads.shared.waitForRoom(source) { return }
+        if backlog > backlogLimit { ReclamationThread.shared.waitUntilTaken() }
     }
 
     /// Waits, after many items of a source were retired, as `retire` does after one. Under no lock.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CURCU
 import Synchronization
 
 extension ThreadRecord {
@@ -13,18 +14,24 @@ extension ThreadRecord {
     ///   - source: Names the property.
     @usableFromInline
     static func retireForDeinitThreads(reference: UInt, from source: UInt) {
+        // The caller's copies are counted before others can release the reference: see Frame.
+        curcu_compiler_barrier()
         inject("end.retire")
         #if INSTRUMENTED
         if mutant(.aValueIsDestroyedByItsWriter) { return releaseHere(reference) }
         #endif
         let isCrowded = DeinitThreads.shared.mayBeCrowded(source)
-        if !isCrowded, putIntoRing(SourcedReference(reference: reference, source: source)) { return }
-        // It has a limit of its own, and pauses.
-        retire(RetiredReference(reference, of: source, runsUserCode: true))
+        if isCrowded {
+            // It pauses.
+            retire(RetiredReference(reference, of: source, runsUserCode: true))
+        } else if !putIntoRing(SourcedReference(reference, of: source)) {
+            // It has paused.
+            retireWithoutPause(RetiredReference(reference, of: source, runsUserCode: true))
+        }
     }
 
     /// - Returns: False if there is no room, also after a wait of ten milliseconds.
-    private static func putIntoRing(_ reference: SourcedReference) -> Bool {
+    static func putIntoRing(_ reference: SourcedReference) -> Bool {
         // Safe: records and rings are never freed.
         let record = unsafe current
         let ring = unsafe record.ownRing

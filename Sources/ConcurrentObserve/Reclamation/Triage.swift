@@ -30,8 +30,15 @@ internal struct Triage {
         }
         for retired in items.sourcedReferences {
             if scan.mustKeep(retired.reference) {
-                let item = RetiredReference(retired.reference, of: retired.source, runsUserCode: true)
+                let item = RetiredReference(
+                    retired.reference,
+                    of: retired.source,
+                    runsUserCode: retired.runsUserCode
+                )
                 held.append(RetiredWork(item: RetiredItem(item), batch: batch))
+            } else if !retired.runsUserCode {
+                releaseReference(retired.reference)
+                reclaimed += 1
             } else {
                 handOver(RetiredItem(reference: retired.reference), of: retired.queueSource, in: batch)
             }

@@ -135,6 +135,46 @@ extension Promises.P14MagazineTests {
         #expect(ConcurrentObserveDiagnostics.current().backlog == 0)
     }
 
+    @Test("P14 In a process of very many threads the library's thread releases such values", arguments: Kind.all)
+    func manyRecords(kind: Kind) throws {
+        let all = Counter()
+        try onThreads(300) { _ in
+            Observed("a text that does not fit into the property").value = ""
+            all.increment()
+            while all.value < 300 { briefPause() }
+        }
+        let probe = kind.makeProbe()
+        for _ in 0..<300 { probe.replace() }
+        probe.borrow { for _ in 0..<300 { probe.replace() } }
+        try Process.settle()
+        #expect(probe.isSole)
+        #expect(ConcurrentObserveDiagnostics.current().backlog == 0)
+    }
+
+    @Test("P16 What is retired, and what reclaimed, never becomes less")
+    func countsGrow() throws {
+        let property = Observed([1])
+        let isDone = Slot<Bool>(false)
+        let looker = TestThread {
+            var last = ConcurrentObserveDiagnostics.current()
+            while isDone.value == false {
+                let next = ConcurrentObserveDiagnostics.current()
+                check(next.retired >= last.retired, "\(next.retired) after \(last.retired) are retired")
+                check(next.reclaimed >= last.reclaimed, "\(next.reclaimed) after \(last.reclaimed) are reclaimed")
+                check(next.backlog >= 0, "the backlog is \(next.backlog)")
+                last = next
+            }
+        }
+        try onThreads(2) { _ in
+            for round in 0..<3_000 { property.withValue { _ in property.value = [round] } }
+        }
+        isDone.put(true)
+        try looker.join()
+        try Process.settle()
+        let rest = ConcurrentObserveDiagnostics.current()
+        #expect(rest.retired == rest.reclaimed)
+    }
+
     @Test("P2 Every way to change such a value, and to read it")
     func forms() {
         let property = Observed<Set<Int>>([])

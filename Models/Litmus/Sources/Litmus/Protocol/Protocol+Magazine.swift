@@ -82,6 +82,14 @@ extension Protocol {
     private static let lookAtTail = Instruction.load("tail", .relaxed, into: "tail")
         .at(magazineFile, "head.load(ordering: .relaxed) == tail.load(ordering: .relaxed)")
 
+    private static func seeReclaimed(into register: String) -> Instruction {
+        .update("reclaimed", .add, 1, .acquiringAndReleasing, into: register)
+            .at(
+                "Reclamation/RetiredCounts.swift",
+                "self.reclaimed.max(reclaimed >= twice ? reclaimed &- twice : 0, ordering: .acquiringAndReleasing)"
+            )
+    }
+
     static let magazines: [Test] = [
         Test(
             "put and claim",
@@ -160,7 +168,13 @@ extension Protocol {
                         claim,
                     ]
                 ),
-                Test.Thread("drain", [loadHead, .branch("head"), .load("begun", .relaxed, into: "begun")]),
+                Test.Thread(
+                    "drain",
+                    [
+                        loadHead.at(sweepingFile, "let head = head.load(ordering: .acquiring)"), .branch("head"),
+                        .load("begun", .relaxed, into: "begun"),
+                    ]
+                ),
             ],
             never: { $0["begun"] == 0 }
         ),
@@ -233,13 +247,26 @@ extension Protocol {
                         .load("released", .acquiring, into: "released")
                             .at(
                                 sweepingFile,
-                                "let released = unsafe magazine.pointee.released.load(ordering: .acquiring)"
+                                "unsafe count &+= $0.pointee.released.load(ordering: .acquiring)"
                             ),
                         .load("tail", .relaxed, into: "tail"),
                     ]
                 ),
             ],
             never: { $0["tail"] == 0 }
+        ),
+        Test(
+            "counts that were seen",
+            claim: "nor after another thread's look",
+            given: ["reclaimed": 1],
+            [
+                Test.Thread("first", [.store("retired", 1, .relaxed), seeReclaimed(into: "before")]),
+                Test.Thread(
+                    "second",
+                    [seeReclaimed(into: "reclaimed"), .load("retired", .relaxed, into: "retired")]
+                ),
+            ],
+            never: { $0["retired"] == 0 }
         ),
     ]
 
