@@ -8,32 +8,33 @@ extension Magazine {
     /// three looks.
     ///
     /// - Parameter isUrgent: Does not wait.
-    mutating func isDue(isUrgent: Bool) -> Bool {
+    borrowing func isDue(isUrgent: Bool) -> Bool {
         // Acquire: pairs with the exchange in claim(into:); a drain that finds references claimed finds
         // that their release has begun.
         let head = head.load(ordering: .acquiring)
         // Relaxed: a later look finds the rest.
         if head == tail.load(ordering: .relaxed) {
-            looks = 0
+            // Safe, here and below: magazines are never freed.
+            unsafe swept.pointee.looks = 0
             return false
         }
-        looks = head == headSeen ? looks + 1 : 1
-        headSeen = head
-        return isUrgent || looks > 2
+        unsafe swept.pointee.looks = head == swept.pointee.headSeen ? swept.pointee.looks + 1 : 1
+        unsafe swept.pointee.headSeen = head
+        return unsafe isUrgent || swept.pointee.looks > 2
     }
 
     /// Claims all references for the reclamation thread.
     ///
     /// - Parameter room: As large as a magazine.
-    mutating func sweep(into references: inout [UInt], by room: UnsafeMutablePointer<UInt>) {
+    borrowing func sweep(into references: inout [UInt], by room: UnsafeMutablePointer<UInt>) {
         #if INSTRUMENTED
         if mutant(.anIdleThreadsMagazineStays) { return }
         #endif
         let count = unsafe claim(into: room)
         // Safe: so many are in the room.
         for index in 0..<count { unsafe references.append(room[index]) }
-        sweptCount &+= UInt(count)
-        looks = 0
+        unsafe swept.pointee.count &+= UInt(count)
+        unsafe swept.pointee.looks = 0
     }
 }
 
@@ -106,20 +107,20 @@ internal enum MagazineCounts {
 
 extension Magazine {
     /// In the child of a fork: counts what its thread had claimed as released.
-    mutating func restartInChild() {
+    borrowing func restartInChild() {
         // Relaxed, all: the child has one thread.
-        released.store(head.load(ordering: .relaxed) &- sweptCount, ordering: .relaxed)
+        unsafe released.store(head.load(ordering: .relaxed) &- swept.pointee.count, ordering: .relaxed)
         releasesEnded.store(releasesBegun.load(ordering: .relaxed), ordering: .relaxed)
-        weight = 0
+        unsafe owned.pointee.weight = 0
     }
 
     /// Forgets what the rehearsal has done. Nothing is in it.
-    mutating func restart() {
+    borrowing func restart() {
         // Relaxed, all: no other thread uses the library.
         tail.store(0, ordering: .relaxed)
         head.store(0, ordering: .relaxed)
         released.store(0, ordering: .relaxed)
         handedOver.store(0, ordering: .relaxed)
-        sweptCount = 0
+        unsafe swept.pointee.count = 0
     }
 }

@@ -32,22 +32,29 @@ import Synchronization
     let releasesBegun = Atomic<UInt>(0)
     let releasesEnded = Atomic<UInt>(0)
 
-    /// Bytes behind the references since the owner last saw the magazine empty. Owner alone.
-    var weight = 0
+    /// What the owner alone knows, and what the sweeper alone does, under the pass lock of the
+    /// `ReclamationThread`. They are apart from the rest, which both use: no access of the one is an
+    /// access to what the other has.
+    let owned: UnsafeMutablePointer<Owned>
+    let swept: UnsafeMutablePointer<Swept>
 
-    /// Whether there are so many thread records that the owner should not scan them. Owner alone.
-    private(set) var hasManyRecords = false
+    struct Owned {
+        /// Bytes behind the references since the owner last saw the magazine empty.
+        var weight = 0
+        /// Whether there are so many thread records that the owner should not scan them.
+        var hasManyRecords = false
+    }
+
+    struct Swept {
+        /// `head` at the last look, and how many looks have found it there.
+        var headSeen: UInt = 0
+        var looks = 0
+        /// How many references the sweeper has claimed.
+        var count: UInt = 0
+    }
 
     /// With more records a scan for 64 references takes longer than to leave them to a pass.
     private static var mostRecords: Int { 256 }
-
-    /// `head` at the sweeper's last look, and how many looks have found it there. Guarded by the
-    /// pass lock of the `ReclamationThread`.
-    var headSeen: UInt = 0
-    var looks = 0
-
-    /// How many references the sweeper has claimed. Guarded by the same lock.
-    var sweptCount: UInt = 0
 
     /// The references, each at its number modulo the capacity; then as many that the owner has
     /// claimed.
@@ -63,6 +70,10 @@ import Synchronization
         unsafe claimed = .allocate(capacity: count)
         for index in 0..<count { unsafe (slots + index).initialize(to: Atomic(0)) }
         unsafe claimed.initialize(repeating: 0, count: count)
+        unsafe owned = .allocate(capacity: 1)
+        unsafe owned.initialize(to: Owned())
+        unsafe swept = .allocate(capacity: 1)
+        unsafe swept.initialize(to: Swept())
     }
 
     static func allocate() -> UnsafeMutablePointer<Magazine> {
@@ -134,16 +145,18 @@ extension Magazine {
 extension Magazine {
     /// Whether there is no room for a reference to so many bytes. The owner alone.
     borrowing func isFull(for weight: Int) -> Bool {
+        // Safe: magazines are never freed.
+        let present = unsafe owned.pointee.weight
         // Acquire: pairs with the exchange in claim(into:); the slots below it have been read.
         // Relaxed: the owner's own.
         let count = tail.load(ordering: .relaxed) &- head.load(ordering: .acquiring)
-        return count >= Self.limit || (count > 0 && self.weight &+ weight > Self.weightLimit)
+        return count >= Self.limit || (count > 0 && present &+ weight > Self.weightLimit)
     }
 
     /// Puts a reference in. There is room; the owner alone.
     ///
     /// - Returns: Whether the magazine was empty, so that the sweeper may not know of it.
-    mutating func put(_ reference: UInt, weight: Int) -> Bool {
+    borrowing func put(_ reference: UInt, weight: Int) -> Bool {
         // Relaxed: the owner's own.
         let number = tail.load(ordering: .relaxed)
         // Relaxed: ordered by the store that follows.
@@ -157,7 +170,8 @@ extension Magazine {
         // ReclamationThread.park(_:). Either this load sees that all before was claimed, or the
         // sweeper, which looks before it parks, sees the store.
         let wasEmpty = head.load(ordering: .relaxed) == number
-        self.weight = wasEmpty ? weight : self.weight &+ weight
+        // Safe: magazines are never freed.
+        unsafe owned.pointee.weight = wasEmpty ? weight : owned.pointee.weight &+ weight
         return wasEmpty
     }
 
@@ -165,7 +179,7 @@ extension Magazine {
     /// under no lock. Runs no user code.
     ///
     /// - Parameter handOver: Takes over a reference that is pinned.
-    mutating func release(handOver: (UInt) -> Void) {
+    borrowing func release(handOver: (UInt) -> Void) {
         // Relaxed: a drain that has seen the references claimed sees this, by the exchange.
         releasesBegun.store(releasesBegun.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
         let count = unsafe claim(into: claimed)
@@ -173,7 +187,8 @@ extension Magazine {
             AsymmetricBarrier.heavy()
             inject("magazine.barrier")
             var scan = FrameScan()
-            hasManyRecords = scan.recordCount > Self.mostRecords
+            // Safe: magazines are never freed.
+            unsafe owned.pointee.hasManyRecords = scan.recordCount > Self.mostRecords
             for index in 0..<count {
                 // Safe: the claim has made the references this thread's.
                 let reference = unsafe claimed[index]

@@ -33,9 +33,8 @@ extension ThreadRecord {
         // Safe: records and magazines are never freed.
         let record = unsafe current
         let magazine = unsafe record.ownMagazine
-        if unsafe magazine.pointee.hasManyRecords, weight <= largestInRing, putIntoRing(SourcedReference(reference)) {
-            return
-        }
+        let hasManyRecords = unsafe magazine.pointee.owned.pointee.hasManyRecords
+        if hasManyRecords, weight <= largestInRing, putIntoRing(SourcedReference(reference)) { return }
         if unsafe magazine.pointee.isFull(for: weight) {
             unsafe magazine.pointee.release { unsafe record.handOver($0, from: magazine) }
         }
