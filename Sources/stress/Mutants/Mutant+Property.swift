@@ -50,7 +50,8 @@ extension Mutant {
             .aReferenceIsTakenTwice,
             "magazines",
             [.invariant("P14.not-while-read"), .invariant("P2.whole-value"), .crash],
-            at: "magazine.copied"
+            at: "magazine.copied",
+            .seconds(60)
         ),
         Mutant(.aMagazineIsNotNoticed, "magazines", [.invariant("P14.swept")]),
         Mutant(.anIdleThreadsMagazineStays, "magazines", [.invariant("P14.swept"), .invariant("P16.backlog-drains")]),

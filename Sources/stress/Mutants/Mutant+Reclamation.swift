@@ -5,7 +5,7 @@ extension Mutant {
     /// Bugs of reclamation: the end of a source, the destruction of closures, and the progress of the library's threads.
     static let reclamation: [Mutant] = [
         // Destruction
-        Mutant(.aCoreIsLoadedInTwoSteps, "registry-death", [.crash, .hang], at: "observer.home"),
+        Mutant(.aCoreIsLoadedInTwoSteps, "registry-death", [.crash, .hang], at: "observer.home", .seconds(60)),
         Mutant(.anObserverIsRecycledTooEarly, "registry-death", [.invariant("P12.inactive"), .crash]),
         Mutant(
             .closureIsDestroyedTwice,

@@ -36,6 +36,8 @@ extension Scenario {
             if worker.generator.oneIn(64) { sched_yield() }
             worker.check(Text.isWhole(copy), "P2.whole-value", "a string is \(copy)")
             worker.borrow(text, numbers)
+            // Sweeps all magazines, while their threads use them.
+            if worker.generator.oneIn(64) { ConcurrentObserveDiagnostics.drain(deadline: .now) }
         }
         round.checkRest()
     }
