@@ -17,10 +17,10 @@ extension Structure {
             RetiredItem RetiredReference ThreadRecord ThreadRecord+Counting
             ThreadRecord+Current ThreadRecord+Frames ThreadRecord+Magazine
             ThreadRecord+Mutants ThreadRecord+Retire ThreadRecord+Ring
-            ThreadRecords
+            ThreadRecords WeakReference
             """,
             "Registry": """
-            Callback DeferredEnds ObservationToken Observer Observer+Content
+            DeferredEnds ObservationToken Observer Observer+Content
             Observer+Core Observer+Extras Observer+Mutants Observer+Pool
             Observer+Visit ObserverKind ObserverList ObserverList+Mutants
             ObserverList+Walk ObserverTable ObserverTable+Mutants

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
+
 /// Which versions of a pair's two sides are one and the same change: how the two directions settle
 /// conflicts alike.
 ///
@@ -22,8 +24,7 @@
 /// `Agreements`. Each binding then offers each change; the first offer is applied, and the others
 /// are refused. Two agreements would let one of two changes that meet win on each side.
 @usableFromInline
-internal final class Agreement: @unchecked Sendable {
-    // Unchecked: both versions are guarded by `lock`; the cores are constants.
+internal final class Agreement: Sendable {
 
     /// One of the two properties, in the order in which the first binding of the pair named them.
     @usableFromInline
@@ -45,9 +46,9 @@ internal final class Agreement: @unchecked Sendable {
     /// be one that no thread was changing. (P18)
     private let lock = SourceLock()
 
-    /// One more than the agreed version of the first side; 0 before there is one.
-    private var first: UInt64 = 0
-    private var second: UInt64 = 0
+    /// One more than the agreed version of the first side; 0 before there is one. Written under the lock.
+    private let first = Atomic<UInt64>(0)
+    private let second = Atomic<UInt64>(0)
 
     init(between first: RegistryCore, and second: RegistryCore) {
         (firstCore, secondCore) = (first, second)
@@ -63,7 +64,8 @@ internal final class Agreement: @unchecked Sendable {
         #if INSTRUMENTED
         if mutant(.aBindingEchoes) { if side == .second { return true } }
         #endif
-        return lock.withLock { agreed(side) <= version }
+        // Relaxed: a short cut; `apply` and `note` decide, under the lock.
+        return agreed(side) <= version
     }
 
     /// Decides on a change of a side; the other one is at `present`. Under the other side's lock,
@@ -109,9 +111,17 @@ internal final class Agreement: @unchecked Sendable {
         agree(version, on: side.other)
     }
 
-    private func agreed(_ side: Side) -> UInt64 { side == .first ? first : second }
+    private func agreed(_ side: Side) -> UInt64 {
+        // Relaxed: under the lock, or a short cut.
+        side == .first ? first.load(ordering: .relaxed) : second.load(ordering: .relaxed)
+    }
 
     private func agree(_ version: UInt64, on side: Side) {
-        if side == .first { first = version } else { second = version }
+        // Relaxed: under the lock.
+        if side == .first {
+            first.store(version, ordering: .relaxed)
+        } else {
+            second.store(version, ordering: .relaxed)
+        }
     }
 }

@@ -12,7 +12,7 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
     @usableFromInline let transform: @Sendable (Source) -> Destination
     @usableFromInline let keepsValue: Bool
 
-    /// One more than the latest version that has arrived; 0 before the first.
+    /// One more than the latest version that has arrived; 0 before the first. Written under the destination's lock.
     @usableFromInline let arrived: Atomic<UInt64>
 
     @inlinable
@@ -48,7 +48,7 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
         let edge = Edge(self, keepsValue: keepsValue)
         switch arrival.decision(through: edge, to: destination.observers.identity) {
         case .over:
-            arrive(version)
+            destination.decideUnderLock { _ = arrive(version) }
         case .onward:
             pass(transform(value), version, to: destination, through: edge, from: arrival)
         case .around(let since):
@@ -94,13 +94,15 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
         return arrived.load(ordering: .relaxed) > version
     }
 
-    /// Notes that a version has arrived. Whether it is later than all before.
-    @inlinable @discardableResult
+    /// Notes that a version has arrived. Whether it is later than all before. Under the destination's lock.
+    @inlinable
     func arrive(_ version: UInt64) -> Bool {
         #if INSTRUMENTED
         if mutant(.aBindingAppliesAnOlderChange) { return true }
         #endif
-        // Relaxed: the destination's lock orders those that set it.
-        return arrived.max(version + 1, ordering: .relaxed).oldValue <= version
+        // Relaxed, both: under the lock.
+        if arrived.load(ordering: .relaxed) > version { return false }
+        arrived.store(version + 1, ordering: .relaxed)
+        return true
     }
 }

@@ -13,16 +13,27 @@
 /// group. That is why cycles end.
 internal final class Propagation: AnnouncedChange, @unchecked Sendable {
     // Unchecked: constants only.
-    fileprivate let origin: Arrival
-    fileprivate let edge: Edge
+    fileprivate let step: Step
 
-    /// - Parameters:
-    ///   - version: What the binding has made.
-    ///   - destination: Of which property.
-    fileprivate init(from origin: Arrival, through edge: Edge, _ version: UInt64, of destination: SourceIdentity) {
-        (self.origin, self.edge) = (origin, edge)
-        super.init(version, of: destination)
+    /// What a propagation is made of, if it is asked for.
+    fileprivate struct Step: ContextStep {
+        let origin: Arrival
+        let edge: Edge
+        /// What the binding has made.
+        let version: UInt64
+        /// Of which property.
+        let destination: SourceIdentity
+
+        func makeContext() -> DeliveryContext { Propagation(self) }
     }
+
+    fileprivate init(_ step: Step) {
+        self.step = step
+        super.init(step.version, of: step.destination)
+    }
+
+    fileprivate var origin: Arrival { step.origin }
+    fileprivate var edge: Edge { step.edge }
 }
 
 /// A binding, as a propagation knows it.
@@ -78,7 +89,9 @@ internal struct Arrival {
         version: UInt64,
         _ announcement: () -> Void
     ) {
-        Propagation(from: self, through: edge, version, of: destination).perform(announcement)
+        let step = Propagation.Step(origin: self, edge: edge, version: version, destination: destination)
+        // Safe: the step lasts as long as the announcement.
+        DeliveryContext.perform(for: step, announcement)
     }
 }
 

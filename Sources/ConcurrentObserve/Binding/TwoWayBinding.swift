@@ -7,8 +7,8 @@
 /// cancelling its observations ends both. (P8, P9)
 @usableFromInline
 internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
-    @usableFromInline weak let left: Observed<Left>?
-    @usableFromInline weak let right: Observed<Right>?
+    @usableFromInline let leftReference: WeakReference
+    @usableFromInline let rightReference: WeakReference
     @usableFromInline let leftSide: SourceIdentity
     @usableFromInline let rightSide: SourceIdentity
     @usableFromInline let forward: @Sendable (Left) -> Right
@@ -26,7 +26,7 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
         forward: @escaping @Sendable (Left) -> Right,
         backward: @escaping @Sendable (Right) -> Left
     ) {
-        (self.left, self.right) = (left, right)
+        (leftReference, rightReference) = (WeakReference(left), WeakReference(right))
         (self.forward, self.backward, self.keepsValue) = (forward, backward, keepsValue)
         (agreement, side) = Agreements.join(left, right)
         // The agreement has made what identifies them.
@@ -38,7 +38,7 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
     /// Starts both directions; the right takes the left's value before this returns.
     @inlinable
     func start(_ left: Observed<Left>, _ right: Observed<Right>) -> ObservationToken {
-        let observer = left.makeObserver([], owner: WeakReference(right))
+        let observer = left.makeObserver([], owner: rightReference)
         let wayBack = right.attach(PropertyObserver([], .inline(.plain(callbackBackward(within: observer)))))
         // The token speaks for the left's death; the right's is that of an owner.
         wayBack.onEnd { end in if end == .sourceDeleted { observer.end(.ownerDeleted) } }
@@ -74,8 +74,13 @@ extension TwoWayBinding {
         #if INSTRUMENTED
         if mutant(.anEndedBindingGoesOnBackwards) { return callbackBackwardAlways() }
         #endif
-        return { [weak self] change in
-            Observer.visit(at: observer.address) { _ in self?.passBackward(change) }
+        let binding = WeakReference(self)
+        return { [agreement, side] change in
+            Observer.visit(at: observer.address) { _ in
+                // First: most often it is the echo of a change from the left.
+                guard agreement.isNews(change.version, of: side.other) else { return }
+                binding.object(as: TwoWayBinding.self)?.passBackward(change)
+            }
         }
     }
 
@@ -83,7 +88,9 @@ extension TwoWayBinding {
     @inlinable
     func passForward(_ change: Change<Left>) {
         let (value, version, isInitial) = (change.new, change.version, change.reason == .initial)
-        guard isInitial || agreement.isNews(version, of: side), let right else { return }
+        guard isInitial || agreement.isNews(version, of: side),
+            let right = rightReference.object(as: Observed<Right>.self)
+        else { return }
         let arrival = Arrival(version, of: leftSide, isInitial: isInitial)
         let edge = Edge(self, keepsValue: keepsValue)
         switch arrival.decision(through: edge, to: rightSide) {
@@ -116,7 +123,7 @@ extension TwoWayBinding {
     @inlinable
     func passBackward(_ change: Change<Right>) {
         let (value, version, side) = (change.new, change.version, side.other)
-        guard agreement.isNews(version, of: side), let left else { return }
+        guard let left = leftReference.object(as: Observed<Left>.self) else { return }
         let arrival = Arrival(version, of: rightSide, isInitial: false)
         let edge = Edge(self, keepsValue: keepsValue)
         switch decisionBackward(arrival, through: edge) {

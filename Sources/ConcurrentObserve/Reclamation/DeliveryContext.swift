@@ -9,21 +9,74 @@ internal class DeliveryContext: @unchecked Sendable {
 
     /// That of the calling thread: the innermost whose `perform` has not returned.
     static var current: DeliveryContext? {
-        // Safe: records are never freed; `perform` keeps the object for as long as it stands there.
-        unsafe ThreadRecord.current.pointee.context?.takeUnretainedValue()
+        // Safe: records are never freed; the slot is on this thread's stack until `perform` returns.
+        unsafe ThreadRecord.current.pointee.context?.pointee.context
     }
 
     /// Runs `body` with this as the calling thread's context.
-    ///
-    /// The record borrows the object: the child of a fork forgets the contexts of threads that do
-    /// not exist there, and releases nothing.
-    @usableFromInline @inline(never)
     final func perform(_ body: () -> Void) {
-        // Safe: records are never freed; the caller keeps the object until this returns.
+        var slot = ContextSlot(self)
+        slot.perform(body)
+    }
+
+    /// Runs `body` with a context of the calling thread's that is made when it is asked for: most are not.
+    static func perform<Step: ContextStep>(for step: Step, _ body: () -> Void) {
+        // Safe: the step is kept until `body` has returned.
+        unsafe withUnsafePointer(to: step) { step in
+            // It captures nothing, and so allocates nothing.
+            var slot = unsafe ContextSlot(of: step) {
+                unsafe $0.assumingMemoryBound(to: Step.self).pointee.makeContext()
+            }
+            slot.perform(body)
+        }
+    }
+}
+
+/// What a context is made of when it is asked for.
+internal protocol ContextStep {
+    func makeContext() -> DeliveryContext
+}
+
+/// A thread's context, on the stack of the `perform` that has it; or what to make it of when it is
+/// asked for.
+@safe internal struct ContextSlot {
+    private var made: DeliveryContext?
+    private let step: UnsafeRawPointer?
+    private let make: ((UnsafeRawPointer) -> DeliveryContext)?
+
+    fileprivate init(_ context: DeliveryContext) {
+        made = context
+        unsafe (step, make) = (nil, nil)
+    }
+
+    fileprivate init(of step: UnsafeRawPointer, _ make: @escaping (UnsafeRawPointer) -> DeliveryContext) {
+        made = nil
+        unsafe (self.step, self.make) = (step, make)
+    }
+
+    fileprivate var context: DeliveryContext? {
+        mutating get {
+            if let made { return made }
+            // Safe: `DeliveryContext.perform` keeps the step.
+            guard let step = unsafe step, let make = unsafe make else { return nil }
+            made = unsafe make(step)
+            return made
+        }
+    }
+
+    /// Runs `body` with this as the calling thread's.
+    ///
+    /// The child of a fork forgets the contexts of threads that do not exist there, and releases
+    /// nothing.
+    @inline(never)
+    fileprivate mutating func perform(_ body: () -> Void) {
+        // Safe: records are never freed, and this one forgets the slot before the slot is gone.
         let record = unsafe ThreadRecord.current
         let outer = unsafe record.pointee.context
-        unsafe record.pointee.context = Unmanaged.passUnretained(self)
-        body()
-        unsafe record.pointee.context = outer
+        unsafe withUnsafeMutablePointer(to: &self) { slot in
+            unsafe record.pointee.context = slot
+            body()
+            unsafe record.pointee.context = outer
+        }
     }
 }

@@ -22,7 +22,7 @@ internal struct ThreadRecord: ~Copyable {
 
     /// What the thread delivers a change in the course of, if anything. Owner alone; see
     /// `DeliveryContext`.
-    var context: Unmanaged<DeliveryContext>?
+    var context: UnsafeMutablePointer<ContextSlot>?
 
     /// Whether the thread is in a reclamation pass, which must not wait for itself. Owner alone.
     var isReclaiming = false

@@ -30,13 +30,8 @@ extension Callback {
             #if INSTRUMENTED
             if mutant(.anOwnerIsCalledWhenItIsDead) { return reference.withUnguarded { body($0, event) } }
             #endif
-            guard let owner = reference.object else { return handle.endWithOwner(tally) }
-            // Safe: the reference was made from an `Owner`, which lives until `body` has returned. The owner has a weak reference: to
-            // count another one is slow.
-            withExtendedLifetime(owner) {
-                let address = unsafe Unmanaged.passUnretained(owner).toOpaque()
-                unsafe Unmanaged<Owner>.fromOpaque(address)._withUnsafeGuaranteedRef { body($0, event) }
-            }
+            guard let owner = reference.object(as: Owner.self) else { return handle.endWithOwner(tally) }
+            body(owner, event)
         }
     }
 }

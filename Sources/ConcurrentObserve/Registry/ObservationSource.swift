@@ -63,7 +63,7 @@ extension ObservationToken {
     /// Ends every observation that was registered with `owner`, whatever it observes, as if each
     /// was cancelled. Any thread, also inside a callback. (P8)
     ///
-    /// An observation of a dead owner that had the same address ends as `.ownerDeleted`. (P13)
+    /// In the owner's own `deinit` they end as `.ownerDeleted`. (P13)
     ///
     /// - Complexity: O(observers of the sources that have owner-bound ones).
     public static func cancelAll(ownedBy owner: AnyObject) { OwnerWatch.removeAll(boundTo: owner) }

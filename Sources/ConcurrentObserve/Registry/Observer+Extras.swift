@@ -80,12 +80,10 @@ extension Observer {
     /// How an observation that was bound to this owner ends; nil for one of another owner, or of
     /// none. Under the core's lock.
     ///
-    /// An address outlives its object: where the reference is empty, the owner is dead, or dying,
-    /// and another object may have its address. The caller holds `owner`, so loading the reference
-    /// never drops the last one.
+    /// The caller holds `owner`, so loading the reference never drops the last one.
     func endIfBound(to owner: AnyObject) -> ObservationEnd? {
         guard let reference = extras?.owner, reference.identity == ObjectIdentifier(owner) else { return nil }
-        return reference.endOfObservations(boundTo: owner)
+        return reference.endByOwner
     }
 
     /// Whether the owner, if there is one, is gone. Under no lock: looking may drop the owner's
@@ -96,6 +94,17 @@ extension Observer {
         #endif
         let owner = core.lock.withLock { extras?.owner }
         return owner.map { $0.isDead } ?? false
+    }
+}
+
+extension WeakReference {
+    /// How observations end that are removed by their owner, which this is and the caller holds: in
+    /// its `deinit`, too.
+    fileprivate var endByOwner: ObservationEnd {
+        #if INSTRUMENTED
+        if mutant(.anOwnerIsKnownByItsAddress) { return .cancelled }
+        #endif
+        return object == nil ? .ownerDeleted : .cancelled
     }
 }
 

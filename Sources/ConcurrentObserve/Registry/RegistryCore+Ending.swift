@@ -100,8 +100,7 @@ extension RegistryCore {
     }
 
     /// Ends the observations that were registered with `owner`, which the caller holds, those of
-    /// groups included of which the source is a member; those of a dead owner that had its address
-    /// end as what they are. (P8, P13)
+    /// groups included of which the source is a member. (P8, P13)
     func removeAll(boundTo owner: AnyObject, where isChosen: (Observer) -> Bool = { _ in true }) {
         removeAll { observer in isChosen(observer) ? observer.endIfBound(to: owner) : nil }
         removeAllFed(boundTo: owner, where: isChosen)

@@ -80,6 +80,11 @@ extern int urcu_bp_has_sys_membarrier;
 static inline bool curcu_has_membarrier(void) { return urcu_bp_has_sys_membarrier != 0; }
 #endif
 
+/// Swift's runtime: counts a reference to the object, unless its deinitialiser has begun. The caller keeps the object's memory.
+/// Returns the object, or NULL.
+extern void *_Nullable swift_tryRetain(void *_Nullable object);
+static inline void *_Nullable curcu_try_retain(void *_Nullable object) { return swift_tryRetain(object); }
+
 /// Fetches a cache line that will be read and written soon. Any address will do.
 static inline void curcu_prefetch(const void *_Nullable address) { __builtin_prefetch(address, 1); }
 
