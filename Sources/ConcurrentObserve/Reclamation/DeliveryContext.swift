@@ -8,9 +8,11 @@ internal class DeliveryContext: @unchecked Sendable {
     init() {}
 
     /// That of the calling thread: the innermost whose `perform` has not returned.
+    @inline(__always)
     static var current: DeliveryContext? {
         // Safe: records are never freed; the slot is on this thread's stack until `perform` returns.
-        unsafe ThreadRecord.current.pointee.context?.pointee.context
+        guard let slot = unsafe ThreadRecord.current.pointee.context else { return nil }
+        return unsafe slot.pointee.context
     }
 
     /// Runs `body` with this as the calling thread's context.
@@ -54,7 +56,9 @@ internal protocol ContextStep {
         unsafe (self.step, self.make) = (step, make)
     }
 
+    /// Out of line: most often there is no slot.
     fileprivate var context: DeliveryContext? {
+        @inline(never)
         mutating get {
             if let made { return made }
             // Safe: `DeliveryContext.perform` keeps the step.
