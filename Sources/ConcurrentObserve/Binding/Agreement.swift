@@ -25,7 +25,6 @@ import Synchronization
 /// are refused. Two agreements would let one of two changes that meet win on each side.
 @usableFromInline
 internal final class Agreement: Sendable {
-
     /// One of the two properties, in the order in which the first binding of the pair named them.
     @usableFromInline
     enum Side: Sendable {

@@ -90,7 +90,6 @@ internal struct Arrival {
         _ announcement: () -> Void
     ) {
         let step = Propagation.Step(origin: self, edge: edge, version: version, destination: destination)
-        // Safe: the step lasts as long as the announcement.
         DeliveryContext.perform(for: step, announcement)
     }
 }
