@@ -24,7 +24,9 @@ import Synchronization
 /// `Agreements`. Each binding then offers each change; the first offer is applied, and the others
 /// are refused. Two agreements would let one of two changes that meet win on each side.
 @usableFromInline
-internal final class Agreement: Sendable {
+internal final class Agreement: @unchecked Sendable {
+    // Unchecked: what is mutable is guarded by `lock`, or atomic.
+
     /// One of the two properties, in the order in which the first binding of the pair named them.
     @usableFromInline
     enum Side: Sendable {
@@ -49,6 +51,9 @@ internal final class Agreement: Sendable {
     private let first = Atomic<UInt64>(0)
     private let second = Atomic<UInt64>(0)
 
+    /// Whether a binding of the pair has made values by transforms. Guarded.
+    private var transforms = false
+
     init(between first: RegistryCore, and second: RegistryCore) {
         (firstCore, secondCore) = (first, second)
         pair = Agreements.Pair(first, second)
@@ -56,6 +61,9 @@ internal final class Agreement: Sendable {
 
     /// Which side a property is.
     func side(of core: RegistryCore) -> Side { core === firstCore ? .first : .second }
+
+    /// Notes that a binding of the pair makes values by transforms.
+    func noteTransforms() { lock.withLock { transforms = true } }
 
     /// Whether the other side may not know this version of a side yet.
     @usableFromInline
@@ -70,8 +78,8 @@ internal final class Agreement: Sendable {
     /// Decides on a change of a side; the other one is at `present`. Under the other side's lock,
     /// with the change made if this is true.
     ///
-    /// - Parameter isInitial: A binding begins with this version. If the other side has been
-    ///   changed since it was agreed, it takes the value, agreed or not: a binding of the pair that
+    /// - Parameter isInitial: A binding begins with this version. Where another binding of the pair may have made another value of it,
+    ///   the other side takes the value, agreed or not; so it does if it has been changed since it was agreed: a binding that
     ///   ended before may have left that change where it was.
     @usableFromInline
     func apply(_ version: UInt64, of side: Side, toOtherAt present: UInt64, isInitial: Bool) -> Bool {
@@ -100,7 +108,8 @@ internal final class Agreement: Sendable {
         if mutant(.aBindingEchoes) { if side == .second { return true } }
         #endif
         let agreed = agreed(side)
-        return agreed <= version || (isInitial && agreed == version + 1 && self.agreed(side.other) <= present)
+        if agreed <= version { return true }
+        return isInitial && agreed == version + 1 && (transforms || self.agreed(side.other) <= present)
     }
 
     private func agreeOnOther(_ version: UInt64, than side: Side) {

@@ -32,11 +32,17 @@ internal final class Agreements: @unchecked Sendable {
     /// Counts a binding of two properties. Returns their agreement, and which side `left` is. Under
     /// no lock.
     ///
+    /// - Parameter keepsValue: Whether the binding makes no other values.
     /// - Complexity: O(1) on average.
     @usableFromInline
-    static func join<Left, Right>(_ left: Observed<Left>, _ right: Observed<Right>) -> (Agreement, Agreement.Side) {
+    static func join<Left, Right>(
+        _ left: Observed<Left>,
+        _ right: Observed<Right>,
+        keepsValue: Bool
+    ) -> (Agreement, Agreement.Side) {
         let core = left.observers.core()
         let agreement = shared(Agreement(between: core, and: right.observers.core()))
+        if !keepsValue { agreement.noteTransforms() }
         return (agreement, agreement.side(of: core))
     }
 

@@ -9,9 +9,10 @@ extension OneWayBinding {
         _ version: UInt64,
         to destination: Observed<Destination>,
         through edge: Edge,
-        from arrival: Arrival
+        from arrival: Arrival,
+        by observer: UInt
     ) {
-        let isLatest = arrive(version)
+        let isLatest = arrive(version, by: observer)
         destination.receive(value, through: edge, from: arrival) { _ in isLatest }
     }
 
@@ -23,7 +24,7 @@ extension OneWayBinding {
     ) -> CallbackForm<Change<Source>> {
         .made { observer in
             let source = observer.sourceIdentity
-            return { change in binding.pass(change, of: source, to: destination) }
+            return { change in binding.pass(change, of: source, to: destination, by: observer.address) }
         }
     }
 }

@@ -15,11 +15,16 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
     /// One more than the latest version that has arrived; 0 before the first. Written under the destination's lock.
     @usableFromInline let arrived: Atomic<UInt64>
 
+    /// One more than the latest version that the destination had already, when it came round a cycle. Written without the lock: the
+    /// thread that brings it waits for no other.
+    @usableFromInline let known: Atomic<UInt64>
+
     @inlinable
     init(keepsValue: Bool, _ transform: @escaping @Sendable (Source) -> Destination) {
         self.keepsValue = keepsValue
         self.transform = transform
         arrived = Atomic(0)
+        known = Atomic(0)
     }
 
     /// The closure of a binding that does not retain its destination.
@@ -29,31 +34,39 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
         if mutant(.aBindingRetainsItsDestination) { return Self.retaining(self, destination) }
         #endif
         return .made { observer in
-            let source = observer.sourceIdentity
+            let (source, address) = (observer.sourceIdentity, observer.address)
             // Inline: nothing is counted.
             let callback = Callback.bound(to: owner, of: observer, nil) {
                 (destination: Observed<Destination>, change: Change<Source>) in
-                self.pass(change, of: source, to: destination)
+                self.pass(change, of: source, to: destination, by: address)
             }
             return callback.body
         }
     }
 
     /// Passes a change of `source` on to the destination. Any threads at once; waits only for a thread that is changing the destination.
+    ///
+    /// - Parameter observer: The address of the observer that is called: it is held meanwhile.
     @inlinable
-    func pass(_ change: Change<Source>, of source: SourceIdentity, to destination: Observed<Destination>) {
+    func pass(
+        _ change: Change<Source>,
+        of source: SourceIdentity,
+        to destination: Observed<Destination>,
+        by observer: UInt
+    ) {
         let (value, version) = (change.new, change.version)
         if isOutdated(version) { return }
         let arrival = Arrival(version, of: source, isInitial: change.reason == .initial)
         let edge = Edge(self, keepsValue: keepsValue)
         switch arrival.decision(through: edge, to: destination.observers.identity) {
         case .over:
-            destination.decideUnderLock { _ = arrive(version) }
+            // Relaxed: as `arrived`; a change that is decided at the same moment may be before it or after.
+            known.max(version + 1, ordering: .relaxed)
         case .onward:
-            pass(transform(value), version, to: destination, through: edge, from: arrival)
+            pass(transform(value), version, to: destination, through: edge, from: arrival, by: observer)
         case .around(let since):
             destination.receive(transform(value), through: edge, from: arrival) { present in
-                arrive(version) && isStill(since, present)
+                arrive(version, by: observer) && isStill(since, present)
             }
         }
     }
@@ -74,14 +87,15 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
         _ version: UInt64,
         to destination: Observed<Destination>,
         through edge: Edge,
-        from arrival: Arrival
+        from arrival: Arrival,
+        by observer: UInt
     ) {
         #if INSTRUMENTED
         if mutant(.aBindingDecidesOutsideTheLock) {
-            return passEarly(value, version, to: destination, through: edge, from: arrival)
+            return passEarly(value, version, to: destination, through: edge, from: arrival, by: observer)
         }
         #endif
-        destination.receive(value, through: edge, from: arrival) { _ in arrive(version) }
+        destination.receive(value, through: edge, from: arrival) { _ in arrive(version, by: observer) }
     }
 
     /// Whether a later version has arrived.
@@ -94,14 +108,18 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
         return arrived.load(ordering: .relaxed) > version
     }
 
-    /// Notes that a version has arrived. Whether it is later than all before. Under the destination's lock.
+    /// Notes that a version has arrived. Whether it is later than all before, and the binding was not cancelled: another one may have
+    /// passed on what came afterwards. Under the destination's lock.
     @inlinable
-    func arrive(_ version: UInt64) -> Bool {
+    func arrive(_ version: UInt64, by observer: UInt) -> Bool {
         #if INSTRUMENTED
         if mutant(.aBindingAppliesAnOlderChange) { return true }
         #endif
-        // Relaxed, both: under the lock.
-        if arrived.load(ordering: .relaxed) > version { return false }
+        // The caller's frame holds the observer. Its mark is loaded under the lock: who has cancelled before another binding changed
+        // the destination is seen.
+        if Observer.isRemoved(at: observer) { return false }
+        // Relaxed, all: under the lock; for `known` see there.
+        if max(arrived.load(ordering: .relaxed), known.load(ordering: .relaxed)) > version { return false }
         arrived.store(version + 1, ordering: .relaxed)
         return true
     }

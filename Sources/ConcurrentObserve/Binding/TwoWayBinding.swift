@@ -28,7 +28,7 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
     ) {
         (leftReference, rightReference) = (WeakReference(left), WeakReference(right))
         (self.forward, self.backward, self.keepsValue) = (forward, backward, keepsValue)
-        (agreement, side) = Agreements.join(left, right)
+        (agreement, side) = Agreements.join(left, right, keepsValue: keepsValue)
         // The agreement has made what identifies them.
         (leftSide, rightSide) = (left.observers.identity, right.observers.identity)
     }

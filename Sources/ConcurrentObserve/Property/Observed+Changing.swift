@@ -124,14 +124,6 @@ extension Observed {
         mutation.release()
         return replaced
     }
-
-    /// Runs `body`, which decides about changes to come, under the mutation lock.
-    @inlinable
-    internal func decideUnderLock(_ body: () -> Void) {
-        mutation.acquire()
-        body()
-        mutation.release()
-    }
 }
 
 extension Observed where Value: Equatable {

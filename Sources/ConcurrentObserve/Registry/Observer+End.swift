@@ -85,7 +85,14 @@ extension Observer {
         // the source's lock: only if there are any, since churn on the source's threads would make
         // it a hot one.
         let before = mark.bitwiseOr(ObserverMark.finished.rawValue, ordering: .releasing).oldValue
+        if ObserverMark(rawValue: before).contains(.ownerBound) { forgetOwner() }
         if ObserverMark(rawValue: before).contains(.hasListeners) { notifyListeners() }
+    }
+
+    /// A token may keep the observer for long, and with it the owner's memory. (P13)
+    private func forgetOwner() {
+        let owner = core.lock.withLock { extras?.owner.take() }
+        withExtendedLifetime(owner) {}
     }
 
     /// Calls the listeners for the end, which has come.

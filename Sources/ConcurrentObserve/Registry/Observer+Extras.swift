@@ -6,7 +6,8 @@ extension Observer {
     /// What few observations have: an owner, listeners for the end.
     @safe final class Extras {
         let unmanagedCore: Unmanaged<RegistryCore>
-        let owner: WeakReference?
+        /// Until the observation has finished: it keeps the owner's memory.
+        var owner: WeakReference?
         var onEnd: [OnEnd] = []
         /// What the room above keeps with the observation.
         var companion: ObservationCompanion?

@@ -89,6 +89,61 @@ extension Promises.OneWayBindingTests {
         #expect(waitsForTheEnd(of: token!))
     }
 
+    @Test("P3 A transform of a cancelled binding returns late: what another binding has passed on meanwhile stays")
+    func cancelledBesideAnother() throws {
+        let (source, destination) = (Observed(0), Observed(0))
+        let (inside, release) = (Signal("a transform that blocks"), Signal("its release"))
+        let lasting = source.bind(to: destination)
+        let ended = source.bind(to: destination) { value in
+            if value == 5 {
+                inside.happen()
+                release.hold()
+            }
+            return value
+        }
+        let blocked = TestThread { source.value = 5 }
+        try inside.wait()
+        ended.cancel()
+        source.value = 6
+        #expect(destination.value == 6)
+        release.happen()
+        try blocked.join()
+        #expect(destination.value == 6)
+        #expect(lasting.isActive)
+    }
+
+    @Test("P6 A change that comes round a cycle waits for no thread that is in a modify of where it was")
+    func roundWithoutWaiting() throws {
+        let (first, second) = (Observed(0), Observed(0))
+        let (changed, set) = (Signal("the second change"), Signal("the return of the setter"))
+        let inside = Signal("the body")
+        let relay = second.observe { change in
+            guard change.new == 1 else { return }
+            changed.happen()
+            inside.hold()
+        }
+        // After the relay: the way back comes when the body runs.
+        let tokens = [first.bind(to: second), second.bind(to: first)]
+        let hasReturned = Flag()
+        let setter = TestThread {
+            first.value = 1
+            set.happen()
+        }
+        try changed.wait()
+        let holder = TestThread {
+            first.modify { value in
+                inside.happen()
+                if set.happens(within: patience) { hasReturned.set() }
+                value = 2
+            }
+        }
+        try holder.join()
+        try setter.join()
+        #expect(hasReturned.isSet)
+        #expect(first.value == 2)
+        withExtendedLifetime((tokens, relay)) {}
+    }
+
     @Test("P6 A callback of the destination sets the source: the destination ends with that value")
     func setsTheSource() {
         let (source, destination) = (Observed(0), Observed(0))

@@ -172,6 +172,21 @@ extension Promises.TwoWayBindingTests {
         withExtendedLifetime(token) {}
     }
 
+    @Test("P3 A pair is bound again with other transforms, its first binding ended: the right takes what they make")
+    func boundAgainOtherwise() {
+        for _ in 0..<50 {
+            let (left, right) = (Observed(3), Observed(0))
+            left.bindBidirectionally(with: right, forward: { $0 * 2 }, backward: { $0 / 2 }).cancel()
+            #expect(right.value == 6)
+            let token = left.bindBidirectionally(with: right, forward: { $0 * 10 }, backward: { $0 / 10 })
+            #expect(right.value == 30)
+            #expect(left.value == 3)
+            right.value = 50
+            #expect(left.value == 5)
+            withExtendedLifetime(token) {}
+        }
+    }
+
     @Test(
         "P7 A callback of the left that blocks before the binding: both sides go on alike, and setters of the right do not wait"
     )

@@ -225,4 +225,45 @@ extension Promises.P13OwnerTests {
         #expect(lives.alive == 0)
         token.clear()
     }
+
+    @Test("P13 An ended observation, whose token is kept, keeps nothing of its owner's memory", arguments: 0..<4)
+    func endedKeepsNoMemory(form: Int) throws {
+        let (registry, property, lives) = (ObserverRegistry<Int>(), Observed(0), Lives())
+        let owner = lives.make()
+        // Of unowned references: they keep the memory.
+        let before = _getUnownedRetainCount(owner)
+        let token =
+            switch form {
+            case 0: registry.observe(owner: owner) { _, _ in }
+            case 1: property.observe(owner: owner) { _, _ in }
+            case 2: registry.observe(owner: owner, delivery: .serial()) { _, _ in }
+            default: property.observe(owner: owner, delivery: .queue(.global())) { _, _ in }
+            }
+        #expect(_getUnownedRetainCount(owner) > before)
+        token.cancelAndWaitBlocking()
+        try eventually("the last of its references") { _getUnownedRetainCount(owner) == before }
+        withExtendedLifetime(token) {}
+    }
+
+    @Test("P13 So with a binding and its destination, a path and its owner", arguments: 0..<3)
+    func endedKeepsNoMemoryAbove(form: Int) throws {
+        let (source, destination, train) = (Observed(0), Observed(0), Train())
+        let life = Lives().make()
+        let owner: any AnyObject & Sendable = form == 2 ? life : destination
+        let before = _getUnownedRetainCount(owner)
+        let token =
+            switch form {
+            case 0: source.bind(to: destination)
+            case 1: source.bindBidirectionally(with: destination)
+            default: train.property(\.engine.speed).observe(owner: life) { _, _ in }
+            }
+        token.cancelAndWaitBlocking()
+        try eventually("the last of its references") { _getUnownedRetainCount(owner) == before }
+        withExtendedLifetime(token) {}
+    }
+}
+
+private final class Train: ConcurrentObservable {
+    final class Engine: ConcurrentObservable { let speed = Observed(0) }
+    let engine = Observed(Engine())
 }
