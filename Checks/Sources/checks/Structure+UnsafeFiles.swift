@@ -35,6 +35,9 @@ extension Structure {
             Flush IsolatedObservation IteratorSource+Mutants
             OrderedObservation Subscription Waiter
             """,
+            "Derivation": """
+            EvaluationCell EvaluationFrame SourceSet
+            """,
         ]
         return Set(
             rooms.flatMap { room, names in names.split(whereSeparator: \.isWhitespace).map { "\(room)/\($0).swift" } }

@@ -7,16 +7,19 @@
 struct Structure {
     static let sources = "Sources/ConcurrentObserve"
 
-    /// Each room with those above it, which it must not know. Key paths, bindings
-    /// and deliveries stand side by side.
+    /// Each room with those above it, which it must not know. Bindings, deliveries and
+    /// derived values stand side by side.
     static let rooms: KeyValuePairs<String, [String]> = [
-        "Instrumentation": ["Reclamation", "Registry", "Property", "KeyPaths", "Binding", "Delivery", "Diagnostics"],
-        "Reclamation": ["Registry", "Property", "KeyPaths", "Binding", "Delivery", "Diagnostics"],
-        "Registry": ["Property", "KeyPaths", "Binding", "Delivery", "Diagnostics"],
-        "Property": ["KeyPaths", "Binding", "Delivery", "Diagnostics"],
-        "KeyPaths": ["Diagnostics"],
+        "Instrumentation": [
+            "Reclamation", "Registry", "Property", "KeyPaths", "Binding", "Delivery", "Derivation", "Diagnostics",
+        ],
+        "Reclamation": ["Registry", "Property", "KeyPaths", "Binding", "Delivery", "Derivation", "Diagnostics"],
+        "Registry": ["Property", "KeyPaths", "Binding", "Delivery", "Derivation", "Diagnostics"],
+        "Property": ["KeyPaths", "Binding", "Delivery", "Derivation", "Diagnostics"],
+        "KeyPaths": ["Derivation", "Diagnostics"],
         "Binding": ["Diagnostics"],
         "Delivery": ["Diagnostics"],
+        "Derivation": ["Diagnostics"],
         "Diagnostics": [],
     ]
 

@@ -5,13 +5,13 @@ extension Observed: ObservationSource {
     /// those of groups of which it is a member. Notices owners that have died. (P8, P13)
     ///
     /// A path that leads through or to the property from another object is an observation of its
-    /// root, and not counted.
+    /// root, and not counted. A derived value that is observed counts once, however many observe it.
     ///
     /// - Complexity: O(*n*) on average.
     public var observationCount: Int {
         guard let core = observers.existingCore else { return 0 }
         core.sweepOwners()
-        return core.observationCount { !$0.isForeign }
+        return core.observationCount { !$0.isForeign || $0.isOfDerivedValue }
     }
 
     /// Ends every observation of this property, of groups of which it is a member, and of paths that

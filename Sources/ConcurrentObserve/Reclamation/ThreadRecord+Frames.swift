@@ -114,6 +114,7 @@ extension UnsafeMutablePointer<ThreadRecord> {
         unsafe pointee.depth.store(0, ordering: .relaxed)  // Relaxed: the child has one thread.
         unsafe pointee.userCode = 0
         unsafe pointee.context = nil
+        unsafe pointee.evaluation = nil
     }
 }
 

@@ -24,6 +24,10 @@ internal struct ThreadRecord: ~Copyable {
     /// `DeliveryContext`.
     var context: UnsafeMutablePointer<ContextSlot>?
 
+    /// The innermost evaluation of a derived value on the thread's stack, if there is one. Owner
+    /// alone; the room above knows what it is.
+    var evaluation: UnsafeRawPointer?
+
     /// Whether the thread is in a reclamation pass, which must not wait for itself. Owner alone.
     var isReclaiming = false
 

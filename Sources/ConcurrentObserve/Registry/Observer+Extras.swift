@@ -78,6 +78,9 @@ extension Observer {
     /// Whether the observer belongs to an observation of another source.
     var isForeign: Bool { knownMark.contains(.isForeign) }
 
+    /// Whether the observer is a derived value's.
+    var isOfDerivedValue: Bool { knownMark.contains(.isOfDerivedValue) }
+
     /// How an observation that was bound to this owner ends; nil for one of another owner, or of
     /// none. Under the core's lock.
     ///

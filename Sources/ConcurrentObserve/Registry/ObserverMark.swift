@@ -30,6 +30,10 @@ internal struct ObserverMark: OptionSet, Sendable {
     /// The observer is a `VersionedObserver`.
     @inlinable static var versioned: ObserverMark { ObserverMark(rawValue: 4096) }
 
+    /// The observer is the link of a derived value that is observed: it counts, but is not removed
+    /// with the observations of the source.
+    static var isOfDerivedValue: ObserverMark { ObserverMark(rawValue: 8_192) }
+
     /// Where the list stands, in two bits.
     @inlinable static var listShift: UInt32 { 8 }
     /// Where the `ObservationEnd` stands.

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// A property that a derived value can read in a way of its own: one whose roots are known.
+///
+/// Others are read as what they are, an `ObservableProperty`: see `OtherSource`.
+internal protocol DerivationSource<Value>: ObservableProperty {
+    /// The present value, and into `collector` of which versions of which roots it is.
+    func read(into collector: Collector) -> Value
+}
+
+/// What a derived value is evaluated of in the end: a property that keeps its value itself.
+internal protocol DerivationRoot: AnyObject, Sendable {
+    /// Where the version is, in the memory of the property.
+    var versionAddress: UInt { get }
+
+    /// Registers a link, which is called with every change that begins afterwards.
+    func register(_ link: LinkedPath) -> Observer
+}
+
+extension Observed: DerivationRoot {
+    var versionAddress: UInt { cell.source }
+
+    func register(_ link: LinkedPath) -> Observer {
+        let observer = observers.makeVersionedObserver(
+            of: .links(),
+            holding: HeldObject<LinkedPath>(link),
+            [.isForeign, .isOfDerivedValue]
+        )
+        publish(observer)
+        return observer
+    }
+}
+
+// MARK: - The library's own
+
+extension Observed: DerivationSource {
+    func read(into collector: Collector) -> Value {
+        let (value, version) = snapshot()
+        collector.note(self, version)
+        return value
+    }
+}
+
+extension ReadOnly: DerivationSource {
+    func read(into collector: Collector) -> Value { property.read(into: collector) }
+}
+
+extension WeakObserved: DerivationSource {
+    func read(into collector: Collector) -> Referent? { storage.read(into: collector).referent }
+}
+
+extension RemovingDuplicates: DerivationSource {
+    func read(into collector: Collector) -> Base.Value { collector.read(base) }
+}
+
+extension Path: DerivationSource {
+    func read(into collector: Collector) -> Value {
+        var object: PathObject? = root
+        for link in steps.links {
+            guard let present = object else { break }
+            let property = link.property(in: present)
+            let (next, version) = link.sample(property)
+            collector.note(property as! any DerivationRoot, version)
+            object = next
+        }
+        guard let object, let last = steps.last else { return steps.absent! }
+        let property = last.property(in: object)
+        let (value, version) = last.snapshot(of: property)
+        collector.note(property as! any DerivationRoot, version)
+        return value
+    }
+}
+
+// MARK: - Others
+
+/// A source whose roots are not known: a group, or a property of a type that the library does not
+/// know. It has a version and can be observed, which is enough. Retained by what was evaluated of it.
+internal class OtherSource: @unchecked Sendable {
+    // Unchecked: subclasses have constants only.
+    init() {}
+
+    /// Runs the code of the property's type: under no lock. (P5)
+    var version: UInt64 { preconditionFailure("a source has a version") }
+
+    /// Has `follower` called with every change.
+    func attach(_ follower: DerivationFollower) -> ObservationToken { preconditionFailure("a source is observed") }
+}
+
+internal final class OtherProperty<Property: ObservableProperty>: OtherSource, @unchecked Sendable {
+    // Unchecked: a constant.
+    private let property: Property
+
+    init(_ property: Property) { self.property = property }
+
+    override var version: UInt64 { property.version }
+
+    override func attach(_ follower: DerivationFollower) -> ObservationToken {
+        property.attach(PropertyObserver([], .inline(.plain { _ in follower.settle(becauseOf: nil) })))
+    }
+}

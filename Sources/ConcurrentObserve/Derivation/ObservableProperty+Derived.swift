@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension ObservableProperty {
+    /// A derived value: what `transform` makes of this one. Retains this. See ``Derived``. (P22)
+    ///
+    /// - Parameter transform: Runs on any thread, under no lock, when the value is read or this one changes.
+    public func map<Other: Sendable>(
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        _ transform: @escaping @Sendable (Value) -> Other
+    ) -> Derived<Other> {
+        Derived(self, fileID: fileID, line: line, compute: transform)
+    }
+
+    /// As the other form; a result that equals the one before is no change.
+    public func map<Other: Sendable & Equatable>(
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        _ transform: @escaping @Sendable (Value) -> Other
+    ) -> Derived<Other> {
+        Derived(self, fileID: fileID, line: line, compute: transform)
+    }
+
+    /// A derived value: what `transform` makes of this one and another, which were present together. Retains both. See ``Derived``. (P22)
+    public func combine<Second: ObservableProperty, Other: Sendable>(
+        _ second: Second,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        _ transform: @escaping @Sendable (Value, Second.Value) -> Other
+    ) -> Derived<Other> {
+        Derived(self, second, fileID: fileID, line: line, compute: transform)
+    }
+
+    /// As the other form; a result that equals the one before is no change.
+    public func combine<Second: ObservableProperty, Other: Sendable & Equatable>(
+        _ second: Second,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        _ transform: @escaping @Sendable (Value, Second.Value) -> Other
+    ) -> Derived<Other> {
+        Derived(self, second, fileID: fileID, line: line, compute: transform)
+    }
+
+    /// A derived value that has this one's values, without those that a rule says are as good as the last one that it has had: a slow drift is
+    /// noticed, since each value is compared with that, not with the one before it.
+    ///
+    /// - Parameter areEqual: Whether the second value is no change after the first. Under no lock.
+    public func removingDuplicates(
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        by areEqual: @escaping @Sendable (Value, Value) -> Bool
+    ) -> Derived<Value> {
+        Derived(fileID, line, areEqual: areEqual) { [self] collector in collector.read(self) }
+    }
+}
