@@ -99,7 +99,7 @@ inline refresh() {
   atomic { stale = 0; base = 0; myA = 0; myB = 0; mineReadsB = 0 }
 }
 
-// DerivedObservation.settle: in the loop, evaluates and links; after it, delivers what waits, whoever has committed that.
+// DerivedObservation.settle: in the loop, evaluates and links; after it, delivers what waits, whatever thread has committed that.
 inline settle() {
   do
   :: true ->

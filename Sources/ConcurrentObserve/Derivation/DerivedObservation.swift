@@ -44,7 +44,7 @@ internal final class DerivedObservation<Value: Sendable>: DerivationFollower, @u
     // thread in the drain loop; `property` goes with the derived value, or with the last that uses it.
 
     private weak var derived: Derived<Value>?
-    /// What the user's observers observe: from 0, which is `base` for them. Gone with the derived value, which whoever uses it holds.
+    /// What the user's observers observe: from 0, which is `base` for them. Gone with the derived value.
     private var held: Observed<Value>?
     var property: Observed<Value> { held! }
     private let base: UInt64

@@ -42,7 +42,7 @@ internal class EvaluationRecord: @unchecked Sendable {
         exists = false
     }
 
-    /// That of a derived value which nobody has read.
+    /// That of a derived value that was never read.
     static let none = EvaluationRecord()
 
     /// Whether there was no evaluation.

@@ -28,7 +28,7 @@ final class DerivedGraph: Sendable {
         }
     }
 
-    /// The same with results that cannot be compared.
+    /// A derived value with results that cannot be compared.
     func incomparable<Value: Sendable>(
         _ name: String,
         _ compute: @escaping @Sendable (borrowing Reader) -> Value
@@ -85,7 +85,7 @@ final class DerivedGraph: Sendable {
     }
 
     /// What the observer has received since the last look.
-    var heard: String {
+    var news: String {
         let entries = received.entries
         let before = taken.withLock { taken in
             defer { taken.received = entries.count }
@@ -94,20 +94,20 @@ final class DerivedGraph: Sendable {
         return entries[before...].joined(separator: " ")
     }
 
-    func forget() { _ = (runs, heard) }
+    func forget() { _ = (runs, news) }
 
     /// Expects that the last step has made `derived` so, by these runs, and was received as this.
     func expect<Value: Equatable>(
         _ derived: Derived<Value>,
         _ value: Value,
         _ runs: String,
-        _ heard: String? = nil,
+        _ news: String? = nil,
         sourceLocation: SourceLocation = #_sourceLocation
     ) {
         #expect(derived.value == value, sourceLocation: sourceLocation)
         #expect(self.runs == runs, sourceLocation: sourceLocation)
         guard use == .observed else { return }
-        #expect(self.heard == heard ?? "\(value)", sourceLocation: sourceLocation)
+        #expect(self.news == news ?? "\(value)", sourceLocation: sourceLocation)
     }
 }
 

@@ -44,7 +44,7 @@ extension Promises.DerivedCases {
         #expect(c.value == 1)
         a.value = 0
         #expect(c.value == 0)
-        if use == .observed { #expect(graph.heard == "1 0") }
+        if use == .observed { #expect(graph.news == "1 0") }
     }
 
     @Test("R038 From one source to a derived value", arguments: GraphUse.allCases)
@@ -66,11 +66,11 @@ extension Promises.DerivedCases {
         let c = graph.derived("c") { get in get(k) ? get(s) : 0 }
         graph.begin(c)
         k.value = false
-        #expect(graph.heard == "0")
+        #expect(graph.news == "0")
         s.value = 2
-        #expect(graph.heard.isEmpty)
+        #expect(graph.news.isEmpty)
         k.value = true
-        #expect(graph.heard == "2")
+        #expect(graph.news == "2")
     }
 
     @Test("R040 Another derived value of the source that is not read any more")
@@ -298,7 +298,7 @@ extension Promises.DerivedCases {
         graph.begin(c)
         a.value = 1
         a.value = 2
-        #expect(graph.heard.split(separator: "I").count == 2 && graph.runs == "c c")
+        #expect(graph.news.split(separator: "I").count == 2 && graph.runs == "c c")
     }
 
     @Test("R055 NaN after NaN is a change, as == says")
@@ -307,7 +307,7 @@ extension Promises.DerivedCases {
         let c = graph.derived("c") { get in Double(get(a)) * .nan }
         graph.begin(c)
         a.value = 1
-        #expect(graph.heard == "nan")
+        #expect(graph.news == "nan")
     }
 
     @Test("R056 The same object again: its == decides, if it has one")
@@ -319,12 +319,12 @@ extension Promises.DerivedCases {
         }
         graph.begin(plain)
         a.value = 1
-        #expect(!graph.heard.isEmpty)
+        #expect(!graph.news.isEmpty)
         let compared = Derived { get in Compared(get(a) * 0) }
-        let heard = Counter()
-        let token = compared.observe { _ in heard.increment() }
+        let news = Counter()
+        let token = compared.observe { _ in news.increment() }
         a.value = 2
-        #expect(heard.value == 0)
+        #expect(news.value == 0)
         token.cancel()
     }
 
@@ -337,7 +337,7 @@ extension Promises.DerivedCases {
             a.value = value
             #expect(c.value == value % 2)
         }
-        if use == .observed { #expect(graph.heard == "1 0") }
+        if use == .observed { #expect(graph.news == "1 0") }
     }
 
     @Test("R058 A rule of one's own compares with the last result that was one")
@@ -346,6 +346,6 @@ extension Promises.DerivedCases {
         let c = a.removingDuplicates(by: { abs($0 - $1) < 0.1 })
         graph.begin(c)
         for step in 1...10 { a.value = Double(step) * 0.04 }
-        #expect(graph.heard == "0.12 0.24 0.36")
+        #expect(graph.news == "0.12 0.24 0.36")
     }
 }

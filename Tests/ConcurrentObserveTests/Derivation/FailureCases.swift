@@ -81,7 +81,7 @@ extension Promises.DerivedCases {
         a.value = 0
         a.value = 2
         a.value = 0
-        let parts = graph.heard.components
+        let parts = graph.news.components
         #expect(parts == 3 && a.value == 0)
     }
 

@@ -77,7 +77,7 @@ extension Promises.DerivedCases {
         graph.observe(c)
         #expect(graph.runs.isEmpty)
         a.value = 1
-        #expect(graph.heard == "1")
+        #expect(graph.news == "1")
     }
 
     @Test("R028 The observer ends: nothing runs, the source's others go on, a later read is right")
@@ -90,7 +90,7 @@ extension Promises.DerivedCases {
         let other = a.observe { _ in others.increment() }
         graph.end()
         a.value = 1
-        #expect(graph.runs.isEmpty && graph.heard.isEmpty && others.value == 1)
+        #expect(graph.runs.isEmpty && graph.news.isEmpty && others.value == 1)
         #expect(c.value == 1 && graph.runs == "b c")
         other.cancel()
     }
@@ -150,28 +150,28 @@ extension Promises.DerivedCases {
         let (constant, count) = (a.map { _ in 1 }, a.map(\.count))
         graph.begin(constant)
         a.value = "b"
-        #expect(graph.heard.isEmpty)
+        #expect(graph.news.isEmpty)
         graph.begin(count)
         a.value = "cd"
-        #expect(graph.heard == "2")
+        #expect(graph.news == "2")
         let nothing = Derived { 7 }
         graph.begin(nothing)
         a.value = "e"
-        #expect(nothing.value == 7 && graph.heard == "1")
+        #expect(nothing.value == 7 && graph.news == "1")
     }
 
     @Test("R034 Combined of combined: value, observer and a newcomer's .initial agree")
     func r034() {
         let (a, b, c) = (Observed(1), Observed(100), Observed(10_000))
         let sum = a.combine(b, +).combine(c, +)
-        let (heard, initial) = (Log<Int>(), Log<Int>())
-        let token = sum.observe { heard.append($0.new) }
+        let (news, initial) = (Log<Int>(), Log<Int>())
+        let token = sum.observe { news.append($0.new) }
         a.value = 2
         b.value = 200
         a.value = 3
         a.value = 4
         let newcomer = sum.observe(options: .initial) { initial.append($0.new) }
-        #expect(heard.entries == [10_102, 10_202, 10_203, 10_204])
+        #expect(news.entries == [10_102, 10_202, 10_203, 10_204])
         #expect(initial.entries == [10_204] && sum.value == 10_204)
         token.cancel()
         newcomer.cancel()

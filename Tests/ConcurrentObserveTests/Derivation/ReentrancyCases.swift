@@ -25,7 +25,7 @@ extension Promises.DerivedCases {
         }
         graph.begin(d)
         a.value = 10
-        #expect(graph.heard == "[11, 0] [11, 12]")
+        #expect(graph.news == "[11, 0] [11, 12]")
         token.cancel()
     }
 

@@ -88,7 +88,7 @@ extension Promises.DerivedCases {
         a.value = 5
         #expect(join.value == 10)
         #expect(graph.runs.split(separator: " ").count { $0 == "join" } == 1)
-        if use == .observed { #expect(graph.heard == "10") }
+        if use == .observed { #expect(graph.news == "10") }
     }
 
     @Test("R007 A source and what is derived of it, joined", arguments: GraphUse.allCases)
@@ -224,9 +224,9 @@ extension Promises.DerivedCases {
         let six = (0..<6).map { index in graph.derived("c") { get in get(a) + index } }
         for derived in six { graph.begin(derived) }
         a.value = 10
-        #expect(graph.heard == "10 11 12 13 14 15")
+        #expect(graph.news == "10 11 12 13 14 15")
         a.value = 20
-        #expect(graph.heard == "20 21 22 23 24 25")
+        #expect(graph.news == "20 21 22 23 24 25")
     }
 
     @Test("R016 What changes by one of two ways", arguments: GraphUse.allCases)
@@ -280,7 +280,7 @@ extension Promises.DerivedCases {
         let z = graph.derived("z") { get in get(x) + get(y) }
         graph.begin(x, y, z)
         v.value = 3
-        #expect(graph.heard == "6 9 15")
+        #expect(graph.news == "6 9 15")
         #expect(graph.runs == "x y z")
     }
 
@@ -297,7 +297,7 @@ extension Promises.DerivedCases {
             }
             graph.begin(last)
             a.value = 1
-            if last.value == 1_000, use == .read || graph.heard == "1000" { isRight.set() }
+            if last.value == 1_000, use == .read || graph.news == "1000" { isRight.set() }
         }
         try thread.join()
         #expect(isRight.isSet)

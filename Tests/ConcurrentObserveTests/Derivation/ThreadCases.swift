@@ -88,7 +88,7 @@ extension Promises.DerivedCases {
         #expect(c.value == 0 && d.value == 0)
     }
 
-    @Test("R117 A function that takes long holds up nobody")
+    @Test("R117 A function that takes long holds up no other thread")
     func r117() throws {
         let (a, other) = (Observed(0), Observed(0))
         let (isInside, mayGo) = (Flag(), Flag())
@@ -195,7 +195,7 @@ extension Promises.DerivedCases {
     func r122(isStatic: Bool) throws {
         let seats = 5
         let eats = (0..<seats).map { _ in Observed(false) }
-        // A fork is held by the neighbour on its left, on its right, or by nobody; by both it never is.
+        // A fork is held by the neighbour on its left, on its right, or by neither; by both it never is.
         let forks = (0..<seats).map { index -> Derived<Int> in
             let (left, right) = (eats[index], eats[(index + 1) % seats])
             if isStatic { return Derived(left, right) { ($0 ? 1 : 0) + ($1 ? 1 : 0) } }

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Testing
+
+extension Promises {
+    @Suite("P23 No result of a mixture of versions")
+    struct P23DerivedTests {}
+}
+
+extension Promises.P23DerivedTests {
+    @Test("P23 A diamond of one source: its arms agree in every result, read or delivered")
+    func diamond() throws {
+        let (a, mixed) = (Observed(0), Counter())
+        let (b, c) = (a.map { $0 }, a.map { -$0 })
+        let sum = Derived { get in get(b) + get(c) }
+        let pair = Derived(b, c) { [$0, $1] }
+        let tokens = [
+            pair.observe { if $0.new[0] != -$0.new[1] { mixed.increment() } },
+            sum.observe { _ in mixed.increment() },
+        ]
+        try onThreads(4) { thread in
+            for step in 0..<2_000 {
+                if thread < 2 { a.value = step * 2 + thread } else if sum.value != 0 { mixed.increment() }
+            }
+        }
+        #expect(mixed.value == 0 && pair.value == [a.value, -a.value])
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P23 The static form never runs on a mixture; the dynamic one's results on one are discarded")
+    func functions() throws {
+        // The second follows the first: it is never ahead.
+        let (first, second, ranOn, published) = (Observed(0), Observed(0), Counter(), Counter())
+        let fixed = Derived(first, second) { first, second in
+            if second > first { ranOn.increment() }
+            return first - second
+        }
+        let dynamic = Derived { get in
+            // Read the wrong way round, so that a mixture shows.
+            let early = get(first)
+            return early - get(second)
+        }
+        let hammer = Hammer(threads: 1) {
+            first.modify { $0 += 1 }
+            second.modify { $0 += 1 }
+        }
+        for _ in 0..<20_000 {
+            if !(0...1).contains(fixed.value) || !(0...1).contains(dynamic.value) { published.increment() }
+        }
+        try hammer.stop()
+        #expect(ranOn.value == 0 && published.value == 0)
+    }
+}

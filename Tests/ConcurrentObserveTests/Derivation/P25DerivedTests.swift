@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Testing
+
+extension Promises {
+    @Suite("P25 Derived values end")
+    struct P25DerivedTests {}
+}
+
+extension Promises.P25DerivedTests {
+    @Test("P25 Two that read each other's sources, on two threads, with observers that set both")
+    func noRing() throws {
+        let (a, b) = (Observed(0), Observed(0))
+        let c = Derived { get in get(a) + get(b) }
+        let d = Derived { get in get(b) - get(a) + get(c) }
+        let tokens = [c.observe { _ in _ = d.value }, d.observe { _ in _ = c.value }]
+        try onThreads(2) { thread in
+            for step in 1...3_000 { (thread == 0 ? a : b).value = step }
+        }
+        #expect(c.value == 6_000 && d.value == 6_000)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P25 The function may set, observe, cancel, make and drop, block and nest")
+    func freedom() {
+        let (a, side, kept) = (Observed(0), Observed(0), Slot<ObservationToken>())
+        let other = a.map { $0 * 2 }
+        let c = Derived { get in
+            kept.put(side.observe { _ in })
+            side.modify { $0 += 1 }
+            let local = Derived { get in get(a) + get(other) }
+            let token = local.observe { _ in }
+            defer { token.cancel() }
+            return get(local)
+        }
+        let token = c.observe { _ in }
+        a.value = 1
+        #expect(c.value == 3)
+        token.cancel()
+        kept.clear()
+    }
+
+    @Test("P25 The last reference goes in a callback, or in the function of another")
+    func lastReference() throws {
+        let (a, slot, calls) = (Observed(0), Slot<Derived<Int>>(), Counter())
+        slot.put(a.map { $0 })
+        let token = slot.value!.observe { _ in
+            calls.increment()
+            slot.clear()
+        }
+        let (ended, second) = (Signal("the end of the observation"), a.map { $0 })
+        token.onEnd { _ in ended.happen() }
+        let other = second.observe { _ in slot.clear() }
+        a.value = 1
+        try ended.wait()
+        a.value = 2
+        #expect(calls.value == 1 && !token.isActive)
+        other.cancel()
+    }
+}

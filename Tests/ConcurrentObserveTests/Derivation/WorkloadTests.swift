@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Testing
+
+extension Promises {
+    /// The workloads of js-reactivity-benchmark, with their exact results and how often functions run.
+    @Suite("Derived values: workloads of reactive benchmarks")
+    struct DerivedWorkloads {}
+}
+
+extension Promises.DerivedWorkloads {
+    #if DEBUG
+    /// A debug build runs a part of the writes; a release build all, and must get what is published.
+    static let share = 200
+    #else
+    static let share = 1
+    #endif
+
+    @Test("P24 Grids: sums and evaluations", arguments: Grid.all)
+    func grids(grid: Grid) {
+        let writes = max(grid.writes / Self.share, 10)
+        let result = grid.run(writes: writes)
+        #expect(result.sum == grid.expectedSum(writes: writes))
+        #expect(result.evaluations == grid.expectedEvaluations(writes: writes))
+        if writes == grid.writes {
+            #expect(result.sum == grid.sum)
+            #expect(result.evaluations == grid.evaluations)
+        }
+    }
+
+    @Test("P24 What is published for the grids is what a recomputation gives", arguments: Grid.all)
+    func published(grid: Grid) {
+        #expect(grid.expectedSum(writes: grid.writes) == grid.sum)
+        let step = grid.width * (grid.writes / grid.width >= 4 ? grid.writes / grid.width / 4 : 1)
+        // The writes go round, so that a part of them says how many run for all.
+        #expect(grid.expectedEvaluations(writes: step) * grid.writes / step == grid.evaluations)
+    }
+
+    /// An observer on each, counted.
+    private func observe(_ derived: [Derived<Int>], _ calls: Counter) -> [ObservationToken] {
+        derived.map { $0.observe { _ in calls.increment() } }
+    }
+
+    @Test("P24 avoidable: below what stays the same nothing runs")
+    func avoidable() {
+        let (head, runs, calls) = (Observed(0), Counter(), Counter())
+        let c1 = head.map { $0 }
+        let c2 = c1.map { _ in 0 }
+        let c3 = c2.map { value in
+            runs.increment()
+            return value + 1
+        }
+        let c4 = c3.map { $0 + 2 }
+        let c5 = c4.map { $0 + 3 }
+        let tokens = observe([c5], calls)
+        let before = runs.value
+        for step in 1...1_000 { head.value = step }
+        #expect(c5.value == 6 && runs.value == before && calls.value == 0)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P24 broad: fifty pairs of one head")
+    func broad() {
+        let (head, calls) = (Observed(0), Counter())
+        let ends = (0..<50).map { index in head.map { $0 + index }.map { $0 + 1 } }
+        let tokens = observe(ends, calls)
+        for step in 1...50 { head.value = step }
+        #expect(calls.value == 2_500 && ends.last?.value == 50 + 50)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P24 deep: a chain of fifty")
+    func deep() {
+        let (head, calls) = (Observed(0), Counter())
+        var last = head.map { $0 + 1 }
+        for _ in 1..<50 { last = last.map { $0 + 1 } }
+        let tokens = observe([last], calls)
+        for step in 1...50 {
+            head.value = step
+            #expect(last.value == 50 + step)
+        }
+        #expect(calls.value == 50)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P23 diamond: five arms")
+    func diamond() {
+        let (head, calls) = (Observed(0), Counter())
+        let arms = (0..<5).map { _ in head.map { $0 + 1 } }
+        let sum = Derived { get in
+            var sum = 0
+            for arm in arms { sum += get(arm) }
+            return sum
+        }
+        let tokens = observe([sum], calls)
+        for step in 1...500 {
+            head.value = step
+            #expect(sum.value == (step + 1) * 5)
+        }
+        #expect(calls.value == 500)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P23 triangle: a chain of ten, summed")
+    func triangle() {
+        let (head, calls) = (Observed(0), Counter())
+        var chain: [Derived<Int>] = []
+        for _ in 0..<9 { chain.append(chain.last.map { $0.map { $0 + 1 } } ?? head.map { $0 + 1 }) }
+        let nodes = chain
+        let sum = Derived { get in
+            var sum = get(head)
+            for node in nodes { sum += get(node) }
+            return sum
+        }
+        let tokens = observe([sum], calls)
+        for step in 1...100 {
+            head.value = step
+            #expect(sum.value == 45 + 10 * step)
+        }
+        #expect(calls.value == 100)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P24 repeated: one head read thirty times")
+    func repeated() {
+        let (head, calls) = (Observed(0), Counter())
+        let sum = Derived { get in
+            var sum = 0
+            for _ in 0..<30 { sum += get(head) }
+            return sum
+        }
+        let tokens = observe([sum], calls)
+        for step in 1...100 {
+            head.value = step
+            #expect(sum.value == 30 * step)
+        }
+        #expect(calls.value == 100)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P24 unstable: another branch each time")
+    func unstable() {
+        let (head, calls) = (Observed(0), Counter())
+        let (double, inverse) = (head.map { 2 * $0 }, head.map { -$0 })
+        let sum = Derived { get in
+            var sum = 0
+            for _ in 0..<20 { sum += get(head) % 2 == 1 ? get(double) : get(inverse) }
+            return sum
+        }
+        let tokens = observe([sum], calls)
+        for step in 1...100 {
+            head.value = step
+            #expect(sum.value == 20 * (step % 2 == 1 ? 2 * step : -step))
+        }
+        #expect(calls.value == 100)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P24 mux: a hundred heads, collected, picked from")
+    func mux() {
+        let (heads, calls) = ((0..<100).map { _ in Observed(0) }, Counter())
+        let all = Derived { get in
+            var all: [Int: Int] = [:]
+            for (index, head) in heads.enumerated() { all[index] = get(head) }
+            return all
+        }
+        let ends = (0..<100).map { index in all.map { $0[index]! }.map { $0 + 1 } }
+        let tokens = observe(ends, calls)
+        for factor in 1...2 {
+            for index in 0..<10 {
+                heads[index].value = index * factor
+                #expect(ends[index].value == index * factor + 1)
+            }
+        }
+        // The first head is set to what it was, twice.
+        #expect(calls.value == 18)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P23 cellx: layers of four", arguments: [(10, [-3, -6, -2, 2], [-2, -4, 2, 3])])
+    func cellx(layers: Int, before: [Int], after: [Int]) {
+        for count in [layers, 1_000 / Self.share] {
+            let sources = [1, 2, 3, 4].map { Observed($0) }
+            var layer = sources.map { source in source.map { $0 } }
+            var (plain, changed) = ([1, 2, 3, 4], [4, 3, 2, 1])
+            let calls = Counter()
+            var tokens: [ObservationToken] = []
+            for _ in 0..<count {
+                let m = layer
+                layer = [
+                    m[1].map { $0 }, Derived(m[0], m[2]) { $0 &- $1 }, Derived(m[1], m[3]) { $0 &+ $1 },
+                    m[2].map { $0 },
+                ]
+                tokens += observe(layer, calls)
+                plain = [plain[1], plain[0] &- plain[2], plain[1] &+ plain[3], plain[2]]
+                changed = [changed[1], changed[0] &- changed[2], changed[1] &+ changed[3], changed[2]]
+            }
+            #expect(layer.map(\.value) == plain)
+            for (source, value) in zip(sources, [4, 3, 2, 1]) { source.value = value }
+            #expect(layer.map(\.value) == changed)
+            for token in tokens { token.cancel() }
+        }
+        // After ten layers more, and a thousand in all, the four are what is published: the layers have a period.
+        var (plain, changed) = ([1, 2, 3, 4], [4, 3, 2, 1])
+        for _ in 0..<1_000 {
+            plain = [plain[1], plain[0] &- plain[2], plain[1] &+ plain[3], plain[2]]
+            changed = [changed[1], changed[0] &- changed[2], changed[1] &+ changed[3], changed[2]]
+        }
+        #expect(plain == before && changed == after)
+    }
+
+    @Test("P23 mol: branches and joins")
+    func mol() {
+        @Sendable func fib(_ n: Int) -> Int { n < 2 ? 1 : fib(n - 1) + fib(n - 2) }
+        @Sendable func hard(_ n: Int) -> Int { n + fib(4) }
+        let (a, b) = (Observed(0), Observed(0))
+        let c = Derived { get in get(a) % 2 + get(b) % 2 }
+        let d = Derived { get -> [Int] in
+            let shift: Int = get(a) % 2 - get(b) % 2
+            return (0..<5).map { $0 + shift }
+        }
+        let e = Derived { get -> Int in hard(get(c) + get(a) + get(d)[0]) }
+        let f = Derived { get -> Int in
+            let third: Int = get(d)[2]
+            return hard(third != 0 ? third : get(b))
+        }
+        let g = Derived { get -> Int in
+            let first: Int = get(c)
+            let second: Int = first != 0 ? first : get(e) % 2
+            return first + second + get(d)[4] + get(f)
+        }
+        let (h, i) = (g.map { hard($0) }, f.map { hard($0) })
+        let calls = Counter()
+        let tokens = observe([h, g, i], calls)
+        func expected(_ a: Int, _ b: Int) -> [Int] {
+            let c = a % 2 + b % 2
+            let shift = a % 2 - b % 2
+            let d: [Int] = (0..<5).map { $0 + shift }
+            let e = hard(c + a + d[0])
+            let f = hard(d[2] != 0 ? d[2] : b)
+            let second: Int = c != 0 ? c : e % 2
+            let g: Int = c + second + d[4] + f
+            return [hard(g), g, hard(f)]
+        }
+        for round in 0..<20 {
+            b.value = 1
+            a.value = 1 + 2 * round
+            #expect([h.value, g.value, i.value] == expected(1 + 2 * round, 1))
+            a.value = 2 + 2 * round
+            b.value = 2
+            #expect([h.value, g.value, i.value] == expected(2 + 2 * round, 2))
+        }
+        withExtendedLifetime(tokens) {}
+    }
+}
