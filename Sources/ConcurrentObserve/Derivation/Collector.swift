@@ -135,6 +135,9 @@ extension Collector {
     /// Whether all that was read was there together: it is there still. The second half of a double
     /// collect. (P23)
     var isConsistent: Bool {
+        #if INSTRUMENTED
+        if mutant(.anEvaluationOfMixedVersionsIsPublished) { return true }
+        #endif
         return isStill
     }
 

@@ -15,12 +15,20 @@ internal protocol DerivationRoot: AnyObject, Sendable {
     /// Where the version is, in the memory of the property.
     var versionAddress: UInt { get }
 
+    /// Which source its changes are of.
+    var identity: SourceIdentity { get }
+
     /// Registers a link, which is called with every change that begins afterwards.
     func register(_ link: LinkedPath) -> Observer
 }
 
 extension Observed: DerivationRoot {
     var versionAddress: UInt { cell.source }
+
+    var identity: SourceIdentity {
+        _ = observers.core()
+        return observers.identity
+    }
 
     func register(_ link: LinkedPath) -> Observer {
         let observer = observers.makeVersionedObserver(

@@ -20,6 +20,9 @@ extension Derived: DerivationNode {
 
     /// Whether an evaluation is current: it may be `none`, which never is. Under no lock.
     func isCurrent(_ record: EvaluationRecord) -> Bool {
+        #if INSTRUMENTED
+        if mutant(.aDerivedValueStaysStale) { return !record.isNone }
+        #endif
         return record.isCurrent
     }
 
@@ -61,13 +64,31 @@ extension Derived: DerivationNode {
     }
 
     private func isSame(_ before: Value, _ value: Value) -> Bool {
-        guard let areEqual else { return false }
+        #if INSTRUMENTED
+        if mutant(.resultsAreComparedUnderTheLock) { return isSameUnderLock(before, value) }
+        #endif
+        guard let areEqual, !countsEqual else { return false }
         return ThreadRecord.withUserCode { areEqual(before, value) }
+    }
+
+    /// Whether a result that equals the one before is a change all the same: never.
+    private var countsEqual: Bool {
+        #if INSTRUMENTED
+        if mutant(.anEqualResultIsAChange) { return true }
+        #endif
+        return false
     }
 
     /// Whether all that the function has read is what it was, though roots have changed: the derived values among it, which are evaluated
     /// for that, in the order in which the function has read them. After the first that differs no other is: the function may not need it.
     private func stillReads(_ before: EvaluationRecord, _ collector: Collector) -> Bool {
+        #if INSTRUMENTED
+        if mutant(.anErrorStays) { return stillFails(before, collector) }
+        #endif
+        return readsTheSame(before, collector)
+    }
+
+    func readsTheSame(_ before: EvaluationRecord, _ collector: Collector) -> Bool {
         if before.steps.isEmpty { return false }
         for step in before.steps {
             switch step {
@@ -119,6 +140,9 @@ extension Derived {
 
     /// Whether no evaluation was published since `base`, which the caller retains. Under the lock.
     private func isPresent(_ base: EvaluationRecord) -> Bool {
+        #if INSTRUMENTED
+        if mutant(.aStaleResultIsCommitted) { return true }
+        #endif
         return cell.isPresent(base)
     }
 

@@ -15,14 +15,16 @@ internal class DerivationFollower: @unchecked Sendable {
 
 /// The link at a root of an observed derived value. It does not retain the derived value.
 internal final class DerivationLink: LinkedPath, @unchecked Sendable {
-    // Unchecked: `observer` is written before another thread has the link's change to announce, or finds nil.
+    // Unchecked: `observer` belongs to the thread in the follower's drain loop.
     private let follower: DerivationFollower
     private let address: UInt
+    private let source: SourceIdentity
     private(set) var observer: Observer?
 
     init(_ follower: DerivationFollower, at source: any DerivationRoot) {
         self.follower = follower
         address = source.versionAddress
+        self.source = source.identity
         super.init()
         observer = source.register(self)
     }
@@ -30,7 +32,12 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
     /// Marks alone: the function runs when all links of the property are marked, so that none is
     /// evaluated of what is about to be found stale. (P23)
     override func linkHasChanged(_ deferred: DeferredDeliveries) {
-        deferred.add(isLate: false) { [follower] in follower.settle(becauseOf: AnnouncedChange.any) }
+        #if INSTRUMENTED
+        if mutant(.aMarkIsLost) { return }
+        #endif
+        // What several threads have changed, or a callback meanwhile, is not what this thread announces.
+        let cause = AnnouncedChange.current(SourceSet.version(at: address), of: source)
+        deferred.add(isLate: false) { [follower] in follower.settle(becauseOf: cause) }
     }
 }
 
@@ -59,12 +66,19 @@ internal final class DerivedObservation<Value: Sendable>: DerivationFollower, @u
     private var links: [UInt: DerivationLink] = [:]
     private var linked: SourceSet?
     private var others: [ObservationToken] = []
+    #if INSTRUMENTED
+    /// A reference that should not be.
+    var retained: AnyObject?
+    #endif
 
     init(of derived: Derived<Value>, _ evaluation: Evaluation<Value>) {
         self.derived = derived
         held = Observed(evaluation.value)
         base = evaluation.version
         super.init()
+        #if INSTRUMENTED
+        if mutant(.aDerivedValueIsRetainedByItsSources) { retain(derived) }
+        #endif
     }
 
     /// Attaches the user's observer.
@@ -102,6 +116,9 @@ internal final class DerivedObservation<Value: Sendable>: DerivationFollower, @u
     func takePending() -> [Change<Value>] {
         let changes = pending
         pending = []
+        #if INSTRUMENTED
+        if mutant(.aPublishedResultIsNotAnnounced) { return onlyLast(changes) }
+        #endif
         return changes
     }
 }
@@ -112,9 +129,9 @@ extension DerivedObservation {
     private func runLoop(_ derived: Derived<Value>?) {
         inject("derived.enter")
         var rounds = 0
-        while enterLoop() {
+        while loop.enter() {
             round(derived)
-            guard loop.leave() else { return }
+            guard leaveLoop() else { return }
             rounds += 1
             // This thread does not serve the others for ever: it has changes of its own to deliver.
             if rounds == Self.mostRounds {
@@ -125,8 +142,13 @@ extension DerivedObservation {
 
     private static var mostRounds: Int { 8 }
 
-    private func enterLoop() -> Bool {
-        return loop.enter()
+    /// Leaves the drain loop; true if another thread has come meanwhile.
+    private func leaveLoop() -> Bool {
+        let isNoted = loop.leave()
+        #if INSTRUMENTED
+        if mutant(.aChangeDuringAnEvaluationIsForgotten) { return false }
+        #endif
+        return isNoted
     }
 
     /// Evaluates, and links what was read. Inside the drain loop.
@@ -145,6 +167,9 @@ extension DerivedObservation {
     }
 
     private var looksAgain: Bool {
+        #if INSTRUMENTED
+        if mutant(.whatIsNewlyLinkedIsNotLookedAt) { return false }
+        #endif
         return true
     }
 
@@ -162,13 +187,17 @@ extension DerivedObservation {
                 isNew = true
             }
         }
-        keepUnused(&kept)
-        for link in links.values { link.observer?.end(.cancelled) }
+        endUnused()
         links = kept
         return linkOthers(sources.others) || isNew
     }
 
-    private func keepUnused(_ kept: inout [UInt: DerivationLink]) {
+    /// Ends the links that are left: at what is not read any more.
+    private func endUnused() {
+        #if INSTRUMENTED
+        if mutant(.aLinkToAnUnusedSourceStays) { return }
+        #endif
+        for link in links.values { link.observer?.end(.cancelled) }
     }
 
     private func linkOthers(_ sources: [OtherSource]) -> Bool {
@@ -208,6 +237,9 @@ extension DerivedObservation {
 extension DerivedObservation {
     /// The last observer's observation has ended.
     func detach() {
+        #if INSTRUMENTED
+        if mutant(.aDerivedValueStaysLinked) { return }
+        #endif
         // Relaxed: the drain loop orders it.
         isOver.store(true, ordering: .relaxed)
         runLoop(nil)

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if INSTRUMENTED
+extension Mutant {
+    /// Bugs of derived values.
+    static let derived: [Mutant] = [
+        Mutant(
+            .anEvaluationOfMixedVersionsIsPublished,
+            "derived-graphs",
+            [.invariant("P23.no-mixture")],
+            at: "derived.read"
+        ),
+        Mutant(
+            .aDerivedValueStaysStale,
+            "derived-graphs",
+            [.invariant("P22.current"), .invariant("P24.nothing-lost")]
+        ),
+        Mutant(.anEqualResultIsAChange, "derived-graphs", [.invariant("P24.silent-when-equal")]),
+        Mutant(.anErrorStays, "derived-graphs", [.invariant("P25.errors")]),
+        Mutant(
+            .aStaleResultIsCommitted,
+            "derived-graphs",
+            [
+                .invariant("P2.derived-order"), .invariant("P24.silent-when-equal"), .invariant("P2.derived-versions"),
+                .invariant("P24.nothing-lost"),
+            ],
+            at: "derived.collected"
+        ),
+        Mutant(.aMarkIsLost, "derived-graphs", [.invariant("P24.nothing-lost"), .invariant("P24.links")]),
+        Mutant(
+            .aChangeDuringAnEvaluationIsForgotten,
+            "derived-graphs",
+            [.invariant("P24.nothing-lost"), .invariant("P24.links"), .invariant("P2.derived-versions")],
+            at: "derived.link",
+            .seconds(30)
+        ),
+        Mutant(
+            .whatIsNewlyLinkedIsNotLookedAt,
+            "derived-graphs",
+            [.model("the change must be the last before rest, and come between an evaluation and its link")]
+        ),
+        Mutant(.aLinkToAnUnusedSourceStays, "derived-graphs", [.invariant("P24.links")]),
+        Mutant(
+            .aDerivedValueStaysLinked,
+            "derived-graphs",
+            [.invariant("P24.links-end"), .invariant("P14.nothing-left")]
+        ),
+        Mutant(
+            .aPublishedResultIsNotAnnounced,
+            "derived-graphs",
+            [.invariant("P2.derived-versions"), .invariant("P24.nothing-lost")],
+            at: "derived.deliver"
+        ),
+        Mutant(.aDerivedValueIsRetainedByItsSources, "derived-graphs", [.invariant("P12.derived-death")]),
+        Mutant(.resultsAreComparedUnderTheLock, "derived-graphs", [.invariant("P5.no-lock-around-user-code")]),
+    ]
+}
+#endif

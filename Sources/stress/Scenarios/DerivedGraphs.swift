@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+
+extension Scenario {
+    /// Derived values of derived values, in graphs that are drawn anew each round and change their shape with the sources' values. Each thread
+    /// numbers its writes, one source after the other, so that every result says of which writes it is: a sequential oracle.
+    static let derivedGraphs = Scenario(
+        name: "derived-graphs",
+        summary:
+            "random graphs of derived values change their shape: no result of a mixture, none lost, current at each read",
+        invariants: [
+            "P22.current", "P23.no-mixture", "P24.silent-when-equal", "P24.nothing-lost", "P24.links",
+            "P24.links-end", "P25.errors", "P2.derived-versions", "P2.derived-order", "P12.derived-death",
+            "P5.no-lock-around-user-code", "P14.nothing-left", "P16.backlog-drains",
+        ],
+        windows: ["a graph has changed its shape", "a result was an error"],
+        leastThreads: 2
+    ) { round in
+        let graph = RandomGraph(round)
+        let witnesses = graph.ends.map { DerivedWitness($0, round) }
+        let violations = round.violations
+        let choice = graph.choice.observe { change in
+            guard change.old == change.new else { return }
+            violations.report("P24.silent-when-equal", "version \(change.version) changes nothing")
+        }
+
+        round.load { worker in
+            let history = graph.histories[worker.index % graph.histories.count]
+            switch worker.generator.below(16) {
+            case 0:
+                worker.begin("observe")
+                let end = graph.ends[worker.generator.below(graph.ends.count)]
+                let delivery: Delivery = worker.generator.oneIn(2) ? .inline : .serial()
+                let token = end.observe(options: .initial, delivery: delivery) { change in
+                    checkUserCode("callback")
+                    graph.judge(change.new, round)
+                }
+                if worker.generator.oneIn(2) { token.cancel() } else { token.cancelAndWaitBlocking() }
+            case 1:
+                worker.begin("make and drop")
+                if worker.generator.oneIn(16) { graph.makeAndDrop() }
+            case 2...6:
+                worker.begin("read")
+                graph.judge(graph.ends[worker.generator.below(graph.ends.count)].value, round)
+            default:
+                worker.begin("set")
+                // One thread alone writes to a history.
+                guard worker.index < graph.histories.count else { return }
+                let number = history.write()
+                if RandomGraph.choice(number) != RandomGraph.choice(number - 1) { worker.hit(0) }
+                // The thread's own writes are seen at once.
+                let result = graph.all.value
+                worker.check(
+                    result.isOf(number, of: worker.index),
+                    "P22.current",
+                    "after write \(number) the value is \(result)"
+                )
+                guard worker.index == 0 else { return }
+                let (first, failed) = (history.first.value, graph.failing.value)
+                if first % 2 == 0 { worker.hit(1) }
+                worker.check(
+                    (try? failed.get()) == (first % 2 == 0 ? nil : first),
+                    "P25.errors",
+                    "of \(first) comes \(failed)"
+                )
+            }
+        }
+
+        // The links of those that were dropped go with them.
+        round.drain()
+        if round.violations.isEmpty {
+            for witness in witnesses { witness.settle(round) }
+            graph.checkLinks(round, isObserved: true)
+        }
+        for witness in witnesses { witness.token.cancel() }
+        choice.cancel()
+        round.drain()
+        if round.violations.isEmpty { graph.checkLinks(round, isObserved: false) }
+        round.check(
+            graph.drops.value == graph.deaths.value,
+            "P12.derived-death",
+            "of \(graph.drops.value) dropped values the observations of \(graph.deaths.value) have ended"
+        )
+        round.checkRest()
+    }
+}
+
+/// Sources to which one thread writes: the numbers 1, 2, 3, … go round. Value *n* of a source is there together with the next ones of the others
+/// until that source has the next itself.
+private final class History: Sendable {
+    let sources = (0..<History.count).map { Observed(UInt64($0)) }
+    private let last = Atomic<UInt64>(UInt64(History.count - 1))
+    static var count: Int { 3 }
+
+    var first: Observed<UInt64> { sources[0] }
+
+    /// Sets the next source. Returns the number.
+    func write() -> UInt64 {
+        let number = last.add(1, ordering: .relaxed).newValue
+        sources[Int(number) % Self.count].value = number
+        return number
+    }
+}
+
+/// Which writes of each history a result is of: for each, the earliest and the latest after which it can be. A mixture leaves none.
+private struct Writes: Equatable, Sendable, CustomStringConvertible {
+    private var earliest = SIMD4<UInt64>(repeating: 0)
+    private var latest = SIMD4<UInt64>(repeating: .max)
+
+    init() {}
+
+    init(_ number: UInt64, of history: Int) {
+        earliest[history] = number
+        latest[history] = number + UInt64(History.count) - 1
+    }
+
+    mutating func add(_ other: Writes) {
+        for history in 0..<4 {
+            earliest[history] = max(earliest[history], other.earliest[history])
+            latest[history] = min(latest[history], other.latest[history])
+        }
+    }
+
+    var isMixture: Bool { (0..<4).contains { earliest[$0] > latest[$0] } }
+
+    func isOf(_ number: UInt64, of history: Int) -> Bool { earliest[history] <= number && number <= latest[history] }
+
+    /// Whether a later result can be this one, of an earlier one.
+    func canFollow(_ before: Writes) -> Bool { !(0..<4).contains { latest[$0] < before.earliest[$0] } }
+
+    var description: String { (0..<4).map { "\(earliest[$0])…\(latest[$0])" }.joined(separator: ", ") }
+
+    static func == (left: Writes, right: Writes) -> Bool {
+        checkUserCode("==")
+        return left.earliest == right.earliest && left.latest == right.latest
+    }
+}
+
+private struct Third: Error, Equatable {}
+
+/// A random graph over the histories, whose functions choose by the first source what they read.
+private final class RandomGraph: Sendable {
+    let histories: [History]
+    private let nodes: [[Node]]
+    /// Of all sources.
+    let all: Derived<Writes>
+    let failing: Derived<Result<UInt64, Third>>
+    /// Most of its results equal the one before.
+    let choice: Derived<Bool>
+    let (drops, deaths) = (Counter(), Counter())
+    private let dropped = Guarded<[ObservationToken]>([])
+
+    /// A derived value, and what its function reads: its own source, and those of the layer above.
+    struct Node: Sendable {
+        let derived: Derived<Writes>
+        let source: Place
+        let always: [Int]
+        /// One or the other of these, as the source says.
+        let choice: (Int, Int)?
+    }
+
+    /// A source of a history.
+    struct Place: Sendable, Hashable { let history, source: Int }
+
+    var ends: [Derived<Writes>] { nodes.last!.map(\.derived) }
+
+    init(_ round: Round) {
+        var generator = Generator(seed: round.seed, stream: 977)
+        let histories = (0..<min(max(round.threads / 2, 1), 4)).map { _ in History() }
+        self.histories = histories
+        @Sendable func read(_ place: Place, _ get: borrowing Reader) -> (number: UInt64, writes: Writes) {
+            let number = get(histories[place.history].sources[place.source])
+            return (number, Writes(number, of: place.history))
+        }
+        let places = histories.indices.flatMap { history in
+            (0..<History.count).map { Place(history: history, source: $0) }
+        }
+        var nodes = [
+            places.map { place in
+                Node(derived: Derived { get in read(place, get).writes }, source: place, always: [], choice: nil)
+            }
+        ]
+        for _ in 0..<2 {
+            let row = nodes.last!.map(\.derived)
+            nodes.append(
+                (0..<4).map { _ in
+                    let place = Place(history: generator.below(histories.count), source: 0)
+                    let always = (0..<3).map { _ in generator.below(row.count) }
+                    let choice = (generator.below(row.count), generator.below(row.count))
+                    let derived = Derived { get in
+                        var (number, writes) = read(place, get)
+                        writes.add(get(row[Self.choice(number) ? choice.0 : choice.1]))
+                        for index in always { writes.add(get(row[index])) }
+                        return writes
+                    }
+                    return Node(derived: derived, source: place, always: always, choice: choice)
+                }
+            )
+        }
+        self.nodes = nodes
+        all = Derived { get in
+            var writes = Writes()
+            for place in places { writes.add(read(place, get).writes) }
+            return writes
+        }
+        let first = histories[0].first
+        choice = Derived { get in get(first) & 64 == 0 }
+        failing = Derived(throwing: { get throws(Third) in
+            let number = get(first)
+            if number % 2 == 0 { throw Third() }
+            return number
+        })
+    }
+
+    /// Which way the functions go for a number of a history's first source.
+    static func choice(_ number: UInt64) -> Bool { number / UInt64(History.count) & 1 == 0 }
+
+    func judge(_ writes: Writes, _ round: Round) {
+        if writes.isMixture { round.violations.report("P23.no-mixture", "a result is of \(writes)") }
+    }
+
+    /// Makes an observed derived value, and drops it.
+    func makeAndDrop() {
+        let source = histories[0].first
+        var derived: Derived<UInt64>? = Derived { get in get(source) }
+        let token = derived!.observe { _ in checkUserCode("callback") }
+        drops.increment()
+        token.onEnd { [deaths] end in if end == .sourceDeleted { deaths.increment() } }
+        derived = nil
+        dropped.withLock { $0.append(token) }
+    }
+
+    /// At rest: each source has as many links as there are observed values that were made of it last.
+    func checkLinks(_ round: Round, isObserved: Bool) {
+        var expected: [Place: Int] = [:]
+        if isObserved {
+            expected[Place(history: 0, source: 0)] = 1
+            for end in nodes.last!.indices {
+                for place in roots(nodes.count - 1, end) { expected[place, default: 0] += 1 }
+            }
+        }
+        for (history, sources) in histories.map(\.sources).enumerated() {
+            for source in sources.indices {
+                let (links, read) = (
+                    sources[source].observationCount, expected[Place(history: history, source: source)] ?? 0
+                )
+                round.check(
+                    links == read,
+                    isObserved ? "P24.links" : "P24.links-end",
+                    "a source has \(links) links, and \(read) observed values are made of it"
+                )
+            }
+        }
+    }
+
+    /// What a node is made of at present.
+    private func roots(_ layer: Int, _ index: Int) -> Set<Place> {
+        let node = nodes[layer][index]
+        var roots: Set<Place> = [node.source]
+        guard let choice = node.choice else { return roots }
+        let number = histories[node.source.history].sources[node.source.source].value
+        for read in node.always + [Self.choice(number) ? choice.0 : choice.1] {
+            roots.formUnion(self.roots(layer - 1, read))
+        }
+        return roots
+    }
+}
+
+/// A number that several threads count up.
+private final class Counter: Sendable {
+    private let count = Atomic<Int>(0)
+
+    var value: Int { count.load(ordering: .sequentiallyConsistent) }
+
+    func increment() { count.add(1, ordering: .sequentiallyConsistent) }
+}
+
+/// An observer of an end of a graph.
+private final class DerivedWitness: Sendable {
+    let token: ObservationToken
+    private let derived: Derived<Writes>
+    private let received: VersionedWrites
+
+    init(_ derived: Derived<Writes>, _ round: Round) {
+        self.derived = derived
+        let received = VersionedWrites(round.violations)
+        self.received = received
+        token = derived.observe(options: .initial) { change in
+            checkUserCode("callback")
+            received.note(change)
+        }
+    }
+
+    /// At rest.
+    func settle(_ round: Round) {
+        let (value, version) = derived.snapshot()
+        round.check(
+            received.last?.new == value && received.last?.version == version,
+            "P24.nothing-lost",
+            "the last delivery is version \(received.last?.version ?? 0), the value has version \(version)"
+        )
+        round.check(
+            received.early == 0,
+            "P2.derived-versions",
+            "\(received.early) versions came after one that never did"
+        )
+    }
+}
+
+/// What one observer has received, on any threads: judged in the order of the versions.
+private final class VersionedWrites: Sendable {
+    private struct State {
+        var last: Change<Writes>?
+        var early: [UInt64: Change<Writes>] = [:]
+    }
+
+    private let state = Guarded(State())
+    private let violations: Violations
+
+    init(_ violations: Violations) { self.violations = violations }
+
+    var last: Change<Writes>? { state.withLock { $0.last } }
+    /// Versions before which one is missing.
+    var early: Int { state.withLock { $0.early.count } }
+
+    func note(_ change: Change<Writes>) {
+        if change.new.isMixture { violations.report("P23.no-mixture", "a result is of \(change.new)") }
+        if let old = change.old, old == change.new {
+            violations.report("P24.silent-when-equal", "version \(change.version) changes nothing")
+        }
+        state.withLock { state in
+            state.early[change.version] = change
+            guard let first = state.last else {
+                guard change.reason == .initial else { return }
+                state.last = change
+                state.early[change.version] = nil
+                return
+            }
+            var before = first
+            while let next = state.early.removeValue(forKey: before.version + 1) {
+                judge(next, after: before)
+                before = next
+            }
+            state.last = before
+        }
+    }
+
+    private func judge(_ change: Change<Writes>, after before: Change<Writes>) {
+        if change.old != before.new {
+            violations.report("P2.derived-versions", "old of \(change.version) is not new of the one before")
+        }
+        if !change.new.canFollow(before.new) {
+            violations.report("P2.derived-order", "after \(before.new) came \(change.new)")
+        }
+    }
+}
