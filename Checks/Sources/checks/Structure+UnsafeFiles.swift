@@ -36,7 +36,7 @@ extension Structure {
             OrderedObservation Subscription Waiter
             """,
             "Derivation": """
-            EvaluationCell EvaluationFrame SourceSet
+            EvaluationCell EvaluationFrame EvaluationRecord SourceSet
             """,
         ]
         return Set(

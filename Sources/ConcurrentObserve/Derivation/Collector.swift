@@ -62,6 +62,14 @@ extension Collector {
         return value
     }
 
+    /// How properties of a type are read: looked for once, since the runtime takes its time for that.
+    static func way<Property: ObservableProperty>(
+        to property: Property
+    ) -> @Sendable (Collector) -> Property.Value {
+        if let source = property as? any DerivationSource<Property.Value> { return source.way }
+        return { collector in collector.read(property) }
+    }
+
     /// Traps on another thread, which would change the collection at the same time.
     func trapElsewhere() {
         guard ThreadRecord.ownAddress != thread else { return }

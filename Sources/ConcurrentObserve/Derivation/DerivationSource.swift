@@ -10,6 +10,11 @@ internal protocol DerivationSource<Value>: ObservableProperty {
     func read(into collector: Collector) -> Value
 }
 
+extension DerivationSource {
+    /// Reads this property into a collection.
+    var way: @Sendable (Collector) -> Value { { collector in read(into: collector) } }
+}
+
 /// What a derived value is evaluated of in the end: a property that keeps its value itself.
 internal protocol DerivationRoot: AnyObject, Sendable {
     /// Where the version is, in the memory of the property.

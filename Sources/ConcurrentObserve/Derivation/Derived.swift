@@ -85,11 +85,11 @@ extension Derived {
         _ source: repeat each Source,
         compute: @escaping @Sendable (repeat (each Source).Value) -> Value
     ) -> @Sendable (Collector) -> Value {
-        let sources = (repeat each source)
+        let ways = (repeat Collector.way(to: each source))
         return { collector in
             var wait = Backoff()
             while true {
-                let values = (repeat collector.read(each sources))
+                let values = (repeat (each ways)(collector))
                 if collector.isConsistent {
                     collector.isSnapshot = true
                     return compute(repeat each values)

@@ -155,7 +155,7 @@ extension DerivedObservation {
     private func round(_ derived: Derived<Value>?) {
         // Relaxed: the drain loop orders it.
         guard let derived, !isOver.load(ordering: .relaxed) else { return endLinks() }
-        guard derived.lock.withLock({ starting > 0 }) || property.observationCount > 0 else { return }
+        guard derived.lock.withLock({ starting > 0 }) || property.hasLiveObservers else { return }
         var record = derived.currentRecord()
         inject("derived.link")
         // What is newly linked may have changed before, and another thread may have published an evaluation that has seen it.
@@ -253,6 +253,9 @@ extension DerivedObservation {
 }
 
 extension Observed {
+    /// Whether observers are there that have not ended.
+    fileprivate var hasLiveObservers: Bool { observers.existingCore?.hasLiveObservers ?? false }
+
     /// Notifies the observers of a change that is published already. Under no lock.
     fileprivate func announce(_ change: Change<Value>) {
         let hasMailboxes = observers.mayHaveMailboxes

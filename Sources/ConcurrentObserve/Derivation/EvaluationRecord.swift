@@ -2,7 +2,7 @@
 
 /// What is known of one evaluation of a derived value, but for its result. Never changed: a later
 /// evaluation replaces it.
-internal class EvaluationRecord: @unchecked Sendable {
+@safe internal class EvaluationRecord: @unchecked Sendable {
     // Unchecked: constants only, here and in the subclass.
 
     /// The number of the result among the results of the derived value that differ.
@@ -16,6 +16,11 @@ internal class EvaluationRecord: @unchecked Sendable {
     let steps: [Step]
     /// Whether there was an evaluation.
     private let exists: Bool
+    /// Where the roots' versions are, each with the one that was read: beside each other, so that a read counts no reference.
+    private let checks: UnsafeMutablePointer<Check>
+    private let checkCount: Int
+
+    private struct Check { let address: UInt, version: UInt64 }
 
     /// One thing that the function has read.
     enum Step {
@@ -34,12 +39,23 @@ internal class EvaluationRecord: @unchecked Sendable {
         (sources, versions, otherVersions) = (collected.sources, collected.versions, collected.otherVersions)
         steps = collected.steps
         exists = true
+        checkCount = versions.count
+        // Safe: initialised here, freed with the object.
+        unsafe checks = .allocate(capacity: max(checkCount, 1))
+        for index in 0..<checkCount {
+            unsafe (checks + index).initialize(
+                to: Check(address: sources.addresses[index], version: versions[index])
+            )
+        }
     }
+
+    deinit { unsafe checks.deallocate() }
 
     private init() {
         (version, versions, otherVersions, steps) = (0, [], [], [])
         sources = SourceSet([], [], [])
-        exists = false
+        (exists, checkCount) = (false, 0)
+        unsafe checks = .allocate(capacity: 1)
     }
 
     /// That of a derived value that was never read.
@@ -52,8 +68,13 @@ internal class EvaluationRecord: @unchecked Sendable {
     /// that were read. Under no lock: other sources run code of their own.
     @inline(__always)
     var isCurrent: Bool {
-        guard exists, sources.areRoots(at: versions) else { return false }
-        return sources.others.isEmpty || areOthersCurrent
+        guard exists else { return false }
+        for index in 0..<checkCount {
+            // Safe: below the count; the object's own.
+            let check = unsafe checks[index]
+            if SourceSet.version(at: check.address) != check.version { return false }
+        }
+        return otherVersions.isEmpty || areOthersCurrent
     }
 
     @inline(never)

@@ -37,11 +37,4 @@ internal final class SourceSet: @unchecked Sendable {
         // Latch.publish(_:); what is read afterwards is of this version or a later one.
         unsafe UnsafePointer<Atomic<UInt64>>(bitPattern: address).unsafelyUnwrapped.pointee.load(ordering: .acquiring)
     }
-
-    /// Whether the roots are at these versions still.
-    @inline(__always)
-    func areRoots(at versions: [UInt64]) -> Bool {
-        for index in 0..<addresses.count where Self.version(at: addresses[index]) != versions[index] { return false }
-        return true
-    }
 }

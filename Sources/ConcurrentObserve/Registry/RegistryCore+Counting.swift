@@ -86,6 +86,11 @@ extension RegistryCore {
         sweepOwners()
     }
 
+    /// Whether an observation goes on, of whatever kind. Notices no dead owner.
+    ///
+    /// - Complexity: O(1).
+    var hasLiveObservers: Bool { lock.withLock { live > 0 } }
+
     /// The observers that are chosen, of those whose observations have not ended.
     ///
     /// - Parameter isChosen: Called under the lock.
