@@ -27,8 +27,9 @@ public final class Derived<Value: Sendable>: @unchecked Sendable {
 
     /// The present evaluation. Replaced under `lock`, read without.
     internal let cell = EvaluationCell(.none)
-    /// No user code runs inside; the lock of what is observed is taken inside.
-    internal let lock = Lock()
+    /// No user code runs inside; the locks of the property that is observed, and of its mailboxes, are taken inside. No thread holds it
+    /// while the process forks: a child may be the first to read a value that another thread was publishing. (P18)
+    internal let lock = SourceLock()
     internal let function: @Sendable (Collector) -> Value
     /// Whether two results are equal; nil if that cannot be said.
     internal let areEqual: (@Sendable (Value, Value) -> Bool)?

@@ -22,6 +22,26 @@ extension Promises.P25DerivedTests {
         withExtendedLifetime(tokens) {}
     }
 
+    @Test("P18 A child reads a derived value that another thread of its parent was publishing")
+    func childReads() throws {
+        let (a, other) = (Observed(0), Observed(0))
+        let doubled = Derived(a, other) { $0 * 2 + $1 }
+        let token = doubled.observe { _ in }
+        let isOver = Flag()
+        let writer = TestThread {
+            while !isOver.isSet {
+                a.modify { $0 += 1 }
+                _ = doubled.value
+            }
+        }
+        var failures = 0
+        for _ in 0..<60 where inChild({ doubled.value % 2 == 0 }) != 0 { failures += 1 }
+        isOver.set()
+        try writer.join()
+        #expect(failures == 0)
+        withExtendedLifetime(token) {}
+    }
+
     @Test("P25 The function may set, observe, cancel, make and drop, block and nest")
     func freedom() {
         let (a, side, kept) = (Observed(0), Observed(0), Slot<ObservationToken>())
