@@ -58,7 +58,10 @@ extension Derived {
     /// Makes a derived value of what its function reads. Every result is a change: results that can be compared are made by the same call
     /// where the compiler knows that `Value` is `Equatable`.
     ///
-    /// - Parameter compute: Reads by calling its parameter with a property, as in `get(car.name)`. Runs on any thread, under no lock.
+    /// - Parameters:
+    ///   - fileID: Where the value is made: for the message about one that needs itself.
+    ///   - line: The line there.
+    ///   - compute: Reads by calling its parameter with a property, as in `get(car.name)`. Runs on any thread, under no lock.
     public convenience init(
         fileID: StaticString = #fileID,
         line: UInt = #line,
@@ -71,6 +74,8 @@ extension Derived {
     ///
     /// - Parameters:
     ///   - source: The properties, in the order of the function's parameters.
+    ///   - fileID: Where the value is made: for the message about one that needs itself.
+    ///   - line: The line there.
     ///   - compute: Receives values that were present together. Runs on any thread, under no lock.
     public convenience init<each Source: ObservableProperty>(
         _ source: repeat each Source,
@@ -105,7 +110,10 @@ extension Derived {
 extension Derived where Value: Equatable {
     /// Makes a derived value of what its function reads. A result that equals the one before is no change. (P24)
     ///
-    /// - Parameter compute: Reads by calling its parameter with a property, as in `get(car.name)`. Runs on any thread, under no lock.
+    /// - Parameters:
+    ///   - fileID: Where the value is made: for the message about one that needs itself.
+    ///   - line: The line there.
+    ///   - compute: Reads by calling its parameter with a property, as in `get(car.name)`. Runs on any thread, under no lock.
     public convenience init(
         fileID: StaticString = #fileID,
         line: UInt = #line,
@@ -118,6 +126,8 @@ extension Derived where Value: Equatable {
     ///
     /// - Parameters:
     ///   - source: The properties, in the order of the function's parameters.
+    ///   - fileID: Where the value is made: for the message about one that needs itself.
+    ///   - line: The line there.
     ///   - compute: Receives values that were present together. Runs on any thread, under no lock.
     public convenience init<each Source: ObservableProperty>(
         _ source: repeat each Source,
@@ -135,7 +145,10 @@ extension Derived {
     ///
     /// Every result is a change: errors most often cannot be compared. `get(other).get()` passes on another's error.
     ///
-    /// - Parameter compute: Reads by calling its parameter with a property. Runs on any thread, under no lock.
+    /// - Parameters:
+    ///   - fileID: Where the value is made: for the message about one that needs itself.
+    ///   - line: The line there.
+    ///   - compute: Reads by calling its parameter with a property. Runs on any thread, under no lock.
     public convenience init<Success: Sendable, Failure: Error>(
         fileID: StaticString = #fileID,
         line: UInt = #line,
@@ -144,7 +157,13 @@ extension Derived {
         self.init(fileID, line, areEqual: nil) { collector in Self.result(of: compute, collector) }
     }
 
-    /// As the other form, where two successes or two failures can be compared: a result that equals the one before is no change.
+    /// Makes a derived value of a function that can fail, where two successes, and two failures, can be compared: a result that equals the
+    /// one before is no change. An error is a value like others: kept until a source changes, and delivered as a change. (P24, P25)
+    ///
+    /// - Parameters:
+    ///   - fileID: Where the value is made: for the message about one that needs itself.
+    ///   - line: The line there.
+    ///   - compute: Reads by calling its parameter with a property. Runs on any thread, under no lock.
     public convenience init<Success: Sendable & Equatable, Failure: Error & Equatable>(
         fileID: StaticString = #fileID,
         line: UInt = #line,

@@ -3,7 +3,10 @@
 extension ObservableProperty {
     /// A derived value: what `transform` makes of this one. Retains this. See ``Derived``. (P22)
     ///
-    /// - Parameter transform: Runs on any thread, under no lock, when the value is read or this one changes.
+    /// - Parameters:
+    ///   - fileID: Where the value is made: for the message about one that needs itself.
+    ///   - line: The line there.
+    ///   - transform: Runs on any thread, under no lock, when the value is read or this one changes.
     public func map<Other: Sendable>(
         fileID: StaticString = #fileID,
         line: UInt = #line,
@@ -12,7 +15,13 @@ extension ObservableProperty {
         Derived(self, fileID: fileID, line: line, compute: transform)
     }
 
-    /// As the other form; a result that equals the one before is no change.
+    /// A derived value: what `transform` makes of this one; a result that equals the one before is no change. Retains this. See
+    /// ``Derived``. (P22, P24)
+    ///
+    /// - Parameters:
+    ///   - fileID: Where the value is made: for the message about one that needs itself.
+    ///   - line: The line there.
+    ///   - transform: Runs on any thread, under no lock, when the value is read or this one changes.
     public func map<Other: Sendable & Equatable>(
         fileID: StaticString = #fileID,
         line: UInt = #line,
@@ -22,6 +31,12 @@ extension ObservableProperty {
     }
 
     /// A derived value: what `transform` makes of this one and another, which were present together. Retains both. See ``Derived``. (P22)
+    ///
+    /// - Parameters:
+    ///   - second: The other one.
+    ///   - fileID: Where the value is made: for the message about one that needs itself.
+    ///   - line: The line there.
+    ///   - transform: Runs on any thread, under no lock, when the value is read or one of the two changes.
     public func combine<Second: ObservableProperty, Other: Sendable>(
         _ second: Second,
         fileID: StaticString = #fileID,
@@ -31,7 +46,14 @@ extension ObservableProperty {
         Derived(self, second, fileID: fileID, line: line, compute: transform)
     }
 
-    /// As the other form; a result that equals the one before is no change.
+    /// A derived value: what `transform` makes of this one and another, which were present together; a result that equals the one before
+    /// is no change. Retains both. See ``Derived``. (P22, P24)
+    ///
+    /// - Parameters:
+    ///   - second: The other one.
+    ///   - fileID: Where the value is made: for the message about one that needs itself.
+    ///   - line: The line there.
+    ///   - transform: Runs on any thread, under no lock, when the value is read or one of the two changes.
     public func combine<Second: ObservableProperty, Other: Sendable & Equatable>(
         _ second: Second,
         fileID: StaticString = #fileID,
@@ -44,7 +66,10 @@ extension ObservableProperty {
     /// A derived value that has this one's values, without those that a rule says are as good as the last one that it has had: a slow drift is
     /// noticed, since each value is compared with that, not with the one before it.
     ///
-    /// - Parameter areEqual: Whether the second value is no change after the first. Under no lock.
+    /// - Parameters:
+    ///   - fileID: Where the value is made: for the message about one that needs itself.
+    ///   - line: The line there.
+    ///   - areEqual: Whether the second value is no change after the first. Under no lock.
     public func removingDuplicates(
         fileID: StaticString = #fileID,
         line: UInt = #line,
