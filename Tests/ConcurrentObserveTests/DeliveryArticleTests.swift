@@ -2,7 +2,6 @@
 
 import ConcurrentObserve
 import Dispatch
-import FoundationEssentials
 import Testing
 
 extension Promises {
@@ -14,26 +13,7 @@ extension Promises {
 
 extension Promises.DeliveryArticleTests {
     @Test("Each line of its code stands in the code below, which compiles and runs")
-    func code() throws {
-        let source = try String(contentsOfFile: #filePath, encoding: .utf8)
-        let root = #filePath.components(separatedBy: "/Tests/").dropLast().joined(separator: "/Tests/")
-        let article = try String(
-            contentsOfFile: root + "/Sources/ConcurrentObserve/ConcurrentObserve.docc/ChoosingADelivery.md",
-            encoding: .utf8
-        )
-        // Code alone, and nothing above it.
-        let code = source.components(separatedBy: "// MARK: - The article's code").last!
-            .split(separator: "\n").filter { !$0.contains("//") }.joined(separator: "\n").withoutSpace
-        // Every other part is between two fences.
-        let parts = article.components(separatedBy: "```")
-        let lines = stride(from: 1, to: parts.count, by: 2).flatMap { parts[$0].split(separator: "\n").dropFirst() }
-        #expect(lines.count >= 8)
-        for line in lines { #expect(code.contains(line.withoutSpace), "\(line) is not in the test") }
-    }
-}
-
-extension StringProtocol {
-    fileprivate var withoutSpace: String { String(filter { !$0.isWhitespace }) }
+    func code() throws { try expectArticle("ChoosingADelivery", in: #filePath) }
 }
 
 // MARK: - The model

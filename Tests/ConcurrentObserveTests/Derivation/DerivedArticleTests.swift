@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Testing
+
+extension Promises {
+    @Suite("The article about derived values")
+    struct DerivedArticleTests {}
+}
+
+extension Promises.DerivedArticleTests {
+    @Test("Each line of its code stands in the code below, which compiles and runs")
+    func code() throws { try expectArticle("DerivedValues", in: #filePath) }
+
+    fileprivate final class Order: Sendable {
+        let price = Observed(5)
+        let quantity = Observed(2)
+    }
+
+    fileprivate final class Engine: Sendable {
+        let rpm = Observed(900)
+        let stalled = Observed(false)
+    }
+}
+
+// MARK: - The article's code
+
+extension Promises.DerivedArticleTests {
+    @Test("The examples of the overview")
+    func overview() {
+        let (order, engine, received) = (Order(), Engine(), Log<String>())
+        func print(_ text: some Sendable & CustomStringConvertible) { received.append(text.description) }
+        let total = Derived(order.price, order.quantity) { $0 * $1 }
+        let healthy = Derived { get in
+            get(engine.rpm) < 6_000 && !get(engine.stalled)
+        }
+        print(total.value)
+        let note = { @Sendable (text: String) in received.append(text) }
+        let token = observe(healthy, note)
+        let label = total.map { "\($0) EUR" }
+        engine.stalled.value = true
+        order.quantity.value = 3
+        #expect(received.entries == ["10", "sick"])
+        #expect(label.value == "15 EUR")
+        withExtendedLifetime(token) {}
+    }
+
+    private func observe(_ healthy: Derived<Bool>, _ print: @escaping @Sendable (String) -> Void) -> ObservationToken {
+        let token = healthy.observeValues { print($0 ? "healthy" : "sick") }
+        return token
+    }
+
+    @Test("The examples of the forms")
+    func forms() {
+        let (a, b, c) = (Observed(1), Observed(2), Observed(3))
+        let chosen = Derived { get in get(a) > 3 ? get(b) : get(c) }
+        #expect(chosen.value == 3)
+        a.value = 4
+        #expect(chosen.value == 2)
+        let (items, index) = (Observed(["x", "y"]), Observed(1))
+        let selected = Derived { get in
+            let (items, index) = get(Group(items, index))
+            return items[index]
+        }
+        #expect(selected.value == "y")
+        items.value = ["p", "q"]
+        #expect(selected.value == "q")
+    }
+}
