@@ -90,14 +90,14 @@ extension Observer {
         return reference.endByOwner
     }
 
-    /// Whether the owner, if there is one, is gone. Under no lock: looking may drop the owner's
-    /// last reference.
+    /// Whether the owner, if there is one, is gone, or forgotten since the observation has finished.
+    /// Under no lock: looking may drop the owner's last reference.
     var hasLostOwner: Bool {
         #if INSTRUMENTED
         if mutant(.anActorsDeathGoesUnnoticed) { return false }
         #endif
         let owner = core.lock.withLock { extras?.owner }
-        return owner.map { $0.isDead } ?? false
+        return owner.map { $0.isDead } ?? knownMark.contains(.ownerBound)
     }
 }
 
