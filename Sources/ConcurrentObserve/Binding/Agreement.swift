@@ -63,7 +63,12 @@ internal final class Agreement: @unchecked Sendable {
     func side(of core: RegistryCore) -> Side { core === firstCore ? .first : .second }
 
     /// Notes that a binding of the pair makes values by transforms.
-    func noteTransforms() { lock.withLock { transforms = true } }
+    func noteTransforms() {
+        #if INSTRUMENTED
+        if mutant(.aPairForgetsThatItHasTransforms) { return }
+        #endif
+        lock.withLock { transforms = true }
+    }
 
     /// Whether the other side may not know this version of a side yet.
     @usableFromInline

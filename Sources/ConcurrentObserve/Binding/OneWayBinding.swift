@@ -60,8 +60,7 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
         let edge = Edge(self, keepsValue: keepsValue)
         switch arrival.decision(through: edge, to: destination.observers.identity) {
         case .over:
-            // Relaxed: as `arrived`; a change that is decided at the same moment may be before it or after.
-            known.max(version + 1, ordering: .relaxed)
+            noteKnown(version)
         case .onward:
             pass(transform(value), version, to: destination, through: edge, from: arrival, by: observer)
         case .around(let since):
@@ -115,12 +114,30 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
         #if INSTRUMENTED
         if mutant(.aBindingAppliesAnOlderChange) { return true }
         #endif
-        // The caller's frame holds the observer. Its mark is loaded under the lock: who has cancelled before another binding changed
-        // the destination is seen.
-        if Observer.isRemoved(at: observer) { return false }
+        if isCancelled(observer) { return false }
         // Relaxed, all: under the lock; for `known` see there.
         if max(arrived.load(ordering: .relaxed), known.load(ordering: .relaxed)) > version { return false }
         arrived.store(version + 1, ordering: .relaxed)
         return true
+    }
+
+    /// Notes that the destination had this version already: it has come round a cycle.
+    @inlinable
+    func noteKnown(_ version: UInt64) {
+        #if INSTRUMENTED
+        if mutant(.aBindingForgetsWhatCameRound) { return }
+        #endif
+        // Relaxed: as `arrived`; a change that is decided at the same moment may be before it or after.
+        known.max(version + 1, ordering: .relaxed)
+    }
+
+    /// Under the destination's lock: who has cancelled before another binding changed the destination is seen.
+    @inlinable
+    func isCancelled(_ observer: UInt) -> Bool {
+        #if INSTRUMENTED
+        if mutant(.aCancelledBindingUndoesAnothersChange) { return false }
+        #endif
+        // The caller's frame holds the observer.
+        return Observer.isRemoved(at: observer)
     }
 }

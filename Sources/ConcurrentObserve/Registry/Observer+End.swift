@@ -80,17 +80,20 @@ extension Observer {
     }
 
     func markFinished() {
+        if knownMark.contains(.ownerBound) { forgetOwner() }
         // Release: pairs with the acquires in isFinished and whenFinished(_:). Of this step and
         // that of whenFinished(_:), the later one sees the other's bit. Listeners are found under
         // the source's lock: only if there are any, since churn on the source's threads would make
         // it a hot one.
         let before = mark.bitwiseOr(ObserverMark.finished.rawValue, ordering: .releasing).oldValue
-        if ObserverMark(rawValue: before).contains(.ownerBound) { forgetOwner() }
         if ObserverMark(rawValue: before).contains(.hasListeners) { notifyListeners() }
     }
 
     /// A token may keep the observer for long, and with it the owner's memory. (P13)
     private func forgetOwner() {
+        #if INSTRUMENTED
+        if mutant(.anEndedObservationKeepsItsOwnersMemory) { return }
+        #endif
         let owner = core.lock.withLock { extras?.owner.take() }
         withExtendedLifetime(owner) {}
     }

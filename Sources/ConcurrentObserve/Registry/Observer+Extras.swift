@@ -97,7 +97,14 @@ extension Observer {
         if mutant(.anActorsDeathGoesUnnoticed) { return false }
         #endif
         let owner = core.lock.withLock { extras?.owner }
-        return owner.map { $0.isDead } ?? knownMark.contains(.ownerBound)
+        return owner.map { $0.isDead } ?? hasForgottenOwner
+    }
+
+    private var hasForgottenOwner: Bool {
+        #if INSTRUMENTED
+        if mutant(.aForgottenOwnerCountsAsAlive) { return false }
+        #endif
+        return knownMark.contains(.ownerBound)
     }
 }
 

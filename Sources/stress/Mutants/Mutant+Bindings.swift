@@ -41,6 +41,13 @@ extension Mutant {
             [.invariant("P3.no-echo")],
             at: "bind.passing"
         ),
+        Mutant(.aBindingForgetsWhatCameRound, "two-way-binding", [.invariant("P3.destination-follows")]),
+        Mutant(
+            .aCancelledBindingUndoesAnothersChange,
+            "two-way-binding",
+            [.invariant("P3.destination-follows")]
+        ),
+        Mutant(.aPairForgetsThatItHasTransforms, "two-way-binding", [.invariant("P3.pair-converges")]),
         Mutant(
             .aPairAgreesOnOneSideAlone,
             "two-way-binding",

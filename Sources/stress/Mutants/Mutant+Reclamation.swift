@@ -26,6 +26,8 @@ extension Mutant {
         Mutant(.anEndIsDeliveredTwice, "registry-death", [.invariant("P12.end-once")]),
         Mutant(.ownersDeathGoesUnnoticed, "owner-death", [.invariant("P13.death-noticed")]),
         Mutant(.aMemberDoesNotNoticeADeadOwner, "owner-death", [.invariant("P13.death-noticed")]),
+        Mutant(.aForgottenOwnerCountsAsAlive, "owner-death", [.invariant("P13.death-noticed")]),
+        Mutant(.anEndedObservationKeepsItsOwnersMemory, "owner-death", [.invariant("P13.nothing-kept")]),
         Mutant(.anOwnerIsKnownByItsAddress, "owner-death", [.invariant("P13.death-is-no-cancellation")]),
         // Progress
         Mutant(

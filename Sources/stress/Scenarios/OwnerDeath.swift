@@ -9,6 +9,7 @@ extension Scenario {
         summary: "owners die on any thread while their observers are called",
         invariants: [
             "P13.not-after-deinit", "P13.death-noticed", "P13.receives-while-alive", "P13.death-is-no-cancellation",
+            "P13.nothing-kept",
             "P12.end-once", "P14.nothing-left", "P16.backlog-drains", "P5.no-lock-around-user-code",
             "memory.table-in-use",
         ],
@@ -72,6 +73,7 @@ extension Scenario {
             // Not dropped before it has ended: that would cancel it.
             round.check(!token.isActive, "P13.death-noticed", "the token is active after its owner's death")
         }
+        round.checkNothingIsKept(registry)
         round.checkRest()
         let mistaken = cancelled.load(ordering: .relaxed)
         round.check(
@@ -124,6 +126,24 @@ extension Round {
             "the members of a group count \(counts) observations after its owner's death"
         )
         withExtendedLifetime(tokens) {}
+    }
+}
+
+extension Round {
+    /// A token that outlives its observation keeps no memory of the owner's.
+    fileprivate func checkNothingIsKept(_ registry: ObserverRegistry<UInt64>) {
+        let owner = Owner()
+        // Of unowned references: they keep the memory.
+        let before = _getUnownedRetainCount(owner)
+        let token = registry.observe(owner: owner) { _, _ in }
+        token.cancelAndWaitBlocking()
+        let after = _getUnownedRetainCount(owner)
+        check(
+            after == before,
+            "P13.nothing-kept",
+            "\(after - before) references of an ended observation keep its owner's memory"
+        )
+        withExtendedLifetime(token) {}
     }
 }
 

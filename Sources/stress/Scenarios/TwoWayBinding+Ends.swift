@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
+
 /// Both directions of a pair end with the observations of either side, and both sides count the pair until then. (P8)
 func checkEndsOfPairs(_ round: Round) {
     for isRight in [false, true] {
@@ -22,4 +24,56 @@ func checkEndsOfPairs(_ round: Round) {
         )
         token.cancel()
     }
+}
+
+/// What another binding has passed on stays when a transform returns whose binding was cancelled meanwhile. (P3)
+func checkCancellationInATransform(_ round: Round) {
+    let (source, destination) = (Observed<UInt64>(0), Observed<UInt64>(0))
+    let tokens = Mutex<[ObservationToken]>([])
+    let cancelled = source.bind(to: destination) { value in
+        guard value == 1 else { return value }
+        for token in tokens.withLock({ $0 }) { token.cancel() }
+        source.value = 2
+        return value
+    }
+    tokens.withLock { $0 = [cancelled] }
+    let lasting = source.bind(to: destination)
+    source.value = 1
+    round.check(
+        destination.value == 2,
+        "P3.destination-follows",
+        "the source has 2, the destination \(destination.value): a binding that was cancelled in its transform has set it"
+    )
+    withExtendedLifetime(lasting) {}
+}
+
+/// What has come round a cycle is later than a change that arrives at the binding afterwards. (P3)
+func checkCycleInACallback(_ round: Round) {
+    let (source, destination) = (Observed<UInt64>(0), Observed<UInt64>(0))
+    let tokens = [
+        source.observe { change in if change.new == 1 { destination.value = 2 } },
+        source.bind(to: destination),
+        destination.bind(to: source),
+    ]
+    source.value = 1
+    round.check(
+        (source.value, destination.value) == (2, 2),
+        "P3.destination-follows",
+        "the source has \(source.value), the destination \(destination.value): an older change has undone what came round"
+    )
+    withExtendedLifetime(tokens) {}
+}
+
+/// A pair that is bound once more, with other transforms, takes what these make. (P3)
+func checkPairWithOtherTransforms(_ round: Round) {
+    let (left, right) = (Observed<UInt64>(3), Observed<UInt64>(0))
+    let doubles = left.bindBidirectionally(with: right, forward: { $0 * 2 }, backward: { $0 / 2 })
+    let before = right.value
+    let decuples = left.bindBidirectionally(with: right, forward: { $0 * 10 }, backward: { $0 / 10 })
+    round.check(
+        (before, right.value, left.value) == (6, 30, 3),
+        "P3.pair-converges",
+        "of 3, two bindings have made \(before) and \(right.value), and the left is \(left.value)"
+    )
+    withExtendedLifetime((doubles, decuples)) {}
 }

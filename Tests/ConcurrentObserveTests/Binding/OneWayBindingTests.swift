@@ -112,6 +112,19 @@ extension Promises.OneWayBindingTests {
         #expect(lasting.isActive)
     }
 
+    @Test("P3 An older change arrives at a binding after a later one came round its cycle: it undoes nothing")
+    func olderThanWhatCameRound() {
+        let (source, destination) = (Observed(0), Observed(0))
+        let tokens = [
+            source.observe { change in if change.new == 5 { destination.value = 6 } },
+            source.bind(to: destination),
+            destination.bind(to: source),
+        ]
+        source.value = 5
+        #expect((source.value, destination.value) == (6, 6))
+        withExtendedLifetime(tokens) {}
+    }
+
     @Test("P6 A change that comes round a cycle waits for no thread that is in a modify of where it was")
     func roundWithoutWaiting() throws {
         let (first, second) = (Observed(0), Observed(0))
