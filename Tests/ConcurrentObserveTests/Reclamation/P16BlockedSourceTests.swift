@@ -78,11 +78,13 @@ extension Promises.P16BlockedSourceTests {
         let begun = Counter()
         let registries = (0..<sources).map { _ in ObserverRegistry<Int>() }
         for number in 0..<sources * max(2, 180 / sources) {
-            let life = blocked.make {
-                begun.increment()
-                release.hold()
-            }
-            registries[number % sources].observe { _ in life.touch() }.cancel()
+            let life = Slot(
+                blocked.make {
+                    begun.increment()
+                    release.hold()
+                }
+            )
+            registries[number % sources].observe(taking: life).cancel()
         }
         // Each of them has a thread.
         try eventually("a blocked closure of each source") { begun.value >= sources }
@@ -104,11 +106,21 @@ extension Promises.P16BlockedSourceTests {
 private func block(_ registry: ObserverRegistry<Int>, times: Int) throws {
     let (lives, begun) = (Lives(), Counter())
     for _ in 0..<times {
-        let life = lives.make {
-            begun.increment()
-            while true { sleep(100) }
-        }
-        registry.observe { _ in life.touch() }.cancel()
+        let life = Slot(
+            lives.make {
+                begun.increment()
+                while true { sleep(100) }
+            }
+        )
+        registry.observe(taking: life).cancel()
     }
     try eventually("as many blocked threads as one source may have") { begun.value >= 128 }
+}
+
+extension ObserverRegistry<Int> {
+    /// Observes with a closure that has the only reference to an object: its `deinit` never runs on the calling thread, however long that is
+    /// held up after the cancellation.
+    fileprivate func observe(taking life: Slot<Life>) -> ObservationToken {
+        observe { [life = life.take()] _ in life?.touch() }
+    }
 }
