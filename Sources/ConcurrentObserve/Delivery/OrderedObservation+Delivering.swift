@@ -111,7 +111,7 @@ extension OrderedObservation {
             hasFlushes.store(!guarded.mailbox.flushes.isEmpty, ordering: .relaxed)
         }
         // Ended, but not closed: that is not put off.
-        if let user, !user.isMarkedActive { ReclamationThread.shared.wake(urgently: true) }
+        if let user, !user.isMarkedActive { ReclamationThread.wake(urgently: true) }
     }
 
     /// Stores the closure of the user's observer. Once, before the observation begins.

@@ -55,7 +55,7 @@ internal struct DeinitPace {
         }
         // Half of the processors are for other threads, which must not wait for deinitialisers that
         // compute.
-        if queues.isAnyCrowded, workers.count * 2 < processors { return 1 }
+        if SourceQueues.isAnyCrowded, workers.count * 2 < processors { return 1 }
         let elapsed = look.at.duration(to: now)
         guard elapsed >= Self.patience else { return 0 }
         let served = begun &- look.begun

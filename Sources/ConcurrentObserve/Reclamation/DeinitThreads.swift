@@ -42,14 +42,14 @@ internal final class DeinitThreads: @unchecked Sendable {
     /// calls `waitForRoom` after it has retired the item.
     ///
     /// The caller still has the item.
-    func crowdedSource(of item: Retirable) -> UInt? {
-        guard queues.isAnyCrowded, item.runsUserCode else { return nil }
+    static func crowdedSource(of item: Retirable) -> UInt? {
+        guard SourceQueues.isAnyCrowded, item.runsUserCode else { return nil }
         let source = item.source
-        return queues.mayBeCrowded(source) ? source : nil
+        return SourceQueues.mayBeCrowded(source) ? source : nil
     }
 
     /// Whether more items of the source may be waiting than there is room for. A hint.
-    func mayBeCrowded(_ source: UInt) -> Bool { queues.mayBeCrowded(source) }
+    static func mayBeCrowded(_ source: UInt) -> Bool { SourceQueues.mayBeCrowded(source) }
 
     /// Waits until the source has room again, ten milliseconds at most: its deinitialisers may
     /// block for ever. (P8, P16)
@@ -60,7 +60,7 @@ internal final class DeinitThreads: @unchecked Sendable {
         #if INSTRUMENTED
         if mutant(.aBlockedSourcesThreadsDoNotPause) { return false }
         #endif
-        if !queues.mayBeCrowded(source) { return false }
+        if !SourceQueues.mayBeCrowded(source) { return false }
         let end = LibraryClock.now + Self.longestPause
         var hasWaited = false
         while true {
@@ -132,7 +132,7 @@ internal final class DeinitThreads: @unchecked Sendable {
                 worker.reclaim(item)
                 // What the deinitialiser has retired does not wait for the next pass: it may be the
                 // next of a chain.
-                if record.hasRetired { ReclamationThread.shared.wake(urgently: true) }
+                if record.hasRetired { ReclamationThread.wake(urgently: true) }
             }
         }
     }

@@ -34,22 +34,34 @@ internal enum ForkGate {
     static func leave() { unsafe leave(ThreadRecord.current) }
 
     /// - Parameter record: The calling thread's.
+    @inline(__always)
     static func enter(_ record: UnsafeMutablePointer<ThreadRecord>) -> Bool {
         // Safe: records are never freed. Relaxed: the thread's own store.
         if unsafe record.pointee.isInsideGate.load(ordering: .relaxed) { return false }
-        while true {
-            // Relaxed: ordered before the load by the barrier; pairs with heavy() in close().
-            unsafe record.pointee.isInsideGate.store(true, ordering: .relaxed)
-            AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
-            // Acquire: pairs with the release in open().
-            if !isClosed.load(ordering: .acquiring) { return true }
+        if unsafe !tryEnter(record) { unsafe enterAfterFork(record) }
+        return true
+    }
+
+    @inline(__always)
+    private static func tryEnter(_ record: UnsafeMutablePointer<ThreadRecord>) -> Bool {
+        // Relaxed: ordered before the load by the barrier; pairs with heavy() in close().
+        unsafe record.pointee.isInsideGate.store(true, ordering: .relaxed)
+        AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
+        // Acquire: pairs with the release in open().
+        return !isClosed.load(ordering: .acquiring)
+    }
+
+    @inline(never)
+    private static func enterAfterFork(_ record: UnsafeMutablePointer<ThreadRecord>) {
+        repeat {
             unsafe leave(record)
-            // Relaxed: the load above follows, which decides.
+            // Relaxed: the load in tryEnter(_:) follows, which decides.
             opening.wait(for: "gate opens") { !isClosed.load(ordering: .relaxed) }
-        }
+        } while unsafe !tryEnter(record)
     }
 
     /// - Parameter record: The calling thread's.
+    @inline(__always)
     static func leave(_ record: UnsafeMutablePointer<ThreadRecord>) {
         // Safe: records are never freed. Release: pairs with the acquire in close().
         unsafe record.pointee.isInsideGate.store(false, ordering: .releasing)
@@ -59,6 +71,7 @@ internal enum ForkGate {
         if isClosed.load(ordering: .relaxed) { wakeForker() }
     }
 
+    @inline(never)
     private static func wakeForker() {
         #if INSTRUMENTED
         if mutant(.aForkIsNotWoken) { return }

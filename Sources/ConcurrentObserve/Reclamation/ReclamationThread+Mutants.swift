@@ -4,7 +4,7 @@
 extension ReclamationThread {
     /// Says that there is a thread, whether or not there is one.
     func askOnce() -> Bool {
-        wake(urgently: true)
+        Self.wake(urgently: true)
         return true
     }
 }

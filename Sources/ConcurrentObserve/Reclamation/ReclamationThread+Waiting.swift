@@ -5,7 +5,7 @@ extension ReclamationThread {
     /// Waits, ten milliseconds at most, until a pass has taken what is retired.
     func waitUntilTaken() {
         let ticket = taken.ticket()
-        guard wake(urgently: true) else {
+        guard Self.wake(urgently: true) else {
             // The system has no thread to give: this thread makes the pass, or every further
             // retirement would wait in vain.
             pass()
@@ -32,7 +32,7 @@ extension ReclamationThread {
         #if INSTRUMENTED
         if mutant(.aWaiterAsksOnceForAThread) { return askOnce() }
         #endif
-        return wake(urgently: true)
+        return Self.wake(urgently: true)
     }
 
     /// Waits until everything that was retired before the call is reclaimed.
@@ -72,7 +72,7 @@ extension ReclamationThread {
                 guard remaining > .zero else { return false }
                 limit = remaining
             }
-            if needsPass(for: target), !wake(urgently: true) {
+            if needsPass(for: target), !Self.wake(urgently: true) {
                 // The system has no thread to give: this thread makes the pass, and asks again.
                 pass()
                 limit = min(limit ?? Self.longestPause, Self.longestPause)

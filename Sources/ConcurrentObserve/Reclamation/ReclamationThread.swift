@@ -24,7 +24,9 @@ import Synchronization
 
     /// Whether a retiring thread must signal for its item to be noticed: the reclamation thread
     /// sleeps, or does not exist.
-    private let parking = Parking()
+    ///
+    /// Initialised statically: each retirement looks here, and need not ask whether there is an object yet.
+    private static let parking = Parking()
     private let thread = Atomic<ThreadState>(.none)
     let gracePeriods = Atomic<UInt>(0)
     /// Where a magazine's references are copied while they are claimed. Guarded by `passLock`.
@@ -62,7 +64,7 @@ import Synchronization
     /// - Returns: False if there is no thread, and the system has none to give. A caller that waits
     ///   asks again.
     @discardableResult
-    func wake(urgently: Bool) -> Bool { parking.needsSignal(urgently: urgently) ? signal() : true }
+    static func wake(urgently: Bool) -> Bool { parking.needsSignal(urgently: urgently) ? shared.signal() : true }
 
     private func signal() -> Bool {
         #if INSTRUMENTED
@@ -94,7 +96,7 @@ import Synchronization
     // MARK: The thread
 
     private func run() {
-        parking.unpark()
+        Self.parking.unpark()
         var pause = Self.shortestPause
         var quietPasses = 0
         while true {
@@ -120,11 +122,11 @@ import Synchronization
     }
 
     private func park(_ ticket: EventCount.Ticket) {
-        parking.park()
+        Self.parking.park()
         if !hasRetired { wakeUp.wait(ticket, atMost: CallbackAges.pause) }
         CallbackAges.shared.observe()
         PendingEvents.look()
-        parking.unpark()
+        Self.parking.unpark()
     }
 
     /// Whether anything was retired that no pass has taken.
@@ -218,6 +220,6 @@ import Synchronization
     private func forgetThread() {
         // Relaxed: no other thread runs, in a child or where the explorer ends the thread.
         thread.store(.none, ordering: .relaxed)
-        parking.restart()
+        Self.parking.restart()
     }
 }

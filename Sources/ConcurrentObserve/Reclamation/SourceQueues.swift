@@ -42,7 +42,7 @@ internal final class SourceQueues: @unchecked Sendable {
 
     /// One bit for each crowded source, of 64 that all sources share, and all of them while
     /// `isFull`: a thread that retires looks here before it takes a lock.
-    private let publicMarks = Atomic<UInt64>(0)
+    private static let publicMarks = Atomic<UInt64>(0)
     private var marks: UInt64 = 0
     /// How many crowded sources have each of the bits.
     private var crowdedCounts = [Int](repeating: 0, count: 64)
@@ -204,15 +204,15 @@ internal final class SourceQueues: @unchecked Sendable {
     // MARK: Room
 
     /// Whether any source is crowded, or all are.
-    var isAnyCrowded: Bool {
+    static var isAnyCrowded: Bool {
         // Relaxed: a hint, or under the lock that its writers hold.
         publicMarks.load(ordering: .relaxed) != 0
     }
 
     /// Whether a source may be crowded. Under no lock.
-    func mayBeCrowded(_ source: UInt) -> Bool {
+    static func mayBeCrowded(_ source: UInt) -> Bool {
         // Relaxed: a hint; `isCrowded` decides.
-        publicMarks.load(ordering: .relaxed) & (1 << UInt64(Self.bit(of: source))) != 0
+        publicMarks.load(ordering: .relaxed) & (1 << UInt64(bit(of: source))) != 0
     }
 
     /// Whether threads that retire for the source are to pause.
@@ -252,7 +252,7 @@ internal final class SourceQueues: @unchecked Sendable {
 
     private func publishMarks() {
         // Relaxed: hints; the lock orders the writers.
-        publicMarks.store(isFull ? .max : marks, ordering: .relaxed)
+        Self.publicMarks.store(isFull ? .max : marks, ordering: .relaxed)
     }
 
     private static func bit(of source: UInt) -> Int { Int(hash(of: source) >> 58) }

@@ -45,7 +45,7 @@ extension ThreadRecord {
         #if INSTRUMENTED
         if mutant(.aMagazineIsNotNoticed) { return }
         #endif
-        ReclamationThread.shared.wake(urgently: false)
+        ReclamationThread.wake(urgently: false)
     }
 }
 

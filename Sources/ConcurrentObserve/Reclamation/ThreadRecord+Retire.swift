@@ -21,12 +21,12 @@ extension ThreadRecord {
         // items would wait for it.
         // Safe: records are never freed.
         let isExempt = unsafe isOneOfMany || record.pointee.isDeinitThread
-        let source = isExempt ? nil : DeinitThreads.shared.crowdedSource(of: item)
+        let source = isExempt ? nil : DeinitThreads.crowdedSource(of: item)
         let backlog = unsafe record.push(item)
         // A pass retires tables itself, many perhaps, and takes them at once: it must not wait for
         // itself.
         if unsafe record.pointee.isReclaiming { return }
-        ReclamationThread.shared.wake(urgently: backlog == backlogLimit / 2)
+        ReclamationThread.wake(urgently: backlog == backlogLimit / 2)
         pause(forCrowded: source, backlog)
     }
 
@@ -34,7 +34,7 @@ extension ThreadRecord {
     static func retireWithoutPause(_ item: Retirable) {
         // Safe: records are never freed.
         _ = unsafe current.push(item)
-        ReclamationThread.shared.wake(urgently: false)
+        ReclamationThread.wake(urgently: false)
     }
 
     /// Waits where too many items wait: for room among the source's, or for a pass.

@@ -20,7 +20,7 @@ extension ThreadRecord {
         #if INSTRUMENTED
         if mutant(.aValueIsDestroyedByItsWriter) { return releaseHere(reference) }
         #endif
-        let isCrowded = DeinitThreads.shared.mayBeCrowded(source)
+        let isCrowded = DeinitThreads.mayBeCrowded(source)
         if isCrowded {
             // It pauses.
             retire(RetiredReference(reference, of: source, runsUserCode: true))
@@ -63,7 +63,7 @@ extension ThreadRecord {
         #if INSTRUMENTED
         if mutant(.aRingIsNotNoticed) { return }
         #endif
-        ReclamationThread.shared.wake(urgently: count > 1)
+        ReclamationThread.wake(urgently: count > 1)
     }
 }
 

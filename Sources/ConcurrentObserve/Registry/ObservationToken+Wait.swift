@@ -74,7 +74,7 @@ extension ObservationToken {
 
     /// Whether the end waits for a thread that the library does not have yet.
     private var mustAskAgain: Bool {
-        let asks = !observer.isFinished && !ReclamationThread.shared.wake(urgently: true)
+        let asks = !observer.isFinished && !ReclamationThread.wake(urgently: true)
         #if INSTRUMENTED
         if mutant(.aWaiterAsksOnceForAThread) { return false }
         #endif

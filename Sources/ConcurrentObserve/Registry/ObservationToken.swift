@@ -16,7 +16,9 @@ public final class ObservationToken: Sendable {
         #endif
         // Safe: this object's own reference. Counted once more, as the compiler would, it costs as
         // much as all else here.
-        unsafe Unmanaged.passUnretained(observer)._withUnsafeGuaranteedRef { _ = $0.end(.cancelled) }
+        unsafe Unmanaged.passUnretained(observer)._withUnsafeGuaranteedRef { observer in
+            if observer.isMarkedActive { observer.end(.cancelled) }
+        }
     }
 
     /// Whether the observation has not ended: false once it is cancelled, or its source or owner is
