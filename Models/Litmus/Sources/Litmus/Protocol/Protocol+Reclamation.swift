@@ -174,7 +174,7 @@ extension Protocol {
         .light.at(gateFile, "AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)", after: line)
     }
     private static let lookWhetherClosed = Instruction.load("isClosed", .acquiring, into: "closed")
-        .at(gateFile, "if !isClosed.load(ordering: .acquiring) { return true }")
+        .at(gateFile, "return !isClosed.load(ordering: .acquiring)")
     private static let heavy = Instruction.membarrier.at(gateFile, "AsymmetricBarrier.heavy()")
 
     static let gate: [Test] = [
