@@ -27,6 +27,7 @@ extension Bar {
     static let notifyHundredOfCombine = Bar.ratio(1.0 / 50)
     static let notifyOneOfCenter = Bar.ratio(1.0 / 30)
     static let pairOfCombine = Bar.ratio(1.0 / 5)
+    static let pairOfDictionary = Bar.ratio(1.5)
     static let pairOfCenter = Bar.ratio(0.5)
     static let latencyUnderChurn = Bar.ratio(3)
     /// "Grows no more than the reference": both grow by nothing when all is well, and two equal figures never measure

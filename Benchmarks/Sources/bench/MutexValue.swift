@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ConcurrentObserve
 import Synchronization
 
 // What properties are compared with: a value in the standard library's mutex, in a `let` of a class. One class per type, not a
@@ -41,6 +42,12 @@ final class MutexWords: Sendable {
     init(_ value: Words) { self.value = Mutex(value) }
 }
 
+final class MutexLimits: Sendable {
+    let value: Mutex<Limits>
+
+    init(_ value: Limits) { self.value = Mutex(value) }
+}
+
 /// What stores values, one after the other.
 protocol Guarding: AnyObject, Sendable {
     associatedtype Value: Sendable
@@ -67,6 +74,16 @@ extension MutexDictionary: Guarding {
 
 extension MutexWords: Guarding {
     @inline(__always) func store(_ value: Words) { self.value.withLock { $0 = value } }
+}
+
+extension MutexLimits: Guarding {
+    @inline(__always) func store(_ value: Limits) { self.value.withLock { $0 = value } }
+}
+
+/// A struct that says that its destruction runs no code of the user's.
+struct Limits: InertValue {
+    let name: String
+    let perMinute: Int
 }
 
 /// A value with a deinitialiser.

@@ -9,7 +9,7 @@ enum PropertyReadSuite {
         reads("int", .read, .readOnTwoThreads, Ints())
         + reads("short-string", .read, .readOnTwoThreads, Strings("fifteen bytes !"))
         + reads("heap-string", .readFromHeap, .none, Strings(heapString))
-        + [lentString, lentKibibyte]
+        + [lentString, lentKibibyte, part]
 
     static var heapString: String { String(repeating: "sixteen and more", count: 2) }
 
@@ -43,11 +43,30 @@ enum PropertyReadSuite {
             consume(sum)
         }
         let times = 200_000
-        return Case.Sides(ours: {
-            let alone = nanosecondsPerOperation(times, [lend])
-            let together = nanosecondsPerOperation(times, [lend, lend])
-            return Sample(together.figure / alone.figure, isDisturbed: alone.isDisturbed || together.isDisturbed)
-        })
+        return Case.Sides(ours: { growth(of: lend, times) })
+    }
+
+    /// How many times longer it takes to read a part of a value that counts references, beside another thread than alone.
+    private static let part = Case(
+        name: "property.part.growth-on-2-threads",
+        unit: .growth,
+        bar: .growthOfLending,
+        summary: .median
+    ) { _ in
+        let property = Observed(Limits(name: heapString, perMinute: 100))
+        let read: Reads.Loop = { times in
+            var sum = 0
+            for _ in 0..<times { sum &+= property.value(\.perMinute) }
+            consume(sum)
+        }
+        let times = 200_000
+        return Case.Sides(ours: { growth(of: read, times) })
+    }
+
+    private static func growth(of loop: @escaping Reads.Loop, _ times: Int) -> Sample {
+        let alone = nanosecondsPerOperation(times, [loop])
+        let together = nanosecondsPerOperation(times, [loop, loop])
+        return Sample(together.figure / alone.figure, isDisturbed: alone.isDisturbed || together.isDisturbed)
     }
 
     private static func reads(_ what: String, _ alone: Bar, _ contended: Bar, _ reading: some Reading) -> [Case] {

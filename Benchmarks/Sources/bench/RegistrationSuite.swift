@@ -6,7 +6,7 @@ import OpenCombine
 
 /// Registering and cancelling.
 enum RegistrationSuite {
-    static let cases = [pair, versusCombine, versusCenter]
+    static let cases = [pair, versusCombine, versusCenter] + [0, 100, 10_000].map(versusDictionary)
 
     /// A pair among 100,000 live observations, compared with one among 100.
     private static let pair = Case(
@@ -76,6 +76,33 @@ enum RegistrationSuite {
                 return withExtendedLifetime(others) { time / Double(pairs) }
             }
         )
+    }
+
+    /// Beside closures in a dictionary behind a mutex.
+    private static func versusDictionary(live: Int) -> Case {
+        Case(
+            name: "dictionary.observe+cancel.\(live)-live",
+            unit: .nanoseconds,
+            bar: .pairOfDictionary,
+            summary: .median
+        ) { effort in
+            let (observed, dictionary) = (ObservedCounters(live), MutexDictionaryOfClosures())
+            let others = (0..<live).map { _ in
+                let counter = Counter()
+                return dictionary.observe { event in counter.value &+= event }
+            }
+            let pairs = effort.work(100_000)
+            return Case.Sides(
+                ours: { perPair(observed.registry, pairs) },
+                reference: {
+                    let counter = Counter()
+                    let time = nanoseconds {
+                        for _ in 0..<pairs { dictionary.observe { event in counter.value &+= event }.cancel() }
+                    }
+                    return withExtendedLifetime(others) { time / Double(pairs) }
+                }
+            )
+        }
     }
 
     private static func perPair(_ registry: ObserverRegistry<Int>, _ pairs: Int) -> Double {

@@ -163,6 +163,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case currentObserversAreNotScanned = "current observers are not scanned"
     case drainInACallbackIsNotDeferred = "drain in a callback is not deferred"
     case eachBindingOfAPairAgreesForItself = "each binding of a pair agrees for itself"
+    case everyBoxedValueIsTakenForInert = "every boxed value is taken for inert"
     case everyObserverReceivesPriorDeliveries = "every observer receives prior deliveries"
     case exitingThreadsRecordLeaks = "exiting thread's record leaks"
     case framesThatWereLeftAreScanned = "frames that were left are scanned"

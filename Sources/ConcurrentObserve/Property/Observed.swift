@@ -86,7 +86,18 @@ extension Observed {
     @inlinable
     public func snapshot() -> (value: Value, version: UInt64) { cell.load() }
 
+    /// A copy of one part of the present value: `limits.value(\.perMinute)`. Never waits.
+    ///
+    /// Of the value itself no reference is counted, so that threads that read parts of it do not contend, as those that copy it do.
+    ///
+    /// - Parameter part: A stored property of the value. A computed one counts as user code inside a callback.
+    @inlinable @inline(__always)
+    public func value<Part>(_ part: KeyPath<Value, Part>) -> Part { withValue { value in value[keyPath: part] } }
+
     /// Lends the present value to `body`, without copying it.
+    ///
+    /// What `body` needs of a large value is cheapest read here, on many threads above all: copies count references, and the threads
+    /// contend for the count.
     ///
     /// `body` may take as long as it likes: the value stays what it is, others change the property meanwhile, and the value is
     /// destroyed after both. It counts as inside a callback.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What says of a property that its values are single references, which are kept as they are: the second word of each of them.
+/// What says of a property's values whether they are single references, which are kept as they are, or boxed: the second word of each.
 ///
-/// It says as well whether their release may run user code, or how the memory behind them is measured. 0 is no mark: the values are
-/// boxed.
+/// It says as well whether their release may run user code, and how the memory behind a collection is measured.
 @usableFromInline
 internal struct ReferenceMark {
     @usableFromInline let word: UInt
@@ -11,12 +10,17 @@ internal struct ReferenceMark {
     @inlinable
     init(word: UInt) { self.word = word }
 
-    /// Whether the release of such a reference may run user code: it is an object's.
+    /// Whether the values are boxed.
     @inlinable @inline(__always)
-    var runsUserCode: Bool { word & 3 == 0 }
+    var isOfBoxes: Bool { word & 7 == 0 }
 
-    fileprivate static var none: ReferenceMark { ReferenceMark(word: 0) }
+    /// Whether the release of such a reference may run user code.
+    @inlinable @inline(__always)
+    var runsUserCode: Bool { word & 11 == 0 }
+
+    fileprivate static var box: ReferenceMark { ReferenceMark(word: 0) }
     fileprivate static var object: ReferenceMark { ReferenceMark(word: 4) }
+    fileprivate static var inertBox: ReferenceMark { ReferenceMark(word: 8) }
 
     /// Which collection a reference is of.
     fileprivate enum Kind: UInt { case array = 1, set, dictionary }
@@ -49,7 +53,7 @@ internal struct ReferenceMark {
 ///
 /// Where elements run no user code when they are destroyed, the thread that replaces such a value releases it. (P5)
 internal protocol ReferencedCollection {
-    /// No mark where elements may run user code when they are destroyed.
+    /// That of boxes where elements may run user code when they are destroyed.
     static var mark: ReferenceMark { get }
 }
 
@@ -79,12 +83,12 @@ extension Optional: OptionalValue {
 }
 
 extension ReferenceMark {
-    /// The mark of a collection of such elements; none if they may run user code when they are destroyed.
+    /// The mark of a collection of such elements; that of boxes if they may run user code when they are destroyed.
     fileprivate init<each Element>(_ kind: Kind, elements: repeat (each Element).Type) {
         var stride = 0
         for element in repeat each elements {
-            guard Self.isQuiet(element) else {
-                self = .none
+            guard Self.isInert(element) else {
+                self = .box
                 return
             }
             stride += Self.stride(of: element)
@@ -92,13 +96,13 @@ extension ReferenceMark {
         self.init(kind, stride: stride)
     }
 
-    /// A string's own memory is estimated.
+    /// The memory that an element references is estimated.
     private static func stride<Element>(of _: Element.Type) -> Int {
-        Element.self == String.self ? 64 : MemoryLayout<Element>.stride
+        MemoryLayout<Element>.stride + (_isPOD(Element.self) ? 0 : 48)
     }
 
-    private static func isQuiet<Element>(_: Element.Type) -> Bool {
-        _isPOD(Element.self) || Element.self == String.self
+    private static func isInert<Element>(_: Element.Type) -> Bool {
+        _isPOD(Element.self) || Element.self is any InertValue.Type
     }
 }
 
@@ -108,7 +112,7 @@ extension ReferenceMark {
         if let type = type as? any ReferencedCollection.Type {
             self = type.mark
         } else {
-            self = type is AnyObject.Type ? .object : .none
+            self = type is AnyObject.Type ? .object : .box
         }
     }
 }
@@ -116,11 +120,22 @@ extension ReferenceMark {
 extension ValueEncoding {
     /// The mark of all values of the type.
     @inlinable
-    static var mark: ReferenceMark { mayBeMarked ? findMark() : ReferenceMark(word: 0) }
+    static var mark: ReferenceMark { isMarked ? findMark() : ReferenceMark(word: 0) }
 
     /// The runtime looks for it under a lock, on the type's first use. (P18)
     @usableFromInline
     static func findMark() -> ReferenceMark {
-        (Value.self as? any OptionalValue.Type)?.markOfPayload ?? ReferenceMark(of: Value.self)
+        if mayBeMarked {
+            let mark = (Value.self as? any OptionalValue.Type)?.markOfPayload ?? ReferenceMark(of: Value.self)
+            if !mark.isOfBoxes { return mark }
+        }
+        return isInert ? .inertBox : .box
+    }
+
+    private static var isInert: Bool {
+        #if INSTRUMENTED
+        if mutant(.everyBoxedValueIsTakenForInert) { return true }
+        #endif
+        return Value.self is any InertValue.Type
     }
 }

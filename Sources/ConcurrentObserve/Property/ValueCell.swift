@@ -29,8 +29,8 @@ internal struct ValueCell<Value: Sendable>: ~Copyable, Sendable {
     /// The words that stand for `value`, with a reference of their own.
     @inlinable @inline(__always)
     borrowing func encode(_ value: Value) -> Latch.Words {
-        // Relaxed: where values are references, the second word of both slots is their mark from the start, and never changes.
-        Encoding.encode(value, mark: Encoding.mayBeMarked ? latch.even.second.load(ordering: .relaxed) : 0)
+        // Relaxed: the mark is the second word of both slots from the start, and never changes.
+        Encoding.encode(value, mark: Encoding.isMarked ? latch.even.second.load(ordering: .relaxed) : 0)
     }
 }
 
@@ -203,7 +203,7 @@ extension ValueCell {
     /// Publishes what `words` stand for as the next version. Under the property's lock.
     @inlinable @inline(__always)
     borrowing func publish(_ words: Latch.Words) -> Replaced {
-        let replaced = latch.wordsUnderLock(firstOnly: Encoding.needsOneWord)
+        let replaced = latch.wordsUnderLock(firstOnly: !Encoding.isMarked && Encoding.needsOneWord)
         return Replaced(words: replaced, version: latch.publish(words), source: source)
     }
 

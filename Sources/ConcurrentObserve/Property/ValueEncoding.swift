@@ -4,7 +4,7 @@
 ///
 /// Values without references that fit are their own bits. So are values that are one counted reference: strings, objects, and the
 /// collections that `SingleReference` names. The latch then owns the reference, as it owns a box otherwise: the first word of those that
-/// are boxed is the box's address, the second is zero.
+/// are boxed is the box's address. The second word of references and boxes is their mark.
 @usableFromInline
 internal enum ValueEncoding<Value: Sendable> {
     /// Whether every value is bits that reference nothing. A constant, once `Value` is known, as those that follow are.
@@ -19,7 +19,11 @@ internal enum ValueEncoding<Value: Sendable> {
     @inlinable @inline(__always)
     static var mayBeMarked: Bool { !_isPOD(Value.self) && MemoryLayout<Value>.size == MemoryLayout<UInt>.size }
 
-    /// Whether the second word says nothing.
+    /// Whether the second word is the mark of the property's values: it never changes.
+    @inlinable @inline(__always)
+    static var isMarked: Bool { !_isPOD(Value.self) && !isString }
+
+    /// Whether readers do without the second word.
     @inlinable @inline(__always)
     static var needsOneWord: Bool {
         isAlwaysInline ? MemoryLayout<Value>.size <= MemoryLayout<UInt>.size : !isString && !mayBeMarked
@@ -65,7 +69,7 @@ extension ValueEncoding {
     @inlinable @inline(__always)
     static func isBoxed(_ words: Latch.Words) -> Bool {
         if isAlwaysInline || isString { return false }
-        return !mayBeMarked || words.second == 0
+        return !mayBeMarked || ReferenceMark(word: words.second).isOfBoxes
     }
 }
 
@@ -73,8 +77,7 @@ extension ValueEncoding {
     /// Whether destroying what `words` stand for may run a deinitialiser of the user's.
     @inlinable @inline(__always)
     static func runsUserCode(_ words: Latch.Words) -> Bool {
-        if _isPOD(Value.self) || isString { return false }
-        return !mayBeMarked || words.second == 0 || ReferenceMark(word: words.second).runsUserCode
+        isMarked && ReferenceMark(word: words.second).runsUserCode
     }
 
     /// About how many bytes the memory behind the reference in `words` has; nil for that of the object itself.
@@ -91,10 +94,10 @@ extension ValueEncoding {
 extension ValueEncoding {
     /// The words that stand for `value`, with a reference of their own. Allocates a box for what is not its own bits.
     ///
-    /// - Parameter mark: The second word of all the property's values, if these are references; 0 if they are boxed.
+    /// - Parameter mark: The second word of all the property's values, if these are marked.
     @inlinable @inline(__always)
     static func encode(_ value: Value, mark: UInt) -> Latch.Words {
-        if isAlwaysInline || isString || (mayBeMarked && mark != 0) {
+        if isAlwaysInline || isString || (mayBeMarked && !ReferenceMark(word: mark).isOfBoxes) {
             var words = Latch.Words(second: mark)
             // Safe: the value fits. Its reference, if it has one, is the words' from now on.
             unsafe withUnsafeMutablePointer(to: &words) {
@@ -102,7 +105,7 @@ extension ValueEncoding {
             }
             return words
         }
-        return Latch.Words(first: ValueBox<Value>.allocate(value))
+        return Latch.Words(first: ValueBox<Value>.allocate(value), second: mark)
     }
 
     /// The value whose own bits `words` are, in place.

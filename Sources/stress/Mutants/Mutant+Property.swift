@@ -95,6 +95,7 @@ extension Mutant {
             "value-destruction",
             [.invariant("P5.not-on-another-writer"), .invariant("P14.not-while-read")]
         ),
+        Mutant(.everyBoxedValueIsTakenForInert, "value-destruction", [.invariant("P5.not-on-another-writer")]),
         Mutant(.aBodysErrorPublishesItsValue, "parked-in-modify", [.invariant("P5.throw-publishes-nothing")]),
         Mutant(
             .aComparisonIsNotRepeated,

@@ -69,9 +69,42 @@ extension Promises.P14MagazineTests {
                 { Optional(reserved("a text that does not fit into it")) },
                 { stringAddress(&$0!) }
             ),
+            Kind(
+                "inert struct",
+                { InertText(text: reserved("a text that does not fit into it"), number: 1) },
+                { stringAddress(&$0.text) }
+            ),
+            Kind(
+                "optional inert struct",
+                { Optional(InertText(text: reserved("a text that does not fit into it"), number: 1)) },
+                { stringAddress(&$0!.text) }
+            ),
+            Kind("array of inert structs", { [InertText(text: "a", number: 1)] }, arrayAddress),
+            Kind("struct of one array", { InertList(numbers: [1, 2]) }, { arrayAddress(&$0.numbers) }),
             Kind("optional of an optional", { Optional(Optional([1, 2])) }, { arrayAddress(&$0!!) }),
         ]
     }
+}
+
+private struct InertText: InertValue, Equatable {
+    var text: String
+    var number: Int
+}
+
+/// Of one word, and no reference that the library knows.
+private struct InertList: InertValue, Equatable {
+    var numbers: [Int]
+}
+
+/// Breaks its promise: this is how it can be seen where it is destroyed.
+private struct FalselyInert: InertValue {
+    let life: Life
+    let number = 0
+}
+
+private struct Mortals: Sendable {
+    let life: Life
+    let number = 0
 }
 
 private func reserved(_ text: String) -> String {
@@ -118,6 +151,33 @@ extension Promises.P14MagazineTests {
         probe.borrow { for _ in 0..<200 { probe.replace() } }
         try Process.settle()
         #expect(probe.isSole)
+    }
+
+    @Test("P5 The thread that replaces it destroys a struct that says it is inert, and no other one")
+    func destroyedByItsWriter() throws {
+        let (inert, others) = (Lives(), Lives())
+        try onNewThread {
+            let own = threadNumber()
+            let property = Observed(FalselyInert(life: inert.make()))
+            let other = Observed(Mortals(life: others.make()))
+            for _ in 0..<1_000 {
+                property.value = FalselyInert(life: inert.make())
+                other.value = Mortals(life: others.make())
+            }
+            let count = inert.deathThreads.count { $0 == own }
+            check(count > 900, "\(count) of a thousand inert values are destroyed by the thread that replaces them")
+            check(!others.deathThreads.contains(own), "a value that is not inert is destroyed by its writer")
+        }
+        try Process.settle()
+        #expect(inert.alive == 0)
+        #expect(others.alive == 0)
+    }
+
+    @Test("P2 A part of a value is read alone")
+    func parts() {
+        let property = Observed(InertText(text: "a", number: 7))
+        #expect(property.value(\.number) == 7)
+        #expect(property.value(\.text.count) == 1)
     }
 
     @Test("P14 Many values, one after the other: the last is whole, and all others are released")

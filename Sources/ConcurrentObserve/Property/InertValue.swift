@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A value whose destruction runs no code of yours: nothing that it owns has a `deinit` that does.
+///
+/// A property destroys its earlier values after it has been changed. Those that may run your code are destroyed by threads of the library;
+/// strings, and collections of strings and numbers, by the thread that has replaced them, in batches, which takes a fraction of the
+/// time. A struct of yours is treated as the latter if it conforms:
+///
+/// ```swift
+/// struct Limits: InertValue, Equatable {
+///     var name: String
+///     var byRegion: [String: Int]
+/// }
+/// let limits = Observed(Limits(name: "default", byRegion: [:]))
+/// ```
+///
+/// Conform with structs and enumerations that store numbers, strings, collections of these, and other inert values. Values without
+/// references (all of whose parts are `BitwiseCopyable`) need no conformance.
+///
+/// - Warning: The compiler does not check this. If a `deinit` of yours is reached nonetheless, it runs once and under no lock, but it may
+///   run on any thread that changes any property, or on the thread that reclaims memory for all of them: one that blocks holds up all
+///   reclamation, and one that waits for the library may wait for ever. (P5, P14)
+public protocol InertValue: Sendable {}
+
+extension String: InertValue {}
+extension Substring: InertValue {}
+extension Character: InertValue {}
+extension Bool: InertValue {}
+extension Int: InertValue {}
+extension Int8: InertValue {}
+extension Int16: InertValue {}
+extension Int32: InertValue {}
+extension Int64: InertValue {}
+extension UInt: InertValue {}
+extension UInt8: InertValue {}
+extension UInt16: InertValue {}
+extension UInt32: InertValue {}
+extension UInt64: InertValue {}
+extension Float: InertValue {}
+extension Double: InertValue {}
+extension Duration: InertValue {}
+extension Optional: InertValue where Wrapped: InertValue {}
+extension Array: InertValue where Element: InertValue {}
+extension ContiguousArray: InertValue where Element: InertValue {}
+extension ArraySlice: InertValue where Element: InertValue {}
+extension Set: InertValue where Element: InertValue {}
+extension Dictionary: InertValue where Key: InertValue, Value: InertValue {}
