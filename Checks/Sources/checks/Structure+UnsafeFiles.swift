@@ -9,7 +9,7 @@ extension Structure {
             Exploration Instrumentation+Stress
             """,
             "Reclamation": """
-            CallbackAges DeliveryContext Diagnostics EventCount
+            CallbackAges CommitDecision DeliveryContext Diagnostics EventCount
             ForbiddenSections Fork ForkGate FrameBlock FrameScan KnownTypes
             LibraryThread Lock Magazine Magazine+Sweeping MagazineReleases
             ObserverPool PendingEvents ProcessorClock ReadSection
@@ -30,6 +30,9 @@ extension Structure {
             "Property": """
             MutationLock PropertyTypes SingleReference ValueBox ValueCell
             ValueCell+Mutants ValueEncoding
+            """,
+            "Transaction": """
+            Commit Observed+CommitMember Transaction
             """,
             "Delivery": """
             Flush IsolatedObservation IteratorSource+Mutants

@@ -11,11 +11,15 @@ struct Structure {
     /// derived values stand side by side.
     static let rooms: KeyValuePairs<String, [String]> = [
         "Instrumentation": [
-            "Reclamation", "Registry", "Property", "KeyPaths", "Binding", "Delivery", "Derivation", "Diagnostics",
+            "Reclamation", "Registry", "Property", "Transaction", "KeyPaths", "Binding", "Delivery", "Derivation",
+            "Diagnostics",
         ],
-        "Reclamation": ["Registry", "Property", "KeyPaths", "Binding", "Delivery", "Derivation", "Diagnostics"],
-        "Registry": ["Property", "KeyPaths", "Binding", "Delivery", "Derivation", "Diagnostics"],
-        "Property": ["KeyPaths", "Binding", "Delivery", "Derivation", "Diagnostics"],
+        "Reclamation": [
+            "Registry", "Property", "Transaction", "KeyPaths", "Binding", "Delivery", "Derivation", "Diagnostics",
+        ],
+        "Registry": ["Property", "Transaction", "KeyPaths", "Binding", "Delivery", "Derivation", "Diagnostics"],
+        "Property": ["Transaction", "KeyPaths", "Binding", "Delivery", "Derivation", "Diagnostics"],
+        "Transaction": ["KeyPaths", "Binding", "Delivery", "Derivation", "Diagnostics"],
         "KeyPaths": ["Derivation", "Diagnostics"],
         "Binding": ["Diagnostics"],
         "Delivery": ["Diagnostics"],

@@ -10,8 +10,10 @@ public import Synchronization
 /// orderings as in Boehm, "Can Seqlocks Get Along With Programming Language Memory Models?", MSPC 2012.)
 @usableFromInline
 internal struct Latch: ~Copyable, Sendable {
-    /// The number of changes so far.
+    /// The number of changes so far. The highest bit says that a commit has prepared the next one: see `resolve(_:)`.
     @usableFromInline let version: Atomic<UInt64>
+    /// The address of the record of the thread that has prepared the last commit, or 0.
+    @usableFromInline let committer = Atomic<UInt>(0)
     @usableFromInline let even: Slot
     @usableFromInline let odd: Slot
 
@@ -72,12 +74,23 @@ internal struct Latch: ~Copyable, Sendable {
     /// - Parameter firstOnly: Leaves out the second word. A constant, for those who never use it.
     @inlinable @inline(__always)
     borrowing func load(firstOnly: Bool = false) -> (words: Words, version: UInt64) {
+        let (words, version, _) = loadWithWord(firstOnly: firstOnly)
+        return (words, version)
+    }
+
+    /// The words, the version that they belong to, and what `version` was meanwhile: for `isPinned(_:)`.
+    @inlinable @inline(__always)
+    borrowing func loadWithWord(firstOnly: Bool) -> (words: Words, version: UInt64, word: UInt64) {
         while true {
             // Acquire: pairs with the release in publish(_:); the slot of this version, and what its words point to, is complete.
             let before = version.load(ordering: .acquiring)
+            if _slowPath(Self.isPrepared(before)) {
+                if let (words, version) = Self.loadPrepared(self, before) { return (words, version, before) }
+                continue
+            }
             let words = words(of: before, firstOnly: firstOnly)
             inject("read.copied")
-            if _fastPath(isStill(before)) { return (words, before) }
+            if _fastPath(isStill(before)) { return (words, before, before) }
         }
     }
 

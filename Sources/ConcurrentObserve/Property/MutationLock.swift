@@ -13,7 +13,7 @@ internal struct MutationLock: ~Copyable, Sendable {
     /// Held by a thread that registers while a body runs. The body's thread waits for it before it publishes.
     let bodyLock = Lock()
 
-    /// The record of the thread that runs the body of a `modify` under the lock, or 0. Stored by that thread alone.
+    /// The record of the thread that runs the body of a `modify` or of a commit under the lock, or 0. Stored by that thread alone.
     let modifier = Atomic<UInt>(0)
 
     /// What a thread wants the lock for.
@@ -29,6 +29,7 @@ extension MutationLock {
     /// Takes the lock for a change; waits for the body of another thread's `modify`. Traps inside that of this thread.
     @usableFromInline
     borrowing func acquire() {
+        if ThreadRecord.isInsideBody { trapInsideAnyBody(.set) }
         acquire(for: .set)
         enterForbiddenForUserCode()
     }
@@ -50,11 +51,25 @@ extension MutationLock {
     }
 
     borrowing func takeForBody() {
-        acquire(for: .modify)
         // Safe: records are never freed.
         let record = unsafe ThreadRecord.current
+        if unsafe record.pointee.isInsideBody { trapInsideAnyBody(.modify) }
+        acquire(for: .modify)
         unsafe record.pointee.userCode += 1
+        unsafe record.pointee.isInsideBody = true
         unsafe setModifier(record)
+    }
+
+    /// Takes the lock for the body of a commit, whose thread is marked already.
+    borrowing func acquireForCommit(_ record: UnsafeMutablePointer<ThreadRecord>) {
+        acquire(for: .modify)
+        unsafe setModifier(record)
+    }
+
+    /// The body of the commit has returned; the lock is still held.
+    borrowing func leaveCommitsBody() {
+        clearModifier()
+        enterForbiddenForUserCode()
     }
 
     private borrowing func setModifier(_ record: UnsafeMutablePointer<ThreadRecord>) {
@@ -67,7 +82,9 @@ extension MutationLock {
     @usableFromInline
     borrowing func leaveBody() {
         // Safe: records are never freed.
-        unsafe ThreadRecord.current.pointee.userCode -= 1
+        let record = unsafe ThreadRecord.current
+        unsafe record.pointee.userCode -= 1
+        unsafe record.pointee.isInsideBody = false
         clearModifier()
         enterForbiddenForUserCode()
     }
@@ -100,8 +117,6 @@ extension MutationLock {
     private borrowing func acquire(for purpose: Purpose) {
         exploredStep("property's lock")
         if lock.tryLock() { return }
-        // Not before: the body of a `modify` holds the lock, so that its thread always gets here.
-        trapInsideBody(purpose)
         trapForsaken()
         lock.lock()
     }
@@ -149,10 +164,53 @@ extension MutationLock {
     }
 }
 
+// MARK: - Snapshots
+
+extension MutationLock {
+    /// Holds off publication, as ``withLockAtGate(_:)`` does, if that needs no wait but for other such holders. Behind the gate.
+    borrowing func tryHold() -> Hold? {
+        exploredStep("property's lock for a snapshot")
+        if lock.tryLock() {
+            enterForbiddenForUserCode()
+            return .lock
+        }
+        // Relaxed: a hint; the load below decides.
+        guard modifier.load(ordering: .relaxed) != 0, bodyLock.tryLock() else { return nil }
+        enterForbiddenForUserCode()
+        // Pairs with light(fenced:) in clearModifier(), as in withLockAtGate(_:).
+        AsymmetricBarrier.heavy()
+        // Acquire: pairs with the release in setModifier(_:).
+        if modifier.load(ordering: .acquiring) != 0 { return .bodyLock }
+        release(.bodyLock)
+        return nil
+    }
+
+    borrowing func release(_ hold: Hold) {
+        leaveForbiddenForUserCode()
+        switch hold {
+        case .lock: lock.unlock()
+        case .bodyLock: bodyLock.unlock()
+        }
+    }
+
+    /// What holds off publication: the lock, or beside a body the body's lock.
+    enum Hold { case lock, bodyLock }
+}
+
 // MARK: - Misuse
 
 extension MutationLock {
-    /// Traps if the calling thread is in the body of a `modify` of this property, where it would wait for itself. (P5)
+    /// Traps in the body of a `modify` or of a commit: the thread would wait for itself, or for another thread whose body may wait
+    /// for this one. (P5, P19)
+    @inline(never)
+    private borrowing func trapInsideAnyBody(_ purpose: Purpose) {
+        trapInsideBody(purpose)
+        fatalError(
+            "ConcurrentObserve: a property was changed inside the body of a modify or a commit that does not include it. Change it before or after, or commit a group of which it is a member."
+        )
+    }
+
+    /// Traps if the calling thread is in the body of a `modify` of this property, or of a commit that includes it. (P5)
     @usableFromInline
     borrowing func trapInsideBody(_ purpose: Purpose) {
         // Safe: the address is compared, not followed. Relaxed: it is this thread's record only if this thread has stored it.
@@ -160,15 +218,15 @@ extension MutationLock {
         switch purpose {
         case .set:
             fatalError(
-                "ConcurrentObserve: a property was set inside the body of its own modify. Assign to the body's parameter instead, or set it after modify has returned."
+                "ConcurrentObserve: a property was set inside the body of its own modify or commit. Assign to the body's parameter instead, or set it after the call has returned."
             )
         case .modify:
             fatalError(
-                "ConcurrentObserve: modify was called inside the body of a modify of the same property. Make all changes to the outer body's parameter."
+                "ConcurrentObserve: modify or commit was called inside the body of a modify or a commit of the same property. Make all changes to the outer body's parameter."
             )
         case .observe:
             fatalError(
-                "ConcurrentObserve: a property was observed inside the body of its own modify. Call observe before or after modify."
+                "ConcurrentObserve: a property was observed inside the body of its own modify or commit. Call observe before or after it."
             )
         }
     }

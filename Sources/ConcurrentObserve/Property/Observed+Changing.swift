@@ -23,9 +23,10 @@ extension Observed {
     ///
     /// `body` runs under the lock that all changes of this property take, so it should be short;
     /// other writers wait for it, readers and registrations do not, and see the earlier value.
-    /// Inside it any property may be read, observations may be ended, and other properties set and
-    /// observed. It must not set, modify or observe this property: that traps. If it throws,
-    /// nothing is changed and no observer is called. (P5)
+    /// Inside it any property may be read, observations may be ended, and other properties observed.
+    /// It must not observe this property, nor change any: that traps. Several properties are changed
+    /// together by ``Group/commit(_:)``. If it throws, nothing is changed and no observer is called.
+    /// (P5)
     ///
     /// - Parameter body: Receives a copy of the value, which becomes the new value, equal or not.
     ///   Counts as inside a callback.

@@ -41,7 +41,8 @@ extension ValueCell {
     @inlinable
     var version: UInt64 {
         // Acquire: pairs with the release in publish(_:); a read that follows sees this version or a later one.
-        latch.version.load(ordering: .acquiring)
+        let word = latch.version.load(ordering: .acquiring)
+        return _fastPath(!Latch.isPrepared(word)) ? word : Latch.presentVersion(latch)
     }
 
     /// A copy of the value. Any thread; lock-free.
@@ -135,12 +136,12 @@ extension ValueCell {
     @inlinable @inline(__always)
     borrowing func pin(in frame: UnsafeMutablePointer<Frame>) -> (words: Latch.Words, version: UInt64) {
         while true {
-            let (words, version) = latch.load(firstOnly: Encoding.needsOneWord)
+            let (words, version, word) = latch.loadWithWord(firstOnly: Encoding.needsOneWord)
             if Encoding.isAlwaysInline { return (words, version) }
             inject("read.loaded")
             unsafe Self.storePin(Encoding.reference(in: words), in: frame)
             AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
-            if _fastPath(isPinned(version)) { return (words, version) }
+            if _fastPath(isPinned(word)) { return (words, version) }
         }
     }
 
@@ -153,15 +154,17 @@ extension ValueCell {
         unsafe frame.pointee.pin.store(address, ordering: .releasing)
     }
 
-    /// Whether what `version` references was not retired before its pin was visible.
+    /// Whether what was loaded at `word` was not retired before its pin was visible.
+    ///
+    /// That holds for a prepared version, too, whichever slot was taken: nothing is retired before it is settled.
     @inlinable @inline(__always)
-    borrowing func isPinned(_ version: UInt64) -> Bool {
+    borrowing func isPinned(_ word: UInt64) -> Bool {
         #if INSTRUMENTED
         if mutant(.aPinIsNotValidated) { return true }
         #endif
         // Relaxed: after the pin, by the light barrier. The thread that releases the reference publishes its successor before it
         // executes the heavy one, and then scans: either the load sees the successor, or the scan sees the pin.
-        return latch.version.load(ordering: .relaxed) == version
+        return latch.version.load(ordering: .relaxed) == word
     }
 }
 

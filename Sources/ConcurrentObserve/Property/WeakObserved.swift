@@ -111,7 +111,8 @@ extension WeakObserved {
         let present = storage.snapshot().value
         guard isOf(present, watch) else { return }
         inject("weak.found")
-        storage.compareExchange(expected: present, desired: WeakBox(nil))
+        // The release that ends the referent may be in a body.
+        ThreadRecord.outsideBodies { storage.compareExchange(expected: present, desired: WeakBox(nil)) }
     }
 
     /// Whether the property still refers to the object whose death `watch` observes.

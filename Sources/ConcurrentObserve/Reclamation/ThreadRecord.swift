@@ -43,9 +43,12 @@ internal struct ThreadRecord: ~Copyable {
     /// Whether the thread is one of the `DeinitThreads`. Owner alone.
     var isDeinitThread = false
 
+    /// Whether the thread runs the body of a `modify` or of a commit, in which it changes no other
+    /// property. Owner alone.
+    var isInsideBody = false
+
     #if INSTRUMENTED
-    /// Locks and read sections of the library that the thread is inside of. Owner alone. It fills
-    /// the gap behind the flags: the record has no room for another word.
+    /// Locks and read sections of the library that the thread is inside of. Owner alone.
     var forbidden: Int32 = 0
     #endif
 
@@ -101,6 +104,9 @@ internal struct ThreadRecord: ~Copyable {
     /// The frames follow the record at this distance, in bytes: they start on a cache line of their
     /// own.
     @usableFromInline static var framesOffset: Int { 192 }
+
+    /// Whether the thread's commit is decided: see `CommitDecision`.
+    let decision = CommitDecision()
 
     private init() {}
 }

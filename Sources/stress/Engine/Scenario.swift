@@ -25,14 +25,14 @@ struct Scenario: Sendable {
     }
 
     /// The promises of the contract.
-    static let promiseIDs = (Array(1...18) + Array(22...25)).map { "P\($0)" }
+    static let promiseIDs = (Array(1...20) + Array(22...25)).map { "P\($0)" }
 
     static let all: [Scenario] = [
         .registrationChurn, .notificationStorm, .cancellationRaces, .mutualCancellation, .registryDeath, .ownerDeath,
         .cancellationFlood, .reentrancy, .destruction, .threadChurn, .stuckCallback, .asynchronousUse,
         .mutationStorm, .tornReads, .initialAgainstWriters, .propertyDeath, .valueDestruction, .magazines,
         .parkedInModify,
-        .compareExchange, .pathRelinking, .pathDeath, .bulkRemoval, .combinations, .derivedGraphs,
+        .compareExchange, .pathRelinking, .pathDeath, .bulkRemoval, .combinations, .transactions, .derivedGraphs,
         .weakReferentDeath, .twoWayBinding, .actorOrder, .flood, .sequenceCancellation,
         .mutualActors, .serialHandover, .deliveryCancellation,
         .realtimePath, .forking, .forkingThreads, .forkingSources, .slowNeighbours, .blockedSource, .threadFamine,

@@ -34,6 +34,17 @@ struct ExplorerMutant: Sendable {
             "progress.deadlock",
             "P9.deferred-in-callback"
         ),
+        // Commits
+        ExplorerMutant(.locksAreTakenByDeclaration, "commit-commit", "progress.deadlock"),
+        ExplorerMutant(.aCommitIsPublishedInParts, "commit-read", "P19.one-seen-all-seen", "P19.never-backwards"),
+        ExplorerMutant(
+            .aPreparedVersionCountsAsCommitted,
+            "commit-read",
+            "P19.one-seen-all-seen",
+            "P19.never-backwards"
+        ),
+        ExplorerMutant(.aPreparedMarkIsLeftBehind, "commit-read", "P2.version-fits", "P2.versions-without-gaps"),
+        ExplorerMutant(.aSnapshotCollectsVersionsOnce, "commit-snapshot", "P20.present-together"),
         // Tables
         ExplorerMutant(.aReplacedTableKeepsItsWord, "grow-walk", "P14.not-while-called"),
         ExplorerMutant(.gracePeriodDoesNothing, "append-compact-walk", "memory.table-in-use"),

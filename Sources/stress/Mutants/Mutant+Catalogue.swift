@@ -4,7 +4,8 @@
 extension Mutant {
     /// Every seeded bug, with what must catch it. Each topic has a file of its own.
     static let all: [Mutant] =
-        registry + reclamation + properties + paths + derived + bindings + deliveries + underFaults + underSanitizers
+        registry + reclamation + properties + transactions + paths + derived + bindings + deliveries + underFaults
+        + underSanitizers
 
     static let calledTooLate: [Catcher] = [
         .invariant("P14.not-while-called"), .invariant("P9.nothing-after-wait"), .crash,

@@ -20,16 +20,15 @@ extension Scenario {
         ],
         leastThreads: 4
     ) { round in
-        // The property's value is its version. The other one is set inside its bodies.
+        // The property's value is its version.
         let property = Observed<UInt64>(0)
-        let other = Observed<UInt64>(0)
         let parking = Parking()
         let pool = Place<[Subject]>()
 
         round.load([
             Round.Role(threads: 2) { worker in
                 worker.begin("modify")
-                worker.park(property, other, parking)
+                worker.park(property, parking)
                 worker.begin("observe")
                 _ = pool.exchange((0..<4).map { _ in worker.observe(property) })
                 sleepBriefly()
@@ -103,7 +102,7 @@ extension UInt64 {
 private struct Refusal: Error {}
 
 extension Worker {
-    fileprivate func park(_ property: Observed<UInt64>, _ other: Observed<UInt64>, _ parking: Parking) {
+    fileprivate func park(_ property: Observed<UInt64>, _ parking: Parking) {
         let refuses = generator.oneIn(4)
         let own = observe(property)
         do throws(Refusal) {
@@ -115,7 +114,6 @@ extension Worker {
                     "P5.earlier-value",
                     "the body does not see the earlier value"
                 )
-                other.value = value
                 let outcome = own.token.cancelAndWaitBlocking()
                 check(outcome == .deferred, "P5.deferred-in-body", "cancelAndWait in a body returned \(outcome)")
                 let found = value

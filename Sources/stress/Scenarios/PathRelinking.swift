@@ -42,10 +42,11 @@ extension Scenario {
                 root.middle.value.end.value = nil
                 worker.hit(0)
             case 4:
-                worker.begin("replace a step in a body")
-                end.number.modify { number in
-                    root.middle.value.end.value = end
-                    number = worker.uniqueSerial()
+                worker.begin("commit a step and its end")
+                let link = root.middle.value.end
+                Group(link, end.number).commit { transaction in
+                    transaction[link] = end
+                    transaction[end.number] = worker.uniqueSerial()
                 }
             default:
                 worker.begin("change an end")

@@ -190,7 +190,7 @@ extension Promises.OneWayBindingTests {
         withExtendedLifetime(tokens) {}
     }
 
-    @Test("P5 Setting the source in the body of the destination's modify traps with the property's message")
+    @Test("P5 Setting the source in the body of the destination's modify traps with the rule")
     func trapsInModify() async throws {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let (source, destination) = (Observed(0), Observed(0))
@@ -199,6 +199,8 @@ extension Promises.OneWayBindingTests {
             withExtendedLifetime(token) {}
         }
         let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(message.contains("a property was set inside the body of its own modify"))
+        #expect(
+            message.contains("a property was changed inside the body of a modify or a commit that does not include it")
+        )
     }
 }

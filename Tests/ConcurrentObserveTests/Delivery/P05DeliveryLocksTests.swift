@@ -274,7 +274,7 @@ extension Promises.P05DeliveryLocksTests {
         }
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         #expect(
-            text.contains("ConcurrentObserve: a property was observed inside the body of its own modify."),
+            text.contains("ConcurrentObserve: a property was observed inside the body of its own modify or commit."),
             "\(text.prefix(500))"
         )
     }

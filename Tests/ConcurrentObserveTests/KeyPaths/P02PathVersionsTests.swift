@@ -51,7 +51,7 @@ extension Promises.P02PathVersionsTests {
         let token = car.observe(\.axle.wheel.pressure, received)
         let old = car.axle.value.wheel.value
         old.pressure.modify { pressure in
-            car.axle.value.wheel.value = Wheel(10)
+            #expect(anotherThreadFinishes { car.axle.value.wheel.value = Wheel(10) })
             pressure = 2
         }
         car.setPressure(11)
@@ -66,7 +66,7 @@ extension Promises.P02PathVersionsTests {
         let token = car.observe(\.axle.wheel.pressure, received)
         let wheel = car.axle.value.wheel.value
         wheel.pressure.modify { pressure in
-            car.axle.value = Axle(wheel)
+            #expect(anotherThreadFinishes { car.axle.value = Axle(wheel) })
             pressure = 2
         }
         #expect(received.lines == ["pathChanged(depth: 0) 1 → 1 @1", "valueChanged 1 → 2 @2"])
@@ -119,9 +119,10 @@ extension Promises.P02PathVersionsTests {
                     case 1: fleet.car.value.axle.value = Axle(wheel)
                     case 2, 3: fleet.car.value.axle.value.wheel.value = wheel
                     case 4:
-                        wheel.pressure.modify { pressure in
-                            fleet.car.value.axle.value.wheel.value = wheel
-                            pressure = number
+                        let link = fleet.car.value.axle.value.wheel
+                        Group(wheel.pressure, link).commit { transaction in
+                            transaction[link] = wheel
+                            transaction[wheel.pressure] = number
                         }
                     default: wheel.pressure.modify { $0 = number }
                     }

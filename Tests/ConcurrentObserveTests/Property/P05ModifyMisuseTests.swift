@@ -33,27 +33,25 @@ enum Misuse: String, CaseIterable, Codable, Sendable {
     var message: String {
         switch self {
         case .set, .exchange, .compareExchange, .compareExchangeInVain:
-            "a property was set inside the body of its own modify. Assign to the body's parameter instead"
+            "a property was set inside the body of its own modify or commit. Assign to the body's parameter instead"
         case .modify:
-            "modify was called inside the body of a modify of the same property. Make all changes to the outer body's"
-        default: "a property was observed inside the body of its own modify. Call observe before or after modify."
+            "modify or commit was called inside the body of a modify or a commit of the same property. Make all changes to"
+        default: "a property was observed inside the body of its own modify or commit. Call observe before or after it."
         }
     }
 }
 
 /// Where it is done.
 enum Place: String, CaseIterable, Codable, Sendable {
-    case body, callbackOfAnother, modifyOfAnother, withValue, comparison
+    case body, initialOfAnother, commit, withValue, comparison
 
     func enter(_ property: Observed<Int>, _ misuse: @escaping @Sendable () -> Void) {
         let other = Observed(Compared(0))
         switch self {
         case .body: property.modify { _ in misuse() }
-        case .callbackOfAnother:
-            let token = other.observe { _ in misuse() }
-            property.modify { _ in other.value = Compared(1) }
-            token.cancel()
-        case .modifyOfAnother: property.modify { _ in other.modify { _ in misuse() } }
+        case .initialOfAnother:
+            property.modify { _ in other.observe(options: .initial) { _ in misuse() }.cancel() }
+        case .commit: Group(property, other).commit { _ in misuse() }
         case .withValue: property.modify { _ in property.withValue { _ in misuse() } }
         case .comparison:
             property.modify { _ in
@@ -141,7 +139,7 @@ extension Promises.P05ModifyMisuseTests {
         let token = car.observe(\.axle.wheel.pressure, received)
         let wheel = Wheel(1)
         wheel.pressure.modify { value in
-            car.axle.value.wheel.value = wheel
+            #expect(anotherThreadFinishes { car.axle.value.wheel.value = wheel })
             value = 2
         }
         #expect(received.mistakes(from: 0).isEmpty)

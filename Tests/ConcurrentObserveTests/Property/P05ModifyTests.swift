@@ -64,7 +64,7 @@ extension Promises.P05ModifyTests {
         #expect(property.version == 1)
     }
 
-    @Test("P5 Inside modify other properties are set, changed and observed")
+    @Test("P5 Inside modify other properties are read and observed, and other threads change them")
     func otherProperties() throws {
         let (property, other) = (Observed(0), Observed("a"))
         let received = ReceivedChanges<String>()
@@ -74,10 +74,13 @@ extension Promises.P05ModifyTests {
         property.modify { value in
             tokens.append(other.observe(received, options: .initial))
             tokens.append(other.observeValues { order.append("other \($0) \(property.value)") })
-            other.value = "b"
-            other.exchange("c")
-            other.modify { $0 += "d" }
-            other.compareExchange(expected: "cd", desired: "e")
+            let isDone = anotherThreadFinishes {
+                other.value = "b"
+                other.exchange("c")
+                other.modify { $0 += "d" }
+                other.compareExchange(expected: "cd", desired: "e")
+            }
+            #expect(isDone && other.value == "e")
             value = 1
         }
         #expect(

@@ -20,6 +20,7 @@ public struct Group<Value: Sendable>: ObservableProperty {
     // Closures, and no pack of properties: a pack in the type of `Value` is more than the compiler (6.3) manages in users' closures.
     private let readValue: @Sendable () -> Value
     private let readVersion: @Sendable () -> UInt64
+    internal let members: GroupMembers
 
     /// Begins observations for as long as all properties live. (P11)
     public let weakAttachment: WeakAttachment<Value>
@@ -44,6 +45,13 @@ public struct Group<Value: Sendable>: ObservableProperty {
             return sum
         }
         weakAttachment = Self.attachment(repeat each property)
+        members = GroupMembers { members in
+            var isComplete = true
+            for property in repeat each properties {
+                if !MemberList.add(property, to: &members) { isComplete = false }
+            }
+            return isComplete
+        }
     }
 
     /// Values that were present together at one moment. (P20)
@@ -55,14 +63,15 @@ public struct Group<Value: Sendable>: ObservableProperty {
     /// Values that were present together at one moment, and the number that belongs to them. Any thread; waits for no body of a `modify`. (P20)
     ///
     /// Looks again if a property has changed meanwhile, as lock-free snapshots do (Afek and others, "Atomic Snapshots of Shared Memory", 1993:
-    /// the double collect).
+    /// the double collect). After several looks in vain it holds off the publication of changes for a moment, if the properties are not
+    /// paths or types of yours.
     ///
     /// - Complexity: O(properties), and once more for each change that comes in between.
     public func snapshot() -> (value: Value, version: UInt64) {
-        while true {
+        Snapshots.take(members) {
             let version = version
             let value = readValue()
-            if self.version == version { return (value, version) }
+            return Snapshots.isSame(version, self.version) ? (value, version) : nil
         }
     }
 

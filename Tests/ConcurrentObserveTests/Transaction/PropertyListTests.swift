@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConcurrentObserve
+import Synchronization
 import Testing
 
 extension Promises {
@@ -60,9 +61,9 @@ extension Promises.PropertyListTests {
     func snapshots() throws {
         let properties = (0..<5).map { _ in Observed(0) }
         let list = PropertyList(Array(properties.reversed()))
-        let step = Observed(0)
+        let step = Mutex(0)
         let writers = Hammer(threads: 1) {
-            step.modify { step in
+            step.withLock { step in
                 step += 1
                 for property in properties { property.value = step }
             }

@@ -2,6 +2,7 @@
 
 import ConcurrentObserve
 import Dispatch
+import Synchronization
 import Testing
 
 extension Promises {
@@ -60,9 +61,9 @@ extension Promises.GroupTests {
         let (first, second) = (Observed(Pair(number: 0)), Observed(Quad(number: 0)))
         let group = Group(second, first)
         let (mistakes, looks) = (Counter(), Counter())
-        let step = Observed(0)
+        let step = Mutex(0)
         let writers = Hammer(threads: 2) {
-            step.modify { step in
+            step.withLock { step in
                 step += 1
                 first.value = Pair(number: step)
                 second.value = Quad(number: step)

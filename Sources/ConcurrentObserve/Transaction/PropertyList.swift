@@ -11,6 +11,7 @@
 /// Observers receive an array with the latest value of each, for each change of one of them. In everything else it is as ``Group`` is.
 public struct PropertyList<Property: ObservableProperty>: ObservableProperty {
     private let properties: [Property]
+    internal let members: GroupMembers
 
     /// Makes a list.
     ///
@@ -20,6 +21,9 @@ public struct PropertyList<Property: ObservableProperty>: ObservableProperty {
             fatalError("ConcurrentObserve: a list of no properties has no value. Give it at least one.")
         }
         self.properties = properties
+        members = GroupMembers { members in
+            properties.reduce(true) { isComplete, property in MemberList.add(property, to: &members) && isComplete }
+        }
     }
 
     /// Values that were present together at one moment. (P20)
@@ -32,10 +36,10 @@ public struct PropertyList<Property: ObservableProperty>: ObservableProperty {
     ///
     /// - Complexity: O(properties), and once more for each change that comes in between.
     public func snapshot() -> (value: [Property.Value], version: UInt64) {
-        while true {
+        Snapshots.take(members) {
             let version = version
             let value = properties.map(\.value)
-            if self.version == version { return (value, version) }
+            return Snapshots.isSame(version, self.version) ? (value, version) : nil
         }
     }
 

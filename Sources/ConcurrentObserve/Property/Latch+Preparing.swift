@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+// A commit changes several latches as one. First it prepares each: the next words are in the spare slot, the version has a mark, and
+// `committer` names the thread. Then that thread's `CommitDecision` is made, which changes all of them. Then each is settled: its version
+// is the next one, without a mark.
+//
+// A prepared version occurs once in a latch's life, and each is settled. So if the word is still the same after a reader has loaded the
+// committer and its decision, both belong to this commit. (Models/Transaction.pml)
+
+extension Latch {
+    @inlinable @inline(__always)
+    static var preparedMark: UInt64 { 1 << 63 }
+
+    /// Whether `word` says that a commit has prepared the next version.
+    @inlinable @inline(__always)
+    static func isPrepared(_ word: UInt64) -> Bool { Int64(bitPattern: word) < 0 }
+
+    /// Puts the next words in place, not yet seen. Under the writer's lock.
+    ///
+    /// - Parameter committer: The address of the calling thread's record.
+    @inlinable @inline(__always)
+    borrowing func prepare(_ words: Words, by committer: UInt) {
+        // Relaxed: the writer's lock orders the changes.
+        let present = version.load(ordering: .relaxed)
+        // Release: as in publish(_:).
+        atomicMemoryFence(ordering: .releasing)
+        if present & 1 == 0 { odd.store(words) } else { even.store(words) }
+        // Relaxed: ordered by the store of the version.
+        self.committer.store(committer, ordering: .relaxed)
+        inject("commit.prepared")
+        // Release: pairs with the acquires in loadWithWord(firstOnly:) and presentVersion(_:).
+        version.store(present | Self.preparedMark, ordering: .releasing)
+    }
+
+    /// Makes the next version the present one, once the decision is made. Under the writer's lock.
+    ///
+    /// - Returns: The version.
+    @inlinable @inline(__always) @discardableResult
+    borrowing func settle() -> UInt64 {
+        // Relaxed: the writer's lock orders the changes.
+        let next = (version.load(ordering: .relaxed) & ~Self.preparedMark) &+ 1
+        // Release: the decision is made before it; pairs with the acquires in loadWithWord(firstOnly:) and presentVersion(_:).
+        version.store(next, ordering: .releasing)
+        return next
+    }
+
+    /// The version that a prepared word stands for, if the word is still there afterwards.
+    private borrowing func resolve(_ word: UInt64) -> UInt64 {
+        #if INSTRUMENTED
+        if let version = resolveWrongly(word) { return version }
+        #endif
+        // Relaxed: the acquire that has loaded `word` pairs with the release in prepare(_:by:), before which this was stored.
+        let committer = committer.load(ordering: .relaxed)
+        inject("read.committer")
+        let version = word & ~Self.preparedMark
+        return ThreadRecord.hasCommitted(committer) ? version &+ 1 : version
+    }
+
+    /// The words of the present version, and that version; nil if it is not prepared any more.
+    ///
+    /// - Parameter before: What `version` was, with the mark.
+    @usableFromInline @inline(never)
+    static func loadPrepared(_ latch: borrowing Latch, _ before: UInt64) -> (words: Words, version: UInt64)? {
+        let version = latch.resolve(before)
+        let words = latch.words(of: version, firstOnly: false)
+        inject("read.copied")
+        return latch.isStill(before) ? (words, version) : nil
+    }
+
+    /// The present version. Any thread; lock-free.
+    @usableFromInline @inline(never)
+    static func presentVersion(_ latch: borrowing Latch) -> UInt64 {
+        while true {
+            // Acquire: pairs with the releases in prepare(_:by:), settle() and publish(_:).
+            let before = latch.version.load(ordering: .acquiring)
+            if !isPrepared(before) { return before }
+            let version = latch.resolve(before)
+            if latch.isStill(before) { return version }
+        }
+    }
+}

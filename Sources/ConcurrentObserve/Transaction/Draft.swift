@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a commit knows of one of its members: the value that the body has set, as words, then what the change has replaced.
+///
+/// Nothing but bits, whatever the property's type: the drafts of a commit lie side by side on its thread's stack.
+@safe @usableFromInline
+internal struct Draft: BitwiseCopyable {
+    /// Names the property.
+    @usableFromInline let identity: ObjectIdentifier
+    /// The new value, once set; the draft owns its reference until it is prepared.
+    @usableFromInline var words = Latch.Words()
+    @usableFromInline var isSet = false
+    /// Once settled: what was replaced, the number of the change, and what is to be delivered of it, if the property is observed.
+    var replaced = Latch.Words()
+    var version: UInt64 = 0
+    var announcement: UnsafeMutableRawPointer?
+
+    init(of member: any CommitMember) { identity = ObjectIdentifier(member) }
+}
+
+/// A change of a commit, kept for its observers.
+internal final class Announcement<Value: Sendable> {
+    let new: Value
+
+    init(_ new: Value) { self.new = new }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Group {
+    /// Changes several members as one: no thread sees some of the changes and not the others. (P19)
+    ///
+    /// ```swift
+    /// let accounts = Group(from.balance, to.balance)
+    /// accounts.commit { transaction in
+    ///     transaction[from.balance] -= 10
+    ///     transaction[to.balance] += 10
+    /// }
+    /// ```
+    ///
+    /// `body` runs once, on drafts, under the locks of all members, so it should be short: other writers of a member wait for it;
+    /// readers, snapshots and registrations do not, and see the earlier values. Inside it, properties may be read, observations ended,
+    /// and properties that are not members observed. It must change no property but through the transaction: that traps. If it throws,
+    /// nothing changes and no observer is called.
+    ///
+    /// Each member that the body has set changes once, however often it was set; the others do not. The observers are called on this
+    /// thread before `commit` returns, under no lock, member by member. An observer of a group receives a commit once, whole. (P21) No
+    /// prior delivery is made. Commits wait for each other only where they share members, and never in a ring.
+    ///
+    /// - Parameter body: Receives the drafts. Counts as inside a callback.
+    /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws.
+    /// - Precondition: The members are `Observed` properties, ``ReadOnly`` views of them, and groups and lists of these. Paths, weak
+    ///   properties and types of yours trap.
+    /// - Complexity: O(*n*) in the members, and the calls of the observers.
+    @discardableResult
+    public func commit<Result, Failure: Error>(
+        _ body: (borrowing Transaction) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try Commit.perform(members.whole, body)
+    }
+}
+
+extension PropertyList {
+    /// Changes several properties of the list as one: see ``Group/commit(_:)``. (P19)
+    ///
+    /// - Parameter body: Receives the drafts. Counts as inside a callback.
+    /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws.
+    /// - Complexity: O(*n*) in the properties, and the calls of the observers.
+    @discardableResult
+    public func commit<Result, Failure: Error>(
+        _ body: (borrowing Transaction) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try Commit.perform(members.whole, body)
+    }
+}

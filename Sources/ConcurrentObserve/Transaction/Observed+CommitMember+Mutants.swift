@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if INSTRUMENTED
+extension Observed {
+    /// True if the change is published at once.
+    func preparesWrongly(_ draft: inout Draft) -> Bool {
+        if mutant(.aMemberLeftAloneIsNumbered), !draft.isSet {
+            draft.words = cell.encode(cell.copyUnderLock())
+            draft.isSet = true
+        }
+        guard mutant(.aCommitIsPublishedInParts), draft.isSet else { return false }
+        draft.replaced = cell.latch.wordsUnderLock(firstOnly: ValueEncoding<Value>.needsOneWord)
+        _ = cell.latch.publish(draft.words)
+        inject("commit.prepared")
+        return true
+    }
+
+    /// The version, where it is left as it is.
+    var settledWrongly: UInt64? {
+        if mutant(.aCommitIsPublishedInParts) { return cell.version }
+        return mutant(.aPreparedMarkIsLeftBehind) ? cell.version &+ 1 : nil
+    }
+}
+#endif

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Observed: CommitMember {
+    var lockAddress: UInt { cell.source }
+
+    func lockForBody(_ record: UnsafeMutablePointer<ThreadRecord>) {
+        // Safe: records are never freed.
+        unsafe mutation.acquireForCommit(record)
+    }
+
+    func leaveBody() { mutation.leaveCommitsBody() }
+
+    func prepare(_ draft: inout Draft, by record: UnsafeMutablePointer<ThreadRecord>) {
+        #if INSTRUMENTED
+        if preparesWrongly(&draft) { return }
+        #endif
+        // What the body has left alone does not change. (P21)
+        guard draft.isSet else { return }
+        draft.replaced = cell.latch.wordsUnderLock(firstOnly: ValueEncoding<Value>.needsOneWord)
+        cell.latch.prepare(draft.words, by: UInt(bitPattern: record))
+    }
+
+    func enqueue(_ draft: borrowing Draft) {
+        guard draft.isSet, observers.mayHaveMailboxes else { return }
+        let version = cell.version
+        let new = ValueEncoding<Value>.copy(draft.words)
+        observers.enqueue(
+            Change(reason: .valueChanged, old: ValueEncoding<Value>.copy(draft.replaced), new: new, version: version)
+        )
+    }
+
+    func settle(_ draft: inout Draft) {
+        if draft.isSet {
+            // A copy, while the lock keeps the value; observers that register from now on have a later version.
+            if observers.isPossiblyObserved {
+                let new = Announcement(ValueEncoding<Value>.copy(draft.words))
+                // Safe: announce(_:) takes the reference.
+                unsafe draft.announcement = Unmanaged.passRetained(new).toOpaque()
+            }
+            draft.version = settleVersion()
+        }
+        mutation.release()
+    }
+
+    private func settleVersion() -> UInt64 {
+        #if INSTRUMENTED
+        if let version = settledWrongly { return version }
+        #endif
+        return cell.latch.settle()
+    }
+
+    func announce(_ draft: inout Draft) {
+        guard draft.isSet else { return }
+        let replaced = ValueCell<Value>.Replaced(words: draft.replaced, version: draft.version, source: cell.source)
+        if let announcement = unsafe draft.announcement {
+            // Safe: settle(_:) has stored it, for this property.
+            let kept = unsafe Unmanaged<Announcement<Value>>.fromOpaque(announcement).takeRetainedValue()
+            unsafe draft.announcement = nil
+            announce(replaced, kept.new)
+        }
+        replaced.retire()
+    }
+
+    func unlock() { mutation.release() }
+
+    func discard(_ draft: inout Draft) {
+        guard draft.isSet else { return }
+        draft.isSet = false
+        ValueEncoding<Value>.discard(draft.words)
+    }
+
+    func tryHold() -> MutationLock.Hold? { mutation.tryHold() }
+
+    func release(_ hold: MutationLock.Hold) { mutation.release(hold) }
+}
+
+extension Observed: MemberHolding {
+    func addMembers(to members: inout [any CommitMember]) -> Bool {
+        members.append(self)
+        return true
+    }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Snapshots of several properties, taken without a lock while they come through, and with publication held off otherwise. (P20)
+internal enum Snapshots {
+    /// Looks in vain before publication is held off: each means that a change was published meanwhile.
+    private static var mostLooks: Int { 16 }
+
+    /// Whether no version has changed. Each only grows, so that equal sums are of equal versions.
+    @inline(__always)
+    static func isSame(_ before: UInt64, _ after: UInt64) -> Bool {
+        #if INSTRUMENTED
+        if mutant(.aSnapshotCollectsVersionsOnce) { return true }
+        #endif
+        return before == after
+    }
+
+    /// Returns what `look` finds.
+    ///
+    /// - Parameter look: Returns nil if a property has changed meanwhile.
+    @inline(__always)
+    static func take<Value>(_ members: GroupMembers, _ look: () -> Value?) -> Value {
+        for _ in 0..<mostLooks { if let found = look() { return found } }
+        return takeHeld(members, look)
+    }
+
+    /// Holds off the publication of each member while it looks: waits for publications, never for the body of a `modify` or a commit.
+    ///
+    /// It holds all or none, and waits with none: nothing waits for it in a ring, and a fork does not find it inside.
+    @inline(never)
+    private static func takeHeld<Value>(_ members: GroupMembers, _ look: () -> Value?) -> Value {
+        let list = members.list
+        var wait = Backoff()
+        while true {
+            // Where not all can be named it goes on as before: lock-free.
+            let found = list.isComplete ? ForkGate.pass { hold(list.members[...], look) ?? nil } : look()
+            if let found { return found }
+            wait.pause()
+        }
+    }
+
+    /// Nil if a member could not be held.
+    private static func hold<Value>(_ members: ArraySlice<any CommitMember>, _ look: () -> Value?) -> Value?? {
+        guard let member = members.first else { return look() }
+        guard let hold = member.tryHold() else { return nil }
+        defer { member.release(hold) }
+        return self.hold(members.dropFirst(), look)
+    }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What the body of a commit reads and sets: a draft of each member of the group. (P19)
+///
+/// ```swift
+/// Group(from.balance, to.balance).commit { transaction in
+///     transaction[from.balance] -= 10
+///     transaction[to.balance] += 10
+/// }
+/// ```
+///
+/// It belongs to the body, and to its thread.
+@safe
+public struct Transaction: ~Copyable {
+    @usableFromInline internal let drafts: UnsafeMutableBufferPointer<Draft>
+
+    internal init(_ drafts: UnsafeMutableBufferPointer<Draft>) { unsafe self.drafts = drafts }
+
+    /// The draft of a member. Reading it returns what the body has set, or else the present value, which no other thread changes
+    /// meanwhile. Setting it makes a change, equal or not, which is published when the body returns. A member that the body does not
+    /// set does not change. Traps if the property is no member of the group.
+    ///
+    /// - Complexity: O(*n*) in the members.
+    public subscript<Value: Sendable>(_ property: Observed<Value>) -> Value {
+        @inlinable get {
+            // Safe: the body's thread alone uses the drafts, and the words of this one are of the property's type.
+            let draft = unsafe self.draft(of: property)
+            return unsafe draft.pointee.isSet
+                ? ValueEncoding<Value>.copy(draft.pointee.words) : property.cell.copyUnderLock()
+        }
+        @inlinable nonmutating set {
+            // Safe: as above.
+            let draft = unsafe self.draft(of: property)
+            let replaced = unsafe draft.pointee.isSet ? draft.pointee.words : nil
+            unsafe draft.pointee.words = property.cell.encode(newValue)
+            unsafe draft.pointee.isSet = true
+            if let replaced { ValueEncoding<Value>.discard(replaced) }
+        }
+    }
+
+    /// The draft of a member that is shown read-only, which a body can set through the property itself. Traps if it is no member.
+    ///
+    /// - Complexity: O(*n*) in the members.
+    public subscript<Value: Sendable>(_ view: ReadOnly<Value>) -> Value { self[view.property] }
+
+    @inlinable @inline(__always)
+    internal func draft(of property: AnyObject) -> UnsafeMutablePointer<Draft> {
+        let identity = ObjectIdentifier(property)
+        // Safe: within bounds.
+        for index in unsafe drafts.indices where unsafe drafts[index].identity == identity {
+            return unsafe drafts.baseAddress.unsafelyUnwrapped + index
+        }
+        Self.trapOutside()
+    }
+
+    @usableFromInline @inline(never)
+    internal static func trapOutside() -> Never {
+        fatalError(
+            "ConcurrentObserve: the body of a commit used the draft of a property that is no member of the group. Add the property to the group."
+        )
+    }
+}

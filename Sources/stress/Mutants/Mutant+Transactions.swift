@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if INSTRUMENTED
+extension Mutant {
+    /// Bugs of commits and snapshots.
+    static let transactions: [Mutant] = [
+        Mutant(
+            .aCommitIsPublishedInParts,
+            "transactions",
+            [
+                .invariant("P19.one-seen-all-seen"), .invariant("P20.present-together"),
+                .invariant("P19.never-backwards"),
+            ],
+            at: "commit.prepared"
+        ),
+        Mutant(
+            .aPreparedVersionCountsAsCommitted,
+            "transactions",
+            [
+                .invariant("P19.one-seen-all-seen"), .invariant("P20.present-together"),
+                .invariant("P19.never-backwards"),
+            ],
+            at: "commit.prepared"
+        ),
+        Mutant(
+            .aCommitsDecisionIsResetTooEarly,
+            "transactions",
+            [
+                .invariant("P19.one-seen-all-seen"), .invariant("P20.present-together"),
+                .invariant("P19.never-backwards"), .invariant("P2.version-fits"),
+            ],
+            at: "commit.decided"
+        ),
+        Mutant(
+            .aPreparedMarkIsLeftBehind,
+            "transactions",
+            [
+                .invariant("P2.version-fits"), .invariant("P20.present-together"), .invariant("P19.never-backwards"),
+                .invariant("P19.one-seen-all-seen"), .invariant("P2.versions-without-gaps"), .crash, .hang,
+            ]
+        ),
+        Mutant(.aMemberLeftAloneIsNumbered, "transactions", [.invariant("P19.left-alone")]),
+        Mutant(
+            .aCommitsErrorPublishesItsDrafts,
+            "transactions",
+            [
+                .invariant("P19.throw-publishes-nothing"), .invariant("P20.present-together"),
+                .invariant("P2.version-fits"), .crash,
+            ]
+        ),
+        Mutant(
+            .aSnapshotCollectsVersionsOnce,
+            "transactions",
+            [.invariant("P20.present-together")],
+            at: "read.copied"
+        ),
+    ]
+}
+#endif

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+extension Scenario {
+    /// Money is moved among accounts, each move a commit, and never lost in a snapshot.
+    static let transactions = Scenario(
+        name: "transactions",
+        summary: "commits of groups in any order against snapshots, reads, sets, modify and bodies that throw",
+        invariants: [
+            "P19.one-seen-all-seen", "P19.never-backwards", "P19.throw-publishes-nothing", "P19.left-alone",
+            "P20.present-together", "P2.version-fits", "P2.versions-without-gaps", "P5.no-lock-around-user-code",
+            "P14.nothing-left", "P16.backlog-drains",
+        ],
+        windows: ["a snapshot met a commit", "a body threw", "a snapshot was taken in a body"],
+        leastThreads: 3
+    ) { round in
+        let bank = Bank()
+        round.load { worker in
+            switch worker.generator.below(16) {
+            case 0:
+                worker.begin("throw")
+                worker.refuse(bank)
+            case 1...6:
+                worker.begin("move")
+                worker.move(bank)
+            case 7...9:
+                worker.begin("commit a pair")
+                worker.commitPair(bank)
+            case 10:
+                worker.begin("modify")
+                bank.tally.modify { $0 += 1 }
+            case 11...12:
+                worker.begin("read")
+                worker.readPair(bank)
+            default:
+                worker.begin("snapshot")
+                worker.takeSnapshot(bank)
+            }
+        }
+        bank.checkRest(round)
+        round.checkRest()
+    }
+}
+
+private struct Refusal: Error {}
+
+/// Properties that change together.
+private final class Bank: Sendable {
+    let accounts = (0..<16).map { _ in Observed<Int>(Bank.balance) }
+    let all: PropertyList<Observed<Int>>
+    /// The second is always what the first is. Their version, too.
+    let first = Observed<UInt64>(0)
+    let second = Observed(TrackedValue(serial: 0))
+    let pair: Group<(TrackedValue, UInt64)>
+    /// A member of commits that never set it.
+    let idle = Observed("idle")
+    /// Changed by `modify`, by commits that set nothing else, and by others.
+    let tally = Observed<UInt64>(0)
+
+    static let balance = 1_000_000
+
+    init() {
+        all = PropertyList(accounts)
+        pair = Group(second, first)
+    }
+
+    func checkRest(_ round: Round) {
+        round.check(idle.version == 0, "P19.left-alone", "a property that no body has set has version \(idle.version)")
+        round.check(
+            tally.value == tally.version,
+            "P2.versions-without-gaps",
+            "version \(tally.version) after \(tally.value) changes"
+        )
+        let (second, first) = (second.snapshot(), first.snapshot())
+        round.check(
+            first.value == first.version && second.version == first.version && second.value.serial == first.value,
+            "P2.versions-without-gaps",
+            "at rest the first is \(first), the second \(second)"
+        )
+        let sum = all.value.reduce(0, +)
+        round.check(
+            sum == Self.balance * 16,
+            "P20.present-together",
+            "at rest the sum is off by \(sum - Self.balance * 16)"
+        )
+    }
+}
+
+extension Worker {
+    /// Moves money among two to four accounts, in any order.
+    fileprivate func move(_ bank: Bank) {
+        let count = 2 + Int(generator.below(3))
+        var accounts: [Observed<Int>] = []
+        let start = Int(generator.below(16))
+        let step = [1, 3, 5, 7, 9, 11, 13, 15][Int(generator.below(8))]
+        for index in 0..<count { accounts.append(bank.accounts[(start + index * step) % 16]) }
+        let amount = 1 + Int(generator.below(100))
+        Group(PropertyList(accounts), bank.idle).commit { transaction in
+            for account in accounts.dropFirst() {
+                transaction[accounts[0]] -= amount
+                transaction[account] += amount
+            }
+        }
+    }
+
+    /// Sets two properties to the next number, and a third now and then.
+    fileprivate func commitPair(_ bank: Bank) {
+        let countsToo = generator.oneIn(4)
+        let isLooking = generator.oneIn(16)
+        Group(bank.first, bank.tally, bank.second).commit { transaction in
+            transaction[bank.first] += 1
+            transaction[bank.second] = TrackedValue(serial: transaction[bank.first])
+            if countsToo { transaction[bank.tally] += 1 }
+            guard isLooking else { return }
+            let (second, first) = bank.pair.value
+            hit(2)
+            check(
+                first + 1 == transaction[bank.first] && second.serial == first,
+                "P19.one-seen-all-seen",
+                "a body that has drafted \(first + 1) reads \(first) and \(second.serial)"
+            )
+        }
+    }
+
+    /// A body that throws, with drafts that must not be seen.
+    fileprivate func refuse(_ bank: Bank) {
+        let before = bank.idle.version
+        do throws(Refusal) {
+            try Group(bank.pair, bank.idle, bank.accounts[0]).commit { transaction throws(Refusal) in
+                transaction[bank.accounts[0]] = -1
+                transaction[bank.idle] = "thrown"
+                transaction[bank.second] = TrackedValue(serial: .max)
+                throw Refusal()
+            }
+        } catch {
+            hit(1)
+        }
+        check(
+            bank.idle.version == before && bank.idle.value == "idle",
+            "P19.throw-publishes-nothing",
+            "after a body that threw: \(bank.idle.value), version \(bank.idle.version)"
+        )
+    }
+
+    fileprivate func readPair(_ bank: Bank) {
+        let first = bank.first.snapshot()
+        let second = bank.second.snapshot()
+        let again = bank.first.value
+        check(first.value == first.version, "P2.version-fits", "value \(first.value), version \(first.version)")
+        check(
+            second.value.serial == second.version,
+            "P2.version-fits",
+            "value \(second.value.serial), version \(second.version)"
+        )
+        check(
+            second.value.serial >= first.value,
+            "P19.one-seen-all-seen",
+            "one property of a commit was \(first.value), then another one \(second.value.serial)"
+        )
+        check(
+            again >= second.value.serial && bank.first.version >= again,
+            "P19.never-backwards",
+            "after \(second.value.serial) of one property came \(again) of another one, then \(bank.first.version)"
+        )
+    }
+
+    fileprivate func takeSnapshot(_ bank: Bank) {
+        let before = bank.pair.version
+        let (second, first) = bank.pair.value
+        if bank.pair.version != before { hit(0) }
+        check(
+            first == second.serial,
+            "P20.present-together",
+            "a snapshot of a pair has \(first) and \(second.serial)"
+        )
+        let sum = bank.all.value.reduce(0, +)
+        check(
+            sum == Bank.balance * 16,
+            "P20.present-together",
+            "the sum of a snapshot is off by \(sum - Bank.balance * 16)"
+        )
+    }
+}
