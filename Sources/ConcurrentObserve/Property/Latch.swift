@@ -84,13 +84,14 @@ internal struct Latch: ~Copyable, Sendable {
         while true {
             // Acquire: pairs with the release in publish(_:); the slot of this version, and what its words point to, is complete.
             let before = version.load(ordering: .acquiring)
-            if _slowPath(Self.isPrepared(before)) {
-                if let (words, version) = Self.loadPrepared(self, before) { return (words, version, before) }
-                continue
-            }
             let words = words(of: before, firstOnly: firstOnly)
             inject("read.copied")
-            if _fastPath(isStill(before)) { return (words, before, before) }
+            // A prepared version is never what it is without its mark: one comparison for both.
+            let unprepared = before & ~Self.preparedMark
+            if _fastPath(isStill(unprepared)) { return (words, unprepared, before) }
+            if Self.isPrepared(before), let (words, version) = Self.loadPrepared(self, before) {
+                return (words, version, before)
+            }
         }
     }
 
