@@ -33,8 +33,7 @@ internal final class SourceSet: @unchecked Sendable {
     /// The present version of the root whose version is there.
     @inline(__always)
     static func version(at address: UInt) -> UInt64 {
-        // Safe: a `Root` of the caller's set keeps the memory. Acquire: pairs with the release in
-        // Latch.publish(_:); what is read afterwards is of this version or a later one.
-        unsafe UnsafePointer<Atomic<UInt64>>(bitPattern: address).unsafelyUnwrapped.pointee.load(ordering: .acquiring)
+        // Safe: a `Root` of the caller's set keeps the memory.
+        unsafe UnsafePointer<Latch>(bitPattern: address).unsafelyUnwrapped.pointee.presentVersion
     }
 }

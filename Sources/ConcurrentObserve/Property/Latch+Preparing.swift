@@ -30,7 +30,7 @@ extension Latch {
         // Relaxed: ordered by the store of the version.
         self.committer.store(committer, ordering: .relaxed)
         inject("commit.prepared")
-        // Release: pairs with the acquires in loadWithWord(firstOnly:) and presentVersion(_:).
+        // Release: pairs with the acquires in loadWithWord(firstOnly:) and presentVersion.
         version.store(present | Self.preparedMark, ordering: .releasing)
     }
 
@@ -41,7 +41,7 @@ extension Latch {
     borrowing func settle() -> UInt64 {
         // Relaxed: the writer's lock orders the changes.
         let next = (version.load(ordering: .relaxed) & ~Self.preparedMark) &+ 1
-        // Release: the decision is made before it; pairs with the acquires in loadWithWord(firstOnly:) and presentVersion(_:).
+        // Release: the decision is made before it; pairs with the acquires in loadWithWord(firstOnly:) and presentVersion.
         version.store(next, ordering: .releasing)
         return next
     }
@@ -69,11 +69,19 @@ extension Latch {
         return latch.isStill(before) ? (words, version) : nil
     }
 
-    /// The present version. Any thread; lock-free.
+    /// The number of changes so far. Any thread; lock-free.
+    @inlinable @inline(__always)
+    var presentVersion: UInt64 {
+        // Acquire: pairs with the releases in publish(_:), prepare(_:by:) and settle(); a read that follows sees this version or a
+        // later one.
+        let word = version.load(ordering: .acquiring)
+        return _fastPath(!Self.isPrepared(word)) ? word : Self.resolvedVersion(self)
+    }
+
     @usableFromInline @inline(never)
-    static func presentVersion(_ latch: borrowing Latch) -> UInt64 {
+    static func resolvedVersion(_ latch: borrowing Latch) -> UInt64 {
         while true {
-            // Acquire: pairs with the releases in prepare(_:by:), settle() and publish(_:).
+            // Acquire: as in presentVersion.
             let before = latch.version.load(ordering: .acquiring)
             if !isPrepared(before) { return before }
             let version = latch.resolve(before)

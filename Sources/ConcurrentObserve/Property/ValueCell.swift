@@ -38,12 +38,8 @@ internal struct ValueCell<Value: Sendable>: ~Copyable, Sendable {
 
 extension ValueCell {
     /// The number of changes so far.
-    @inlinable
-    var version: UInt64 {
-        // Acquire: pairs with the release in publish(_:); a read that follows sees this version or a later one.
-        let word = latch.version.load(ordering: .acquiring)
-        return _fastPath(!Latch.isPrepared(word)) ? word : Latch.presentVersion(latch)
-    }
+    @inlinable @inline(__always)
+    var version: UInt64 { latch.presentVersion }
 
     /// A copy of the value. Any thread; lock-free.
     @inlinable @inline(__always)
@@ -210,10 +206,10 @@ extension ValueCell {
         return Replaced(words: replaced, version: latch.publish(words), source: source)
     }
 
-    /// What the property's values are known by among all that waits to be destroyed.
+    /// The latch's address: what the property's values are known by among all that waits to be destroyed.
     @inlinable @inline(__always)
     var source: UInt {
-        // Safe: an address only; atomics are never copied to be lent.
+        // Safe: an address only; atomics are never copied to be lent. The version is the first that a latch has.
         unsafe withUnsafePointer(to: latch.version) { UInt(bitPattern: $0) }
     }
 }

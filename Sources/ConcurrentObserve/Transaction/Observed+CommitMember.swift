@@ -14,7 +14,7 @@ extension Observed: CommitMember {
         #if INSTRUMENTED
         if preparesWrongly(&draft) { return }
         #endif
-        // What the body has left alone does not change. (P21)
+        // What the body has left alone does not change. (P19)
         guard draft.isSet else { return }
         draft.replaced = cell.latch.wordsUnderLock(firstOnly: ValueEncoding<Value>.needsOneWord)
         cell.latch.prepare(draft.words, by: UInt(bitPattern: record))
