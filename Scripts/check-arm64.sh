@@ -21,14 +21,20 @@ set -euo pipefail
 
 scripts="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 checkout="$(dirname "$scripts")"
-readonly pieces="Property/Latch.swift Reclamation/Lock.swift Reclamation/Frame.swift
-KeyPaths/DrainLoop.swift Registry/BiasedReferenceCount.swift"
+readonly pieces="Property/Latch.swift Property/Latch+Preparing.swift Reclamation/CommitDecision.swift
+Reclamation/Lock.swift Reclamation/Frame.swift KeyPaths/DrainLoop.swift Registry/BiasedReferenceCount.swift"
 
 # function | ARMv8.0 | ARMv8.1 | ARMv8.3, which is as ARMv8.1 where nothing stands.
 # Accesses and barriers in the order of the code. Loops come once.
 readonly expected="
 latch_load         | ldar ldr ldr ldr ldr dmb.ishld ldr | ldar ldr ldr ldr ldr dmb.ishld ldr | ldapr ldr ldr ldr ldr dmb.ishld ldr
 latch_publish      | ldr dmb.ish str str stlr           | ldr dmb.ish str str stlr           |
+latch_version      | ldar                               | ldar                               | ldapr
+latch_resolved     | ldar ldar ldr ldarb dmb.ishld ldr  | ldar ldar ldr ldarb dmb.ishld ldr  | ldapr ldapr ldr ldaprb dmb.ishld ldr
+latch_prepare      | ldr dmb.ish str str str stlr       | ldr dmb.ish str str str stlr       |
+latch_settle       | ldr stlr                           | ldr stlr                           |
+decision_reset     | stlrb                              | stlrb                              |
+decision_make      | stlrb                              | stlrb                              |
 frame_clear        | stlr stlr                          | stlr stlr                          |
 walk_step          | stlr ldr                           | stlr ldr                           |
 lock_try           | ldaxr stxr                         | casa                               |
@@ -356,6 +362,10 @@ case "${1:-}" in
     architectures=armv8-a
     plant '/atomicMemoryFence(ordering: .acquiring)/d' Property/Latch.swift latch_load
     plant 's/version.store(next, ordering: .releasing)/version.store(next, ordering: .relaxed)/' Property/Latch.swift latch_publish
+    plant 's/version.store(present | Self.preparedMark, ordering: .releasing)/version.store(present | Self.preparedMark, ordering: .relaxed)/' \
+        Property/Latch+Preparing.swift latch_prepare
+    plant 's/isCommitted.store(true, ordering: .releasing)/isCommitted.store(true, ordering: .relaxed)/' \
+        Reclamation/CommitDecision.swift decision_make
     plant 's/pin.store(0, ordering: .releasing)/pin.store(0, ordering: .relaxed)/' Reclamation/Frame.swift frame_clear
     plant 's/desired: Self.held, ordering: .acquiring/desired: Self.held, ordering: .relaxed/' Reclamation/Lock.swift lock_try
     prepare

@@ -11,6 +11,12 @@ import Synchronization
 func exploredWait(_ name: StaticString, until condition: () -> Bool) -> Bool { false }
 func enterForbiddenForUserCode() {}
 func leaveForbiddenForUserCode() {}
+/// The decision is the first word of a record here.
+enum ThreadRecord {
+    static func hasCommitted(_ address: UInt) -> Bool {
+        unsafe UnsafePointer<CommitDecision>(bitPattern: address).unsafelyUnwrapped.pointee.isMade
+    }
+}
 
 // MARK: The library's pieces
 
@@ -20,6 +26,25 @@ func leaveForbiddenForUserCode() {}
 }
 @_cdecl("latch_publish") func latchPublish(_ latch: UnsafeRawPointer, _ word: UInt) -> UInt64 {
     unsafe latch.assumingMemoryBound(to: Latch.self).pointee.publish(Latch.Words(first: word, second: word))
+}
+@_cdecl("latch_version") func latchVersion(_ latch: UnsafeRawPointer) -> UInt64 {
+    unsafe latch.assumingMemoryBound(to: Latch.self).pointee.presentVersion
+}
+@_cdecl("latch_resolved") func latchResolved(_ latch: UnsafeRawPointer) -> UInt64 {
+    unsafe Latch.resolvedVersion(latch.assumingMemoryBound(to: Latch.self).pointee)
+}
+@_cdecl("latch_prepare") func latchPrepare(_ latch: UnsafeRawPointer, _ word: UInt, _ committer: UInt) {
+    unsafe latch.assumingMemoryBound(to: Latch.self).pointee
+        .prepare(Latch.Words(first: word, second: word), by: committer)
+}
+@_cdecl("latch_settle") func latchSettle(_ latch: UnsafeRawPointer) -> UInt64 {
+    unsafe latch.assumingMemoryBound(to: Latch.self).pointee.settle()
+}
+@_cdecl("decision_reset") func decisionReset(_ decision: UnsafeRawPointer) {
+    unsafe decision.assumingMemoryBound(to: CommitDecision.self).pointee.reset()
+}
+@_cdecl("decision_make") func decisionMake(_ decision: UnsafeRawPointer) {
+    unsafe decision.assumingMemoryBound(to: CommitDecision.self).pointee.make()
 }
 @_cdecl("frame_clear") func frameClear(_ frame: UnsafeRawPointer) {
     unsafe frame.assumingMemoryBound(to: Frame.self).pointee.clear()

@@ -9,13 +9,13 @@ extension Structure {
             Exploration Instrumentation+Stress
             """,
             "Reclamation": """
-            CallbackAges CommitDecision DeliveryContext Diagnostics EventCount
+            CallbackAges DeliveryContext Diagnostics EventCount
             ForbiddenSections Fork ForkGate FrameBlock FrameScan KnownTypes
             LibraryThread Lock Magazine Magazine+Sweeping MagazineReleases
             ObserverPool PendingEvents ProcessorClock ReadSection
             ReclamationThread ReclamationThread+Pass ReferenceRing Retirable
             RetiredItem RetiredReference ThreadRecord ThreadRecord+Counting
-            ThreadRecord+Current ThreadRecord+Frames ThreadRecord+Magazine
+            ThreadRecord+Current ThreadRecord+Decision ThreadRecord+Frames ThreadRecord+Magazine
             ThreadRecord+Mutants ThreadRecord+Retire ThreadRecord+Ring
             ThreadRecords WeakReference
             """,

@@ -729,7 +729,7 @@ static struct words pin_box(struct latch *latch, struct frame *frame) {
         //= Property/ValueCell.swift … frame.pointee.pin.store(address, ordering: .releasing)
         if (!broken(defect_pin)) store(&frame->pin, words.first, releasing);
         light_barrier();
-        //= Property/ValueCell.swift … return latch.version.load(ordering: .relaxed) == version
+        //= Property/ValueCell.swift … return latch.version.load(ordering: .relaxed) == word
         if (load(&latch->version, relaxed) == words.version || broken(defect_look)) return words;
         tally(&events.retries);
     }

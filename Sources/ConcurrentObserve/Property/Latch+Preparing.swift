@@ -58,15 +58,17 @@ extension Latch {
         return ThreadRecord.hasCommitted(committer) ? version &+ 1 : version
     }
 
-    /// The words of the present version, and that version; nil if it is not prepared any more.
-    ///
-    /// - Parameter before: What `version` was, with the mark.
+    /// As `loadWithWord(firstOnly:)`, where a change came in between, or a commit has prepared the next version.
     @usableFromInline @inline(never)
-    static func loadPrepared(_ latch: borrowing Latch, _ before: UInt64) -> (words: Words, version: UInt64)? {
-        let version = latch.resolve(before)
-        let words = latch.words(of: version, firstOnly: false)
-        inject("read.copied")
-        return latch.isStill(before) ? (words, version) : nil
+    static func loadAgain(_ latch: borrowing Latch) -> (words: Words, version: UInt64, word: UInt64) {
+        while true {
+            // Acquire: as in loadWithWord(firstOnly:).
+            let before = latch.version.load(ordering: .acquiring)
+            let version = isPrepared(before) ? latch.resolve(before) : before
+            let words = latch.words(of: version, firstOnly: false)
+            inject("read.copied")
+            if latch.isStill(before) { return (words, version, before) }
+        }
     }
 
     /// The number of changes so far. Any thread; lock-free.

@@ -81,18 +81,13 @@ internal struct Latch: ~Copyable, Sendable {
     /// The words, the version that they belong to, and what `version` was meanwhile: for `isPinned(_:)`.
     @inlinable @inline(__always)
     borrowing func loadWithWord(firstOnly: Bool) -> (words: Words, version: UInt64, word: UInt64) {
-        while true {
-            // Acquire: pairs with the release in publish(_:); the slot of this version, and what its words point to, is complete.
-            let before = version.load(ordering: .acquiring)
-            let words = words(of: before, firstOnly: firstOnly)
-            inject("read.copied")
-            // A prepared version is never what it is without its mark: one comparison for both.
-            let unprepared = before & ~Self.preparedMark
-            if _fastPath(isStill(unprepared)) { return (words, unprepared, before) }
-            if Self.isPrepared(before), let (words, version) = Self.loadPrepared(self, before) {
-                return (words, version, before)
-            }
-        }
+        // Acquire: pairs with the release in publish(_:); the slot of this version, and what its words point to, is complete.
+        let before = version.load(ordering: .acquiring)
+        let words = words(of: before, firstOnly: firstOnly)
+        inject("read.copied")
+        // A prepared version is never what it is without its mark: one comparison for both.
+        let unprepared = before & ~Self.preparedMark
+        return _fastPath(isStill(unprepared)) ? (words, unprepared, before) : Self.loadAgain(self)
     }
 
     /// The words of the present version. For the writer, under its lock: they stay what they are meanwhile.

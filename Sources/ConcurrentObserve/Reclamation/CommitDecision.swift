@@ -33,11 +33,3 @@ internal struct CommitDecision: ~Copyable, Sendable {
         isCommitted.load(ordering: .acquiring)
     }
 }
-
-extension ThreadRecord {
-    /// Whether the changes are made that the thread has prepared whose record is at `address`.
-    static func hasCommitted(_ address: UInt) -> Bool {
-        // Safe: records are never freed.
-        unsafe UnsafePointer<ThreadRecord>(bitPattern: address).unsafelyUnwrapped.pointee.decision.isMade
-    }
-}

@@ -287,8 +287,17 @@ extension Promises.DerivedCases {
         graph.expect(c, 10, "b", "")
     }
 
-    @Test("R053 Two changes whose sum is the same", .disabled("needs the commit of a group"))
-    func r053() {}
+    @Test("R053 Two changes in one commit whose sum is the same", arguments: GraphUse.allCases)
+    func r053(use: GraphUse) {
+        let (graph, a, b) = (DerivedGraph(use), Observed(0), Observed(0))
+        let c = graph.derived("c") { get in get(a) + get(b) }
+        graph.begin(c)
+        Group(a, b).commit { transaction in
+            transaction[a] = 1
+            transaction[b] = -1
+        }
+        graph.expect(c, 0, "c", "")
+    }
 
     @Test("R054 Results that cannot be compared: every run is a change")
     func r054() {

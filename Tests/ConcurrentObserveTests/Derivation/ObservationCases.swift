@@ -191,15 +191,8 @@ extension Promises.DerivedCases {
     }
 }
 
-// Transactions. What does not need a commit of several properties.
+// Transactions. What needs a commit of several properties is in TransactionCases.swift.
 extension Promises.DerivedCases {
-    @Test(
-        "R085 to R095, but for R092: transactions",
-        .disabled("needs the commit of a group"),
-        arguments: ["R085", "R086", "R087", "R088", "R089", "R090", "R091", "R093", "R094", "R095"]
-    )
-    func transactions(number: String) {}
-
     @Test("R092 What the body of a modify reads is not followed")
     func r092() {
         let (graph, a, b) = (DerivedGraph(.observed), Observed(0), Observed(0))

@@ -12,12 +12,6 @@ public struct Untested: Sendable {
 
     public static let all: [Untested] = [
         Untested(
-            "Derivation/SourceSet.swift",
-            "unsafelyUnwrapped.pointee.load(ordering: .acquiring)",
-            after: "static func version(",
-            "the load of ValueCell.version, by an address: what the tests of the latch have"
-        ),
-        Untested(
             "Reclamation/Barriers.swift",
             "atomicMemoryFence(ordering: .sequentiallyConsistent)",
             after: "static func fullFence(",

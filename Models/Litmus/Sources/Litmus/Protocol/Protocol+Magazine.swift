@@ -35,7 +35,7 @@ extension Protocol {
                         Instruction.light
                             .at(cellFile, "AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)"),
                         .load("version", .relaxed, into: "again")
-                            .at(cellFile, "return latch.version.load(ordering: .relaxed) == version"),
+                            .at(cellFile, "return latch.version.load(ordering: .relaxed) == word"),
                         .branch("again"),
                         .load("object", .relaxed, into: "seen"),
                         unpin,

@@ -43,7 +43,7 @@ extension Protocol {
                     "reader",
                     [
                         .load("version", .acquiring, into: "version")
-                            .at("Property/ValueCell.swift", "latch.version.load(ordering: .acquiring)")
+                            .at("Property/Latch+Preparing.swift", "let word = version.load(ordering: .acquiring)")
                     ] + loadWords
                 ),
             ],

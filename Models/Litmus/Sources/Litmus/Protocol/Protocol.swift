@@ -9,8 +9,8 @@
 public enum Protocol {
     /// One row: a test with membarrier, or one that does not use it.
     public static let all: [Test] =
-        walk + publication + ends + latch + pinnedValues + retirement + magazines + rings + parking + locks + gate
-        + mailboxes
+        walk + publication + ends + latch + commits + pinnedValues + retirement + magazines + rings + parking + locks
+        + gate + mailboxes
         + records + lifetimes + paths
 
     /// Every test and, of those that use membarrier, the twin without.
