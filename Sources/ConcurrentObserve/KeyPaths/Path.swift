@@ -103,7 +103,8 @@ extension Path {
     internal func attachAlong(_ observer: PropertyObserver<Value>) -> ObservationToken {
         switch observer.form {
         case .inline(let callback):
-            return attach(observer.options, owner: observer.owner, nil) { $0.setCallback(callback) }
+            let options = observer.withoutCombination.options
+            return attach(options, owner: observer.owner, nil) { $0.setCallback(callback) }
         case .mailbox(let factory):
             if let kept = steps.kept { return kept.attach(observer, from: root) }
             return attach(factory.make(), observer.options, owner: observer.owner)

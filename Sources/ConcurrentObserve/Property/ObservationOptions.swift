@@ -20,10 +20,17 @@ public struct ObservationOptions: OptionSet, Sendable {
     /// The observer is a binding: a path delivers with each change which versions it shows.
     @usableFromInline
     internal static let ofBinding = ObservationOptions(rawValue: 128)
+
+    /// The observer is one of several properties that are observed together: a commit calls it under the property's lock as well.
+    /// Its closure is the library's, and runs no user code there. (P21)
+    internal static let ofCombination = ObservationOptions(rawValue: 64)
 }
 
 extension ObservationOptions {
     /// The options as bits of an observer's mark.
     @usableFromInline
-    internal var marks: ObserverMark { contains(.prior) ? .receivesPrior : [] }
+    internal var marks: ObserverMark {
+        let marks: ObserverMark = contains(.prior) ? .receivesPrior : []
+        return contains(.ofCombination) ? marks.union(.isCombined) : marks
+    }
 }

@@ -14,6 +14,16 @@ extension ObserverList {
         }
     }
 
+    /// Calls the inline observers that are the library's, of properties that are observed together. Under the property's lock. (P21)
+    @inline(never)
+    internal borrowing func deliverToCombinations<Value>(_ change: Change<Value>) {
+        let lent = LentChange(change)
+        walk(.callbacks()) { (observer: borrowing LentObserver<Callback<Change<Value>>>) in
+            guard observer.mark.contains(.isCombined), observer.since < lent.change.version else { return }
+            lent.call(observer)
+        }
+    }
+
     /// Delivers a change that is still to come to the observers that have asked for it: first to
     /// the mailboxes, then to the inline callbacks, then the serial deliveries run. Under no lock.
     @inlinable @inline(__always)

@@ -25,6 +25,12 @@ public struct PropertyObserver<Value: Sendable>: Sendable {
 }
 
 extension PropertyObserver {
+    /// The observer for what no commit changes as one with other properties.
+    @usableFromInline
+    internal var withoutCombination: PropertyObserver {
+        PropertyObserver(options.subtracting(.ofCombination), owner: owner, form)
+    }
+
     /// The observer for a property of other values, whose changes `transform` makes into this
     /// one's: nil leaves a change out.
     ///
@@ -35,7 +41,12 @@ extension PropertyObserver {
     ) -> PropertyObserver<Other> {
         switch form {
         case .inline(let callback):
-            PropertyObserver<Other>(options, owner: owner, .inline(callback.pulledBack(transform)))
+            // The transform is user code.
+            PropertyObserver<Other>(
+                withoutCombination.options,
+                owner: owner,
+                .inline(callback.pulledBack(transform))
+            )
         case .mailbox(let factory):
             PropertyObserver<Other>(options, owner: owner, .mailbox(factory.pulledBack(transform)))
         }

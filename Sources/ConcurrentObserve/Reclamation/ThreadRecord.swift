@@ -24,6 +24,9 @@ internal struct ThreadRecord: ~Copyable {
     /// `DeliveryContext`.
     var context: UnsafeMutablePointer<ContextSlot>?
 
+    /// What the thread's commit reaches, while it looks for that under its locks. Owner alone; see `CommitReach`.
+    var commitReach: UnsafeMutableRawPointer?
+
     /// The innermost evaluation of a derived value on the thread's stack, if there is one. Owner
     /// alone; the room above knows what it is.
     var evaluation: UnsafeRawPointer?

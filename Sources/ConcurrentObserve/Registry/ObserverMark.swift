@@ -34,6 +34,9 @@ internal struct ObserverMark: OptionSet, Sendable {
     /// with the observations of the source.
     static var isOfDerivedValue: ObserverMark { ObserverMark(rawValue: 8_192) }
 
+    /// The observer is one of several properties that are observed together.
+    static var isCombined: ObserverMark { ObserverMark(rawValue: 16_384) }
+
     /// Where the list stands, in two bits.
     @inlinable static var listShift: UInt32 { 8 }
     /// Where the `ObservationEnd` stands.

@@ -5,10 +5,9 @@ extension Combination {
     /// Publishes changes before the user's observer is there.
     func beginLate(
         _ observer: PropertyObserver<Value>,
-        of property: Observed<Value>,
-        _ published: Int
+        of property: Observed<Value>
     ) -> ObservationToken {
-        open(property, published)
+        open(property)
         return property.attach(observer)
     }
 

@@ -3,13 +3,16 @@
 /// One observation of several properties: their latest values, and a property of its own that has them together.
 ///
 /// Every member's change is noted here, then published as a change of that property, under its mutation lock: so the combination has
-/// versions without gaps, whatever threads make the changes. It does not retain its members. (P2, P3, P11)
+/// versions without gaps, whatever threads make the changes. Several changes may be published as one, but each commit is noted under the
+/// locks of its members, and published by itself. A combination does not retain its members. (P2, P3, P11, P21)
 internal final class Combination<Value: Sendable>: @unchecked Sendable {
     // Unchecked: everything mutable, the slots included, is guarded by `lock`.
     let lock = SourceLock()
-    /// How many changes were noted, and how many of them are published.
+    /// How many changes were noted, a commit being one, and how many of them are published.
     private var noted = 0
     private var published = 0
+    /// Commits that are not published yet, and what they have replaced, in their order: the values, and how many changes were noted.
+    private var steps: [(value: Value, noted: Int)] = []
     /// What the user's observer observes. Nil before all members have their values, and once one of them is gone.
     private var property: Observed<Value>?
     private var read: (@Sendable () -> Value)?
@@ -19,45 +22,23 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
     /// A change was noted that is published already: nothing is changed.
     private struct IsPublished: Error {}
 
-    /// The latest value of one member.
-    internal final class Slot<Member: Sendable>: @unchecked Sendable {
-        // Unchecked: guarded by the combination's lock.
-        private var latest: (value: Member, version: UInt64)?
-
-        /// Whether no value has come. Under the lock.
-        var isEmpty: Bool { latest == nil }
-
-        /// Under the lock, if it is not empty.
-        var value: Member { latest!.value }
-
-        /// Takes a change, unless a later one was taken. Under the lock.
-        ///
-        /// - Parameter change: Receives what was replaced, for the caller to destroy under no lock. (P5)
-        func take(_ change: inout (value: Member, version: UInt64)?) -> Bool {
-            guard isLater(change!.version) else { return false }
-            swap(&latest, &change)
-            return true
-        }
-
-        private func isLater(_ version: UInt64) -> Bool {
-            #if INSTRUMENTED
-            if mutant(.aCombinationTakesAnOlderChange) { return true }
-            #endif
-            return latest.map { version > $0.version } ?? true
-        }
-    }
-
     /// Notes a change of `member`. Under no lock.
-    private func note<Member>(_ change: Change<Member>, of member: SourceIdentity, in slot: Slot<Member>) {
+    private func note<Member>(_ change: Change<Member>, of member: SourceIdentity, in slot: MemberSlot<Member>) {
+        if let reach = CommitReach.current {
+            slot.stage(change)
+            return reach.add(slot, of: self)
+        }
         var replaced: (value: Member, version: UInt64)? = (change.new, change.version)
-        let note = lock.withLock { () -> (property: Observed<Value>, number: Int)? in
-            guard slot.take(&replaced) else { return nil }
-            noted += 1
-            return property.map { ($0, noted) }
+        let note = lock.withLock { () -> (property: Observed<Value>, number: Int?)? in
+            let isTaken = slot.take(&replaced)
+            if isTaken { noted += 1 }
+            // What is not taken may be a commit's.
+            guard let property, isTaken || !steps.isEmpty else { return nil }
+            return (property, isTaken ? noted : nil)
         }
         withExtendedLifetime(replaced) {}
         guard let (property, number) = note else { return }
-        guard change.reason != .initial, let cause = AnnouncedChange.current(change.version, of: member) else {
+        guard let number, change.reason != .initial, let cause = AnnouncedChange.current(change.version, of: member) else {
             return publish(property) { _, _ in }
         }
         let relayed = cause.relayed(
@@ -74,7 +55,7 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Makes what was noted a change of the property, unless another thread has done it. Under no lock.
+    /// Makes what was noted a change of the property, or several, unless another thread has done it. Under no lock.
     ///
     /// - Parameter willPublish: Called with the change's version, and with the numbers of what was
     ///   noted, before the change is announced. Under the property's mutation lock.
@@ -85,21 +66,27 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
         #if INSTRUMENTED
         if mutant(.aCombinationIsReadOutsideTheLock) { return publishOutOfOrder(property) }
         #endif
-        _ = try? property.modify { value throws(IsPublished) in
-            // Under the property's mutation lock. No value ends here: the slots have theirs, the property has the replaced ones.
-            guard let present = lock.withLock({ takeUnpublished() }) else { throw IsPublished() }
-            value = present.value
-            willPublish(property.cell.version + 1, present.notes)
+        var hasMore = true
+        while hasMore {
+            let step = try? property.modify { value throws(IsPublished) in
+                // Under the property's mutation lock. No value ends here: the slots have theirs, the property has the replaced ones.
+                guard let present = lock.withLock({ takeUnpublished() }) else { throw IsPublished() }
+                value = present.value
+                willPublish(property.cell.version + 1, present.notes)
+                return present.isLast
+            }
+            hasMore = step == false
         }
     }
 
-    /// The members' values, if one has changed since they were published, and which notes they are
-    /// of. Under the lock.
-    func takeUnpublished() -> (value: Value, notes: ClosedRange<Int>)? {
+    /// The members' values, if one has changed since they were published, which notes they are of, and whether these are all. Under
+    /// the lock.
+    func takeUnpublished() -> (value: Value, notes: ClosedRange<Int>, isLast: Bool)? {
         guard published < noted else { return nil }
-        let notes = published + 1...noted
-        published = noted
-        return (read!(), notes)
+        let step = steps.isEmpty ? (value: read!(), noted: noted) : steps.removeFirst()
+        let notes = published + 1...step.noted
+        published = step.noted
+        return (step.value, notes, published == noted)
     }
 }
 
@@ -107,13 +94,13 @@ extension Combination {
     /// Observes a member. Returns where its latest value is, and the token of its observation; nil if the member is gone.
     func add<Member: Sendable>(
         _ attach: WeakAttachment<Member>
-    ) -> (slot: Slot<Member>, token: ObservationToken?) {
-        let slot = Slot<Member>()
+    ) -> (slot: MemberSlot<Member>, token: ObservationToken?) {
+        let slot = MemberSlot<Member>()
         let form = CallbackForm<Change<Member>>.made { [self] observer in
             let member = observer.sourceIdentity
             return { [self] change in if change.reason != .prior { note(change, of: member, in: slot) } }
         }
-        let token = attach(PropertyObserver(.initial, .inline(form)))
+        let token = attach(PropertyObserver([.initial, .ofCombination], .inline(form)))
         // Another thread may have ended the observation before its initial delivery.
         lock.withLock { if slot.isEmpty { lacksValue = true } }
         return (slot, token)
@@ -129,16 +116,17 @@ extension Combination {
         _ members: [ObservationToken],
         _ read: @escaping @Sendable () -> Value
     ) -> ObservationToken {
-        let first = lock.withLock { () -> (value: Value, noted: Int)? in
+        let first = lock.withLock { () -> Value? in
             if lacksValue { return nil }
             self.read = read
-            return (read(), noted)
+            published = noted
+            return read()
         }
         guard let first else { return endAtOnce(observer, members) }
-        let property = Observed(first.value)
+        let property = Observed(first)
         // A removal at a member ends the user's observation, which the member counts. (P8)
         for member in members { member.observer.feed(property.observers.core()) }
-        let token = begin(observer, of: property, published: first.noted)
+        let token = begin(observer, of: property)
         // Before the return, if one was removed meanwhile: half a group would be left.
         for member in members { token.observer.endIfRemoved(member.observer) }
         // What was noted in between is published now.
@@ -160,31 +148,48 @@ extension Combination {
         return EndedSource.attach(observer, ended ?? .cancelled)
     }
 
-    private func begin(
-        _ observer: PropertyObserver<Value>,
-        of property: Observed<Value>,
-        published: Int
-    ) -> ObservationToken {
+    private func begin(_ observer: PropertyObserver<Value>, of property: Observed<Value>) -> ObservationToken {
         #if INSTRUMENTED
-        if mutant(.aCombinationChangesBeforeItIsObserved) { return beginLate(observer, of: property, published) }
+        if mutant(.aCombinationChangesBeforeItIsObserved) { return beginLate(observer, of: property) }
         #endif
         let token = property.attach(observer)
         // Not before: the observation begins at version 0.
-        open(property, published)
+        open(property)
         return token
     }
 
     /// From now on what is noted is published.
-    func open(_ property: Observed<Value>, _ published: Int) {
-        lock.withLock {
-            self.published = published
-            self.property = property
-        }
-    }
+    func open(_ property: Observed<Value>) { lock.withLock { self.property = property } }
 
     /// Ends the user's observation with `.sourceDeleted`, as the end of any property does. (P12)
     private func dropProperty() {
         let property = lock.withLock { self.property.take() }
         withExtendedLifetime(property) {}
+    }
+}
+
+// MARK: - Commits
+
+extension Combination: ReachedByCommits {
+    func take(_ slots: [AnyMemberSlot], _ replaced: inout [Any]) {
+        lock.withLock {
+            // Changes of which the threads have not come here yet: when they do, they find them taken.
+            var isBehind = false
+            for slot in slots where slot.isBehind {
+                slot.takeOld(&replaced)
+                isBehind = true
+            }
+            if isBehind { noted += 1 }
+            addStep()
+            for slot in slots { slot.takeStaged(&replaced) }
+            noted += 1
+            addStep()
+        }
+    }
+
+    /// Has the present values published by themselves, if they are not yet. Under the lock.
+    private func addStep() {
+        guard let read, (steps.last?.noted ?? published) < noted else { return }
+        steps.append((read(), noted))
     }
 }

@@ -65,10 +65,15 @@ internal enum Commit {
         unsafe record.pointee.decision.make()
         inject("commit.decided")
         for index in members.indices { unsafe members[index].enqueue(drafts[index]) }
+        let reach = members.contains(where: \.isPossiblyObserved) ? CommitReach() : nil
+        unsafe reach?.gather(record) {
+            for index in members.indices { unsafe members[index].callCombinations(drafts[index]) }
+        }
         for index in members.indices { unsafe members[index].settle(&drafts[index]) }
         // Not earlier: in the child of a fork no other thread takes over a record in the midst of a commit. (P18)
         unsafe record.pointee.userCode -= 1
         inject("commit.settled")
+        reach?.destroyReplaced()
         for index in members.indices { unsafe members[index].announce(&drafts[index]) }
     }
 

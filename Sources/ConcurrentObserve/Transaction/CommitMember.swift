@@ -17,6 +17,12 @@ internal protocol CommitMember: AnyObject, Sendable {
     /// The decision is made: puts the change into the mailboxes.
     func enqueue(_ draft: borrowing Draft)
 
+    /// Whether the change may be observed together with others.
+    var isPossiblyObserved: Bool { get }
+
+    /// Calls the combinations that observe the property. Under the locks, after the decision.
+    func callCombinations(_ draft: borrowing Draft)
+
     /// Settles what was prepared, and releases the lock.
     func settle(_ draft: inout Draft)
 

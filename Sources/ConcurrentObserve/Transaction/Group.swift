@@ -91,7 +91,7 @@ public struct Group<Value: Sendable>: ObservableProperty {
             let combination = Combination<Value>()
             var members: [ObservationToken] = []
             var isComplete = true
-            func add<Member: Sendable>(_ attach: WeakAttachment<Member>) -> Combination<Value>.Slot<Member> {
+            func add<Member: Sendable>(_ attach: WeakAttachment<Member>) -> MemberSlot<Member> {
                 let (slot, token) = combination.add(attach)
                 if let token { members.append(token) } else { isComplete = false }
                 return slot

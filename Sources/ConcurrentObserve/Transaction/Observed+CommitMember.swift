@@ -29,6 +29,14 @@ extension Observed: CommitMember {
         )
     }
 
+    var isPossiblyObserved: Bool { observers.isPossiblyObserved }
+
+    func callCombinations(_ draft: borrowing Draft) {
+        guard draft.isSet, observers.isPossiblyObserved else { return }
+        let (old, new) = (ValueEncoding<Value>.copy(draft.replaced), ValueEncoding<Value>.copy(draft.words))
+        observers.deliverToCombinations(Change(reason: .valueChanged, old: old, new: new, version: cell.version))
+    }
+
     func settle(_ draft: inout Draft) {
         if draft.isSet {
             // A copy, while the lock keeps the value; observers that register from now on have a later version.

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Testing
+
+extension Promises {
+    @Suite("P21 One delivery per commit")
+    struct P21DeliveryTests {}
+}
+
+extension Promises.P21DeliveryTests {
+    @Test(
+        "P21 An observer of a group receives each commit once, whole, and other changes as before",
+        arguments: [false, true]
+    )
+    func once(isSerial: Bool) {
+        let (first, second, third) = (Observed(0), Observed("a"), Observed(0))
+        let group = Group(second, first.readOnly, third)
+        let log = Log<String>()
+        let token = group.observe(options: .initial, delivery: isSerial ? .serial() : .inline) { change in
+            log.append("\(change.old.map { "\($0)" } ?? "-") → \(change.new) @\(change.version)")
+        }
+        Group(first, second).commit { transaction in
+            transaction[first] = 1
+            transaction[first] = 2
+            transaction[second] = "b"
+        }
+        third.value = 7
+        Group(first, second, third).commit { transaction in
+            transaction[third] = 8
+            transaction[second] = "c"
+        }
+        Group(first, third).commit { _ in }
+        #expect(
+            log.entries == [
+                #"- → ("a", 0, 0) @0"#, #"("a", 0, 0) → ("b", 2, 0) @1"#, #"("b", 2, 0) → ("b", 2, 7) @2"#,
+                #"("b", 2, 7) → ("c", 2, 8) @3"#,
+            ]
+        )
+        token.cancel()
+    }
+
+    @Test("P21 Lists, groups of groups and sequences receive a commit as one")
+    func forms() async {
+        let properties = (0..<4).map { _ in Observed(0) }
+        let list = PropertyList(properties)
+        let received = Log<[Int]>()
+        let token = list.observe { received.append($0.new) }
+        let pairs = Group(Group(properties[0], properties[1]), Group(properties[2], properties[3]))
+        let nested = Log<String>()
+        let another = pairs.observe { nested.append("\($0.new)") }
+        var values = list.values().makeAsyncIterator()
+        for round in 1...3 {
+            list.commit { transaction in for property in properties.reversed() { transaction[property] = round } }
+        }
+        #expect(received.entries == [[1, 1, 1, 1], [2, 2, 2, 2], [3, 3, 3, 3]])
+        for round in 1...3 { #expect(await values.next() == Array(repeating: round, count: 4)) }
+        #expect(nested.entries.last == "((3, 3), (3, 3))")
+        withExtendedLifetime((token, another)) {}
+    }
+
+    @Test("P4 P21 Beside commits, a group's initial value is whole, and each later commit follows once")
+    func initial() throws {
+        let (first, second) = (Observed(0), Observed("0"))
+        let (there, back) = (Group(first, second), Group(second, first))
+        let mistakes = Counter()
+        let writers = Hammer(threads: 2) {
+            there.commit { transaction in
+                transaction[first] += 1
+                transaction[second] = "\(transaction[first])"
+            }
+        }
+        try writers.waitUntilWarm()
+        try onThreads(2) { index in
+            for _ in 0..<300 {
+                let log = Log<(Int, String)>()
+                let token =
+                    index == 0
+                    ? there.observe(options: .initial, delivery: .serial()) { log.append($0.new) }
+                    : back.observe(options: .initial, delivery: .serial()) { log.append(($0.new.1, $0.new.0)) }
+                let seen = first.value
+                _ = token.cancelAndWaitBlocking()
+                let entries = log.entries
+                for (number, entry) in entries.enumerated()
+                where "\(entry.0)" != entry.1 || entry.0 != entries[0].0 + number { mistakes.increment() }
+                if entries.isEmpty || entries[0].0 > seen { mistakes.increment() }
+            }
+        }
+        try writers.stop()
+        #expect(mistakes.value == 0)
+    }
+
+    @Test("P21 Each of many commits by several threads is received once, in order, whole")
+    func manyThreads() throws {
+        let properties = (0..<3).map { _ in Observed(0) }
+        let (first, second, other) = (properties[0], properties[1], properties[2])
+        let (mistakes, last) = (Counter(), Slot((0, 0, 0)))
+        let received = Counter()
+        let token = Group(first, second, other).observe(delivery: .serial()) { change in
+            let (old, new) = (last.value!, change.new)
+            if new.0 != new.1 || change.old! != old { mistakes.increment() }
+            if !(new.0 == old.0 + 1 && new.2 == old.2) && !(new.0 == old.0 && new.2 == old.2 + 1) {
+                mistakes.increment()
+            }
+            last.put(new)
+            received.increment()
+        }
+        try onThreads(3) { index in
+            let group = index == 0 ? Group(first, second) : Group(second, first)
+            for _ in 0..<2_000 {
+                if index == 2 {
+                    other.modify { $0 += 1 }
+                } else {
+                    group.commit { transaction in
+                        transaction[first] += 1
+                        transaction[second] += 1
+                    }
+                }
+            }
+        }
+        #expect(mistakes.value == 0 && received.value == 6_000)
+        #expect(last.value! == (4_000, 4_000, 2_000))
+        token.cancel()
+    }
+
+    @Test("P5 P14 P21 What a commit replaces in a group's observation is destroyed under no lock, once")
+    func destruction() throws {
+        let lives = Lives()
+        do {
+            let (first, second) = (Observed(lives.make()), Observed(lives.make()))
+            let probe = Observed(0)
+            let received = Counter()
+            let token = Group(first, second).observe { _ in received.increment() }
+            for _ in 0..<50 {
+                Group(first, second).commit { transaction in
+                    transaction[first] = lives.make { probe.modify { $0 += 1 } }
+                    transaction[second] = lives.make { first.observe { _ in }.cancel() }
+                }
+            }
+            #expect(received.value == 50)
+            token.cancel()
+        }
+        try lives.waitUntilNoneIsLeft()
+    }
+}
