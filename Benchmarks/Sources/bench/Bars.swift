@@ -62,6 +62,10 @@ extension Bar {
     static let pathOfOneStep = Bar.ratio(1.1)
     static let pathOfThreeSteps = Bar.ratio(2)
     static let bytesPerStep = Bar.value(200)
+    /// A change, an evaluation and a delivery, over a change with one delivery.
+    static let firedNode = Bar.ratio(20)
+    static let diamondOfCombine = Bar.ratio(1.0 / 10)
+    static let bytesPerDerived = Bar.value(256)
     static let enqueue = Bar.ratio(0.5)
     static let consumeTasks = Bar.ratio(1.0 / 5)
     static let consumeStream = Bar.ratio(1.0 / 3)

@@ -13,11 +13,12 @@ struct Measure: ParsableCommand {
 
     @OptionGroup var options: Options
 
-    private static let all =
-        NotifySuite.cases + PeerNotifySuite.cases + ThreadsSuite.cases + RegistrationSuite.cases + WaitSuite.cases
-        + StuckSuite.cases + MemorySuite.cases + MillionSuite.cases + PropertyReadSuite.cases + PropertySetSuite.cases
-        + ObservationSuite.cases + PathSuite.cases + BindingSuite.cases + DeliverySuite.cases + LatencySuite.cases
-        + ScalingSuite.cases
+    private static let all: [Case] = [
+        NotifySuite.cases, PeerNotifySuite.cases, ThreadsSuite.cases, RegistrationSuite.cases, WaitSuite.cases,
+        StuckSuite.cases, MemorySuite.cases, MillionSuite.cases, PropertyReadSuite.cases, PropertySetSuite.cases,
+        ObservationSuite.cases, PathSuite.cases, BindingSuite.cases, DeliverySuite.cases, LatencySuite.cases,
+        ScalingSuite.cases, DerivedSuite.cases,
+    ].flatMap { $0 }
 
     func run() throws {
         let cases = Self.all.filter { options.only.map($0.name.contains) ?? true }
