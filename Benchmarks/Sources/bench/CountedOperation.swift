@@ -27,7 +27,7 @@ struct CountedOperation: Sendable {
 }
 
 extension CountedOperation {
-    static let all = notifications + reads + sets + [pair] + paths
+    static let all = notifications + reads + sets + [pair] + paths + derived
 
     private static let notifications =
         [
@@ -90,6 +90,19 @@ extension CountedOperation {
             let (cars, counter) = (Cars(), Counter())
             let token = cars.garage.observe(\.car.engine.rpm) { change in counter.value &+= change.new }
             return { times in withExtendedLifetime((cars, token)) { setInLoop(cars.garage.engine.rpm, times) } }
+        },
+    ]
+
+    private static let derived = [
+        CountedOperation("derived.read.2-roots", Most(instructions: 45, allocations: 0)) {
+            let derived = Derived(Observed(1), Observed(2)) { $0 &+ $1 }
+            return { readSingly(derived, $0) }
+        },
+        CountedOperation("derived.fire.1-source", Most(instructions: 3_000, allocations: 10)) {
+            let (source, counter) = (Observed(0), Counter())
+            let derived = source.map { $0 &+ 1 }
+            let token = derived.observe { change in counter.value &+= change.new }
+            return { times in withExtendedLifetime((derived, token)) { setInLoop(source, times) } }
         },
     ]
 }

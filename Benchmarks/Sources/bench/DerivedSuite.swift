@@ -54,7 +54,8 @@ enum DerivedSuite {
         ) { _ in
             let (derived, property) = reading(roots)
             let (ours, theirs) =
-                ({ readSingly(derived, $0) }, { readSingly(property, $0) }) as (
+                ({ readSingly(derived, $0) }, { readSingly(property, $0) })
+                as (
                     @Sendable (Int) -> Void, @Sendable (Int) -> Void
                 )
             let times = 200_000
@@ -101,7 +102,9 @@ enum DerivedSuite {
             ]
             let times = effort.work(50_000)
             return Case.Sides(
-                ours: { withExtendedLifetime((tokens, derived)) { nanoseconds { setInLoop(source, times) } } / Double(times) },
+                ours: {
+                    withExtendedLifetime((tokens, derived)) { nanoseconds { setInLoop(source, times) } } / Double(times)
+                },
                 reference: { withExtendedLifetime(tokens) { nanoseconds { setInLoop(plain, times) } } / Double(times) }
             )
         }
@@ -120,7 +123,8 @@ enum DerivedSuite {
     ) { effort in
         let (source, counter) = (Observed(0), Counter())
         let arms = (0..<5).map { index in source.map { $0 &+ index } }
-        let sum = Derived(arms[0], arms[1], arms[2], arms[3], arms[4]) { (a: Int, b: Int, c: Int, d: Int, e: Int) -> Int in
+        let sum = Derived(arms[0], arms[1], arms[2], arms[3], arms[4]) {
+            (a: Int, b: Int, c: Int, d: Int, e: Int) -> Int in
             a &+ b &+ c &+ d &+ e
         }
         let token = sum.observe { change in counter.value &+= change.new }
@@ -197,7 +201,7 @@ enum DerivedSuite {
 private func read(_ derived: Derived<Int>) -> Int { derived.value }
 
 @inline(never)
-private func readSingly(_ derived: Derived<Int>, _ times: Int) {
+func readSingly(_ derived: Derived<Int>, _ times: Int) {
     var sum = 0
     for _ in 0..<times { sum &+= read(derived) }
     consume(sum)

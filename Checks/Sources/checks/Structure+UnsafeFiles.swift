@@ -39,7 +39,9 @@ extension Structure {
             OrderedObservation Subscription Waiter
             """,
             "Derivation": """
-            EvaluationCell EvaluationFrame EvaluationRecord SourceSet
+            Collector Collector+Reading DerivationCell
+            DerivationCell+Evaluating DerivationPlace Derived+Property
+            EvaluationStack SourceSet SourceWords VersionBuffer
             """,
         ]
         return Set(

@@ -1,76 +1,90 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Collects what one evaluation reads: which roots, at which versions.
+/// Collects what one evaluation reads: which roots, at which versions; and takes its result.
 ///
-/// It belongs to the thread that evaluates.
+/// It belongs to the thread that evaluates, and serves one evaluation after the other. Most read what the one before has read: as
+/// long as that is so, the collector follows its set, and notes versions alone.
+@safe @usableFromInline
 internal final class Collector {
-    /// Where a root of the collection comes from.
-    private enum Origin {
-        case source(any DerivationRoot)
-        /// What a derived value was evaluated of that the function has read.
-        case root(of: SourceSet, Int)
-    }
-
-    /// What was collected.
-    struct Collected {
-        let sources: SourceSet
-        let versions: [UInt64]
-        let otherVersions: [UInt64]
-        let steps: [EvaluationRecord.Step]
-    }
-
     private let thread = ThreadRecord.ownAddress
-    private var addresses: [UInt] = []
-    private var origins: [Origin] = []
-    private var versions: [UInt64] = []
-    private var others: [OtherSource] = []
-    private var otherVersions: [UInt64] = []
-    private var steps: [EvaluationRecord.Step] = []
-    private var hasDerived = false
-    /// Where each root is, if there are many.
-    private var places: [UInt: Int] = [:]
-    /// Whether one root was read at two versions.
-    private var isTorn = false
-    /// Whether the function has run on a snapshot that was complete before: what came later does not concern it.
-    var isSnapshot = false
-    /// Looks out for the thread's own changes of what it has read; nil while that is not suspected.
-    let watch: SelfWatch?
+    // In memory of their own, where the compiler need not look out for overlapping accesses.
+    private let stateMemory: UnsafeMutablePointer<State>
+    @usableFromInline internal let outcomeMemory: UnsafeMutablePointer<Outcome>
 
-    init(watch: SelfWatch? = nil) { self.watch = watch }
+    init() {
+        unsafe stateMemory = .allocate(capacity: 1)
+        unsafe stateMemory.initialize(to: State())
+        unsafe outcomeMemory = .allocate(capacity: 1)
+        unsafe outcomeMemory.initialize(to: Outcome())
+    }
+
+    deinit {
+        unsafe stateMemory.deinitialize(count: 1)
+        unsafe stateMemory.deallocate()
+        unsafe outcomeMemory.deallocate()
+    }
+
+    // Safe, all: initialised with the collector and freed with it; used by one thread.
+    @inline(__always) private(set) var state: State {
+        _read { yield unsafe stateMemory.pointee }
+        _modify { yield unsafe &stateMemory.pointee }
+    }
+
+    @usableFromInline var outcome: Outcome {
+        @inlinable @inline(__always) _read { yield unsafe outcomeMemory.pointee }
+        @inlinable @inline(__always) _modify { yield unsafe &outcomeMemory.pointee }
+    }
+
+    /// Is for a derived value.
+    func take(_ derived: UInt, _ place: DerivationPlace) { (state.derived, state.place) = (derived, place) }
+
+    /// Begins an evaluation, after another, which the caller keeps.
+    func begin(after base: borrowing Present?, watch: SelfWatch?) {
+        if let base = copy base {
+            outcome.hasBefore = true
+            outcome.before = base.words
+            state.base = base.set
+            state.baseSequence = base.sequence
+        } else {
+            outcome.hasBefore = false
+            state.base = nil
+        }
+        if watch != nil || state.watch != nil { state.watch = watch }
+        outcome.isSnapshot = false
+        outcome.isSame = false
+        restart()
+    }
 
     /// Forgets what was collected.
+    @usableFromInline
+    func restart() {
+        state.cursor = 0
+        state.seen = 0
+        state.seenNodes = 0
+        state.isTorn = false
+        outcome.retains = false
+        if !state.collected.isEmpty { state.collected = Collected() }
+        state.followed = nil
+        guard let set = state.base, state.watch == nil, !outcome.isListing, !set.hasOthers else { return }
+        state.followed = set
+        state.hasSteps = set.nodeCount > 0
+        state.stepCount = set.stepCount
+        state.versions.reserve(set.count)
+        state.nodeVersions.reserve(set.nodeCount)
+    }
+
+    /// Releases what it has used.
     func clear() {
-        addresses.removeAll(keepingCapacity: true)
-        origins.removeAll(keepingCapacity: true)
-        versions.removeAll(keepingCapacity: true)
-        others.removeAll()
-        otherVersions.removeAll()
-        steps.removeAll(keepingCapacity: true)
-        places.removeAll()
-        (isTorn, hasDerived) = (false, false)
-    }
-}
-
-// MARK: - Reading
-
-extension Collector {
-    /// The value of any property.
-    func read<Property: ObservableProperty>(_ property: Property) -> Property.Value {
-        if let source = property as? any DerivationSource<Property.Value> { return source.read(into: self) }
-        let (value, version) = property.snapshot()
-        note(OtherProperty(property), version)
-        return value
-    }
-
-    /// How properties of a type are read: looked for once, since the runtime takes its time for that.
-    static func way<Property: ObservableProperty>(
-        to property: Property
-    ) -> @Sendable (Collector) -> Property.Value {
-        if let source = property as? any DerivationSource<Property.Value> { return source.way }
-        return { collector in collector.read(property) }
+        state.base = nil
+        state.followed = nil
+        if state.watch != nil { state.watch = nil }
+        if !state.collected.isEmpty { state.collected = Collected() }
+        state.versions.shrink()
+        state.childVersions.shrink()
     }
 
     /// Traps on another thread, which would change the collection at the same time.
+    @usableFromInline
     func trapElsewhere() {
         guard ThreadRecord.ownAddress != thread else { return }
         fatalError(
@@ -78,62 +92,157 @@ extension Collector {
         )
     }
 
+    /// Whether the evaluation before is still its set's, after a pin.
+    @usableFromInline var isBasePresent: Bool { state.base.map { $0.hasNow(state.baseSequence) } ?? false }
+}
+
+// MARK: - Noting
+
+extension Collector {
+    /// Whether the set that is followed has this root next, or has had it.
+    @usableFromInline
+    func follow(_ address: UInt, _ version: UInt64) -> Bool {
+        guard let set = state.followed else { return false }
+        let cursor = state.cursor
+        if state.hasSteps {
+            if cursor < state.stepCount {
+                let step = Int(set.step(cursor))
+                if step >= 0, set.address(step) == address {
+                    state.cursor = cursor + 1
+                    put(step, version)
+                    return true
+                }
+            }
+        } else if cursor < state.stepCount, set.address(cursor) == address {
+            state.versions[cursor] = version
+            state.cursor = cursor + 1
+            state.seen = cursor + 1
+            return true
+        } else {
+            for index in 0..<state.seen where set.address(index) == address {
+                put(index, version)
+                return true
+            }
+        }
+        leaveSet()
+        return false
+    }
+
+    /// Whether the set that is followed has this derived value next.
+    private func follow(_ node: UInt, _ child: SourceWords, _ version: UInt64) -> Bool {
+        guard let set = state.followed else { return false }
+        if state.hasSteps, state.cursor < state.stepCount {
+            let step = set.step(state.cursor)
+            if step < 0 {
+                let read = set.object.details!.nodes[Step.nodeIndex(step)]
+                if read.address == node, read.words == child {
+                    state.cursor += 1
+                    for index in 0..<child.count { put(read.indices[index], state.childVersions[index]) }
+                    state.nodeVersions[state.seenNodes] = version
+                    state.seenNodes += 1
+                    return true
+                }
+            }
+        }
+        leaveSet()
+        return false
+    }
+
+    private func put(_ index: Int, _ version: UInt64) {
+        if index == state.seen {
+            state.versions[index] = version
+            state.seen += 1
+        } else if state.versions[index] != version {
+            state.isTorn = true
+        }
+    }
+
+    /// From now on collects for a set of its own.
+    private func leaveSet() {
+        guard let set = state.followed else { return }
+        state.followed = nil
+        for index in 0..<state.seen {
+            _ = state.collected.place(set.address(index), .root(of: set, index))
+            state.versions.reserve(index + 1)
+        }
+        guard state.hasSteps, let details = set.object.details else {
+            state.collected.steps = (0..<state.seen).map(Int32.init)
+            return
+        }
+        state.collected.steps = Array(details.steps[..<state.cursor])
+        state.collected.nodes = Array(details.nodes[..<state.seenNodes])
+    }
+
     /// A root was read.
-    func note(_ source: any DerivationRoot, _ version: UInt64) {
-        watch?.look(at: source)
-        let index = place(source.versionAddress, version, .source(source))
-        steps.append(.root(index))
-        inject("derived.read")
+    func note(_ source: any DerivationRoot, _ version: UInt64, isRetained: Bool = false) {
+        let address = source.versionAddress
+        state.watch?.look(at: source)
+        if !follow(address, version) {
+            add(address, version, isRetained && outcome.retains ? .retained(source) : .source(source))
+        }
     }
 
     /// A root is still at the version that an earlier evaluation has read.
-    func note(rootOf record: EvaluationRecord, _ index: Int) {
-        let address = record.sources.addresses[index]
-        steps.append(.root(place(address, record.versions[index], .root(of: record.sources, index))))
+    func note(rootOf set: SourceWords, _ index: Int, _ version: UInt64) {
+        let address = set.address(index)
+        if !follow(address, version) { add(address, version, .root(of: set, index)) }
+    }
+
+    private func add(_ address: UInt, _ version: UInt64, _ origin: Origin) {
+        let index = place(address, version, origin)
+        state.collected.steps.append(Int32(index))
+    }
+
+    private func place(_ address: UInt, _ version: UInt64, _ origin: Origin) -> Int {
+        let (index, isNew) = state.collected.place(address, origin)
+        if isNew {
+            state.versions.reserve(index + 1)
+            state.versions[index] = version
+        } else if state.versions[index] != version {
+            state.isTorn = true
+        }
+        return index
     }
 
     /// Another source was read.
     func note(_ source: OtherSource, _ version: UInt64) {
-        steps.append(.other(others.count))
-        others.append(source)
-        otherVersions.append(version)
+        leaveSet()
+        state.collected.steps.append(Step.other)
+        state.collected.others.append(source)
+        state.collected.otherVersions.append(version)
     }
 
-    /// A derived value was read: with it all that it was evaluated of.
-    func note(_ node: any DerivationNode, _ record: EvaluationRecord) {
-        hasDerived = true
-        steps.append(.derived(EvaluationRecord.WeakNode(node: node), record.version))
-        for index in 0..<record.versions.count {
-            if let watch { record.sources.roots[index].source.map(watch.look) }
-            _ = place(record.sources.addresses[index], record.versions[index], .root(of: record.sources, index))
-        }
-        others += record.sources.others
-        otherVersions += record.otherVersions
-        inject("derived.read")
+    /// A derived value was read: with it all that it was evaluated of. False if there is a later evaluation already.
+    func note(_ node: any DerivationNode, _ child: borrowing Present) -> Bool {
+        let words = child.set
+        let count = words.count
+        state.childVersions.reserve(count)
+        for index in 0..<count { state.childVersions[index] = words.rootVersion(index) }
+        if words.hasOthers || state.watch != nil || state.followed == nil { return collect(node, child) }
+        guard words.isStill(child.sequence) else { return false }
+        if follow(UInt(bitPattern: ObjectIdentifier(node)), words, child.version) { return true }
+        return collect(node, child)
     }
 
-    /// The index of a root, which is new or not.
-    private func place(_ address: UInt, _ version: UInt64, _ origin: Origin) -> Int {
-        if let index = find(address) {
-            if versions[index] != version { isTorn = true }
-            return index
-        }
-        let index = addresses.count
-        if index == Self.few { for (index, address) in addresses.enumerated() { places[address] = index } }
-        if index >= Self.few { places[address] = index }
-        addresses.append(address)
-        versions.append(version)
-        origins.append(origin)
-        return index
-    }
-
-    /// So many roots are looked through one after the other.
-    private static var few: Int { 8 }
-
-    private func find(_ address: UInt) -> Int? {
-        if addresses.count > Self.few { return places[address] }
-        for index in 0..<addresses.count where addresses[index] == address { return index }
-        return nil
+    @inline(never)
+    private func collect(_ node: any DerivationNode, _ child: borrowing Present) -> Bool {
+        let (words, set) = (child.set, child.set.object)
+        let count = words.count
+        let others = words.hasOthers ? set.details!.others : []
+        let versions = others.indices.map(words.otherVersion)
+        guard words.isStill(child.sequence) else { return false }
+        let roots = count == 0 ? [] : node.roots(of: set)
+        if let watch = state.watch { for root in roots { root.source.map(watch.look) } }
+        leaveSet()
+        let indices = (0..<count).map { place(words.address($0), state.childVersions[$0], .copied(roots[$0])) }
+        let index = state.collected.nodes.count
+        state.collected.steps.append(Step.node(index))
+        state.nodeVersions.reserve(index + 1)
+        state.nodeVersions[index] = child.version
+        state.collected.nodes.append(NodeStep(node, set, indices))
+        state.collected.others += others
+        state.collected.otherVersions += versions
+        return true
     }
 }
 
@@ -142,6 +251,7 @@ extension Collector {
 extension Collector {
     /// Whether all that was read was there together: it is there still. The second half of a double
     /// collect. (P23)
+    @usableFromInline
     var isConsistent: Bool {
         #if INSTRUMENTED
         if mutant(.anEvaluationOfMixedVersionsIsPublished) { return true }
@@ -150,29 +260,39 @@ extension Collector {
     }
 
     private var isStill: Bool {
-        if isTorn { return false }
-        for index in 0..<addresses.count where SourceSet.version(at: addresses[index]) != versions[index] {
+        if state.isTorn { return false }
+        guard let set = state.followed else { return state.collected.isStill(state.versions) }
+        for index in 0..<state.seen where SourceSet.version(at: set.address(index)) != state.versions[index] {
             return false
         }
-        return zip(others, otherVersions).allSatisfy { source, version in source.version == version }
+        return true
     }
 
-    /// What was collected. Shares the sources of an earlier evaluation that has read the same.
-    func finish(after base: EvaluationRecord) -> Collected {
-        let isSame = others.isEmpty && base.sources.others.isEmpty && base.sources.addresses == addresses
-        let sources = isSame ? base.sources : SourceSet(addresses, origins.map(Self.root), others)
-        return Collected(
-            sources: sources,
-            versions: versions,
-            otherVersions: otherVersions,
-            steps: hasDerived ? steps : []
-        )
+    /// The set of what was read, unless it is that of the evaluation before.
+    func newSet(_ derived: borrowing DerivationCell) -> SourceSet? {
+        if state.followed != nil {
+            if state.cursor == state.stepCount { return nil }
+            leaveSet()
+        }
+        let found = derived.find(state.collected)
+        if let found, let base = state.base, found.words == base { return nil }
+        return found ?? state.collected.makeSet(retained: outcome.retains)
     }
 
-    private static func root(_ origin: Origin) -> SourceSet.Root {
-        switch origin {
-        case .source(let source): SourceSet.Root(source)
-        case .root(let set, let index): set.roots[index]
+    /// Stores the evaluation in its set. Inside `SourceWords.store(_:)`.
+    func store(in set: SourceWords, _ version: UInt64, _ words: Latch.Words) {
+        set.setWord(SourceSet.Place.first, UInt64(words.first))
+        set.setWord(SourceSet.Place.second, UInt64(words.second))
+        set.setWord(SourceSet.Place.version, version)
+        let (count, nodes) = (set.count, set.nodeCount)
+        for index in 0..<count { set.setWord(SourceSet.Place.roots + 2 * index + 1, state.versions[index]) }
+        for index in 0..<nodes { set.setWord(SourceSet.Place.roots + 2 * count + index, state.nodeVersions[index]) }
+        guard set.hasOthers else { return }
+        for index in state.collected.otherVersions.indices {
+            set.setWord(SourceSet.Place.roots + 2 * count + nodes + index, state.collected.otherVersions[index])
         }
     }
+
+    /// The roots that were read by a function that was to read alone.
+    var listed: [Root] { state.collected.origins.map(\.root) }
 }

@@ -10,11 +10,6 @@ internal protocol DerivationSource<Value>: ObservableProperty {
     func read(into collector: Collector) -> Value
 }
 
-extension DerivationSource {
-    /// Reads this property into a collection.
-    var way: @Sendable (Collector) -> Value { { collector in read(into: collector) } }
-}
-
 /// What a derived value is evaluated of in the end: a property that keeps its value itself.
 internal protocol DerivationRoot: AnyObject, Sendable {
     /// Where the version is, in the memory of the property.
@@ -49,11 +44,7 @@ extension Observed: DerivationRoot {
 // MARK: - The library's own
 
 extension Observed: DerivationSource {
-    func read(into collector: Collector) -> Value {
-        let (value, version) = snapshot()
-        collector.note(self, version)
-        return value
-    }
+    func read(into collector: Collector) -> Value { collector.read(self) }
 }
 
 extension ReadOnly: DerivationSource {

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if INSTRUMENTED
-extension Derived {
-    /// Runs the `==` of two results under the lock.
-    func isSameUnderLock(_ before: Value, _ value: Value) -> Bool {
-        lock.withLock { areEqual.map { $0(before, value) } ?? false }
+extension Collector {
+    /// Runs the `==` of two results as under a lock.
+    @usableFromInline
+    func isEqualUnderLock<Value: Sendable>(_ value: Value, _ areEqual: (Value, Value) -> Bool) -> Bool {
+        enterForbiddenForUserCode()
+        defer { leaveForbiddenForUserCode() }
+        return comparesEqual(value, areEqual)
     }
+}
 
+extension DerivationCell {
     /// Takes an error for a result that no change of a source concerns.
-    func stillFails(_ before: EvaluationRecord, _ collector: Collector) -> Bool {
-        guard "\(before.of(Value.self).value)".hasPrefix("failure") else { return readsTheSame(before, collector) }
-        for index in before.versions.indices { collector.note(rootOf: before, index) }
-        collector.isSnapshot = true
+    borrowing func stillFails(_ base: Present, _ collector: Collector, _ derived: any DerivationNode) -> Bool {
+        guard derived.describe(base.words).hasPrefix("failure") else { return readsTheSame(base, collector) }
+        for index in 0..<base.set.count { collector.note(rootOf: base.set, index, base.set.rootVersion(index)) }
+        collector.outcome.isSnapshot = true
         return true
     }
 }
@@ -19,8 +24,5 @@ extension Derived {
 extension DerivedObservation {
     /// Has what the sources hold retain the derived value.
     func retain(_ derived: Derived<Value>) { retained = derived }
-
-    /// Forgets all but the last of the changes.
-    func onlyLast(_ changes: [Change<Value>]) -> [Change<Value>] { changes.suffix(1) }
 }
 #endif

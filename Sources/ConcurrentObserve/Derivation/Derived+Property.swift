@@ -4,20 +4,77 @@ extension Derived: ObservableProperty {
     /// The present value. Any thread; evaluates the function if a source has changed, and waits for no other thread. Under no lock. (P22)
     ///
     /// - Complexity: O(roots) if no source has changed.
-    public var value: Value { validValue ?? evaluation().value }
+    public var value: Value {
+        @inlinable @inline(__always) get {
+            if ValueEncoding<Value>.isAlwaysInline, let read = cell.look(firstOnly: ValueEncoding<Value>.needsOneWord) {
+                return ValueEncoding<Value>.decode(read.words)
+            }
+            return slowValue()
+        }
+    }
 
-    /// The value if the present evaluation is current. Counts no reference.
-    private var validValue: Value? {
-        cell.withRecord { record in isCurrent(record) ? record.of(Value.self).value : nil }
+    @inlinable @inline(never)
+    internal func slowValue() -> Value {
+        if ValueEncoding<Value>.isAlwaysInline { return ValueEncoding<Value>.decode(refreshedWords()) }
+        if let value = copyPinned() { return value }
+        return snapshot().value
+    }
+
+    @usableFromInline
+    internal func refreshedWords() -> Latch.Words { cell.refresh(self).words }
+
+    /// A value that is a reference, or holds some, if the present evaluation is current.
+    @inlinable @inline(__always)
+    internal func copyPinned() -> Value? {
+        // Safe: records are never freed; the frame is this reader's until leaveFrame().
+        let record = unsafe ThreadRecord.current
+        let frame = unsafe record.enterFrame()
+        defer {
+            unsafe frame.pointee.unpin()
+            unsafe record.leaveFrame()
+        }
+        guard let read = cell.look(firstOnly: ValueEncoding<Value>.needsOneWord) else { return nil }
+        unsafe ValueCell<Value>.storePin(ValueEncoding<Value>.reference(in: read.words), in: frame)
+        AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
+        return read.isStill ? ValueEncoding<Value>.copy(read.words) : nil
     }
 
     /// How often the value has changed, beginning with 0 at the first evaluation. Evaluates as `value` does. (P2)
-    public var version: UInt64 { evaluation().version }
+    public var version: UInt64 { cell.refresh(self).version }
 
     /// The present value and its version, which belong together. Evaluates as `value` does.
     public func snapshot() -> (value: Value, version: UInt64) {
-        let evaluation = evaluation()
-        return (evaluation.value, evaluation.version)
+        while true {
+            let present = cell.refresh(self)
+            if let value = copy(of: present) { return (value, present.version) }
+        }
+    }
+
+    /// The result of an evaluation; nil if it has been replaced.
+    internal func copy(of present: Present) -> Value? {
+        let words = present.words
+        if ValueEncoding<Value>.isAlwaysInline { return ValueEncoding<Value>.decode(words) }
+        // Safe: records are never freed; the frame is this reader's until leaveFrame().
+        let record = unsafe ThreadRecord.current
+        let frame = unsafe record.enterFrame()
+        defer {
+            unsafe frame.pointee.unpin()
+            unsafe record.leaveFrame()
+        }
+        unsafe ValueCell<Value>.storePin(ValueEncoding<Value>.reference(in: words), in: frame)
+        AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
+        return present.set.hasNow(present.sequence) ? ValueEncoding<Value>.copy(words) : nil
+    }
+
+    /// Reads it as a part of another.
+    @usableFromInline
+    internal func read(into collector: Collector) -> Value {
+        while true {
+            let present = cell.refresh(self)
+            guard let value = copy(of: present), collector.note(self, present) else { continue }
+            inject("derived.read")
+            return value
+        }
     }
 
     /// Begins an observation of the results. Evaluates the function if a source has changed since it last ran; from then on each change of what it
@@ -26,12 +83,19 @@ extension Derived: ObservableProperty {
     /// A change is delivered on a thread that has changed a source. `.prior` is not delivered: the value is not known before the change.
     ///
     /// - Complexity: O(roots).
-    public func attach(_ observer: PropertyObserver<Value>) -> ObservationToken {
-        let observation = beginObserving()
+    @inlinable
+    public func attach(_ observer: PropertyObserver<Value>) -> ObservationToken { attach(observer, .make()) }
+
+    @usableFromInline
+    internal func attach(
+        _ observer: PropertyObserver<Value>,
+        _ code: DerivedResultsCode<Value>
+    ) -> ObservationToken {
+        let observation = beginObserving(code)
         // Before the observer is there: it links what is read, so that no change from now on is missed.
         observation.settle(becauseOf: nil)
-        let token = observation.attach(observer)
-        lock.withLock { observation.starting -= 1 }
+        let token = observation.results.attach(observer)
+        cell.lock.withLock { observation.starting -= 1 }
         let end = token.observer.whenFinished { [weak self] _ in self?.endObserving(observation) }
         if end != nil { endObserving(observation) }
         return token
@@ -41,23 +105,52 @@ extension Derived: ObservableProperty {
     public var weakAttachment: WeakAttachment<Value> { { [weak self] observer in self?.attach(observer) } }
 }
 
-extension Derived: DerivationSource {
-    func read(into collector: Collector) -> Value {
-        let evaluation = evaluation()
-        collector.note(self, evaluation)
-        return evaluation.value
+extension Derived: DerivationSource {}
+
+extension Derived: DerivationNode {
+    func note(in collector: Collector) -> UInt64 {
+        while true {
+            let present = cell.refresh(self)
+            if collector.note(self, present) { return present.version }
+        }
     }
+
+    func roots(of set: SourceSet) -> [Root] {
+        if let details = set.details { return details.roots }
+        // The function retains them.
+        let collector = Collector()
+        collector.outcome.isListing = true
+        cell.run(collector)
+        return collector.listed
+    }
+
+    func publishToObservers(_ words: Latch.Words) -> Latch.Words? {
+        // Under the lock nothing is replaced: the words need no pin.
+        observation.map { $0.publish(words) }
+    }
+
+    func retire(_ words: Latch.Words) {
+        let source = UInt(bitPattern: ObjectIdentifier(self))
+        ValueCell<Value>.Replaced(words: words, version: 0, source: source).retire()
+    }
+
+    func discard(_ words: Latch.Words) { ValueEncoding<Value>.discard(words) }
+
+    #if INSTRUMENTED
+    func describe(_ words: Latch.Words) -> String { "\(ValueEncoding<Value>.copy(words))" }
+    #endif
 }
 
 // MARK: - Observing
 
 extension Derived {
     /// What there is while the value is observed; made for the first observer.
-    private func beginObserving() -> DerivedObservation<Value> {
+    private func beginObserving(_ code: DerivedResultsCode<Value>) -> DerivedObservation<Value> {
         while true {
-            let evaluation = evaluation()
-            let new = DerivedObservation(of: self, evaluation)
-            let observation = lock.withLock { () -> DerivedObservation<Value>? in
+            let evaluation = cell.refresh(self)
+            guard let value = copy(of: evaluation) else { continue }
+            let new = DerivedObservation(of: self, value, evaluation.version, code)
+            let observation = cell.lock.withLock { () -> DerivedObservation<Value>? in
                 // A new one begins with the evaluation that is there.
                 guard let present = self.observation ?? (cell.isPresent(evaluation) ? new : nil) else {
                     return nil
@@ -73,7 +166,7 @@ extension Derived {
 
     /// An observer's observation has ended, and its closure is destroyed. With the last nothing is registered any more. (P24)
     private func endObserving(_ ended: DerivedObservation<Value>) {
-        let isLast = lock.withLock {
+        let isLast = cell.lock.withLock {
             ended.attached -= 1
             guard ended.attached == 0, self.observation === ended else { return false }
             self.observation = nil
@@ -85,12 +178,12 @@ extension Derived {
     /// How many observations of the value are going on. Notices owners that have died. (P8, P13)
     ///
     /// - Complexity: O(*n*) on average.
-    public var observationCount: Int { lock.withLock { observation }?.property.observationCount ?? 0 }
+    public var observationCount: Int { cell.lock.withLock { observation }?.results.property.observationCount ?? 0 }
 }
 
 extension Derived: ObservationSource {
     /// Ends every observation of the value, as if each was cancelled. Any thread, also inside a callback; never waits. (P8)
     ///
     /// - Complexity: O(*n*).
-    public func cancelAllObservations() { lock.withLock { observation }?.property.cancelAllObservations() }
+    public func cancelAllObservations() { cell.lock.withLock { observation }?.results.property.cancelAllObservations() }
 }

@@ -23,33 +23,27 @@
 ///
 /// A derived value whose function reads the derived value itself traps, with the path. (P25)
 public final class Derived<Value: Sendable>: @unchecked Sendable {
-    // Unchecked: `observation` is guarded by `lock`.
+    // Unchecked: `observation` is guarded by the cell's lock.
 
-    /// The present evaluation. Replaced under `lock`, read without.
-    internal let cell = EvaluationCell(.none)
-    /// No user code runs inside; the locks of the property that is observed, and of its mailboxes, are taken inside. No thread holds it
-    /// while the process forks: a child may be the first to read a value that another thread was publishing. (P18)
-    internal let lock = SourceLock()
-    internal let function: @Sendable (Collector) -> Value
-    /// Whether two results are equal; nil if that cannot be said.
-    internal let areEqual: (@Sendable (Value, Value) -> Bool)?
-    /// Where it was made.
-    internal let file: StaticString
-    internal let line: UInt
+    @usableFromInline internal let cell: DerivationCell
     /// What there is while it is observed.
     internal var observation: DerivedObservation<Value>?
 
+    /// - Parameter function: Reads, and hands its result to the collector by one of its `finish`.
+    @inlinable
     internal init(
         _ file: StaticString,
         _ line: UInt,
-        areEqual: (@Sendable (Value, Value) -> Bool)?,
-        _ function: @escaping @Sendable (Collector) -> Value
+        _ function: @escaping @Sendable (Collector) -> Void
     ) {
-        (self.file, self.line, self.areEqual, self.function) = (file, line, areEqual, function)
+        cell = DerivationCell(DerivationPlace(file, line), function)
     }
 
     /// Ends every observation; `onEnd` receives `.sourceDeleted`. (P12)
-    deinit { observation?.sourceIsGone() }
+    deinit {
+        observation?.sourceIsGone()
+        if !ValueEncoding<Value>.isAlwaysInline, let present = cell.load() { discard(present.words) }
+    }
 }
 
 // MARK: - Making
@@ -62,12 +56,13 @@ extension Derived {
     ///   - fileID: Where the value is made: for the message about one that needs itself.
     ///   - line: The line there.
     ///   - compute: Reads by calling its parameter with a property, as in `get(car.name)`. Runs on any thread, under no lock.
+    @inlinable
     public convenience init(
         fileID: StaticString = #fileID,
         line: UInt = #line,
         _ compute: @escaping @Sendable (borrowing Reader) -> Value
     ) {
-        self.init(fileID, line, areEqual: nil) { collector in compute(Reader(collector)) }
+        self.init(fileID, line) { collector in collector.finish(compute(Reader(collector))) }
     }
 
     /// Makes a derived value of these properties, which it retains. Every result is a change.
@@ -77,31 +72,17 @@ extension Derived {
     ///   - fileID: Where the value is made: for the message about one that needs itself.
     ///   - line: The line there.
     ///   - compute: Receives values that were present together. Runs on any thread, under no lock.
+    @inlinable
     public convenience init<each Source: ObservableProperty>(
         _ source: repeat each Source,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         compute: @escaping @Sendable (repeat (each Source).Value) -> Value
     ) {
-        self.init(fileID, line, areEqual: nil, Self.function(repeat each source, compute: compute))
-    }
-
-    /// The function of the second form: takes a snapshot, then computes.
-    private static func function<each Source: ObservableProperty>(
-        _ source: repeat each Source,
-        compute: @escaping @Sendable (repeat (each Source).Value) -> Value
-    ) -> @Sendable (Collector) -> Value {
-        let ways = (repeat Collector.way(to: each source))
-        return { collector in
-            var wait = Backoff()
-            while true {
-                let values = (repeat (each ways)(collector))
-                if collector.isConsistent {
-                    collector.isSnapshot = true
-                    return compute(repeat each values)
-                }
-                collector.clear()
-                wait.pause()
+        self.init(fileID, line) { collector in
+            collector.snapshot {
+                let values = (repeat collector.read(each source))
+                return { collector.finish(compute(repeat each values)) }
             }
         }
     }
@@ -114,12 +95,13 @@ extension Derived where Value: Equatable {
     ///   - fileID: Where the value is made: for the message about one that needs itself.
     ///   - line: The line there.
     ///   - compute: Reads by calling its parameter with a property, as in `get(car.name)`. Runs on any thread, under no lock.
+    @inlinable
     public convenience init(
         fileID: StaticString = #fileID,
         line: UInt = #line,
         _ compute: @escaping @Sendable (borrowing Reader) -> Value
     ) {
-        self.init(fileID, line, areEqual: ==) { collector in compute(Reader(collector)) }
+        self.init(fileID, line) { collector in collector.finish(compute(Reader(collector)), ==) }
     }
 
     /// Makes a derived value of these properties, which it retains. A result that equals the one before is no change. (P24)
@@ -129,13 +111,19 @@ extension Derived where Value: Equatable {
     ///   - fileID: Where the value is made: for the message about one that needs itself.
     ///   - line: The line there.
     ///   - compute: Receives values that were present together. Runs on any thread, under no lock.
+    @inlinable
     public convenience init<each Source: ObservableProperty>(
         _ source: repeat each Source,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         compute: @escaping @Sendable (repeat (each Source).Value) -> Value
     ) {
-        self.init(fileID, line, areEqual: ==, Self.function(repeat each source, compute: compute))
+        self.init(fileID, line) { collector in
+            collector.snapshot {
+                let values = (repeat collector.read(each source))
+                return { collector.finish(compute(repeat each values), ==) }
+            }
+        }
     }
 }
 
@@ -149,12 +137,13 @@ extension Derived {
     ///   - fileID: Where the value is made: for the message about one that needs itself.
     ///   - line: The line there.
     ///   - compute: Reads by calling its parameter with a property. Runs on any thread, under no lock.
+    @inlinable
     public convenience init<Success: Sendable, Failure: Error>(
         fileID: StaticString = #fileID,
         line: UInt = #line,
         throwing compute: @escaping @Sendable (borrowing Reader) throws(Failure) -> Success
     ) where Value == Result<Success, Failure> {
-        self.init(fileID, line, areEqual: nil) { collector in Self.result(of: compute, collector) }
+        self.init(fileID, line) { collector in collector.finish(Self.result(of: compute, collector)) }
     }
 
     /// Makes a derived value of a function that can fail, where two successes, and two failures, can be compared: a result that equals the
@@ -164,15 +153,17 @@ extension Derived {
     ///   - fileID: Where the value is made: for the message about one that needs itself.
     ///   - line: The line there.
     ///   - compute: Reads by calling its parameter with a property. Runs on any thread, under no lock.
+    @inlinable
     public convenience init<Success: Sendable & Equatable, Failure: Error & Equatable>(
         fileID: StaticString = #fileID,
         line: UInt = #line,
         throwing compute: @escaping @Sendable (borrowing Reader) throws(Failure) -> Success
     ) where Value == Result<Success, Failure> {
-        self.init(fileID, line, areEqual: ==) { collector in Self.result(of: compute, collector) }
+        self.init(fileID, line) { collector in collector.finish(Self.result(of: compute, collector), ==) }
     }
 
-    private static func result<Success: Sendable, Failure: Error>(
+    @inlinable
+    internal static func result<Success: Sendable, Failure: Error>(
         of compute: @Sendable (borrowing Reader) throws(Failure) -> Success,
         _ collector: Collector
     ) -> Value where Value == Result<Success, Failure> {

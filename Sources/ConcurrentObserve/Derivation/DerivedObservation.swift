@@ -47,19 +47,17 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
 /// One thread at a time evaluates on behalf of changes and changes the links: a `DrainLoop`, as for paths. Readers commit, too, and leave the
 /// notification to the thread whose change they have seen first. It does not retain the derived value. (P11)
 internal final class DerivedObservation<Value: Sendable>: DerivationFollower, @unchecked Sendable {
-    // Unchecked: `attached`, `starting`, `pending` are guarded by the derived value's lock; `links`, `linked` and `others` belong to the
-    // thread in the drain loop; `property` goes with the derived value, or with the last that uses it.
+    // Unchecked: `attached` and `starting` are guarded by the derived value's lock; `links`, `linked` and `others` belong to the thread in the drain
+    // loop; `held` goes with the derived value, or with the last that uses it.
 
     private weak var derived: Derived<Value>?
-    /// What the user's observers observe: from 0, which is `base` for them. Gone with the derived value.
-    private var held: Observed<Value>?
-    var property: Observed<Value> { held! }
-    private let base: UInt64
+    /// What the user's observers observe. Gone with the derived value.
+    private var held: DerivedResults<Value>?
+    private let code: DerivedResultsCode<Value>
+    var results: DerivedResults<Value> { held! }
     var attached = 0
     /// How many observers are about to be attached.
     var starting = 0
-    /// Changes that are published, and not announced yet.
-    private var pending: [Change<Value>] = []
 
     private let loop = DrainLoop()
     private let isOver = Atomic<Bool>(false)
@@ -71,55 +69,29 @@ internal final class DerivedObservation<Value: Sendable>: DerivationFollower, @u
     var retained: AnyObject?
     #endif
 
-    init(of derived: Derived<Value>, _ evaluation: Evaluation<Value>) {
+    init(of derived: Derived<Value>, _ value: Value, _ version: UInt64, _ code: DerivedResultsCode<Value>) {
         self.derived = derived
-        held = Observed(evaluation.value)
-        base = evaluation.version
+        self.code = code
+        held = DerivedResults(value, version)
         super.init()
         #if INSTRUMENTED
         if mutant(.aDerivedValueIsRetainedByItsSources) { retain(derived) }
         #endif
     }
 
-    /// Attaches the user's observer.
-    func attach(_ observer: PropertyObserver<Value>) -> ObservationToken {
-        if base == 0 { return property.attach(observer) }
-        let base = base
-        return property.attach(
-            observer.pulledBack { (change: Change<Value>) in
-                Change(reason: change.reason, old: change.old, new: change.new, version: change.version + base)
-            }
-        )
-    }
-
     /// Makes a result a change of the property, and puts it into the mailboxes. Under the derived value's lock.
-    func publish(_ value: Value) -> ValueCell<Value>.Replaced {
-        let words = property.cell.encode(value)
-        property.mutation.acquire()
-        let replaced = property.commit(words, value)
-        property.mutation.release()
-        pending.append(Change(reason: .valueChanged, old: replaced.value, new: value, version: replaced.version))
-        return replaced
-    }
+    ///
+    /// - Returns: The words that it has replaced there.
+    func publish(_ words: Latch.Words) -> Latch.Words { code.publish(results, words) }
 
     override func settle(becauseOf cause: AnnouncedChange?) {
         guard var derived else { return runLoop(nil) }
         runLoop(derived)
-        announce(derived, becauseOf: cause)
+        code.announce(results, derived.cell.lock, cause)
         guard isKnownUniquelyReferenced(&derived) else { return }
         // The last reference is released elsewhere: the captures that go with it run user code. (P5)
         var objects: [AnyObject] = [derived]
         ThreadRecord.retire(DeferredAction(for: self, releasing: &objects))
-    }
-
-    /// Under the derived value's lock.
-    func takePending() -> [Change<Value>] {
-        let changes = pending
-        pending = []
-        #if INSTRUMENTED
-        if mutant(.aPublishedResultIsNotAnnounced) { return onlyLast(changes) }
-        #endif
-        return changes
     }
 }
 
@@ -155,14 +127,14 @@ extension DerivedObservation {
     private func round(_ derived: Derived<Value>?) {
         // Relaxed: the drain loop orders it.
         guard let derived, !isOver.load(ordering: .relaxed) else { return endLinks() }
-        guard derived.lock.withLock({ starting > 0 }) || property.hasLiveObservers else { return }
-        var record = derived.currentRecord()
+        guard derived.cell.lock.withLock({ starting > 0 }) || results.hasLiveObservers else { return }
+        var present = derived.cell.refresh(derived)
         inject("derived.link")
         // What is newly linked may have changed before, and another thread may have published an evaluation that has seen it.
-        while link(record.sources), looksAgain {
-            let next = derived.currentRecord()
-            if next === record { break }
-            record = next
+        while link(present, of: derived), looksAgain {
+            let next = derived.cell.refresh(derived)
+            if next.isSame(present) { break }
+            present = next
         }
     }
 
@@ -174,22 +146,25 @@ extension DerivedObservation {
     }
 
     /// Has the links be those at the roots of an evaluation. Returns whether some are new. Inside the drain loop.
-    private func link(_ sources: SourceSet) -> Bool {
-        if sources === linked { return false }
+    private func link(_ present: Present, of derived: Derived<Value>) -> Bool {
+        if let linked, linked.words == present.set { return false }
+        let (sources, words) = (present.set.object, present.set)
         linked = sources
         var isNew = false
         var kept: [UInt: DerivationLink] = [:]
-        for (index, address) in sources.addresses.enumerated() {
+        let roots = words.count == 0 ? [] : derived.roots(of: sources)
+        for index in 0..<words.count {
+            let address = words.address(index)
             if let link = links.removeValue(forKey: address) {
                 kept[address] = link
-            } else if let source = sources.roots[index].source {
+            } else if let source = roots[index].source {
                 kept[address] = DerivationLink(self, at: source)
                 isNew = true
             }
         }
         endUnused()
         links = kept
-        return linkOthers(sources.others) || isNew
+        return linkOthers(sources.details?.others ?? []) || isNew
     }
 
     /// Ends the links that are left: at what is not read any more.
@@ -211,25 +186,6 @@ extension DerivedObservation {
         for link in links.values { link.observer?.end(.cancelled) }
         (links, linked, others) = ([:], nil, [])
     }
-
-    /// Notifies the observers of what is published, whatever thread has evaluated it. Under no lock.
-    private func announce(_ derived: Derived<Value>, becauseOf cause: AnnouncedChange?) {
-        inject("derived.deliver")
-        let changes = derived.lock.withLock { takePending() }
-        for change in changes {
-            guard let cause, changes.count == 1 else {
-                property.announce(change)
-                continue
-            }
-            // What several changes have brought is of none.
-            cause.relayed(
-                as: change.version + base,
-                of: property.observers.identity,
-                keepsValue: false,
-                isCombined: true
-            ).perform { property.announce(change) }
-        }
-    }
 }
 
 // MARK: - The end
@@ -249,18 +205,5 @@ extension DerivedObservation {
     func sourceIsGone() {
         held = nil
         detach()
-    }
-}
-
-extension Observed {
-    /// Whether observers are there that have not ended.
-    fileprivate var hasLiveObservers: Bool { observers.existingCore?.hasLiveObservers ?? false }
-
-    /// Notifies the observers of a change that is published already. Under no lock.
-    fileprivate func announce(_ change: Change<Value>) {
-        let hasMailboxes = observers.mayHaveMailboxes
-        if hasMailboxes { observers.wakeMailboxes(of: Change<Value>.self) }
-        observers.deliver(change)
-        if hasMailboxes { observers.drainMailboxes(of: Change<Value>.self) }
     }
 }

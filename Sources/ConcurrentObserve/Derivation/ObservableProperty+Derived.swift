@@ -7,12 +7,13 @@ extension ObservableProperty {
     ///   - fileID: Where the value is made: for the message about one that needs itself.
     ///   - line: The line there.
     ///   - transform: Runs on any thread, under no lock, when the value is read or this one changes.
+    @inlinable
     public func map<Other: Sendable>(
         fileID: StaticString = #fileID,
         line: UInt = #line,
         _ transform: @escaping @Sendable (Value) -> Other
     ) -> Derived<Other> {
-        Derived(self, fileID: fileID, line: line, compute: transform)
+        Derived(fileID, line, snapshotOf: self) { $0.finish(transform($1)) }
     }
 
     /// A derived value: what `transform` makes of this one; a result that equals the one before is no change. Retains this. See
@@ -22,12 +23,13 @@ extension ObservableProperty {
     ///   - fileID: Where the value is made: for the message about one that needs itself.
     ///   - line: The line there.
     ///   - transform: Runs on any thread, under no lock, when the value is read or this one changes.
+    @inlinable
     public func map<Other: Sendable & Equatable>(
         fileID: StaticString = #fileID,
         line: UInt = #line,
         _ transform: @escaping @Sendable (Value) -> Other
     ) -> Derived<Other> {
-        Derived(self, fileID: fileID, line: line, compute: transform)
+        Derived(fileID, line, snapshotOf: self) { $0.finish(transform($1), ==) }
     }
 
     /// A derived value: what `transform` makes of this one and another, which were present together. Retains both. See ``Derived``. (P22)
@@ -37,13 +39,14 @@ extension ObservableProperty {
     ///   - fileID: Where the value is made: for the message about one that needs itself.
     ///   - line: The line there.
     ///   - transform: Runs on any thread, under no lock, when the value is read or one of the two changes.
+    @inlinable
     public func combine<Second: ObservableProperty, Other: Sendable>(
         _ second: Second,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         _ transform: @escaping @Sendable (Value, Second.Value) -> Other
     ) -> Derived<Other> {
-        Derived(self, second, fileID: fileID, line: line, compute: transform)
+        Derived(fileID, line, snapshotOf: self, second) { $0.finish(transform($1, $2)) }
     }
 
     /// A derived value: what `transform` makes of this one and another, which were present together; a result that equals the one before
@@ -54,13 +57,14 @@ extension ObservableProperty {
     ///   - fileID: Where the value is made: for the message about one that needs itself.
     ///   - line: The line there.
     ///   - transform: Runs on any thread, under no lock, when the value is read or one of the two changes.
+    @inlinable
     public func combine<Second: ObservableProperty, Other: Sendable & Equatable>(
         _ second: Second,
         fileID: StaticString = #fileID,
         line: UInt = #line,
         _ transform: @escaping @Sendable (Value, Second.Value) -> Other
     ) -> Derived<Other> {
-        Derived(self, second, fileID: fileID, line: line, compute: transform)
+        Derived(fileID, line, snapshotOf: self, second) { $0.finish(transform($1, $2), ==) }
     }
 
     /// A derived value that has this one's values, without those that a rule says are as good as the last one that it has had: a slow drift is
@@ -70,11 +74,47 @@ extension ObservableProperty {
     ///   - fileID: Where the value is made: for the message about one that needs itself.
     ///   - line: The line there.
     ///   - areEqual: Whether the second value is no change after the first. Under no lock.
+    @inlinable
     public func removingDuplicates(
         fileID: StaticString = #fileID,
         line: UInt = #line,
         by areEqual: @escaping @Sendable (Value, Value) -> Bool
     ) -> Derived<Value> {
-        Derived(fileID, line, areEqual: areEqual) { [self] collector in collector.read(self) }
+        Derived(fileID, line) { [self] collector in collector.finish(collector.read(self), areEqual) }
+    }
+}
+
+extension Derived {
+    /// Of one property. Its function receives a value that was present; none of a mixture where that is a path's.
+    @inlinable
+    internal convenience init<Source: ObservableProperty>(
+        _ file: StaticString,
+        _ line: UInt,
+        snapshotOf source: Source,
+        _ finish: @escaping @Sendable (Collector, Source.Value) -> Void
+    ) {
+        self.init(file, line) { collector in
+            collector.snapshot {
+                let value = collector.read(source)
+                return { finish(collector, value) }
+            }
+        }
+    }
+
+    /// Of two, whose values were present together.
+    @inlinable
+    internal convenience init<First: ObservableProperty, Second: ObservableProperty>(
+        _ file: StaticString,
+        _ line: UInt,
+        snapshotOf first: First,
+        _ second: Second,
+        _ finish: @escaping @Sendable (Collector, First.Value, Second.Value) -> Void
+    ) {
+        self.init(file, line) { collector in
+            collector.snapshot {
+                let values = (collector.read(first), collector.read(second))
+                return { finish(collector, values.0, values.1) }
+            }
+        }
     }
 }

@@ -1,39 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
+public import Synchronization
 
-/// What one evaluation has read, in the end: roots, each once, and others. It retains no root. (P24)
+/// What evaluations of one derived value have read, in one order, and the last of these evaluations: its result, and the versions that it
+/// has read.
 ///
-/// Evaluations that read the same share one.
-internal final class SourceSet: @unchecked Sendable {
-    // Unchecked: constants; a weak reference is read by any thread.
+/// The evaluation is in a sequence lock: a thread that finds the sequence even, and the same afterwards, has read one evaluation. It is
+/// replaced in place, by one thread at a time. It stays true for its versions, for ever: a reader who finds them present need not know
+/// whether there is a later set.
+@safe @usableFromInline
+internal final class SourceSet: ManagedBuffer<SourceSet.Header, UInt64> {
+    // Any thread's: constants; `next` is stored before the set is published; the words are atomic.
 
-    /// A root, not retained. Its memory is: what says its version can be read when it is gone, and is
-    /// the last then.
-    struct Root {
-        /// Keeps the memory, not the object: never followed.
-        private unowned let memory: AnyObject
-        private(set) weak var source: (any DerivationRoot)?
-
-        init(_ source: any DerivationRoot) {
-            memory = source
-            self.source = source
-        }
+    @usableFromInline
+    struct Header {
+        /// What there is beside roots that the function retains; nil if that is nothing.
+        let details: SourceDetails?
+        /// Another set of the derived value.
+        var next: SourceSet?
     }
 
-    /// Where the roots' versions are, in the order in which they were read first.
-    let addresses: [UInt]
-    let roots: [Root]
-    let others: [OtherSource]
-
-    init(_ addresses: [UInt], _ roots: [Root], _ others: [OtherSource]) {
-        (self.addresses, self.roots, self.others) = (addresses, roots, others)
+    /// Where a word is.
+    @usableFromInline
+    enum Place {
+        @usableFromInline static var sequence: Int { 0 }
+        /// How many roots, and in the upper half how many derived values.
+        @usableFromInline static var counts: Int { 1 }
+        @usableFromInline static var first: Int { 2 }
+        @usableFromInline static var second: Int { 3 }
+        /// The number of the result among those that differ.
+        @usableFromInline static var version: Int { 4 }
+        /// For each root where its version is, and the version that was read; then the versions of derived values, and those of others.
+        @usableFromInline static var roots: Int { 5 }
     }
+
+    /// A set without an evaluation.
+    static func make(_ addresses: [UInt], _ details: SourceDetails?) -> SourceSet {
+        let (count, nodes) = (addresses.count, details?.nodes.count ?? 0)
+        let hasOthers = details.map { !$0.others.isEmpty } ?? false
+        let size = Place.roots + 2 * count + nodes + (details?.others.count ?? 0)
+        let buffer = SourceSet.create(minimumCapacity: size) { _ in Header(details: details, next: nil) }
+        // Safe: `create` makes an object of the class that it is called on.
+        let set = unsafe unsafeDowncast(buffer, to: SourceSet.self)
+        let memory = unsafe set.words.memory
+        // Safe: the capacity is as large.
+        unsafe memory.initialize(repeating: 0, count: size)
+        unsafe memory[Place.sequence] = 1
+        unsafe memory[Place.counts] = UInt64(count) | UInt64(nodes) << 32 | (hasOthers ? 1 << 63 : 0)
+        for (index, address) in addresses.enumerated() { unsafe memory[Place.roots + 2 * index] = UInt64(address) }
+        return set
+    }
+
+    /// The words, which live as long as the set.
+    var words: SourceWords { unsafe SourceWords(withUnsafeMutablePointerToElements { unsafe $0 }) }
+
+    var details: SourceDetails? { header.details }
 
     /// The present version of the root whose version is there.
-    @inline(__always)
+    @inlinable @inline(__always)
     static func version(at address: UInt) -> UInt64 {
-        // Safe: a `Root` of the caller's set keeps the memory.
+        // Safe: the function, or a `Root` of the caller's set, keeps the memory: the version is the latch's first member.
         unsafe UnsafePointer<Latch>(bitPattern: address).unsafelyUnwrapped.pointee.presentVersion
+    }
+
+    @inlinable @inline(__always)
+    static func atomic(_ memory: UnsafePointer<UInt64>, _ place: Int) -> UnsafePointer<Atomic<UInt64>> {
+        // Safe: the caller keeps the set; a word and an atomic word are laid out alike.
+        unsafe UnsafeRawPointer(memory + place).assumingMemoryBound(to: Atomic<UInt64>.self)
     }
 }

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Collector {
+    /// With what an evaluation begins, and what it results in.
+    @usableFromInline
+    internal struct Outcome: BitwiseCopyable {
+        /// Whether there was an evaluation before, and its result.
+        @usableFromInline var hasBefore = false
+        @usableFromInline var before = Latch.Words()
+
+        /// Whether the function is to read alone.
+        @usableFromInline var isListing = false
+        /// Whether the function retains what it reads directly.
+        @usableFromInline var retains = false
+        /// Whether the function has run on a snapshot that was complete before: what came later does not concern it.
+        @usableFromInline var isSnapshot = false
+
+        /// The result, in words; and whether it equals the one before, so that these are that one's.
+        @usableFromInline var result = Latch.Words()
+        @usableFromInline var isSame = false
+        /// Whether the result is bits alone.
+        @usableFromInline var isInline = false
+
+        @inlinable
+        init() {}
+    }
+
+    /// What an evaluation has collected so far.
+    internal struct State: ~Copyable {
+        /// Of which derived value it is. Compared, not followed.
+        var derived: UInt = 0
+        var place = DerivationPlace.none
+
+        /// The evaluation with which this one began.
+        var base: SourceWords?
+        var baseSequence: UInt64 = 0
+        /// The set that is followed; nil once something else was read.
+        var followed: SourceWords?
+        /// How many steps it has, and whether they are not simply its roots in order.
+        var stepCount = 0
+        var hasSteps = false
+        /// What was read, while that is not the set's.
+        var collected = Collected()
+        /// How many steps of the set have been read, and how many of its roots and derived values.
+        var cursor = 0
+        var seen = 0
+        var seenNodes = 0
+        /// The versions of these.
+        var versions = VersionBuffer()
+        var nodeVersions = VersionBuffer()
+        /// Those of a derived value that is read.
+        var childVersions = VersionBuffer()
+
+        /// Whether one root was read at two versions.
+        var isTorn = false
+        /// Looks out for the thread's own changes of what it has read; nil while that is not suspected.
+        var watch: SelfWatch?
+
+        init() {}
+    }
+}

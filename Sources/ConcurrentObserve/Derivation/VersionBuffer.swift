@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Versions, by index: memory that one evaluation after the other uses.
+@safe internal struct VersionBuffer: ~Copyable {
+    private var memory: UnsafeMutablePointer<UInt64>
+    private var capacity = 8
+
+    init() { unsafe memory = .allocate(capacity: 8) }
+
+    deinit { unsafe memory.deallocate() }
+
+    /// Has room for so many.
+    @inline(__always)
+    mutating func reserve(_ count: Int) {
+        if count > capacity { grow(count) }
+    }
+
+    @inline(never)
+    private mutating func grow(_ count: Int) {
+        let larger = max(count, 2 * capacity)
+        let new = UnsafeMutablePointer<UInt64>.allocate(capacity: larger)
+        // Safe: both are as large.
+        unsafe new.update(from: memory, count: capacity)
+        unsafe memory.deallocate()
+        unsafe memory = unsafe new
+        capacity = larger
+    }
+
+    /// Frees what is beyond a number that most evaluations need.
+    mutating func shrink() {
+        guard capacity > 1_024 else { return }
+        unsafe memory.deallocate()
+        unsafe memory = .allocate(capacity: 8)
+        capacity = 8
+    }
+
+    /// - Precondition: There is room.
+    subscript(index: Int) -> UInt64 {
+        @inline(__always) get {
+            assert(index < capacity, "there is no room")
+            // Safe: below the capacity.
+            return unsafe memory[index]
+        }
+        @inline(__always) set {
+            assert(index < capacity, "there is no room")
+            unsafe memory[index] = newValue
+        }
+    }
+}
