@@ -43,7 +43,7 @@ struct Check: Sendable {
         Check("readme", "what the examples of Markdown files print", "[FILE…]", run: MarkdownExamples.check),
         Check("examples", "what the packages in `Examples` print", "[NAME…]", run: ExamplePackages.check),
         Check("embedding", "README's \"Adding it\", in a new package", "[plain | macro]", run: Embedding.check),
-        Check("api", "the public API against the last release's", "[--record VERSION]", run: PublicAPI.check),
+        Check("api", "the public API, written down and released", "[--write | --record VERSION]", run: PublicAPI.check),
         Check("docs", "the documentation is complete, without a warning", "[OUTPUT]", run: Documentation.check),
         Check("models", "the models, with Spin", "[--names | [--json FILE] [PATTERN]]", run: Models.check),
     ]

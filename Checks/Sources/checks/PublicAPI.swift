@@ -2,8 +2,9 @@
 
 import Foundation
 
-/// The public API against that of the last release, which Documentation/public-api.txt has: every
-/// clone can do it, with or without tags.
+/// The public API, which Documentation/public-api.txt has, so that each change of it is read; and
+/// against that of the last release, which Documentation/released-api.txt has: every clone can do
+/// it, with or without tags.
 ///
 /// What is gone or declared otherwise breaks programs, and so do a new case of an enum and a new
 /// requirement of a protocol. A break that is meant stands in Documentation/accepted-breaks.txt, as
@@ -13,15 +14,19 @@ import Foundation
 /// without traits, so that what is gone from an optional part is not found; and it needs the
 /// release's commit, which a clone may not have.
 enum PublicAPI {
-    static let record = "Documentation/public-api.txt"
+    static let present = "Documentation/public-api.txt"
+    static let record = "Documentation/released-api.txt"
     static let accepted = "Documentation/accepted-breaks.txt"
 
     static func check(_ arguments: [String]) throws -> String {
         switch arguments.count {
         case 0: return try compare()
+        case 1 where arguments == ["--write"]:
+            try write(declarations(), to: present, "# The public API: written by Scripts/check.sh api --write.")
+            return "written to \(present)"
         case 2 where arguments[0] == "--record" && arguments[1].wholeMatch(of: /\d+\.\d+\.\d+/) != nil:
             return try record(release: arguments[1])
-        default: throw Failure("--record takes a version, as 0.1.0 is", code: 2)
+        default: throw Failure("--write takes nothing, --record a version, as 0.1.0 is", code: 2)
         }
     }
 
@@ -35,6 +40,8 @@ enum PublicAPI {
         if last == nil { print("api: this clone has no tag of a release: \(record) is taken as it is") }
         let now = try declarations()
         let before = entries(checkout.text(record))
+        let unwritten = differences(of: now, from: entries(checkout.text(present)))
+        if !unwritten.isEmpty { throw Failure(unwritten + ["\(present) lacks that: Scripts/check.sh api --write"]) }
         let breaks = breaks(from: before, to: now, accepted: entries(checkout.text(accepted)))
         if !breaks.isEmpty { throw Failure(breaks + ["\(breaks.count) breaks with \(version) above"]) }
         return "\(before.count) declarations and conformances of \(version), \(now.count) now"
@@ -45,15 +52,28 @@ enum PublicAPI {
     }
 
     private static func record(release: String) throws -> String {
-        let first =
+        let now = try declarations()
+        try write(now, to: present, "# The public API: written by Scripts/check.sh api --write.")
+        try write(
+            now,
+            to: record,
             "# The public API of \(release): what Scripts/check.sh api compares with. Written by it at each release, and never by hand."
-        // In the order of the letters' codes.
-        let lines = try declarations().sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        )
         let meant =
             "# Breaks with the last release that are meant, as Scripts/check.sh api prints them. CHANGELOG says what to do about each.\n"
-        try ([first] + lines).map { $0 + "\n" }.joined().write(toFile: record, atomically: true, encoding: .utf8)
         try meant.write(toFile: accepted, atomically: true, encoding: .utf8)
         return "recorded \(release)"
+    }
+
+    private static func write(_ declarations: Set<String>, to path: String, _ first: String) throws {
+        // In the order of the letters' codes.
+        let lines = declarations.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        try ([first] + lines).map { $0 + "\n" }.joined().write(toFile: path, atomically: true, encoding: .utf8)
+    }
+
+    /// What is public and not written, and what is written and not public.
+    static func differences(of now: Set<String>, from written: Set<String>) -> [String] {
+        now.subtracting(written).map { "+ \($0)" }.sorted() + written.subtracting(now).map { "- \($0)" }.sorted()
     }
 
     /// The lines of a list, without its comments.

@@ -69,6 +69,12 @@ struct PublicAPITests {
         )
     }
 
+    @Test("What is public and not written down is found, and what is written down and not public")
+    func written() {
+        #expect(PublicAPI.differences(of: ["a", "b"], from: ["b", "c"]) == ["+ a", "- c"])
+        #expect(PublicAPI.differences(of: ["a"], from: ["a"]).isEmpty)
+    }
+
     @Test("The record, CHANGELOG, the manifests and the last tag are of one version")
     func versions() {
         let text = "# The public API of 1.2.3: written.\n"
