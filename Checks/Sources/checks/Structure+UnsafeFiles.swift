@@ -32,7 +32,7 @@ extension Structure {
             ValueCell+Mutants ValueEncoding
             """,
             "Transaction": """
-            Commit Observed+CommitMember Transaction
+            Commit CommitReach Observed+CommitMember Transaction
             """,
             "Delivery": """
             Flush IsolatedObservation IteratorSource+Mutants

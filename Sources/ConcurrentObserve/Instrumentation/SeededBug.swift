@@ -29,6 +29,8 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case aCombinationChangesBeforeItIsObserved = "a combination changes before it is observed"
     case aCombinationIsReadOutsideTheLock = "a combination is read outside the lock"
     case aCombinationTakesAnOlderChange = "a combination takes an older change"
+    case aCommitIsDeliveredInParts = "a commit is delivered in parts"
+    case aCommitIsDeliveredTwice = "a commit is delivered twice"
     case aCommitIsPublishedInParts = "a commit is published in parts"
     case aCommitsDecisionIsResetTooEarly = "a commit's decision is reset too early"
     case aCommitsErrorPublishesItsDrafts = "a commit's error publishes its drafts"

@@ -11,6 +11,12 @@ extension Combination {
         return property.attach(observer)
     }
 
+    /// One more step of the same values.
+    func addWrongStep() {
+        noted += 1
+        addStep()
+    }
+
     /// Reads what was noted before it has the property's lock: an older combination may come after a newer one.
     func publishOutOfOrder(_ property: Observed<Value>) {
         guard let present = lock.withLock({ takeUnpublished() }) else { return }

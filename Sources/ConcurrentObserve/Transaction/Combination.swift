@@ -9,7 +9,7 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
     // Unchecked: everything mutable, the slots included, is guarded by `lock`.
     let lock = SourceLock()
     /// How many changes were noted, a commit being one, and how many of them are published.
-    private var noted = 0
+    var noted = 0
     private var published = 0
     /// Commits that are not published yet, and what they have replaced, in their order: the values, and how many changes were noted.
     private var steps: [(value: Value, noted: Int)] = []
@@ -23,7 +23,11 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
     private struct IsPublished: Error {}
 
     /// Notes a change of `member`. Under no lock.
-    private func note<Member>(_ change: Change<Member>, of member: SourceIdentity, in slot: MemberSlot<Member>) {
+    private func note<Member>(
+        _ change: Change<Member>,
+        of member: SourceIdentity,
+        in slot: MemberSlot<Member>
+    ) {
         if let reach = CommitReach.current {
             slot.stage(change)
             return reach.add(slot, of: self)
@@ -38,7 +42,8 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
         }
         withExtendedLifetime(replaced) {}
         guard let (property, number) = note else { return }
-        guard let number, change.reason != .initial, let cause = AnnouncedChange.current(change.version, of: member) else {
+        guard let number, change.reason != .initial, let cause = AnnouncedChange.current(change.version, of: member)
+        else {
             return publish(property) { _, _ in }
         }
         let relayed = cause.relayed(
@@ -182,13 +187,21 @@ extension Combination: ReachedByCommits {
             if isBehind { noted += 1 }
             addStep()
             for slot in slots { slot.takeStaged(&replaced) }
-            noted += 1
-            addStep()
+            addCommit()
         }
     }
 
+    /// Under the lock.
+    private func addCommit() {
+        #if INSTRUMENTED
+        if mutant(.aCommitIsDeliveredTwice) { addWrongStep() }
+        #endif
+        noted += 1
+        addStep()
+    }
+
     /// Has the present values published by themselves, if they are not yet. Under the lock.
-    private func addStep() {
+    func addStep() {
         guard let read, (steps.last?.noted ?? published) < noted else { return }
         steps.append((read(), noted))
     }

@@ -17,9 +17,8 @@ extension Group {
     /// nothing changes and no observer is called.
     ///
     /// Each member that the body has set changes once, however often it was set; the others do not. The observers are called on this
-    /// thread before `commit` returns, under no lock, member by member. An observer of a group may receive a commit in parts, as changes
-    /// that race; the last part has all of it. No prior delivery is made. Commits wait for each other only where they share members, and
-    /// never in a ring.
+    /// thread before `commit` returns, under no lock, member by member. An observer of a group receives a commit once, as one change. (P21)
+    /// No prior delivery is made. Commits wait for each other only where they share members, and never in a ring.
     ///
     /// - Parameter body: Receives the drafts. Counts as inside a callback.
     /// - Returns: What `body` returns.

@@ -9,7 +9,8 @@
 /// }
 /// ```
 ///
-/// Observers receive a tuple with the latest value of each, for each change of one of them; changes that race may be folded into one.
+/// Observers receive a tuple with the latest value of each, for each change of one of them; changes that race may be folded into one. A
+/// ``commit(_:)`` is one change, by itself. (P21)
 /// Each observation numbers its changes itself, 1, 2, 3, …, `old` being `new` of the one before; its `.initial` has version 0. So the last
 /// call has the last values of all. (P2, P3)
 ///

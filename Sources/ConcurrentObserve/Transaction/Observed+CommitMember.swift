@@ -32,6 +32,9 @@ extension Observed: CommitMember {
     var isPossiblyObserved: Bool { observers.isPossiblyObserved }
 
     func callCombinations(_ draft: borrowing Draft) {
+        #if INSTRUMENTED
+        if mutant(.aCommitIsDeliveredInParts) { return }
+        #endif
         guard draft.isSet, observers.isPossiblyObserved else { return }
         let (old, new) = (ValueEncoding<Value>.copy(draft.replaced), ValueEncoding<Value>.copy(draft.words))
         observers.deliverToCombinations(Change(reason: .valueChanged, old: old, new: new, version: cell.version))

@@ -54,6 +54,8 @@ extension Mutant {
             [.invariant("P20.present-together")],
             at: "read.copied"
         ),
+        Mutant(.aCommitIsDeliveredInParts, "transactions", [.invariant("P21.whole"), .invariant("P21.once")]),
+        Mutant(.aCommitIsDeliveredTwice, "transactions", [.invariant("P21.once")]),
     ]
 }
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import Synchronization
 
 extension Scenario {
     /// Money is moved among accounts, each move a commit, and never lost in a snapshot.
@@ -9,14 +10,18 @@ extension Scenario {
         summary: "commits of groups in any order against snapshots, reads, sets, modify and bodies that throw",
         invariants: [
             "P19.one-seen-all-seen", "P19.never-backwards", "P19.throw-publishes-nothing", "P19.left-alone",
-            "P20.present-together", "P2.version-fits", "P2.versions-without-gaps", "P5.no-lock-around-user-code",
+            "P20.present-together", "P21.whole", "P21.once", "P2.version-fits", "P2.versions-without-gaps",
+            "P5.no-lock-around-user-code",
             "P14.nothing-left", "P16.backlog-drains",
         ],
         windows: ["a snapshot met a commit", "a body threw", "a snapshot was taken in a body"],
         leastThreads: 3
     ) { round in
         let bank = Bank()
+        let witness = PairWitness(bank, round)
         round.load { worker in
+            // A mailbox without a bound.
+            while witness.token.deliveryCounts!.pending > 1_000, !round.isOver { usleep(100) }
             switch worker.generator.below(16) {
             case 0:
                 worker.begin("throw")
@@ -33,17 +38,60 @@ extension Scenario {
             case 11...12:
                 worker.begin("read")
                 worker.readPair(bank)
+            case 13 where worker.generator.oneIn(8):
+                worker.begin("observe")
+                let another = PairWitness(bank, round)
+                worker.commitPair(bank)
+                another.token.cancelAndWaitBlocking()
             default:
                 worker.begin("snapshot")
                 worker.takeSnapshot(bank)
             }
         }
         bank.checkRest(round)
+        if round.violations.isEmpty { witness.settle(round, expected: bank.first.value) }
+        witness.token.cancelAndWaitBlocking()
         round.checkRest()
     }
 }
 
 private struct Refusal: Error {}
+
+/// An observer of a pair that receives every commit once, whole, beginning with the one after its initial value.
+private final class PairWitness: Sendable {
+    let token: ObservationToken
+    private let latest: Latest
+
+    /// The number of the last commit that was received, plus one, or 0.
+    private final class Latest: Sendable {
+        let number = Atomic<UInt64>(0)
+    }
+
+    init(_ bank: Bank, _ round: Round) {
+        let (latest, violations) = (Latest(), round.violations)
+        self.latest = latest
+        token = bank.pair.observe(options: .initial, delivery: .serial()) { change in
+            checkUserCode("callback")
+            let (second, first) = change.new
+            if second.serial != first {
+                violations.report("P21.whole", "an observer of a pair received \(first) and \(second.serial)")
+            }
+            // Relaxed: calls come one at a time, and what orders them orders this.
+            let expected = latest.number.exchange(first &+ 1, ordering: .relaxed)
+            if change.reason != .initial, first != expected {
+                violations.report("P21.once", "commit \(first) was received where \(expected) was to come")
+            }
+        }
+    }
+
+    /// At rest, with all writers' calls returned.
+    func settle(_ round: Round, expected: UInt64) {
+        let isIdle = waitWhileMoving({ latest.number.load(ordering: .relaxed) }) {
+            token.deliveryCounts!.pending == 0 && latest.number.load(ordering: .relaxed) == expected &+ 1
+        }
+        round.check(isIdle, "P21.once", "\(token.deliveryCounts!), of \(expected) commits")
+    }
+}
 
 /// Properties that change together.
 private final class Bank: Sendable {

@@ -143,3 +143,83 @@ extension Promises.P21DeliveryTests {
         try lives.waitUntilNoneIsLeft()
     }
 }
+
+// MARK: - Bindings, paths
+
+extension Promises.P21DeliveryTests {
+    @Test("P3 P21 A commit of both sides of a pair: they agree afterwards")
+    func pair() {
+        let (left, right) = (Observed(0), Observed(0))
+        let token = left.bindBidirectionally(with: right)
+        for round in 1...3 {
+            Group(left, right).commit { transaction in
+                transaction[left] = 10 * round
+                transaction[right] = 10 * round + 1
+            }
+            #expect(left.value == right.value)
+        }
+        token.cancel()
+    }
+
+    @Test("P3 P21 A commit of the members of a group that is bound to one of them: it ends, and all agree")
+    func cycle() {
+        let (number, first, second) = (Observed(0), Observed(0), Observed(0))
+        let tokens = [
+            number.bind(to: first), number.bind(to: second), Group(first, second).bind(to: number) { $0.1 },
+        ]
+        Group(first, second).commit { transaction in
+            transaction[first] = 5
+            transaction[second] = 7
+        }
+        #expect(number.value == 7 && first.value == 7 && second.value == 7)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P21 A commit in a callback of a commit, and in one of a group: each is received once, in order")
+    func nested() {
+        let (first, second) = (Observed(0), Observed(0))
+        let group = Group(first, second)
+        let log = Log<String>()
+        let add: @Sendable (Int) -> Void = { number in
+            group.commit { transaction in
+                transaction[first] += number
+                transaction[second] += number
+            }
+        }
+        let tokens = [
+            group.observe { change in
+                if change.new.0 == 1 { add(10) }
+                log.append("\(change.new) @\(change.version)")
+            },
+            second.observe { change in if change.new == 11 { add(100) } },
+        ]
+        add(1)
+        #expect(log.entries.sorted { $0.count < $1.count } == ["(1, 1) @1", "(11, 11) @2", "(111, 111) @3"])
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P19 A commit that replaces an object and sets the new one's property: a path receives one change")
+    func linkAndLeaf() {
+        let root = LinkRoot()
+        let log = Log<String>()
+        let token = root.property(\.node.number).observe { change in
+            log.append("\(change.old ?? -1) → \(change.new) @\(change.version)")
+        }
+        for target in [LinkNode(), LinkNode()] {
+            Group(target.number, root.node).commit { transaction in
+                transaction[target.number] = 7
+                transaction[root.node] = target
+            }
+        }
+        #expect(log.entries == ["0 → 7 @1", "7 → 7 @2"])
+        token.cancel()
+    }
+}
+
+private final class LinkRoot: ConcurrentObservable {
+    let node = Observed(LinkNode())
+}
+
+private final class LinkNode: ConcurrentObservable {
+    let number = Observed(0)
+}
