@@ -47,6 +47,11 @@ extension Bar {
     static let readOnTwoThreads = Bar.ratio(0.1)
     static let growthOfLending = Bar.value(1.1)
     static let besideChurn = Bar.ratio(3)
+    /// Beside as many plain sets.
+    static let commit = Bar.ratio(2)
+    /// Beside as many plain reads.
+    static let snapshot = Bar.ratio(2)
+    static let snapshotBesideCommits = Bar.ratio(1)
     static let setManyObserved = Bar.ratio(1.4)
     static let bindOneWay = Bar.ratio(3)
     static let bindTwoWay = Bar.ratio(5)

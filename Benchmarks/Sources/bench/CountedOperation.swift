@@ -27,7 +27,7 @@ struct CountedOperation: Sendable {
 }
 
 extension CountedOperation {
-    static let all = notifications + reads + sets + [pair] + paths + derived
+    static let all = notifications + reads + sets + [pair] + paths + groups + derived
 
     private static let notifications =
         [
@@ -103,6 +103,31 @@ extension CountedOperation {
             let derived = source.map { $0 &+ 1 }
             let token = derived.observe { change in counter.value &+= change.new }
             return { times in withExtendedLifetime((derived, token)) { setInLoop(source, times) } }
+        },
+    ]
+
+    private static let groups = [
+        CountedOperation("group.commit.2", Most(instructions: 2_800, allocations: 0)) {
+            let (first, second) = (Observed(0), Observed(0))
+            let group = Group(first, second)
+            return { commitInLoop(group, first, second, $0) }
+        },
+        CountedOperation("list.commit.8", Most(instructions: 7_800, allocations: 0)) {
+            let properties = (0..<8).map { Observed($0) }
+            let list = PropertyList(properties)
+            return { times in
+                for value in 0..<times {
+                    list.commit { transaction in for property in properties { transaction[property] = value } }
+                }
+            }
+        },
+        CountedOperation("group.snapshot.2", Most(instructions: 145, allocations: 0)) {
+            let group = Group(Observed(0), Observed(0))
+            return { snapshotInLoop(group, $0) }
+        },
+        CountedOperation("list.snapshot.8", Most(instructions: 2_450, allocations: 1)) {
+            let list = PropertyList((0..<8).map { Observed($0) })
+            return { times in for _ in 0..<times { consume(list.value.count) } }
         },
     ]
 }

@@ -16,6 +16,7 @@ struct Measure: ParsableCommand {
     private static let all: [Case] = [
         NotifySuite.cases, PeerNotifySuite.cases, ThreadsSuite.cases, RegistrationSuite.cases, WaitSuite.cases,
         StuckSuite.cases, MemorySuite.cases, MillionSuite.cases, PropertyReadSuite.cases, PropertySetSuite.cases,
+        TransactionSuite.cases,
         ObservationSuite.cases, PathSuite.cases, BindingSuite.cases, DeliverySuite.cases, LatencySuite.cases,
         ScalingSuite.cases, DerivedSuite.cases,
     ].flatMap { $0 }

@@ -5,49 +5,65 @@
 /// The thread holds the mutation locks of all of them, in the order of their addresses, while the body runs on drafts. Then it prepares
 /// each change, makes its decision, which publishes all of them at once, settles each, and releases the locks. Observers are called under
 /// no lock. What is prepared is always committed.
+@usableFromInline
 internal enum Commit {
     /// Runs `body`, and publishes what it has set, unless it throws.
     ///
-    /// - Parameter members: In the order of their locks, each once.
+    /// The thin generic part, which is compiled for the body's types.
+    @inlinable
     static func perform<Result, Failure: Error>(
-        _ members: [any CommitMember],
+        _ group: GroupMembers,
         _ body: (borrowing Transaction) throws(Failure) -> Result
     ) throws(Failure) -> Result {
+        var result: Result?
+        var failure: Failure?
+        run(group) { transaction in
+            do throws(Failure) {
+                result = try body(transaction)
+                return true
+            } catch {
+                failure = error
+                return false
+            }
+        }
+        if let failure { throw failure }
+        return result!
+    }
+
+    /// Runs `body`, and publishes what it has set if it returns true.
+    @usableFromInline
+    static func run(_ group: GroupMembers, _ body: (borrowing Transaction) -> Bool) {
+        // In the order of their locks, each once.
+        let members = group.whole
         // Safe, all: records are never freed.
         let record = unsafe ThreadRecord.current
         if unsafe record.pointee.isInsideBody { trapInsideBody() }
         // Safe: the drafts are used in here alone.
-        let result = unsafe withUnsafeTemporaryAllocation(of: Draft.self, capacity: members.count) { drafts in
+        unsafe withUnsafeTemporaryAllocation(of: Draft.self, capacity: members.count) { drafts in
             for index in members.indices { unsafe drafts.initializeElement(at: index, to: Draft(of: members[index])) }
             for member in members { unsafe member.lockForBody(record) }
             unsafe record.pointee.userCode += 1
             unsafe record.pointee.isInsideBody = true
             inject("commit.body")
-            let result = Swift.Result { () throws(Failure) in try body(unsafe Transaction(drafts)) }
+            let hasReturned = unsafe body(Transaction(drafts))
             unsafe record.pointee.isInsideBody = false
-            if shouldPublish(result) {
-                unsafe publish(members, drafts, record)
-            } else {
-                for member in members {
-                    member.leaveBody()
-                    member.unlock()
-                }
-                for index in members.indices { unsafe members[index].discard(&drafts[index]) }
-                unsafe record.pointee.userCode -= 1
+            if shouldPublish(hasReturned) { return unsafe publish(members, drafts, record) }
+            for member in members {
+                member.leaveBody()
+                member.unlock()
             }
-            return result
+            for index in members.indices { unsafe members[index].discard(&drafts[index]) }
+            unsafe record.pointee.userCode -= 1
         }
-        return try result.get()
     }
 
     /// Nothing is published of a body that throws.
     @inline(__always)
-    private static func shouldPublish<Result, Failure>(_ result: Swift.Result<Result, Failure>) -> Bool {
+    private static func shouldPublish(_ hasReturned: Bool) -> Bool {
         #if INSTRUMENTED
         if mutant(.aCommitsErrorPublishesItsDrafts) { return true }
         #endif
-        if case .success = result { return true }
-        return false
+        return hasReturned
     }
 
     /// Under all the locks, which it releases.

@@ -10,6 +10,8 @@ internal struct Draft: BitwiseCopyable {
     /// The new value, once set; the draft owns its reference until it is prepared.
     @usableFromInline var words = Latch.Words()
     @usableFromInline var isSet = false
+    /// Whether values may be references, which are retired when they are replaced.
+    @usableFromInline var mayBeReference = true
     /// Once settled: what was replaced, the number of the change, and what is to be delivered of it, if the property is observed.
     var replaced = Latch.Words()
     var version: UInt64 = 0

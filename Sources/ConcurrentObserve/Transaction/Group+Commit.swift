@@ -26,11 +26,12 @@ extension Group {
     /// - Precondition: The members are `Observed` properties, ``ReadOnly`` views of them, and groups and lists of these. Paths, weak
     ///   properties and types of yours trap.
     /// - Complexity: O(*n*) in the members, and the calls of the observers.
+    @inlinable
     @discardableResult
     public func commit<Result, Failure: Error>(
         _ body: (borrowing Transaction) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        try Commit.perform(members.whole, body)
+        try Commit.perform(members, body)
     }
 }
 
@@ -41,10 +42,11 @@ extension PropertyList {
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.
     /// - Complexity: O(*n*) in the properties, and the calls of the observers.
+    @inlinable
     @discardableResult
     public func commit<Result, Failure: Error>(
         _ body: (borrowing Transaction) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        try Commit.perform(members.whole, body)
+        try Commit.perform(members, body)
     }
 }

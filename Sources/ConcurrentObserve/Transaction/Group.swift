@@ -19,12 +19,27 @@
 /// are, the group's are that have this owner. (P8) `.prior` is not delivered: a group learns of a change when it is made.
 public struct Group<Value: Sendable>: ObservableProperty {
     // Closures, and no pack of properties: a pack in the type of `Value` is more than the compiler (6.3) manages in users' closures.
-    private let readValue: @Sendable () -> Value
-    private let readVersion: @Sendable () -> UInt64
-    internal let members: GroupMembers
+    // Where the compiler knows the properties' types, they are compiled for these.
+    /// The values and the sum of the versions; nil if a property has changed meanwhile.
+    @usableFromInline internal let look: @Sendable () -> (value: Value, version: UInt64)?
+    @usableFromInline internal let readVersion: @Sendable () -> UInt64
+    @usableFromInline internal let members: GroupMembers
+    // Made when it is needed: a weak reference makes every later use of the property slower.
+    private let makeAttachment: @Sendable () -> WeakAttachment<Value>
+
+    @usableFromInline
+    internal init(
+        _ look: @escaping @Sendable () -> (value: Value, version: UInt64)?,
+        _ readVersion: @escaping @Sendable () -> UInt64,
+        _ members: GroupMembers,
+        _ makeAttachment: @escaping @Sendable () -> WeakAttachment<Value>
+    ) {
+        (self.look, self.readVersion, self.members) = (look, readVersion, members)
+        self.makeAttachment = makeAttachment
+    }
 
     /// Begins observations for as long as all properties live. (P11)
-    public let weakAttachment: WeakAttachment<Value>
+    public var weakAttachment: WeakAttachment<Value> { makeAttachment() }
 
     /// Makes a group.
     ///
@@ -32,33 +47,32 @@ public struct Group<Value: Sendable>: ObservableProperty {
     public init<each Property: ObservableProperty>(
         _ property: repeat each Property
     ) where Value == (repeat (each Property).Value) {
-        self.init(members: repeat each property)
-    }
-
-    private init<each Property: ObservableProperty>(
-        members property: repeat each Property
-    ) where Value == (repeat (each Property).Value) {
         let properties = (repeat each property)
-        readValue = { (repeat (each properties).value) }
-        readVersion = {
+        let readVersion: @Sendable () -> UInt64 = {
             var sum: UInt64 = 0
             for property in repeat each properties { sum &+= property.version }
             return sum
         }
-        weakAttachment = Self.attachment(repeat each property)
-        members = GroupMembers { members in
-            var isComplete = true
-            for property in repeat each properties {
-                if !MemberList.add(property, to: &members) { isComplete = false }
-            }
-            return isComplete
-        }
+        var all: [any ObservableProperty] = []
+        for property in repeat each property { all.append(property) }
+        self.init(
+            {
+                let version = readVersion()
+                let value = (repeat (each properties).value)
+                return Snapshots.isSame(version, readVersion()) ? (value, version) : nil
+            },
+            readVersion,
+            GroupMembers(of: all),
+            { Self.attachment(repeat each properties) }
+        )
     }
 
     /// Values that were present together at one moment. (P20)
+    @inlinable
     public var value: Value { snapshot().value }
 
     /// The sum of the properties' versions: it grows with every change of one of them.
+    @inlinable
     public var version: UInt64 { readVersion() }
 
     /// Values that were present together at one moment, and the number that belongs to them. Any thread; waits for no body of a `modify`. (P20)
@@ -68,13 +82,8 @@ public struct Group<Value: Sendable>: ObservableProperty {
     /// paths or types of yours.
     ///
     /// - Complexity: O(properties), and once more for each change that comes in between.
-    public func snapshot() -> (value: Value, version: UInt64) {
-        Snapshots.take(members) {
-            let version = version
-            let value = readValue()
-            return Snapshots.isSame(version, self.version) ? (value, version) : nil
-        }
-    }
+    @inlinable
+    public func snapshot() -> (value: Value, version: UInt64) { Snapshots.take(members, look) }
 
     /// Begins an observation of all properties together. (P1, P4)
     ///
@@ -84,7 +93,8 @@ public struct Group<Value: Sendable>: ObservableProperty {
     }
 
     /// Attaches an observer to all properties, which it does not retain.
-    private static func attachment<each Property: ObservableProperty>(
+    @usableFromInline
+    internal static func attachment<each Property: ObservableProperty>(
         _ property: repeat each Property
     ) -> WeakAttachment<Value> where Value == (repeat (each Property).Value) {
         let attachments = (repeat (each property).weakAttachment)
@@ -109,27 +119,50 @@ extension Group {
     /// Makes a group of two.
     ///
     /// - Parameters: The properties, in the order of the values in the tuple.
+    @inlinable
     public init<First: ObservableProperty, Second: ObservableProperty>(
         _ first: First,
         _ second: Second
     ) where Value == (First.Value, Second.Value) {
-        self.init(members: first, second)
+        let readVersion: @Sendable () -> UInt64 = { first.version &+ second.version }
+        self.init(
+            {
+                let version = readVersion()
+                let value = (first.value, second.value)
+                return Snapshots.isSame(version, readVersion()) ? (value, version) : nil
+            },
+            readVersion,
+            GroupMembers(of: [first, second]),
+            { Self.attachment(first, second) }
+        )
     }
 
     /// Makes a group of three.
     ///
     /// - Parameters: The properties, in the order of the values in the tuple.
+    @inlinable
     public init<First: ObservableProperty, Second: ObservableProperty, Third: ObservableProperty>(
         _ first: First,
         _ second: Second,
         _ third: Third
     ) where Value == (First.Value, Second.Value, Third.Value) {
-        self.init(members: first, second, third)
+        let readVersion: @Sendable () -> UInt64 = { first.version &+ second.version &+ third.version }
+        self.init(
+            {
+                let version = readVersion()
+                let value = (first.value, second.value, third.value)
+                return Snapshots.isSame(version, readVersion()) ? (value, version) : nil
+            },
+            readVersion,
+            GroupMembers(of: [first, second, third]),
+            { Self.attachment(first, second, third) }
+        )
     }
 
     /// Makes a group of four.
     ///
     /// - Parameters: The properties, in the order of the values in the tuple.
+    @inlinable
     public init<
         First: ObservableProperty,
         Second: ObservableProperty,
@@ -141,6 +174,18 @@ extension Group {
         _ third: Third,
         _ fourth: Fourth
     ) where Value == (First.Value, Second.Value, Third.Value, Fourth.Value) {
-        self.init(members: first, second, third, fourth)
+        let readVersion: @Sendable () -> UInt64 = {
+            first.version &+ second.version &+ third.version &+ fourth.version
+        }
+        self.init(
+            {
+                let version = readVersion()
+                let value = (first.value, second.value, third.value, fourth.value)
+                return Snapshots.isSame(version, readVersion()) ? (value, version) : nil
+            },
+            readVersion,
+            GroupMembers(of: [first, second, third, fourth]),
+            { Self.attachment(first, second, third, fourth) }
+        )
     }
 }

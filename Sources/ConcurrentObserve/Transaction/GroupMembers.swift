@@ -3,6 +3,7 @@
 import Synchronization
 
 /// The properties of a group, found when they are first needed: a group that is only read or observed does not pay for it.
+@usableFromInline
 internal final class GroupMembers: Sendable {
     private let find: @Sendable (inout [any CommitMember]) -> Bool
     private let found = AtomicLazyReference<Found>()
@@ -28,6 +29,16 @@ internal final class GroupMembers: Sendable {
         fatalError(
             "ConcurrentObserve: commit was called on a group with a path, a weak property or a property type of yours. Make a group of the Observed properties that change together."
         )
+    }
+}
+
+extension GroupMembers {
+    /// Those of some properties.
+    @usableFromInline
+    convenience init(of properties: [any ObservableProperty]) {
+        self.init { members in
+            properties.reduce(true) { isComplete, property in MemberList.add(property, to: &members) && isComplete }
+        }
     }
 }
 

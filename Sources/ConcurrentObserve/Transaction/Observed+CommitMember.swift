@@ -16,12 +16,18 @@ extension Observed: CommitMember {
         #endif
         // What the body has left alone does not change. (P19)
         guard draft.isSet else { return }
-        draft.replaced = cell.latch.wordsUnderLock(firstOnly: ValueEncoding<Value>.needsOneWord)
+        // Both words, so that nothing is asked of the type: this code is compiled for any.
+        draft.replaced = cell.latch.wordsUnderLock(firstOnly: false)
         cell.latch.prepare(draft.words, by: UInt(bitPattern: record))
     }
 
     func enqueue(_ draft: borrowing Draft) {
-        guard draft.isSet, observers.mayHaveMailboxes else { return }
+        if draft.isSet && observers.mayHaveMailboxes { enqueueSet(draft) }
+    }
+
+    // Out of line, here and below: what needs the type's metadata, which unobserved properties do not pay for.
+    @inline(never)
+    private func enqueueSet(_ draft: borrowing Draft) {
         let version = cell.version
         let new = ValueEncoding<Value>.copy(draft.words)
         observers.enqueue(
@@ -35,7 +41,11 @@ extension Observed: CommitMember {
         #if INSTRUMENTED
         if mutant(.aCommitIsDeliveredInParts) { return }
         #endif
-        guard draft.isSet, observers.isPossiblyObserved else { return }
+        if draft.isSet && observers.isPossiblyObserved { callCombinationsWithChange(draft) }
+    }
+
+    @inline(never)
+    private func callCombinationsWithChange(_ draft: borrowing Draft) {
         let (old, new) = (ValueEncoding<Value>.copy(draft.replaced), ValueEncoding<Value>.copy(draft.words))
         observers.deliverToCombinations(Change(reason: .valueChanged, old: old, new: new, version: cell.version))
     }
@@ -43,14 +53,17 @@ extension Observed: CommitMember {
     func settle(_ draft: inout Draft) {
         if draft.isSet {
             // A copy, while the lock keeps the value; observers that register from now on have a later version.
-            if observers.isPossiblyObserved {
-                let new = Announcement(ValueEncoding<Value>.copy(draft.words))
-                // Safe: announce(_:) takes the reference.
-                unsafe draft.announcement = Unmanaged.passRetained(new).toOpaque()
-            }
+            if observers.isPossiblyObserved { keepAnnouncement(&draft) }
             draft.version = settleVersion()
         }
         mutation.release()
+    }
+
+    @inline(never)
+    private func keepAnnouncement(_ draft: inout Draft) {
+        let new = Announcement(ValueEncoding<Value>.copy(draft.words))
+        // Safe: announce(_:) takes the reference.
+        unsafe draft.announcement = Unmanaged.passRetained(new).toOpaque()
     }
 
     private func settleVersion() -> UInt64 {
@@ -61,7 +74,12 @@ extension Observed: CommitMember {
     }
 
     func announce(_ draft: inout Draft) {
-        guard draft.isSet else { return }
+        // Safe: compared alone.
+        if draft.isSet, unsafe draft.announcement != nil || draft.mayBeReference { announceAndRetire(&draft) }
+    }
+
+    @inline(never)
+    private func announceAndRetire(_ draft: inout Draft) {
         let replaced = ValueCell<Value>.Replaced(words: draft.replaced, version: draft.version, source: cell.source)
         if let announcement = unsafe draft.announcement {
             // Safe: settle(_:) has stored it, for this property.

@@ -10,8 +10,8 @@
 ///
 /// Observers receive an array with the latest value of each, for each change of one of them. In everything else it is as ``Group`` is.
 public struct PropertyList<Property: ObservableProperty>: ObservableProperty {
-    private let properties: [Property]
-    internal let members: GroupMembers
+    @usableFromInline internal let properties: [Property]
+    @usableFromInline internal let members: GroupMembers
 
     /// Makes a list.
     ///
@@ -21,20 +21,21 @@ public struct PropertyList<Property: ObservableProperty>: ObservableProperty {
             fatalError("ConcurrentObserve: a list of no properties has no value. Give it at least one.")
         }
         self.properties = properties
-        members = GroupMembers { members in
-            properties.reduce(true) { isComplete, property in MemberList.add(property, to: &members) && isComplete }
-        }
+        members = GroupMembers(of: properties)
     }
 
     /// Values that were present together at one moment. (P20)
+    @inlinable
     public var value: [Property.Value] { snapshot().value }
 
     /// The sum of the properties' versions: it grows with every change of one of them.
+    @inlinable
     public var version: UInt64 { properties.reduce(0) { $0 &+ $1.version } }
 
     /// Values that were present together at one moment, and the number that belongs to them. See ``Group/snapshot()``. (P20)
     ///
     /// - Complexity: O(properties), and once more for each change that comes in between.
+    @inlinable
     public func snapshot() -> (value: [Property.Value], version: UInt64) {
         Snapshots.take(members) {
             let version = version

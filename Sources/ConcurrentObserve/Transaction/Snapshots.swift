@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Snapshots of several properties, taken without a lock while they come through, and with publication held off otherwise. (P20)
+@usableFromInline
 internal enum Snapshots {
     /// Looks in vain before publication is held off: each means that a change was published meanwhile.
-    private static var mostLooks: Int { 16 }
+    @inlinable static var mostLooks: Int { 16 }
 
     /// Whether no version has changed. Each only grows, so that equal sums are of equal versions.
-    @inline(__always)
+    @inlinable @inline(__always)
     static func isSame(_ before: UInt64, _ after: UInt64) -> Bool {
         #if INSTRUMENTED
         if mutant(.aSnapshotCollectsVersionsOnce) { return true }
@@ -17,7 +18,7 @@ internal enum Snapshots {
     /// Returns what `look` finds.
     ///
     /// - Parameter look: Returns nil if a property has changed meanwhile.
-    @inline(__always)
+    @inlinable @inline(__always)
     static func take<Value>(_ members: GroupMembers, _ look: () -> Value?) -> Value {
         for _ in 0..<mostLooks { if let found = look() { return found } }
         return takeHeld(members, look)
@@ -26,8 +27,8 @@ internal enum Snapshots {
     /// Holds off the publication of each member while it looks: waits for publications, never for the body of a `modify` or a commit.
     ///
     /// It holds all or none, and waits with none: nothing waits for it in a ring, and a fork does not find it inside.
-    @inline(never)
-    private static func takeHeld<Value>(_ members: GroupMembers, _ look: () -> Value?) -> Value {
+    @usableFromInline @inline(never)
+    static func takeHeld<Value>(_ members: GroupMembers, _ look: () -> Value?) -> Value {
         let list = members.list
         var wait = Backoff()
         while true {

@@ -34,6 +34,7 @@ public struct Transaction: ~Copyable {
             let replaced = unsafe draft.pointee.isSet ? draft.pointee.words : nil
             unsafe draft.pointee.words = property.cell.encode(newValue)
             unsafe draft.pointee.isSet = true
+            unsafe draft.pointee.mayBeReference = !ValueEncoding<Value>.isAlwaysInline
             if let replaced { ValueEncoding<Value>.discard(replaced) }
         }
     }

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Synchronization
+
+/// Commits and snapshots of groups: on one thread beside as many plain sets and reads, and beside a writer against one mutex.
+enum TransactionSuite {
+    static let cases = [
+        commitOfTwo, commitOfMany, commitObserved, snapshotOfTwo, snapshotOfMany, snapshotBesideCommits,
+    ]
+
+    private static let commitOfTwo = Case(name: "group.commit.2", unit: .nanoseconds, bar: .commit) { effort in
+        let (first, second) = (Observed(0), Observed(0))
+        let group = Group(first, second)
+        let times = effort.work(200_000)
+        return Case.Sides(
+            ours: { nanoseconds { commitInLoop(group, first, second, times) } / Double(times) },
+            reference: { nanoseconds { setBothInLoop(first, second, times) } / Double(times) }
+        )
+    }
+
+    private static let commitOfMany = Case(name: "list.commit.8", unit: .nanoseconds, bar: .commit) { effort in
+        let properties = (0..<8).map { Observed($0) }
+        let list = PropertyList(properties)
+        let times = effort.work(50_000)
+        return Case.Sides(
+            ours: {
+                nanoseconds {
+                    for value in 0..<times {
+                        list.commit { transaction in
+                            for property in properties { transaction[property] = value }
+                        }
+                    }
+                } / Double(times)
+            },
+            reference: {
+                nanoseconds { for value in 0..<times { for property in properties { property.value = value } } }
+                    / Double(times)
+            }
+        )
+    }
+
+    /// One observer of the group, beside one of each of two properties that are set one by one.
+    private static let commitObserved = Case(
+        name: "group.commit.2-observed",
+        unit: .nanoseconds,
+        bar: .none
+    ) { effort in
+        let (first, second, counter) = (Observed(0), Observed(0), Counter())
+        let group = Group(first, second)
+        let token = group.observe { change in counter.value &+= change.new.0 }
+        let (plainFirst, plainSecond, plain) = (Observed(0), Observed(0), Counter())
+        let tokens = [plainFirst, plainSecond].map { $0.observe { change in plain.value &+= change.new } }
+        let times = effort.work(50_000)
+        return Case.Sides(
+            ours: {
+                withExtendedLifetime(token) { nanoseconds { commitInLoop(group, first, second, times) } }
+                    / Double(times)
+            },
+            reference: {
+                withExtendedLifetime(tokens) { nanoseconds { setBothInLoop(plainFirst, plainSecond, times) } }
+                    / Double(times)
+            }
+        )
+    }
+
+    private static let snapshotOfTwo = Case(name: "group.snapshot.2", unit: .nanoseconds, bar: .snapshot) { effort in
+        let (first, second) = (Observed(0), Observed(0))
+        let group = Group(first, second)
+        let times = effort.work(500_000)
+        return Case.Sides(
+            ours: { nanoseconds { snapshotInLoop(group, times) } / Double(times) },
+            reference: { nanoseconds { readBothInLoop(first, second, times) } / Double(times) }
+        )
+    }
+
+    private static let snapshotOfMany = Case(name: "list.snapshot.8", unit: .nanoseconds, bar: .snapshot) { effort in
+        let properties = (0..<8).map { Observed($0) }
+        let list = PropertyList(properties)
+        let times = effort.work(100_000)
+        return Case.Sides(
+            ours: { nanoseconds { for _ in 0..<times { consume(list.value.count) } } / Double(times) },
+            reference: { nanoseconds { for _ in 0..<times { consume(properties.map(\.value).count) } } / Double(times) }
+        )
+    }
+
+    /// While another thread commits without a pause, against a pair behind a mutex while another thread changes that.
+    private static let snapshotBesideCommits = Case(
+        name: "group.snapshot.2-beside-commits",
+        unit: .nanoseconds,
+        bar: .snapshotBesideCommits,
+        summary: .median
+    ) { effort in
+        let (first, second) = (Observed(0), Observed(0))
+        let (group, pair) = (Group(first, second), MutexPair())
+        let times = effort.work(200_000)
+        return Case.Sides(
+            ours: {
+                let busy = BusyThread { commitInLoop(group, first, second, 1) }
+                defer { busy.stop() }
+                return nanoseconds { snapshotInLoop(group, times) } / Double(times)
+            },
+            reference: {
+                let busy = BusyThread { pair.set(1) }
+                defer { busy.stop() }
+                return nanoseconds { for _ in 0..<times { consume(pair.sum) } } / Double(times)
+            }
+        )
+    }
+}
+
+private final class MutexPair: Sendable {
+    private let values = Mutex((0, 0))
+
+    func set(_ value: Int) { values.withLock { $0 = (value, value) } }
+    var sum: Int { values.withLock { $0.0 &+ $0.1 } }
+}
+
+@inline(never)
+func commitInLoop(_ group: Group<(Int, Int)>, _ first: Observed<Int>, _ second: Observed<Int>, _ times: Int) {
+    for value in 0..<times {
+        group.commit { transaction in
+            transaction[first] = value
+            transaction[second] = value
+        }
+    }
+}
+
+@inline(never)
+private func setBothInLoop(_ first: Observed<Int>, _ second: Observed<Int>, _ times: Int) {
+    for value in 0..<times {
+        first.value = value
+        second.value = value
+    }
+}
+
+@inline(never)
+func snapshotInLoop(_ group: Group<(Int, Int)>, _ times: Int) {
+    var sum = 0
+    for _ in 0..<times {
+        let (first, second) = group.value
+        sum &+= first &+ second
+    }
+    consume(sum)
+}
+
+@inline(never)
+private func readBothInLoop(_ first: Observed<Int>, _ second: Observed<Int>, _ times: Int) {
+    var sum = 0
+    for _ in 0..<times { sum &+= first.value &+ second.value }
+    consume(sum)
+}
