@@ -214,6 +214,26 @@ extension Promises.P21DeliveryTests {
         #expect(log.entries == ["0 → 7 @1", "7 → 7 @2"])
         token.cancel()
     }
+
+    @Test("P2 P19 A commit that changes the last property of a path and leaves it: the path's versions have no gap")
+    func leafAndLink() {
+        for _ in 0..<20 {
+            let (root, target) = (LinkRoot(), LinkNode())
+            target.number.value = 7
+            let log = Log<Change<Int>>()
+            let token = root.property(\.node.number).observe { log.append($0) }
+            let left = root.node.value.number
+            Group(left, root.node).commit { transaction in
+                transaction[left] = 5
+                transaction[root.node] = target
+            }
+            let received = log.entries.sorted { $0.version < $1.version }
+            #expect(received.map(\.new) == [5, 7] || received.map(\.new) == [7])
+            #expect(received.map(\.version) == Array(1...UInt64(received.count)))
+            #expect(received.first?.old == 0 && zip(received, received.dropFirst()).allSatisfy { $0.new == $1.old })
+            token.cancel()
+        }
+    }
 }
 
 private final class LinkRoot: ConcurrentObservable {
