@@ -94,11 +94,11 @@ extension CountedOperation {
     ]
 
     private static let derived = [
-        CountedOperation("derived.read.2-roots", Most(instructions: 45, allocations: 0)) {
+        CountedOperation("derived.read.2-roots", Most(instructions: 53, allocations: 0)) {
             let derived = Derived(Observed(1), Observed(2)) { $0 &+ $1 }
             return { readSingly(derived, $0) }
         },
-        CountedOperation("derived.fire.1-source", Most(instructions: 3_000, allocations: 10)) {
+        CountedOperation("derived.fire.1-source", Most(instructions: 5_600, allocations: 1.1)) {
             let (source, counter) = (Observed(0), Counter())
             let derived = source.map { $0 &+ 1 }
             let token = derived.observe { change in counter.value &+= change.new }

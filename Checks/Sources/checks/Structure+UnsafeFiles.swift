@@ -41,7 +41,7 @@ extension Structure {
             "Derivation": """
             Collector Collector+Reading DerivationCell
             DerivationCell+Evaluating DerivationPlace Derived+Property
-            EvaluationStack SourceSet SourceWords VersionBuffer
+            DerivedResults EvaluationStack SourceSet SourceWords VersionBuffer
             """,
         ]
         return Set(

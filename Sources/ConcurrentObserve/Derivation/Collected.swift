@@ -6,13 +6,13 @@ internal enum Origin {
     /// The function retains it.
     case retained(any DerivationRoot)
     /// What a derived value was evaluated of that the function has read.
-    case copied(Root)
+    case copied(RootReference)
     /// What the derived value was evaluated of before.
     case root(of: SourceWords, Int)
 
-    var root: Root {
+    var root: RootReference {
         switch self {
-        case .source(let source), .retained(let source): Root(source)
+        case .source(let source), .retained(let source): RootReference(source)
         case .copied(let root): root
         case .root(let set, let index): set.object.details!.roots[index]
         }

@@ -15,7 +15,7 @@ extension Collector {
         /// Whether the function has run on a snapshot that was complete before: what came later does not concern it.
         @usableFromInline var isSnapshot = false
 
-        /// The result, in words; and whether it equals the one before, so that these are that one's.
+        /// The result, in words; and whether it equals the one before, so that these are the words of the earlier one.
         @usableFromInline var result = Latch.Words()
         @usableFromInline var isSame = false
         /// Whether the result is bits alone.

@@ -39,17 +39,12 @@ internal final class Collector {
     func take(_ derived: UInt, _ place: DerivationPlace) { (state.derived, state.place) = (derived, place) }
 
     /// Begins an evaluation, after another, which the caller keeps.
-    func begin(after base: borrowing Present?, watch: SelfWatch?) {
-        if let base = copy base {
-            outcome.hasBefore = true
-            outcome.before = base.words
-            state.base = base.set
-            state.baseSequence = base.sequence
-        } else {
-            outcome.hasBefore = false
-            state.base = nil
-        }
-        if watch != nil || state.watch != nil { state.watch = watch }
+    func begin(after base: Present, watch: SelfWatch?) {
+        outcome.hasBefore = !base.isNone
+        outcome.before = base.words
+        state.base = base.isNone ? nil : base.set
+        state.baseSequence = base.sequence
+        if watch != nil { state.watch = watch }
         outcome.isSnapshot = false
         outcome.isSame = false
         restart()
@@ -73,11 +68,17 @@ internal final class Collector {
         state.nodeVersions.reserve(set.nodeCount)
     }
 
+    /// No longer looks out for the thread's own changes.
+    func endWatch() {
+        guard let watch = state.watch else { return }
+        state.watch = nil
+        watch.end()
+    }
+
     /// Releases what it has used.
     func clear() {
         state.base = nil
         state.followed = nil
-        if state.watch != nil { state.watch = nil }
         if !state.collected.isEmpty { state.collected = Collected() }
         state.versions.shrink()
         state.childVersions.shrink()
@@ -134,7 +135,7 @@ extension Collector {
         if state.hasSteps, state.cursor < state.stepCount {
             let step = set.step(state.cursor)
             if step < 0 {
-                let read = set.object.details!.nodes[Step.nodeIndex(step)]
+                let read = set.object.details!.nodes[ReadStep.nodeIndex(step)]
                 if read.address == node, read.words == child {
                     state.cursor += 1
                     for index in 0..<child.count { put(read.indices[index], state.childVersions[index]) }
@@ -207,7 +208,7 @@ extension Collector {
     /// Another source was read.
     func note(_ source: OtherSource, _ version: UInt64) {
         leaveSet()
-        state.collected.steps.append(Step.other)
+        state.collected.steps.append(ReadStep.other)
         state.collected.others.append(source)
         state.collected.otherVersions.append(version)
     }
@@ -236,7 +237,7 @@ extension Collector {
         leaveSet()
         let indices = (0..<count).map { place(words.address($0), state.childVersions[$0], .copied(roots[$0])) }
         let index = state.collected.nodes.count
-        state.collected.steps.append(Step.node(index))
+        state.collected.steps.append(ReadStep.node(index))
         state.nodeVersions.reserve(index + 1)
         state.nodeVersions[index] = child.version
         state.collected.nodes.append(NodeStep(node, set, indices))
@@ -294,5 +295,5 @@ extension Collector {
     }
 
     /// The roots that were read by a function that was to read alone.
-    var listed: [Root] { state.collected.origins.map(\.root) }
+    var listed: [RootReference] { state.collected.origins.map(\.root) }
 }

@@ -9,8 +9,9 @@ extension DerivationCell {
     borrowing func refresh(_ derived: any DerivationNode) -> Present {
         while true {
             let base = load()
-            if let base, isCurrent(base) { return base }
-            if let present = evaluate(after: base, derived) { return present }
+            if !base.isNone, isCurrent(base) { return base }
+            let present = evaluate(after: base, derived)
+            if !present.isNone { return present }
         }
     }
 
@@ -22,25 +23,23 @@ extension DerivationCell {
         return present.isCurrent
     }
 
-    /// Evaluates, and publishes; nil if another thread was first.
-    private borrowing func evaluate(after base: Present?, _ derived: any DerivationNode) -> Present? {
-        let stack = EvaluationStack.current
-        let collector = stack.enter(derived, place)
-        defer { stack.leave() }
-        collect(collector, after: base, derived)
-        inject("derived.collected")
-        return commit(collector, over: base, derived)
+    /// Evaluates, and publishes; `none` if another thread was first.
+    private borrowing func evaluate(after base: Present, _ derived: any DerivationNode) -> Present {
+        EvaluationStack.current.perform(derived, place) { collector in
+            collect(collector, after: base, derived)
+            inject("derived.collected")
+            return commit(collector, over: base, derived)
+        }
     }
 
     /// Runs the function, or `base`'s if nothing that it reads has changed, until the result is of what was there together.
-    private borrowing func collect(_ collector: Collector, after base: Present?, _ derived: any DerivationNode) {
+    private borrowing func collect(_ collector: Collector, after base: Present, _ derived: any DerivationNode) {
         var wait = Backoff()
         var failures = 0
         while true {
-            let watch = failures < Self.suspicious ? nil : SelfWatch(derived, place)
-            defer { watch?.end() }
-            collector.begin(after: base, watch: watch)
-            if let base, stillReads(base, collector, derived) {
+            collector.begin(after: base, watch: failures < Self.suspicious ? nil : SelfWatch(derived, place))
+            defer { collector.endWatch() }
+            if !base.isNone, stillReads(base, collector, derived) {
                 collector.outcome.isSame = true
             } else {
                 collector.restart()
@@ -87,8 +86,8 @@ extension DerivationCell {
                 collector.note(rootOf: set, index, version)
             } else {
                 // The version of another source does not say whether what it is made of has changed.
-                guard step != Step.other else { return false }
-                let index = Step.nodeIndex(step)
+                guard step != ReadStep.other else { return false }
+                let index = ReadStep.nodeIndex(step)
                 guard let node = details.nodes[index].node else { return false }
                 guard node.note(in: collector) == set.nodeVersion(index) else { return false }
             }
@@ -102,47 +101,43 @@ extension DerivationCell {
 extension DerivationCell {
     /// Publishes an evaluation, unless another was published since `base`. Puts a change of the value into the mailboxes, and
     /// leaves its announcement to the thread that has changed a source. (P2)
-    private borrowing func commit(_ collector: Collector, over base: Present?, _ derived: any DerivationNode)
-        -> Present?
-    {
+    private borrowing func commit(
+        _ collector: Collector,
+        over base: Present,
+        _ derived: any DerivationNode
+    ) -> Present {
         let new = collector.newSet(self)
-        let set = new?.words ?? base!.set
-        let replaced = lock.withLock { () -> Replaced? in
-            guard let before = stillPresent(base) else { return nil }
-            var replaced = publish(set, collector, after: before.base)
-            if !collector.outcome.isSame { replaced.announced = derived.publishToObservers(collector.outcome.result) }
-            return replaced
+        let set = new?.words ?? base.set
+        var replaced = Replaced()
+        lock.withLock {
+            let before = replacedBy(base)
+            guard isPresent(before) else { return }
+            replaced = publish(set, collector, after: before)
+            guard !collector.outcome.isSame else { return }
+            replaced.hasAnnounced = derived.publishToObservers(collector.outcome.result, &replaced.announced)
         }
         withExtendedLifetime(new) {}
-        guard let replaced else {
+        if replaced.present.isNone {
             discard(collector, derived)
-            return nil
+        } else {
+            retire(replaced, of: derived, isInline: collector.outcome.isInline)
         }
-        retire(replaced, of: derived, isInline: collector.outcome.isInline)
         return replaced.present
     }
 
-    private struct Before { let base: Present? }
-
-    /// What the commit replaces: `base`, or nothing if another evaluation is present. Under the lock.
-    private borrowing func stillPresent(_ base: Present?) -> Before? {
+    /// What the commit of an evaluation that began with `base` replaces. Under the lock.
+    private borrowing func replacedBy(_ base: Present) -> Present {
         #if INSTRUMENTED
-        if mutant(.aStaleResultIsCommitted) { return Before(base: underLock()) }
+        if mutant(.aStaleResultIsCommitted) { return load() }
         #endif
-        guard isPresent(base) else { return nil }
-        return Before(base: base)
+        return base
     }
 
-    /// Whether an evaluation is the present one; nil is that before the first. Under the lock.
-    borrowing func isPresent(_ base: Present?) -> Bool {
+    /// Whether an evaluation is the present one. Under the lock.
+    borrowing func isPresent(_ base: Present) -> Bool {
         // Relaxed: the lock orders the changes.
         let address = present.load(ordering: .relaxed)
-        guard let base else { return address == 1 }
+        if base.isNone { return address == 1 }
         return unsafe address & ~1 == UInt(bitPattern: base.set.memory) && base.set.sequence == base.sequence
     }
-
-    #if INSTRUMENTED
-    /// The present evaluation. Under the lock: nothing is being stored.
-    private borrowing func underLock() -> Present? { load() }
-    #endif
 }

@@ -73,18 +73,13 @@ extension DerivationCell {
         let memory = unsafe UnsafePointer<UInt64>(bitPattern: address).unsafelyUnwrapped
         // Acquire: pairs with the release in SourceSet.store(_:).
         let before = unsafe SourceSet.atomic(memory, SourceSet.Place.sequence).pointee.load(ordering: .acquiring)
-        #if INSTRUMENTED
-        let isStale = mutant(.aDerivedValueStaysStale)
-        #else
-        let isStale = false
-        #endif
         // Constant, both: how many roots, and where their versions are.
         let count = UInt32(truncatingIfNeeded: unsafe memory[SourceSet.Place.counts])
         var root = unsafe memory + SourceSet.Place.roots
         for _ in 0..<count {
             // Relaxed: the sequence and the fence order it.
             let version = unsafe SourceSet.atomic(root, 1).pointee.load(ordering: .relaxed)
-            if unsafe SourceSet.version(at: UInt(root.pointee)) != version, !isStale { return nil }
+            if unsafe SourceSet.version(at: UInt(root.pointee)) != version, !Self.takesAnyVersion { return nil }
             unsafe root += 2
         }
         // Relaxed, both: as above.
@@ -100,12 +95,21 @@ extension DerivationCell {
         return unsafe CleanRead(Latch.Words(first: UInt(first), second: UInt(second)), before, memory)
     }
 
-    /// The present evaluation, which need not be current; nil before the first.
-    borrowing func load() -> Present? {
+    /// Whether a value is taken to be current whatever has changed: never.
+    @inlinable @inline(__always)
+    static var takesAnyVersion: Bool {
+        #if INSTRUMENTED
+        if mutant(.aDerivedValueStaysStale) { return true }
+        #endif
+        return false
+    }
+
+    /// The present evaluation, which need not be current.
+    borrowing func load() -> Present {
         while true {
             // Acquire: pairs with the release in replace(with:).
             let address = present.load(ordering: .acquiring)
-            if address == 1 { return nil }
+            if address == 1 { return .none }
             let keeper = address & 1 == 1 ? pinnedSet(address) : nil
             if address & 1 == 1, keeper == nil { continue }
             // Safe: kept as long as the derived value, or by the reference.
@@ -151,32 +155,38 @@ extension DerivationCell {
     /// What a commit has replaced.
     struct Replaced {
         /// The result, if another takes its place.
-        let words: Latch.Words?
+        var words = Latch.Words()
+        var hasWords = false
         /// The result that the observers' property had.
-        var announced: Latch.Words?
+        var announced = Latch.Words()
+        var hasAnnounced = false
         /// A set that is not kept.
-        let set: UInt
-        let present: Present
+        var set: UInt = 0
+        /// The evaluation that was committed; `none` if none was.
+        var present = Present.none
     }
 
     /// Stores an evaluation of `set`, which is then present. Under the lock.
-    borrowing func publish(_ set: SourceWords, _ collector: Collector, after base: borrowing Present?) -> Replaced {
+    borrowing func publish(_ set: SourceWords, _ collector: Collector, after base: Present) -> Replaced {
         let isSame = collector.outcome.isSame
-        var (version, words, before) = (UInt64(0), collector.outcome.result, Latch.Words?.none)
-        var (keeper, isNew) = (SourceSet?.none, true)
-        if let base = copy base {
-            (version, isNew) = (isSame ? base.version : base.version + 1, !(base.set == set))
-            if isSame { words = base.words } else { before = base.words }
-            if isNew { base.set.clear() } else { keeper = base.keeper }
+        let isNew = base.isNone || !(base.set == set)
+        let version = base.isNone ? 0 : isSame ? base.version : base.version + 1
+        let words = isSame ? base.words : collector.outcome.result
+        var replaced = Replaced()
+        if !base.isNone {
+            (replaced.words, replaced.hasWords) = (base.words, !isSame)
+            if isNew { base.set.clear() }
         }
         let sequence = set.store { set in collector.store(in: set, version, words) }
-        var retired: UInt = 0
-        if isNew {
-            keeper = set.object
-            retired = replace(with: set.object)
-        }
-        let present = Present(set: set, keeper: keeper, sequence: sequence, version: version, words: words)
-        return Replaced(words: before, announced: nil, set: retired, present: present)
+        if isNew { replaced.set = replace(with: set.object) }
+        replaced.present = Present(
+            set: set,
+            keeper: isNew ? set.object : base.keeper,
+            sequence: sequence,
+            version: version,
+            words: words
+        )
+        return replaced
     }
 
     /// Has another set be present. Returns the one before, if it is to be retired. Under the lock.
@@ -236,8 +246,8 @@ extension DerivationCell {
     /// Has what was replaced destroyed when no reader uses it any more. Under no lock.
     borrowing func retire(_ replaced: Replaced, of derived: any DerivationNode, isInline: Bool) {
         if !isInline {
-            if let words = replaced.announced { derived.retire(words) }
-            if let words = replaced.words { derived.retire(words) }
+            if replaced.hasAnnounced { derived.retire(replaced.announced) }
+            if replaced.hasWords { derived.retire(replaced.words) }
         }
         if replaced.set != 0 {
             // It may have other sources, of any type.

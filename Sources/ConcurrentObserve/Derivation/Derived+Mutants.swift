@@ -23,6 +23,6 @@ extension DerivationCell {
 
 extension DerivedObservation {
     /// Has what the sources hold retain the derived value.
-    func retain(_ derived: Derived<Value>) { retained = derived }
+    func retain(_ derived: any DerivationNode) { retained = derived }
 }
 #endif

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
+
 extension Derived: ObservableProperty {
     /// The present value. Any thread; evaluates the function if a source has changed, and waits for no other thread. Under no lock. (P22)
     ///
@@ -84,18 +86,21 @@ extension Derived: ObservableProperty {
     ///
     /// - Complexity: O(roots).
     @inlinable
-    public func attach(_ observer: PropertyObserver<Value>) -> ObservationToken { attach(observer, .make()) }
+    public func attach(_ observer: PropertyObserver<Value>) -> ObservationToken {
+        attach(observer) { value, version in AnyDerivedResults(value, version) }
+    }
 
     @usableFromInline
     internal func attach(
         _ observer: PropertyObserver<Value>,
-        _ code: DerivedResultsCode<Value>
+        _ makeResults: (Value, UInt64) -> AnyDerivedResults
     ) -> ObservationToken {
-        let observation = beginObserving(code)
+        let observation = beginObserving(makeResults)
         // Before the observer is there: it links what is read, so that no change from now on is missed.
         observation.settle(becauseOf: nil)
-        let token = observation.results.attach(observer)
-        cell.lock.withLock { observation.starting -= 1 }
+        let token = results(of: observation)!.attach(observer)
+        // Release: pairs with the acquire in DerivedObservation.round(_:).
+        observation.starting.subtract(1, ordering: .releasing)
         let end = token.observer.whenFinished { [weak self] _ in self?.endObserving(observation) }
         if end != nil { endObserving(observation) }
         return token
@@ -115,7 +120,7 @@ extension Derived: DerivationNode {
         }
     }
 
-    func roots(of set: SourceSet) -> [Root] {
+    func roots(of set: SourceSet) -> [RootReference] {
         if let details = set.details { return details.roots }
         // The function retains them.
         let collector = Collector()
@@ -124,10 +129,13 @@ extension Derived: DerivationNode {
         return collector.listed
     }
 
-    func publishToObservers(_ words: Latch.Words) -> Latch.Words? {
-        // Under the lock nothing is replaced: the words need no pin.
-        observation.map { $0.publish(words) }
+    func publishToObservers(_ words: Latch.Words, _ replaced: inout Latch.Words) -> Bool {
+        guard let results = observation?.results else { return false }
+        replaced = results.publish(words)
+        return true
     }
+
+    func refresh() -> Present { cell.refresh(self) }
 
     func retire(_ words: Latch.Words) {
         let source = UInt(bitPattern: ObjectIdentifier(self))
@@ -145,19 +153,20 @@ extension Derived: DerivationNode {
 
 extension Derived {
     /// What there is while the value is observed; made for the first observer.
-    private func beginObserving(_ code: DerivedResultsCode<Value>) -> DerivedObservation<Value> {
+    private func beginObserving(_ makeResults: (Value, UInt64) -> AnyDerivedResults) -> DerivedObservation {
         while true {
             let evaluation = cell.refresh(self)
             guard let value = copy(of: evaluation) else { continue }
-            let new = DerivedObservation(of: self, value, evaluation.version, code)
-            let observation = cell.lock.withLock { () -> DerivedObservation<Value>? in
+            let new = DerivedObservation(of: self, makeResults(value, evaluation.version))
+            let observation = cell.lock.withLock { () -> DerivedObservation? in
                 // A new one begins with the evaluation that is there.
                 guard let present = self.observation ?? (cell.isPresent(evaluation) ? new : nil) else {
                     return nil
                 }
                 self.observation = present
                 present.attached += 1
-                present.starting += 1
+                // Relaxed: the drain loop orders it.
+                present.starting.add(1, ordering: .relaxed)
                 return present
             }
             if let observation { return observation }
@@ -165,7 +174,7 @@ extension Derived {
     }
 
     /// An observer's observation has ended, and its closure is destroyed. With the last nothing is registered any more. (P24)
-    private func endObserving(_ ended: DerivedObservation<Value>) {
+    private func endObserving(_ ended: DerivedObservation) {
         let isLast = cell.lock.withLock {
             ended.attached -= 1
             guard ended.attached == 0, self.observation === ended else { return false }
@@ -178,12 +187,20 @@ extension Derived {
     /// How many observations of the value are going on. Notices owners that have died. (P8, P13)
     ///
     /// - Complexity: O(*n*) on average.
-    public var observationCount: Int { cell.lock.withLock { observation }?.results.property.observationCount ?? 0 }
+    public var observationCount: Int { observedResults?.property.observationCount ?? 0 }
+
+    private var observedResults: DerivedResults<Value>? {
+        cell.lock.withLock { observation }.flatMap { results(of: $0) }
+    }
+
+    private func results(of observation: DerivedObservation) -> DerivedResults<Value>? {
+        observation.results.map { $0.results as! DerivedResults<Value> }
+    }
 }
 
 extension Derived: ObservationSource {
     /// Ends every observation of the value, as if each was cancelled. Any thread, also inside a callback; never waits. (P8)
     ///
     /// - Complexity: O(*n*).
-    public func cancelAllObservations() { cell.lock.withLock { observation }?.results.property.cancelAllObservations() }
+    public func cancelAllObservations() { observedResults?.property.cancelAllObservations() }
 }

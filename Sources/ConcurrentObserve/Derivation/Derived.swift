@@ -27,7 +27,7 @@ public final class Derived<Value: Sendable>: @unchecked Sendable {
 
     @usableFromInline internal let cell: DerivationCell
     /// What there is while it is observed.
-    internal var observation: DerivedObservation<Value>?
+    internal var observation: DerivedObservation?
 
     /// - Parameter function: Reads, and hands its result to the collector by one of its `finish`.
     @inlinable
@@ -42,7 +42,10 @@ public final class Derived<Value: Sendable>: @unchecked Sendable {
     /// Ends every observation; `onEnd` receives `.sourceDeleted`. (P12)
     deinit {
         observation?.sourceIsGone()
-        if !ValueEncoding<Value>.isAlwaysInline, let present = cell.load() { discard(present.words) }
+        if !ValueEncoding<Value>.isAlwaysInline {
+            let present = cell.load()
+            if !present.isNone { discard(present.words) }
+        }
     }
 }
 
@@ -62,7 +65,7 @@ extension Derived {
         line: UInt = #line,
         _ compute: @escaping @Sendable (borrowing Reader) -> Value
     ) {
-        self.init(fileID, line) { collector in collector.finish(compute(Reader(collector))) }
+        self.init(fileID, line) { collector in collector.finish(collector.run(compute)) }
     }
 
     /// Makes a derived value of these properties, which it retains. Every result is a change.
@@ -101,7 +104,7 @@ extension Derived where Value: Equatable {
         line: UInt = #line,
         _ compute: @escaping @Sendable (borrowing Reader) -> Value
     ) {
-        self.init(fileID, line) { collector in collector.finish(compute(Reader(collector)), ==) }
+        self.init(fileID, line) { collector in collector.finish(collector.run(compute), ==) }
     }
 
     /// Makes a derived value of these properties, which it retains. A result that equals the one before is no change. (P24)
@@ -167,6 +170,6 @@ extension Derived {
         of compute: @Sendable (borrowing Reader) throws(Failure) -> Success,
         _ collector: Collector
     ) -> Value where Value == Result<Success, Failure> {
-        do throws(Failure) { return .success(try compute(Reader(collector))) } catch { return .failure(error) }
+        do throws(Failure) { return .success(try collector.run(compute)) } catch { return .failure(error) }
     }
 }

@@ -36,7 +36,9 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
         if mutant(.aMarkIsLost) { return }
         #endif
         // What several threads have changed, or a callback meanwhile, is not what this thread announces.
-        let cause = AnnouncedChange.current(SourceSet.version(at: address), of: source)
+        guard let cause = AnnouncedChange.current(SourceSet.version(at: address), of: source) else {
+            return deferred.add(isLate: false) { [follower] in follower.settle(becauseOf: nil) }
+        }
         deferred.add(isLate: false) { [follower] in follower.settle(becauseOf: cause) }
     }
 }
@@ -46,18 +48,16 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
 ///
 /// One thread at a time evaluates on behalf of changes and changes the links: a `DrainLoop`, as for paths. Readers commit, too, and leave the
 /// notification to the thread whose change they have seen first. It does not retain the derived value. (P11)
-internal final class DerivedObservation<Value: Sendable>: DerivationFollower, @unchecked Sendable {
-    // Unchecked: `attached` and `starting` are guarded by the derived value's lock; `links`, `linked` and `others` belong to the thread in the drain
-    // loop; `held` goes with the derived value, or with the last that uses it.
+internal final class DerivedObservation: DerivationFollower, @unchecked Sendable {
+    // Unchecked: `attached` is guarded by the derived value's lock; `links`, `linked` and `others` belong to the thread in the drain loop;
+    // `results` goes with the derived value, or with the last that uses it.
 
-    private weak var derived: Derived<Value>?
+    private weak var derived: (any DerivationNode)?
     /// What the user's observers observe. Gone with the derived value.
-    private var held: DerivedResults<Value>?
-    private let code: DerivedResultsCode<Value>
-    var results: DerivedResults<Value> { held! }
+    private(set) var results: AnyDerivedResults?
     var attached = 0
     /// How many observers are about to be attached.
-    var starting = 0
+    let starting = Atomic<Int>(0)
 
     private let loop = DrainLoop()
     private let isOver = Atomic<Bool>(false)
@@ -69,28 +69,25 @@ internal final class DerivedObservation<Value: Sendable>: DerivationFollower, @u
     var retained: AnyObject?
     #endif
 
-    init(of derived: Derived<Value>, _ value: Value, _ version: UInt64, _ code: DerivedResultsCode<Value>) {
+    init(of derived: any DerivationNode, _ results: AnyDerivedResults) {
         self.derived = derived
-        self.code = code
-        held = DerivedResults(value, version)
+        self.results = results
         super.init()
         #if INSTRUMENTED
         if mutant(.aDerivedValueIsRetainedByItsSources) { retain(derived) }
         #endif
     }
 
-    /// Makes a result a change of the property, and puts it into the mailboxes. Under the derived value's lock.
-    ///
-    /// - Returns: The words that it has replaced there.
-    func publish(_ words: Latch.Words) -> Latch.Words { code.publish(results, words) }
-
     override func settle(becauseOf cause: AnnouncedChange?) {
-        guard var derived else { return runLoop(nil) }
-        runLoop(derived)
-        code.announce(results, derived.cell.lock, cause)
-        guard isKnownUniquelyReferenced(&derived) else { return }
+        // In this order: as long as the derived value is there, its results are.
+        guard let node = derived, let results else { return end() }
+        runLoop(node, results)
+        results.announce(node, cause)
+        var last: AnyObject? = consume node
+        guard isKnownUniquelyReferenced(&last) else { return }
         // The last reference is released elsewhere: the captures that go with it run user code. (P5)
-        var objects: [AnyObject] = [derived]
+        var objects = [last!]
+        last = nil
         ThreadRecord.retire(DeferredAction(for: self, releasing: &objects))
     }
 }
@@ -98,17 +95,32 @@ internal final class DerivedObservation<Value: Sendable>: DerivationFollower, @u
 // MARK: - Settling
 
 extension DerivedObservation {
-    private func runLoop(_ derived: Derived<Value>?) {
+    @inline(never)
+    private func runLoop(_ derived: any DerivationNode, _ results: AnyDerivedResults) {
         inject("derived.enter")
         var rounds = 0
         while loop.enter() {
-            round(derived)
+            round(derived, results)
             guard leaveLoop() else { return }
             rounds += 1
             // This thread does not serve the others for ever: it has changes of its own to deliver.
-            if rounds == Self.mostRounds {
-                return ThreadRecord.retire(DeferredAction(for: self) { [self] in settle(becauseOf: nil) })
-            }
+            if rounds == Self.mostRounds { return settleElsewhere() }
+        }
+    }
+
+    @inline(never)
+    private func settleElsewhere() {
+        ThreadRecord.retire(DeferredAction(for: self) { [self] in settle(becauseOf: nil) })
+    }
+
+    /// There is nothing to evaluate any more: ends the links.
+    @inline(never)
+    private func end() {
+        // Relaxed: the drain loop orders it.
+        isOver.store(true, ordering: .relaxed)
+        while loop.enter() {
+            endLinks()
+            guard loop.leave() else { return }
         }
     }
 
@@ -124,15 +136,16 @@ extension DerivedObservation {
     }
 
     /// Evaluates, and links what was read. Inside the drain loop.
-    private func round(_ derived: Derived<Value>?) {
+    private func round(_ derived: any DerivationNode, _ results: AnyDerivedResults) {
         // Relaxed: the drain loop orders it.
-        guard let derived, !isOver.load(ordering: .relaxed) else { return endLinks() }
-        guard derived.cell.lock.withLock({ starting > 0 }) || results.hasLiveObservers else { return }
-        var present = derived.cell.refresh(derived)
+        guard !isOver.load(ordering: .relaxed) else { return endLinks() }
+        // Acquire: pairs with the release in Derived.attach(_:_:); the observer that is not starting any more is live.
+        guard starting.load(ordering: .acquiring) > 0 || results.core.hasLiveObservers else { return }
+        var present = derived.refresh()
         inject("derived.link")
         // What is newly linked may have changed before, and another thread may have published an evaluation that has seen it.
         while link(present, of: derived), looksAgain {
-            let next = derived.cell.refresh(derived)
+            let next = derived.refresh()
             if next.isSame(present) { break }
             present = next
         }
@@ -146,7 +159,7 @@ extension DerivedObservation {
     }
 
     /// Has the links be those at the roots of an evaluation. Returns whether some are new. Inside the drain loop.
-    private func link(_ present: Present, of derived: Derived<Value>) -> Bool {
+    private func link(_ present: Present, of derived: any DerivationNode) -> Bool {
         if let linked, linked.words == present.set { return false }
         let (sources, words) = (present.set.object, present.set)
         linked = sources
@@ -196,14 +209,12 @@ extension DerivedObservation {
         #if INSTRUMENTED
         if mutant(.aDerivedValueStaysLinked) { return }
         #endif
-        // Relaxed: the drain loop orders it.
-        isOver.store(true, ordering: .relaxed)
-        runLoop(nil)
+        end()
     }
 
     /// The derived value is gone. (P12)
     func sourceIsGone() {
-        held = nil
+        results = nil
         detach()
     }
 }

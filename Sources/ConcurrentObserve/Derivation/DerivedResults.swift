@@ -4,14 +4,41 @@
 /// announced yet.
 @usableFromInline
 internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
-    // Unchecked: `pending` and `others` are guarded by the derived value's lock.
+    // Unchecked: `pending` is guarded by the derived value's lock.
 
     /// From 0, which is `base` for the observers.
     @usableFromInline let property: Observed<Value>
     @usableFromInline let base: UInt64
-    @usableFromInline var pending: Change<Value>?
-    /// Those after `pending`.
-    @usableFromInline var others: [Change<Value>] = []
+    @usableFromInline var pending = Pending()
+
+    /// Changes in order. Most often there is one, and nothing is allocated.
+    @usableFromInline
+    struct Pending {
+        @usableFromInline var first: Change<Value>?
+        @usableFromInline var others: [Change<Value>] = []
+
+        @inlinable
+        init() {}
+
+        @inlinable @inline(__always)
+        mutating func append(_ change: Change<Value>) {
+            if first == nil { first = change } else { others.append(change) }
+        }
+
+        @inlinable @inline(__always)
+        mutating func take() -> Pending {
+            let all = self
+            self = Pending()
+            #if INSTRUMENTED
+            if mutant(.aPublishedResultIsNotAnnounced), let last = all.others.last {
+                var onlyLast = Pending()
+                onlyLast.first = last
+                return onlyLast
+            }
+            #endif
+            return all
+        }
+    }
 
     @usableFromInline
     init(_ value: Value, _ base: UInt64) {
@@ -41,32 +68,20 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
         let replaced = property.commit(words, value)
         property.mutation.release()
         let change = Change(reason: .valueChanged, old: replaced.value, new: value, version: replaced.version)
-        if pending == nil { pending = change } else { others.append(change) }
+        pending.append(change)
         return replaced.words
     }
 
     /// Notifies the observers of what is published, whatever thread has evaluated it. Under no lock.
     @inlinable
-    func announce(_ lock: borrowing SourceLock, becauseOf cause: AnnouncedChange?) {
+    func announce(_ derived: Derived<Value>, becauseOf cause: AnnouncedChange?) {
         inject("derived.deliver")
-        var changes: [Change<Value>] = []
-        var single: Change<Value>?
-        lock.withLock {
-            single = pending
-            pending = nil
-            if !others.isEmpty {
-                changes = others
-                others = []
-            }
-            #if INSTRUMENTED
-            if mutant(.aPublishedResultIsNotAnnounced), let last = changes.last { (single, changes) = (last, []) }
-            #endif
-        }
-        guard let single else { return }
-        guard let cause, changes.isEmpty else {
+        let changes = derived.cell.lock.withLock { pending.take() }
+        guard let single = changes.first else { return }
+        guard let cause, changes.others.isEmpty else {
             // What several changes have brought is of none.
             announce(single)
-            for change in changes { announce(change) }
+            for change in changes.others { announce(change) }
             return
         }
         perform(becauseOf: cause, version: single.version + base) { announce(single) }
@@ -85,30 +100,41 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
         property.observers.deliver(change)
         if hasMailboxes { property.observers.drainMailboxes(of: Change<Value>.self) }
     }
-
-    /// Whether observers are there that have not ended.
-    var hasLiveObservers: Bool { property.observers.existingCore?.hasLiveObservers ?? false }
 }
 
-/// What is done with the results of an observed derived value, compiled where the compiler knows their type.
+/// The results of an observed derived value, whatever their type, and what is done with them: compiled where the compiler knows it.
 @usableFromInline
-internal struct DerivedResultsCode<Value: Sendable>: Sendable {
-    let publish: @Sendable (DerivedResults<Value>, Latch.Words) -> Latch.Words
-    let announce: @Sendable (DerivedResults<Value>, borrowing SourceLock, AnnouncedChange?) -> Void
+internal final class AnyDerivedResults: Sendable {
+    /// A `DerivedResults`.
+    let results: any AnyObject & Sendable
+    /// Of the property that has the results.
+    let core: RegistryCore
+    /// Under the lock.
+    let publish: @Sendable (Latch.Words) -> Latch.Words
+    /// Given the derived value.
+    let announce: @Sendable (AnyObject, AnnouncedChange?) -> Void
 
     @usableFromInline
-    init(
-        publish: @escaping @Sendable (DerivedResults<Value>, Latch.Words) -> Latch.Words,
-        announce: @escaping @Sendable (DerivedResults<Value>, borrowing SourceLock, AnnouncedChange?) -> Void
+    init<Value: Sendable>(
+        _ results: DerivedResults<Value>,
+        publish: @escaping @Sendable (Latch.Words) -> Latch.Words,
+        announce: @escaping @Sendable (AnyObject, AnnouncedChange?) -> Void
     ) {
+        self.results = results
+        core = results.property.observers.core()
         (self.publish, self.announce) = (publish, announce)
     }
 
     @inlinable @inline(__always)
-    static func make() -> DerivedResultsCode {
-        DerivedResultsCode(
-            publish: { results, words in results.publish(words) },
-            announce: { results, lock, cause in results.announce(lock, becauseOf: cause) }
+    convenience init<Value: Sendable>(_ value: Value, _ version: UInt64) {
+        let results = DerivedResults(value, version)
+        self.init(
+            results,
+            publish: { words in results.publish(words) },
+            announce: { derived, cause in
+                // Safe: the results are those of a derived value of their type.
+                results.announce(unsafe unsafeDowncast(derived, to: Derived<Value>.self), becauseOf: cause)
+            }
         )
     }
 }

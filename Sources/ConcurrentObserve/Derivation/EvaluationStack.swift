@@ -4,48 +4,74 @@
 /// allocates nothing. (P25)
 ///
 /// Made on the first evaluation of a thread's record, and never freed, as the record.
-internal final class EvaluationStack {
-    private var collectors: [Collector] = []
-    private var depth = 0
+@safe internal struct EvaluationStack {
+    private let memory: UnsafeMutablePointer<State>
+
+    @safe private struct State {
+        /// Never released. As many as evaluations were ever nested.
+        var collectors: [Unmanaged<Collector>] = unsafe []
+        var depth = 0
+    }
 
     /// That of the calling thread.
     static var current: EvaluationStack {
         // Safe: records and stacks are never freed.
         let record = unsafe ThreadRecord.current
-        if let stack = unsafe record.pointee.evaluation {
-            return unsafe Unmanaged<EvaluationStack>.fromOpaque(stack).takeUnretainedValue()
-        }
-        let stack = EvaluationStack()
-        unsafe record.pointee.evaluation = UnsafeRawPointer(Unmanaged.passRetained(stack).toOpaque())
-        return stack
+        let memory = unsafe record.pointee.evaluation ?? make(record)
+        return unsafe EvaluationStack(
+            memory: UnsafeMutableRawPointer(mutating: memory).assumingMemoryBound(to: State.self)
+        )
     }
 
-    /// Begins an evaluation of `derived`, unless the thread is in one already: that traps.
-    func enter(_ derived: any DerivationNode, _ place: DerivationPlace) -> Collector {
+    @inline(never)
+    private static func make(_ record: UnsafeMutablePointer<ThreadRecord>) -> UnsafeRawPointer {
+        let memory = UnsafeMutablePointer<State>.allocate(capacity: 1)
+        unsafe memory.initialize(to: State())
+        unsafe record.pointee.evaluation = UnsafeRawPointer(memory)
+        return UnsafeRawPointer(memory)
+    }
+
+    private var depth: Int { unsafe memory.pointee.depth }
+
+    private func collector(_ index: Int) -> Collector {
+        // Safe: never released.
+        unsafe memory.pointee.collectors[index]._withUnsafeGuaranteedRef { $0 }
+    }
+
+    /// Runs an evaluation of `derived`, unless the thread is in one already: that traps.
+    @inline(__always)
+    func perform(
+        _ derived: any DerivationNode,
+        _ place: DerivationPlace,
+        _ body: (Collector) -> Present
+    ) -> Present {
         let address = UInt(bitPattern: ObjectIdentifier(derived))
         if isInside(address) { trapCycle(address, place) }
-        if depth == collectors.count { collectors.append(Collector()) }
-        let collector = collectors[depth]
-        depth += 1
-        collector.take(address, place)
-        return collector
-    }
-
-    func leave() {
-        depth -= 1
-        collectors[depth].clear()
+        let index = depth
+        // Safe, all: never released; the stack is the calling thread's.
+        if unsafe index == memory.pointee.collectors.count {
+            unsafe memory.pointee.collectors.append(.passRetained(Collector()))
+        }
+        unsafe memory.pointee.depth = index + 1
+        return unsafe memory.pointee.collectors[index]._withUnsafeGuaranteedRef { collector in
+            collector.take(address, place)
+            let present = body(collector)
+            collector.clear()
+            unsafe memory.pointee.depth = index
+            return present
+        }
     }
 
     /// Whether the thread evaluates the derived value at an address.
     func isInside(_ derived: UInt) -> Bool {
-        for index in 0..<depth where collectors[index].state.derived == derived { return true }
+        for index in 0..<depth where collector(index).state.derived == derived { return true }
         return false
     }
 
     /// Ends the process, with the path from the derived value to itself.
     private func trapCycle(_ derived: UInt, _ place: DerivationPlace) -> Never {
-        let first = (0..<depth).first { collectors[$0].state.derived == derived } ?? 0
-        let path = (first..<depth).map { collectors[$0].state.place.text } + [place.text]
+        let first = (0..<depth).first { collector($0).state.derived == derived } ?? 0
+        let path = (first..<depth).map { collector($0).state.place.text } + [place.text]
         let text = path.joined(separator: " → ")
         fatalError(
             "ConcurrentObserve: a derived value needs itself: \(text). Have one of them read something else, or keep what it needs of itself in a property."

@@ -12,6 +12,14 @@ internal struct Present {
     /// Its result. What the words reference is not retained.
     let words: Latch.Words
 
+    /// That before the first evaluation.
+    static var none: Present {
+        Present(set: .none, keeper: nil, sequence: 1, version: 0, words: Latch.Words())
+    }
+
+    /// Whether there was no evaluation.
+    var isNone: Bool { sequence & 1 == 1 }
+
     /// Whether it is the same evaluation.
     func isSame(_ other: Present) -> Bool { set == other.set && sequence == other.sequence }
 

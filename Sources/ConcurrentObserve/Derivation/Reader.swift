@@ -7,8 +7,6 @@
 public struct Reader: ~Copyable {
     @usableFromInline internal let collector: Collector
 
-    // Not inlinable: the compiler of Swift 6.3 ends when it reads that from the library's module.
-    @usableFromInline
     internal init(_ collector: Collector) { self.collector = collector }
 
     /// The value of a property of any kind. Never waits; evaluates a derived value that is not current.
@@ -16,5 +14,16 @@ public struct Reader: ~Copyable {
     public borrowing func callAsFunction<Property: ObservableProperty>(_ property: Property) -> Property.Value {
         collector.trapElsewhere()
         return collector.read(property)
+    }
+}
+
+extension Collector {
+    /// Runs the function of a derived value with a reader. Not inlinable: the compiler of Swift 6.3 crashes where it inlines what makes a
+    /// value that cannot be copied, and holds a reference.
+    @usableFromInline @inline(never) @_semantics("optimize.no.crossmodule")
+    internal func run<Value, Failure: Error>(
+        _ compute: (borrowing Reader) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try compute(Reader(self))
     }
 }

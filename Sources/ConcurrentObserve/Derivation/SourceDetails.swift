@@ -4,21 +4,21 @@
 internal final class SourceDetails: @unchecked Sendable {
     // Unchecked: constants.
     /// The roots, in the order in which they were read first.
-    let roots: [Root]
+    let roots: [RootReference]
     let others: [OtherSource]
     /// The derived values that were read, in order.
     let nodes: [NodeStep]
-    /// What the function has read, in order: the index of a root, or `Step`. Empty if that is roots alone, or roots and others: then a
+    /// What the function has read, in order: the index of a root, or `ReadStep`. Empty if that is roots alone, or roots and others: then a
     /// change of one of them is a change of what the function reads.
     let steps: [Int32]
 
-    init(_ roots: [Root], _ others: [OtherSource], _ nodes: [NodeStep], _ steps: [Int32]) {
+    init(_ roots: [RootReference], _ others: [OtherSource], _ nodes: [NodeStep], _ steps: [Int32]) {
         (self.roots, self.others, self.nodes, self.steps) = (roots, others, nodes, steps)
     }
 }
 
 /// How a step says that it is not a root's.
-internal enum Step {
+internal enum ReadStep {
     static var other: Int32 { .min }
     /// Of the derived value at an index, and back.
     static func node(_ index: Int) -> Int32 { -1 - Int32(index) }
@@ -26,7 +26,7 @@ internal enum Step {
 }
 
 /// A root, not retained. Its memory is: what says its version can be read when it is gone, and is the last then. (P24)
-internal struct Root: @unchecked Sendable {
+internal struct RootReference: @unchecked Sendable {
     // Unchecked: a weak reference is read by any thread.
 
     /// Keeps the memory, not the object: never followed.
@@ -63,11 +63,14 @@ internal protocol DerivationNode: AnyObject, Sendable {
     /// Evaluates it if it is not current, and notes in `collector` what it is made of. Returns the version of its result.
     func note(in collector: Collector) -> UInt64
     /// The roots of a set of its own, which need not be current.
-    func roots(of set: SourceSet) -> [Root]
+    func roots(of set: SourceSet) -> [RootReference]
     /// Makes a result a change for the observers, if there are some. Under the lock.
     ///
-    /// - Returns: What is to be retired, if anything.
-    func publishToObservers(_ words: Latch.Words) -> Latch.Words?
+    /// - Parameter replaced: Receives the words that are to be retired.
+    /// - Returns: Whether there are some.
+    func publishToObservers(_ words: Latch.Words, _ replaced: inout Latch.Words) -> Bool
+    /// An evaluation that was current during the call.
+    func refresh() -> Present
     /// Has a replaced result destroyed. Under no lock.
     func retire(_ words: Latch.Words)
     /// Destroys a result that no other thread has seen. Under no lock.

@@ -59,7 +59,7 @@ internal final class SourceSet: ManagedBuffer<SourceSet.Header, UInt64> {
     /// The present version of the root whose version is there.
     @inlinable @inline(__always)
     static func version(at address: UInt) -> UInt64 {
-        // Safe: the function, or a `Root` of the caller's set, keeps the memory: the version is the latch's first member.
+        // Safe: the function, or a `RootReference` of the caller's set, keeps the memory: the version is the latch's first member.
         unsafe UnsafePointer<Latch>(bitPattern: address).unsafelyUnwrapped.pointee.presentVersion
     }
 

@@ -13,6 +13,9 @@ import Synchronization
     /// How far the words are from the object.
     static var distance: UInt { 32 }
 
+    /// Those of no set, which are not followed.
+    static var none: SourceWords { unsafe SourceWords(UnsafeMutablePointer(bitPattern: 8).unsafelyUnwrapped) }
+
     private typealias Place = SourceSet.Place
 
     /// The set.

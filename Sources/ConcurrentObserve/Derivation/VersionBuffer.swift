@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Versions, by index: memory that one evaluation after the other uses.
+/// Versions, by index: memory that evaluations use one after the other.
 @safe internal struct VersionBuffer: ~Copyable {
     private var memory: UnsafeMutablePointer<UInt64>
     private var capacity = 8

@@ -29,7 +29,8 @@ public enum Instrumentation {
         "bind.passing", "bind.published",
         "mailbox.enqueue", "mailbox.woken", "mailbox.taken", "mailbox.job",
         "sequence.wait",
-        "derived.enter", "derived.look", "derived.store", "derived.read", "derived.evaluated", "derived.collected", "derived.link", "derived.deliver",
+        "derived.enter", "derived.look", "derived.store", "derived.read", "derived.evaluated", "derived.collected",
+        "derived.link", "derived.deliver",
     ]
 
     /// The seeded bug that is on, if any. Written once, before any other thread runs.

@@ -15,6 +15,8 @@
 @usableFromInline
 internal final class DeferredDeliveries {
     // Handed from function to function on one thread.
+    private var firstDelivery: (() -> Void)?
+    /// Those after the first: most often there are none, and nothing is allocated for them.
     var deliveries: [() -> Void] = []
     private var lateDeliveries: [() -> Void] = []
     private var serialDeliveries: [() -> Void] = []
@@ -47,12 +49,22 @@ internal final class DeferredDeliveries {
         #if INSTRUMENTED
         if addsWrongly(delivery) { return }
         #endif
-        if isLate { lateDeliveries.append(delivery) } else { deliveries.append(delivery) }
+        if isLate {
+            lateDeliveries.append(delivery)
+        } else if firstDelivery == nil {
+            firstDelivery = delivery
+        } else {
+            deliveries.append(delivery)
+        }
     }
 
     /// Makes the deliveries, but for the late ones.
     @usableFromInline
-    func deliver() { for delivery in deliveries { delivery() } }
+    func deliver() {
+        guard let firstDelivery else { return }
+        firstDelivery()
+        for delivery in deliveries { delivery() }
+    }
 
     /// Makes the late ones, then the serial ones.
     @usableFromInline

@@ -51,4 +51,25 @@ extension Promises.P23DerivedTests {
         try hammer.stop()
         #expect(ranOn.value == 0 && published.value == 0)
     }
+
+    @Test("P23 More shapes than are kept: each result is of the source that was chosen", arguments: [2, 12])
+    func shapes(count: Int) throws {
+        let (choice, wrong) = (Observed(0), Counter())
+        let sources = (0..<count).map { Observed("a source of a heap string, number \($0)") }
+        let chosen = Derived { get in
+            let index = get(choice)
+            return ["\(index)", get(sources[index % count])]
+        }
+        let inner = Derived { get in get(chosen)[1] }
+        let isRight = { @Sendable (pair: [String]) in pair[1].hasSuffix("number \(Int(pair[0])! % count)") }
+        try onThreads(4) { thread in
+            for step in 0..<3_000 {
+                if thread == 0 { choice.value = step }
+                if thread == 1 { sources[step % count].modify { $0 = String($0.reversed().reversed()) } }
+                if !isRight(chosen.value) || !inner.value.contains("heap string") { wrong.increment() }
+            }
+        }
+        #expect(wrong.value == 0 && isRight(chosen.value) && chosen.value[0] == "2999")
+        #expect(inner.value == chosen.value[1])
+    }
 }

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+private let wordsFile = "Derivation/SourceWords.swift"
+private let cellFile = "Derivation/DerivationCell.swift"
+
+extension Protocol {
+    private static let beginStoring: [Instruction] = [
+        .store("sequence", 1, .relaxed).at(wordsFile, "atomic.pointee.store(odd, ordering: .relaxed)"),
+        .fence(.releasing).at(wordsFile, "atomicMemoryFence(ordering: .releasing)"),
+        .store("word", 2, .relaxed).at(wordsFile, "pointee.store(word, ordering: .relaxed)"),
+    ]
+    private static let endStoring = Instruction.store("sequence", 2, .releasing)
+        .at(wordsFile, "pointee.store(odd &+ 1, ordering: .releasing)")
+
+    /// A short look, and the longer way.
+    private static let readers: [(name: String, Test.Thread)] = [
+        (
+            "a look",
+            Test.Thread(
+                "reader",
+                [
+                    .load("sequence", .acquiring, into: "before")
+                        .at(cellFile, "let before = unsafe SourceSet.atomic(memory, SourceSet.Place.sequence)"),
+                    .load("word", .relaxed, into: "word")
+                        .at(cellFile, "let first = unsafe SourceSet.atomic(memory, SourceSet.Place.first)"),
+                    .fence(.acquiring).at(cellFile, "atomicMemoryFence(ordering: .acquiring)"),
+                    .load("sequence", .relaxed, into: "after")
+                        .at(cellFile, "let after = unsafe SourceSet.atomic(memory, SourceSet.Place.sequence)"),
+                ]
+            )
+        ),
+        (
+            "a load",
+            Test.Thread(
+                "reader",
+                [
+                    .load("sequence", .acquiring, into: "before")
+                        .at(wordsFile, "pointee.load(ordering: .acquiring)", after: "var sequence: UInt64"),
+                    .load("word", .relaxed, into: "word").at(wordsFile, "SourceSet.atomic(memory, place).pointee.load"),
+                    .fence(.acquiring).at(wordsFile, "atomicMemoryFence(ordering: .acquiring)"),
+                    .load("sequence", .relaxed, into: "after")
+                        .at(wordsFile, "pointee.load(ordering: .relaxed) == before"),
+                ]
+            )
+        ),
+    ]
+
+    static let derived: [Test] =
+        readers.flatMap { name, reader in
+            [
+                Test(
+                    "sequence lock, \(name): the one before",
+                    claim: "an evaluation is read whole, or not at all",
+                    given: ["before": 0, "after": 0],
+                    [Test.Thread("writer", beginStoring + [endStoring]), reader],
+                    never: { $0["word"] != 0 }
+                ),
+                Test(
+                    "sequence lock, \(name): the one after",
+                    claim: "an evaluation is there before its sequence",
+                    given: ["before": 2, "after": 2],
+                    [Test.Thread("writer", beginStoring + [endStoring]), reader],
+                    never: { $0["word"] != 2 }
+                ),
+            ]
+        } + sets
+
+    private static let sets: [Test] =
+        [
+            ("a look", "let address = present.load(ordering: .acquiring)", "borrowing func look("),
+            ("a load", "let address = present.load(ordering: .acquiring)", "borrowing func load()"),
+        ].map { name, fragment, after in
+            Test(
+                "present set, \(name)",
+                claim: "what a set says is there before the set is present",
+                given: ["present": 1],
+                [
+                    Test.Thread(
+                        "writer",
+                        [
+                            .store("word", 1, .relaxed),
+                            .store("present", 1, .releasing)
+                                .at(cellFile, "present.store(isKept ? address : address | 1, ordering: .releasing)"),
+                        ]
+                    ),
+                    Test.Thread(
+                        "reader",
+                        [
+                            .load("present", .acquiring, into: "present").at(cellFile, fragment, after: after),
+                            .load("word", .relaxed, into: "word"),
+                        ]
+                    ),
+                ],
+                never: { $0["word"] != 1 }
+            )
+        } + [
+            Test(
+                "kept set",
+                claim: "a set is whole, and linked, before it is found among those that are kept",
+                given: ["kept": 1],
+                [
+                    Test.Thread(
+                        "writer",
+                        [
+                            .store("link", 1, .relaxed),
+                            .store("kept", 1, .releasing)
+                                .at(cellFile, "kept.store(address, ordering: .releasing)"),
+                        ]
+                    ),
+                    Test.Thread(
+                        "finder",
+                        [
+                            .load("kept", .acquiring, into: "kept")
+                                .at(cellFile, "let first = kept.load(ordering: .acquiring)"),
+                            .load("link", .relaxed, into: "link"),
+                        ]
+                    ),
+                ],
+                never: { $0["link"] != 1 }
+            ),
+            Test(
+                "starting observers",
+                claim: "an observer that is not starting any more is live",
+                initially: ["starting": 1],
+                given: ["starting": 0],
+                [
+                    Test.Thread(
+                        "observing",
+                        [
+                            .store("live", 1, .relaxed),
+                            .update("starting", .add, -1, .releasing)
+                                .at("Derivation/Derived+Property.swift", "starting.subtract(1, ordering: .releasing)"),
+                        ]
+                    ),
+                    Test.Thread(
+                        "settling",
+                        [
+                            .load("starting", .acquiring, into: "starting")
+                                .at("Derivation/DerivedObservation.swift", "starting.load(ordering: .acquiring) > 0"),
+                            .load("live", .relaxed, into: "live"),
+                        ]
+                    ),
+                ],
+                never: { $0["live"] != 1 }
+            ),
+        ]
+}
