@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An observed derived value is evaluated for the last versions of what it reads, and its observers are notified of that: Derived.refresh
-// and Derived.commit in Derivation/DerivationCell+Evaluating.swift, DerivedObservation.settle in Derivation/DerivedObservation.swift.
+// An observed derived value is evaluated for the last versions of what it reads, and its observers are notified of that: DerivationCell.refresh
+// and DerivationCell.commit in Derivation/DerivationCell+Evaluating.swift, DerivedObservation.settle in Derivation/DerivedObservation.swift.
 //
 // The function reads `a`, and `b` where `a` is odd, so that what it depends on changes with `a`. One thread changes `a`, then `b`, so that
 // `b` is never ahead of `a`: a result with a later `b` is one of versions that never were together.
@@ -44,7 +44,7 @@ byte busy;
 
 #define isStale (atA != a || (readsB && atB != b))
 
-// Derived.refresh, if the record is stale: evaluates without a lock, any threads at once; the first to commit over the record that it
+// DerivationCell.refresh, if the record is stale: evaluates without a lock, any threads at once; the first to commit over the record that it
 // began with publishes.
 inline refresh() {
   do

@@ -84,15 +84,24 @@ extension DerivationCell {
         }
         // Relaxed, both: as above.
         let first = unsafe SourceSet.atomic(memory, SourceSet.Place.first).pointee.load(ordering: .relaxed)
+        inject("derived.look")
         let second =
             firstOnly ? 0 : unsafe SourceSet.atomic(memory, SourceSet.Place.second).pointee.load(ordering: .relaxed)
-        inject("derived.look")
         // Acquire: pairs with the fence in SourceSet.beginStoring(). If a word was of a later evaluation, the sequence is later, too.
         atomicMemoryFence(ordering: .acquiring)
         // Relaxed: ordered by the fence. Odd: an evaluation is being stored, or is of another set.
         let after = unsafe SourceSet.atomic(memory, SourceSet.Place.sequence).pointee.load(ordering: .relaxed)
-        if after != before || before & 1 == 1 { return nil }
+        if !Self.isWhole(before, after) { return nil }
         return unsafe CleanRead(Latch.Words(first: UInt(first), second: UInt(second)), before, memory)
+    }
+
+    /// Whether all that was read between two looks at a sequence is of one evaluation.
+    @inlinable @inline(__always)
+    static func isWhole(_ before: UInt64, _ after: UInt64) -> Bool {
+        #if INSTRUMENTED
+        if mutant(.aDerivedReadIsTorn) { return true }
+        #endif
+        return after == before && before & 1 == 0
     }
 
     /// Whether a value is taken to be current whatever has changed: never.

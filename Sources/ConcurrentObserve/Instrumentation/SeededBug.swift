@@ -41,6 +41,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case aDeliveryDoesNotReachItsActor = "a delivery does not reach its actor"
     case aDeliveryIsDropped = "a delivery is dropped"
     case aDeliveryIsRepeated = "a delivery is repeated"
+    case aDerivedReadIsTorn = "a derived read is torn"
     case aDerivedValueIsRetainedByItsSources = "a derived value is retained by its sources"
     case aDerivedValueStaysLinked = "a derived value stays linked"
     case aDerivedValueStaysStale = "a derived value stays stale"

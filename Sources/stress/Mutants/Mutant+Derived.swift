@@ -15,6 +15,12 @@ extension Mutant {
             "derived-graphs",
             [.invariant("P22.current"), .invariant("P24.nothing-lost")]
         ),
+        Mutant(
+            .aDerivedReadIsTorn,
+            "derived-graphs",
+            [.invariant("P23.no-mixture")],
+            at: "derived.look"
+        ),
         Mutant(.anEqualResultIsAChange, "derived-graphs", [.invariant("P24.silent-when-equal")]),
         Mutant(.anErrorStays, "derived-graphs", [.invariant("P25.errors")]),
         Mutant(

@@ -44,6 +44,12 @@ extension Scenario {
             case 2...6:
                 worker.begin("read")
                 graph.judge(graph.ends[worker.generator.below(graph.ends.count)].value, round)
+                let twice = graph.twice.value
+                worker.check(
+                    twice.number == ~twice.complement,
+                    "P23.no-mixture",
+                    "the words of a result are \(twice.number) and \(twice.complement)"
+                )
             default:
                 worker.begin("set")
                 // One thread alone writes to a history.
@@ -140,6 +146,9 @@ private struct Writes: Equatable, Sendable, CustomStringConvertible {
 
 private struct Third: Error, Equatable {}
 
+/// A number, and again.
+private struct Twice: Equatable, Sendable { let number, complement: UInt64 }
+
 /// A random graph over the histories, whose functions choose by the first source what they read.
 private final class RandomGraph: Sendable {
     let histories: [History]
@@ -149,6 +158,8 @@ private final class RandomGraph: Sendable {
     let failing: Derived<Result<UInt64, Third>>
     /// Most of its results equal the one before.
     let choice: Derived<Bool>
+    /// A result of two words without references.
+    let twice: Derived<Twice>
     let (drops, deaths) = (Counter(), Counter())
     private let dropped = Guarded<[ObservationToken]>([])
 
@@ -207,6 +218,7 @@ private final class RandomGraph: Sendable {
         }
         let first = histories[0].first
         choice = Derived { get in get(first) & 64 == 0 }
+        twice = first.map { Twice(number: $0, complement: ~$0) }
         failing = Derived(throwing: { get throws(Third) in
             let number = get(first)
             if number % 2 == 0 { throw Third() }
