@@ -81,7 +81,7 @@ extension Collector {
     /// The second word of all of the derived value's results, if these are references.
     @inlinable @inline(__always)
     func mark<Value: Sendable>(of _: borrowing Value) -> UInt {
-        guard ValueEncoding<Value>.mayBeMarked else { return 0 }
+        guard ValueEncoding<Value>.isMarked else { return 0 }
         return outcome.hasBefore ? outcome.before.second : ValueEncoding<Value>.mark.word
     }
 
