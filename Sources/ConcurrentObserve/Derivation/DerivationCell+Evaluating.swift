@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A read looks whether the roots of the present evaluation have the versions still that it has read. If not, it evaluates, under no
-// lock, and no thread waits for another: several may evaluate at once, each for itself. The first to commit over the evaluation with which it
-// began publishes its result; the others take that, if it is current. A deadlock is impossible, since nothing is waited for. (P25)
+// A read looks whether the roots of the present evaluation have the versions still that it has read. If not, it
+// evaluates, under no lock, and no thread waits for another: several may evaluate at once, each for itself. The first
+// to commit over the evaluation with which it began publishes its result; the others take that, if it is current. A
+// deadlock is impossible, since nothing is waited for. (P25)
 
 extension DerivationCell {
     /// An evaluation that was current during the call.
@@ -58,16 +59,17 @@ extension DerivationCell {
 
     /// What is done when sources keep changing while the function runs. Others make progress meanwhile: each failure is a change.
     ///
-    /// To come: after several failures the function runs on copies, taken together under the locks of the sources that it has read. Today the double
-    /// collect is repeated, with longer and longer pauses.
+    /// To come: after several failures the function runs on copies, taken together under the locks of the sources that
+    /// it has read. Today the double collect is repeated, with longer and longer pauses.
     private borrowing func pauseBeforeRetry(_ wait: inout Backoff) { wait.pause() }
 
     private borrowing func discard(_ collector: Collector, _ derived: any DerivationNode) {
         if !collector.outcome.isSame, !collector.outcome.isInline { derived.discard(collector.outcome.result) }
     }
 
-    /// Whether all that the function has read is what it was, though roots have changed: the derived values among it, which are evaluated
-    /// for that, in the order in which the function has read them. After the first that differs no other is: the function may not need it.
+    /// Whether all that the function has read is what it was, though roots have changed: the derived values among it,
+    /// which are evaluated for that, in the order in which the function has read them. After the first that differs no
+    /// other is: the function may not need it.
     private borrowing func stillReads(_ base: Present, _ collector: Collector, _ derived: any DerivationNode) -> Bool {
         #if INSTRUMENTED
         if mutant(.anErrorStays) { return stillFails(base, collector, derived) }

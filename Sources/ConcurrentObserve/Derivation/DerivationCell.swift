@@ -4,21 +4,23 @@ public import Synchronization
 
 /// What a derived value consists of, whatever its type: its function, and its present evaluation.
 ///
-/// The evaluation is in a `SourceSet`. Sets are kept as long as the derived value, so that a reader needs no read section and no pin to look
-/// into one. A derived value that reads ever other sources would have too many: from the fifth on, and where there are sources whose roots
-/// are not known, a set is retired when it is replaced, and its readers pin it.
+/// The evaluation is in a `SourceSet`. Sets are kept as long as the derived value, so that a reader needs no read
+/// section and no pin to look into one. A derived value that reads ever other sources would have too many: from the
+/// fifth on, and where there are sources whose roots are not known, a set is retired when it is replaced, and its
+/// readers pin it.
 @safe @usableFromInline
 internal struct DerivationCell: ~Copyable, Sendable {
-    /// The address of the words of the present set. The lowest bit says that a short look at them does not do: there is no set yet, or it
-    /// must be pinned. Stored under `lock`.
+    /// The address of the words of the present set. The lowest bit says that a short look at them does not do: there is
+    /// no set yet, or it must be pinned. Stored under `lock`.
     @usableFromInline let present = Atomic<UInt>(1)
     /// The sets that are kept, linked. Stored under `lock`.
     private let kept = Atomic<UInt>(0)
     /// Reads and computes, and hands the result to the collector.
     private let function: @Sendable (Collector) -> Void
     let place: DerivationPlace
-    /// No user code runs inside; the locks of the property that is observed, and of its mailboxes, are taken inside. No thread holds it
-    /// while the process forks: a child may be the first to read a value that another thread was publishing. (P18)
+    /// No user code runs inside; the locks of the property that is observed, and of its mailboxes, are taken inside. No
+    /// thread holds it while the process forks: a child may be the first to read a value that another thread was
+    /// publishing. (P18)
     @usableFromInline let lock = SourceLock()
 
     @usableFromInline
@@ -87,7 +89,8 @@ extension DerivationCell {
         inject("derived.look")
         let second =
             firstOnly ? 0 : unsafe SourceSet.atomic(memory, SourceSet.Place.second).pointee.load(ordering: .relaxed)
-        // Acquire: pairs with the fence in SourceSet.beginStoring(). If a word was of a later evaluation, the sequence is later, too.
+        // Acquire: pairs with the fence in SourceSet.beginStoring(). If a word was of a later evaluation, the sequence
+        // is later, too.
         atomicMemoryFence(ordering: .acquiring)
         // Relaxed: ordered by the fence. Odd: an evaluation is being stored, or is of another set.
         let after = unsafe SourceSet.atomic(memory, SourceSet.Place.sequence).pointee.load(ordering: .relaxed)

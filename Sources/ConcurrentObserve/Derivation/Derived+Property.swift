@@ -3,7 +3,8 @@
 import Synchronization
 
 extension Derived: ObservableProperty {
-    /// The present value. Any thread; evaluates the function if a source has changed, and waits for no other thread. Under no lock. (P22)
+    /// The present value. Any thread; evaluates the function if a source has changed, and waits for no other thread.
+    /// Under no lock. (P22)
     ///
     /// - Complexity: O(roots) if no source has changed.
     public var value: Value {
@@ -79,10 +80,11 @@ extension Derived: ObservableProperty {
         }
     }
 
-    /// Begins an observation of the results. Evaluates the function if a source has changed since it last ran; from then on each change of what it
-    /// read last evaluates it. (P1, P4, P24)
+    /// Begins an observation of the results. Evaluates the function if a source has changed since it last ran; from
+    /// then on each change of what it read last evaluates it. (P1, P4, P24)
     ///
-    /// A change is delivered on a thread that has changed a source. `.prior` is not delivered: the value is not known before the change.
+    /// A change is delivered on a thread that has changed a source. `.prior` is not delivered: the value is not known
+    /// before the change.
     ///
     /// - Complexity: O(roots).
     @inlinable

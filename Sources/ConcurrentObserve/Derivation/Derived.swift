@@ -8,18 +8,20 @@
 /// let token = total.observe { change in print(change.new) }
 /// ```
 ///
-/// The function of the first form reads with the `Reader` that it receives, and what it has read last is what the value depends on: another
-/// branch, other properties. The second form names them, and its function receives values that were present together.
+/// The function of the first form reads with the `Reader` that it receives, and what it has read last is what the value
+/// depends on: another branch, other properties. The second form names them, and its function receives values that were
+/// present together.
 ///
-/// The value is that of the function for one consistent snapshot that held during the call. (P22, P23) It is computed when it is read and
-/// a source has changed, and kept until then. An unobserved derived value is registered nowhere, and retains what its function captures. While it is
-/// observed, each change of what the function read last evaluates it once, on the thread that makes the change, and its observers receive
-/// the results that differ. (P24)
+/// The value is that of the function for one consistent snapshot that held during the call. (P22, P23) It is computed
+/// when it is read and a source has changed, and kept until then. An unobserved derived value is registered nowhere,
+/// and retains what its function captures. While it is observed, each change of what the function read last evaluates
+/// it once, on the thread that makes the change, and its observers receive the results that differ. (P24)
 ///
-/// The function is yours: it may read anything, block, change properties that it does not read. No lock of the library is held. It may run
-/// on several threads at once, and more often than its result changes. The first form's may even run on values that never were together; such a
-/// result is discarded, but the function must bear it: `get(items)[get(index)]` may find an index out of bounds. Read such
-/// properties by the second form, or with `get(Group(items, index))`.
+/// The function is yours: it may read anything, block, change properties that it does not read. No lock of the library
+/// is held. It may run on several threads at once, and more often than its result changes. The first form's may even
+/// run on values that never were together; such a result is discarded, but the function must bear it:
+/// `get(items)[get(index)]` may find an index out of bounds. Read such properties by the second form, or with
+/// `get(Group(items, index))`.
 ///
 /// A derived value whose function reads the derived value itself traps, with the path. (P25)
 public final class Derived<Value: Sendable>: @unchecked Sendable {
@@ -52,8 +54,8 @@ public final class Derived<Value: Sendable>: @unchecked Sendable {
 // MARK: - Making
 
 extension Derived {
-    /// Makes a derived value of what its function reads. Every result is a change: results that can be compared are made by the same call
-    /// where the compiler knows that `Value` is `Equatable`.
+    /// Makes a derived value of what its function reads. Every result is a change: results that can be compared are
+    /// made by the same call where the compiler knows that `Value` is `Equatable`.
     ///
     /// - Parameters:
     ///   - fileID: Where the value is made: for the message about one that needs itself.
@@ -131,8 +133,8 @@ extension Derived where Value: Equatable {
 }
 
 extension Derived {
-    /// Makes a derived value of a function that can fail. An error is a value like others: kept until a source changes, and delivered as
-    /// a change. (P25)
+    /// Makes a derived value of a function that can fail. An error is a value like others: kept until a source changes,
+    /// and delivered as a change. (P25)
     ///
     /// Every result is a change: errors most often cannot be compared. `get(other).get()` passes on another's error.
     ///
@@ -149,8 +151,9 @@ extension Derived {
         self.init(fileID, line) { collector in collector.finish(Self.result(of: compute, collector)) }
     }
 
-    /// Makes a derived value of a function that can fail, where two successes, and two failures, can be compared: a result that equals the
-    /// one before is no change. An error is a value like others: kept until a source changes, and delivered as a change. (P24, P25)
+    /// Makes a derived value of a function that can fail, where two successes, and two failures, can be compared: a
+    /// result that equals the one before is no change. An error is a value like others: kept until a source changes,
+    /// and delivered as a change. (P24, P25)
     ///
     /// - Parameters:
     ///   - fileID: Where the value is made: for the message about one that needs itself.

@@ -46,11 +46,12 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
 /// What there is of a derived value while it is observed: its links at the roots, and a property that has its results, which the
 /// user's observers observe.
 ///
-/// One thread at a time evaluates on behalf of changes and changes the links: a `DrainLoop`, as for paths. Readers commit, too, and leave the
-/// notification to the thread whose change they have seen first. It does not retain the derived value. (P11)
+/// One thread at a time evaluates on behalf of changes and changes the links: a `DrainLoop`, as for paths. Readers
+/// commit, too, and leave the notification to the thread whose change they have seen first. It does not retain the
+/// derived value. (P11)
 internal final class DerivedObservation: DerivationFollower, @unchecked Sendable {
-    // Unchecked: `attached` is guarded by the derived value's lock; `links`, `linked` and `others` belong to the thread in the drain loop;
-    // `results` goes with the derived value, or with the last that uses it.
+    // Unchecked: `attached` is guarded by the derived value's lock; `links`, `linked` and `others` belong to the thread
+    // in the drain loop; `results` goes with the derived value, or with the last that uses it.
 
     private weak var derived: (any DerivationNode)?
     /// What the user's observers observe. Gone with the derived value.

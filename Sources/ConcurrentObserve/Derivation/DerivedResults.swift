@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The results of an observed derived value: a property that the user's observers observe, and the changes of it that are published, and not
-/// announced yet.
+/// The results of an observed derived value: a property that the user's observers observe, and the changes of it that
+/// are published, and not announced yet.
 @usableFromInline
 internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
     // Unchecked: `pending` is guarded by the derived value's lock.
@@ -57,7 +57,8 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
         )
     }
 
-    /// Makes a result a change of the property, and puts it into the mailboxes. Under the derived value's lock: there the words need no pin.
+    /// Makes a result a change of the property, and puts it into the mailboxes. Under the derived value's lock: there
+    /// the words need no pin.
     ///
     /// - Returns: The words that it has replaced.
     @inlinable

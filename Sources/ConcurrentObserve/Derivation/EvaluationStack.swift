@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The evaluations on one thread's stack, and what they collect in: how a derived value that needs itself is found, and why an evaluation
-/// allocates nothing. (P25)
+/// The evaluations on one thread's stack, and what they collect in: how a derived value that needs itself is found, and
+/// why an evaluation allocates nothing. (P25)
 ///
 /// Made on the first evaluation of a thread's record, and never freed, as the record.
 @safe internal struct EvaluationStack {

@@ -32,7 +32,8 @@ extension ObservableProperty {
         Derived(fileID, line, snapshotOf: self) { $0.finish(transform($1), ==) }
     }
 
-    /// A derived value: what `transform` makes of this one and another, which were present together. Retains both. See ``Derived``. (P22)
+    /// A derived value: what `transform` makes of this one and another, which were present together. Retains both. See
+    /// ``Derived``. (P22)
     ///
     /// - Parameters:
     ///   - second: The other one.
@@ -49,8 +50,8 @@ extension ObservableProperty {
         Derived(fileID, line, snapshotOf: self, second) { $0.finish(transform($1, $2)) }
     }
 
-    /// A derived value: what `transform` makes of this one and another, which were present together; a result that equals the one before
-    /// is no change. Retains both. See ``Derived``. (P22, P24)
+    /// A derived value: what `transform` makes of this one and another, which were present together; a result that
+    /// equals the one before is no change. Retains both. See ``Derived``. (P22, P24)
     ///
     /// - Parameters:
     ///   - second: The other one.
@@ -67,8 +68,8 @@ extension ObservableProperty {
         Derived(fileID, line, snapshotOf: self, second) { $0.finish(transform($1, $2), ==) }
     }
 
-    /// A derived value that has this one's values, without those that a rule says are as good as the last one that it has had: a slow drift is
-    /// noticed, since each value is compared with that, not with the one before it.
+    /// A derived value that has this one's values, without those that a rule says are as good as the last one that it
+    /// has had: a slow drift is noticed, since each value is compared with that, not with the one before it.
     ///
     /// - Parameters:
     ///   - fileID: Where the value is made: for the message about one that needs itself.

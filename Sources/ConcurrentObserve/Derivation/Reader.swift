@@ -18,8 +18,8 @@ public struct Reader: ~Copyable {
 }
 
 extension Collector {
-    /// Runs the function of a derived value with a reader. Not inlinable: the compiler of Swift 6.3 crashes where it inlines what makes a
-    /// value that cannot be copied, and holds a reference.
+    /// Runs the function of a derived value with a reader. Not inlinable: the compiler of Swift 6.3 crashes where it
+    /// inlines what makes a value that cannot be copied, and holds a reference.
     @usableFromInline @inline(never) @_semantics("optimize.no.crossmodule")
     internal func run<Value, Failure: Error>(
         _ compute: (borrowing Reader) throws(Failure) -> Value

@@ -8,8 +8,8 @@ internal final class SourceDetails: @unchecked Sendable {
     let others: [OtherSource]
     /// The derived values that were read, in order.
     let nodes: [NodeStep]
-    /// What the function has read, in order: the index of a root, or `ReadStep`. Empty if that is roots alone, or roots and others: then a
-    /// change of one of them is a change of what the function reads.
+    /// What the function has read, in order: the index of a root, or `ReadStep`. Empty if that is roots alone, or roots
+    /// and others: then a change of one of them is a change of what the function reads.
     let steps: [Int32]
 
     init(_ roots: [RootReference], _ others: [OtherSource], _ nodes: [NodeStep], _ steps: [Int32]) {

@@ -2,12 +2,12 @@
 
 public import Synchronization
 
-/// What evaluations of one derived value have read, in one order, and the last of these evaluations: its result, and the versions that it
-/// has read.
+/// What evaluations of one derived value have read, in one order, and the last of these evaluations: its result, and
+/// the versions that it has read.
 ///
-/// The evaluation is in a sequence lock: a thread that finds the sequence even, and the same afterwards, has read one evaluation. It is
-/// replaced in place, by one thread at a time. It stays true for its versions, for ever: a reader who finds them present need not know
-/// whether there is a later set.
+/// The evaluation is in a sequence lock: a thread that finds the sequence even, and the same afterwards, has read one
+/// evaluation. It is replaced in place, by one thread at a time. It stays true for its versions, for ever: a reader who
+/// finds them present need not know whether there is a later set.
 @safe @usableFromInline
 internal final class SourceSet: ManagedBuffer<SourceSet.Header, UInt64> {
     // Any thread's: constants; `next` is stored before the set is published; the words are atomic.
@@ -30,7 +30,8 @@ internal final class SourceSet: ManagedBuffer<SourceSet.Header, UInt64> {
         @usableFromInline static var second: Int { 3 }
         /// The number of the result among those that differ.
         @usableFromInline static var version: Int { 4 }
-        /// For each root where its version is, and the version that was read; then the versions of derived values, and those of others.
+        /// For each root where its version is, and the version that was read; then the versions of derived values, and
+        /// those of others.
         @usableFromInline static var roots: Int { 5 }
     }
 

@@ -93,7 +93,8 @@ extension SourceWords {
         // Relaxed: the lock orders the changes.
         let odd = unsafe atomic.pointee.load(ordering: .relaxed) | 1
         unsafe atomic.pointee.store(odd, ordering: .relaxed)
-        // Release: a reader that finds a word of those that follow finds the odd sequence, too; pairs with the fences of the readers.
+        // Release: a reader that finds a word of those that follow finds the odd sequence, too; pairs with the fences
+        // of the readers.
         atomicMemoryFence(ordering: .releasing)
         inject("derived.store")
         return odd
