@@ -440,4 +440,41 @@ extension Promises.MigrationTests {
         #expect(car.mileage.value == 9)
         token.cancel()
     }
+
+    @Test("Derived values")
+    func derivedValues() {
+        let car = Car()
+        let isDue = car.mileage.map { $0 > 1_000 }
+        let title = Derived(car.name, car.mileage) { "\($0): \($1)" }
+        let token = title.observeValues(includingInitial: true) { title in show(title) }
+        let due = isDue.observe { change in show(change.new) }
+        compare(["Golf: 0", "Golf: 7", "Golf: 2000", "true"]) {
+            car.name.value = "Golf"
+            car.mileage.value = 7
+            car.mileage.value = 2_000
+            car.mileage.value = 2_000
+        }
+        let rpm = Derived { get in get(car.spare).map { get($0.rpm) } ?? 0 }
+        compare(["true"]) { show(Derived { get in get(rpm) < 6_000 }.value) }
+        let spare = Engine()
+        spare.rpm.value = 7_000
+        car.spare.value = spare
+        compare(["false"]) { show(Derived { get in get(rpm) < 6_000 }.value) }
+        withExtendedLifetime((token, due)) {}
+    }
+
+    @Test("Transactions")
+    func transactions() {
+        let car = Car()
+        let token = Group(car.name, car.mileage).observe { change in show(change.new.0, change.new.1) }
+        compare(["Golf 7"]) {
+            Group(car.name, car.mileage).commit { draft in draft[car.name] = "Golf"; draft[car.mileage] = 7 }
+        }
+        let (from, to) = (Observed(10), Observed(0))
+        Group(from, to).commit { draft in draft[from] -= 10; draft[to] += 10 }
+        #expect((from.value, to.value) == (0, 10))
+        let (name, mileage) = Group(car.name, car.mileage).snapshot().value
+        #expect((name, mileage) == ("Golf", 7))
+        token.cancel()
+    }
 }
