@@ -81,7 +81,7 @@ extension DerivationCell {
         for _ in 0..<count {
             // Relaxed: the sequence and the fence order it.
             let version = unsafe SourceSet.atomic(root, 1).pointee.load(ordering: .relaxed)
-            if unsafe SourceSet.version(at: UInt(root.pointee)) != version, !Self.takesAnyVersion { return nil }
+            if unsafe SourceSet.word(at: UInt(root.pointee)) != version, !Self.takesAnyVersion { return nil }
             unsafe root += 2
         }
         // Relaxed, both: as above.

@@ -64,6 +64,14 @@ internal final class SourceSet: ManagedBuffer<SourceSet.Header, UInt64> {
         unsafe UnsafePointer<Latch>(bitPattern: address).unsafelyUnwrapped.pointee.presentVersion
     }
 
+    /// The word of the version that is there: equal to a version that was read if that is the present one, and not if a commit has
+    /// prepared the next.
+    @inlinable @inline(__always)
+    static func word(at address: UInt) -> UInt64 {
+        // Safe: as above. Acquire: as in Latch.presentVersion.
+        unsafe UnsafePointer<Atomic<UInt64>>(bitPattern: address).unsafelyUnwrapped.pointee.load(ordering: .acquiring)
+    }
+
     @inlinable @inline(__always)
     static func atomic(_ memory: UnsafePointer<UInt64>, _ place: Int) -> UnsafePointer<Atomic<UInt64>> {
         // Safe: the caller keeps the set; a word and an atomic word are laid out alike.
