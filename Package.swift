@@ -10,6 +10,13 @@ let settings: [SwiftSetting] = [.strictMemorySafety(), .enableUpcomingFeature("E
 /// The second build of the same sources, with injection points and seeded bugs. It is never a product's dependency.
 let instrumented: [SwiftSetting] = settings + [.define("INSTRUMENTED")]
 
+/// What the mirror of etcd needs, if its trait is on.
+let etcd: [Target.Dependency] = [
+    ("GRPCCore", "grpc-swift-2"), ("GRPCProtobuf", "grpc-swift-protobuf"),
+    ("GRPCNIOTransportHTTP2Posix", "grpc-swift-nio-transport"), ("SwiftProtobuf", "swift-protobuf"),
+    ("Logging", "swift-log"), ("CoreMetrics", "swift-metrics"), ("ServiceLifecycle", "swift-service-lifecycle"),
+].map { .product(name: $0.0, package: $0.1, condition: .when(traits: ["Etcd"])) }
+
 extension Product {
     /// A library of one target, which has its name.
     static func module(_ name: String) -> Product { library(name: name, targets: [name]) }
@@ -24,6 +31,7 @@ let package = Package(
         .module("ConcurrentObserveMetrics"),
         .module("ConcurrentObserveLogging"),
         .module("ConcurrentObserveServiceLifecycle"),
+        .module("ConcurrentObserveEtcd"),
         .executable(name: "stress", targets: ["stress"]),
         .executable(name: "stress-product", targets: ["stress-product"]),
     ],
@@ -32,6 +40,7 @@ let package = Package(
         .trait(name: "Metrics", description: "The library's figures as metrics of swift-metrics."),
         .trait(name: "Logging", description: "Warnings about stuck callbacks, for swift-log."),
         .trait(name: "ServiceLifecycle", description: "Draining at shutdown, as a service of swift-service-lifecycle."),
+        .trait(name: "Etcd", description: "Properties that follow etcd, which builds grpc-swift-2."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -40,6 +49,10 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
+        .package(url: "https://github.com/grpc/grpc-swift-protobuf", from: "2.4.1"),
+        .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
+        .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0", traits: []),
     ],
     targets: [
         // liburcu, the system library: pkg-config name and the packages that provide it.
@@ -122,6 +135,13 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        .target(
+            name: "ConcurrentObserveEtcd",
+            dependencies: ["ConcurrentObserve"] + etcd,
+            exclude: ["Generated/etcd.proto"],
+            swiftSettings: settings
+        ),
+
         // Stops a thread inside a lock of the system's libraries.
         .target(name: "Interposition", path: "Tests/Interposition"),
         .testTarget(
@@ -187,4 +207,21 @@ if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "traits" {
             swiftSettings: settings
         ),
     ]
+}
+
+// The mirror's tests are built alone: beside a test of a macro, all that gRPC needs would be built a second time, for tools.
+if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "etcd" {
+    package.products.removeAll { $0.name.hasPrefix("stress") || $0.name.contains("Macros") }
+    package.targets.removeAll {
+        $0.type == .test || ["stress", "stress-product"].contains($0.name) || $0.name.hasSuffix("Instrumented")
+            || $0.name.contains("Macros")
+    }
+    package.targets.append(
+        .testTarget(
+            name: "EtcdTests",
+            dependencies: ["ConcurrentObserveEtcd"] + etcd,
+            exclude: ["proxy.py"],
+            swiftSettings: settings
+        )
+    )
 }

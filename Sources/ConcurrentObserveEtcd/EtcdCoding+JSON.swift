@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Etcd
+import Foundation
+
+extension EtcdCoding where Value: Codable {
+    /// JSON, by the type's `Codable`. The keys of objects are written in order, so that equal values have equal bytes.
+    public static var json: EtcdCoding {
+        EtcdCoding(
+            decode: { _, bytes in try JSONDecoder().decode(Value.self, from: Data(bytes)) },
+            encode: { value in
+                let encoder = JSONEncoder()
+                encoder.outputFormatting = .sortedKeys
+                return Array(try encoder.encode(value))
+            }
+        )
+    }
+}
+#endif

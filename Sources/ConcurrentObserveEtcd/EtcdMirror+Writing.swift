@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Etcd
+import ConcurrentObserve
+import Foundation
+
+extension EtcdMirror {
+    /// Writes a key, if it has not changed since the mirror last saw it. Returns when the mirror shows the result.
+    ///
+    /// - Parameter lease: The lease that the key ends with; 0 for none.
+    /// - Returns: The revision that brought the value.
+    /// - Throws: `EtcdMirrorError`: `conflict`, `notConnected` and `malformedValue` have written nothing; `outcomeUnknown` may have; `unreachable`
+    ///   has, and the mirror does not show it yet.
+    @discardableResult
+    public func set(_ value: Value, for key: EtcdKey, lease: Int64 = 0) async throws -> Int64 {
+        var put = Etcdserverpb_RequestOp()
+        put.requestPut.key = Data(key.bytes)
+        put.requestPut.value = Data(try store.encode(value))
+        put.requestPut.lease = lease
+        return try await change(key, put)
+    }
+
+    /// Deletes a key, if it has not changed since the mirror last saw it. Returns when the mirror shows it. A key that is not there is no
+    /// error: nothing is written then.
+    ///
+    /// - Returns: The revision after which the key is not there.
+    /// - Throws: As ``set(_:for:lease:)``.
+    @discardableResult
+    public func remove(_ key: EtcdKey) async throws -> Int64 {
+        var deletion = Etcdserverpb_RequestOp()
+        deletion.requestDeleteRange.key = Data(key.bytes)
+        return try await change(key, deletion)
+    }
+
+    private func change(_ key: EtcdKey, _ operation: Etcdserverpb_RequestOp) async throws -> Int64 {
+        guard range.contains(key) else {
+            throw EtcdMirrorError(.invalidConfiguration, "the key '\(key)' is outside the mirror's range")
+        }
+        let connection = try connection()
+        let seen = store.modRevision(of: key)
+        var request = Etcdserverpb_TxnRequest()
+        var unchanged = Etcdserverpb_Compare()
+        unchanged.key = Data(key.bytes)
+        unchanged.target = .mod
+        unchanged.result = .equal
+        unchanged.modRevision = seen
+        request.compare = [unchanged]
+        request.success = [operation]
+        let answer = try await connection.transaction(request)
+        guard answer.succeeded else {
+            metrics.conflicts.increment()
+            throw EtcdMirrorError(
+                .conflict,
+                "the key '\(key)' has changed since revision \(seen): nothing was written",
+                endpoint: "\(connection.endpoint)"
+            )
+        }
+        // A deletion of what is not there has no revision of its own.
+        if case .responseDeleteRange(let deletion)? = answer.responses.first?.response, deletion.deleted == 0 {
+            return answer.header.revision
+        }
+        try await waitUntil(answer.header.revision, within: configuration.requestTimeout)
+        return answer.header.revision
+    }
+
+    /// Waits until the contents are complete up to a revision.
+    ///
+    /// - Throws: `EtcdMirrorError` of the code `unreachable` after the limit; `CancellationError`.
+    public func waitUntil(_ revision: Int64, within limit: Duration) async throws {
+        try await wait(for: position, within: limit, "the mirror has not reached revision \(revision)") { $0 >= revision }
+    }
+
+    /// Waits until the contents may count as current.
+    ///
+    /// - Throws: `EtcdMirrorError`: why they may not, after the limit; `CancellationError`.
+    public func waitUntilReady(within limit: Duration) async throws {
+        try await wait(for: state, within: limit, "the mirror is not ready") { $0.isReady }
+    }
+
+    private func wait<Shown: Sendable>(
+        for property: ReadOnly<Shown>,
+        within limit: Duration,
+        _ failure: String,
+        until condition: @escaping @Sendable (Shown) -> Bool
+    ) async throws {
+        if condition(property.value) { return }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for await change in property.changes(options: .initial, buffering: .latest) where condition(change.new) {
+                    return
+                }
+                throw CancellationError()
+            }
+            group.addTask { [state] in
+                try await Task.sleep(for: limit)
+                let state = state.value
+                throw EtcdMirrorError(
+                    state.error?.code ?? .unreachable,
+                    "\(failure) after \(limit)\(state.error.map { ": \($0)" } ?? "")"
+                )
+            }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+}
+#endif

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Etcd
+import ConcurrentObserve
+@testable import ConcurrentObserveEtcd
+import Foundation
+import Synchronization
+import Testing
+
+/// Commits transactions of one to four keys, some of them deletions, from several tasks.
+func write(_ count: Int, _ prefix: String, _ url: String, tasks: Int = 4, size: Int = 8, keys: Int = 40) async throws {
+    try await TestClient.with(url) { client in
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for task in 0..<tasks {
+                group.addTask {
+                    for index in 0..<(count / tasks) {
+                        let chosen = Set((0..<Int.random(in: 1...4)).map { _ in "\(prefix)k\(Int.random(in: 0..<keys))" })
+                        let text = "\(task).\(index)." + String(repeating: "x", count: size)
+                        try await client.commit(
+                            chosen.map { Int.random(in: 0..<5) == 0 ? .delete($0) : .put($0, text) }
+                        )
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+}
+
+/// Adds one to a number fifty times, as others do.
+private func count(_ mirror: EtcdMirror<String>) async throws {
+    var done = 0
+    while done < 50 {
+        let seen = Int(mirror.contents.value["/f/n"]!)!
+        do {
+            try await mirror.set("\(seen + 1)", for: "/f/n")
+            done += 1
+        } catch let error as EtcdMirrorError where error.code == .conflict {
+            try await Task.sleep(for: .milliseconds(1))
+        }
+    }
+}
+
+@Suite("Following one etcd", .timeLimit(.minutes(1)))
+struct FollowingTests {
+    @Test("Keys, changes and deletions appear; a key's property follows")
+    func follows() async throws {
+        let etcd = try await EtcdCluster()
+        try await TestClient.with(etcd.urls[0]) { client in
+            try await client.put("/f/a", "1")
+            try await client.put("/other", "x")
+            try await withMirror(.test("/f/", etcd.urls)) { mirror in
+                #expect(mirror.contents.value["/f/a"] == "1")
+                let a = mirror.property("/f/a")
+                let seen = Mutex<[String?]>([])
+                let token = a.observe(options: .initial) { change in seen.withLock { $0.append(change.new) } }
+                for value in ["2", "3"] { try await client.put("/f/a", value) }
+                let last = try await client.delete("/f/a")
+                try await mirror.waitUntil(last, within: .seconds(5))
+                #expect(a.value == nil)
+                #expect(seen.withLock { $0 } == ["1", "2", "3", nil])
+                #expect(mirror.contents.value.entries.isEmpty)
+                token.cancel()
+            }
+        }
+    }
+
+    @Test("A change is written if the mirror has seen the last one, and is shown when it returns")
+    func writes() async throws {
+        let etcd = try await EtcdCluster()
+        let mirror = EtcdMirror<String>.test("/f/", etcd.urls)
+        await #expect(throws: EtcdMirrorError.self) { try await mirror.set("early", for: "/f/a") }
+        try await withMirror(mirror) { mirror in
+            let revision = try await mirror.set("1", for: "/f/a")
+            #expect(mirror.contents.value["/f/a"] == "1")
+            #expect(mirror.contents.value.revision == revision)
+            try await mirror.set("2", for: "/f/a")
+            try await mirror.remove("/f/a")
+            #expect(mirror.contents.value["/f/a"] == nil)
+            try await mirror.remove("/f/a")
+            let outside = await #expect(throws: EtcdMirrorError.self) { try await mirror.set("x", for: "/g") }
+            #expect(outside?.code == .invalidConfiguration)
+        }
+        let after = await #expect(throws: EtcdMirrorError.self) { try await mirror.set("late", for: "/f/a") }
+        #expect(after?.code == .notConnected)
+    }
+
+    @Test("Two mirrors that write one key: every change is written or a conflict, and none is lost")
+    func conflicts() async throws {
+        let etcd = try await EtcdCluster()
+        try await withMirror(.test("/f/", etcd.urls)) { first in
+            try await withMirror(.test("/f/", etcd.urls)) { second in
+                try await first.set("0", for: "/f/n")
+                try await second.waitUntil(first.position.value, within: .seconds(5))
+                async let one: Void = count(first)
+                async let two: Void = count(second)
+                _ = try await (one, two)
+                try await second.waitUntil(first.position.value, within: .seconds(5))
+                try await first.waitUntil(second.position.value, within: .seconds(5))
+                #expect(first.contents.value["/f/n"] == "100")
+                #expect(second.contents.value["/f/n"] == "100")
+            }
+        }
+    }
+
+    @Test("Thousands of transactions: ordered, unique, atomic, reliable, bookmarkable")
+    func transactions() async throws {
+        let etcd = try await EtcdCluster()
+        let history = try History(etcd.urls, prefix: "/t/")
+        let mirror = EtcdMirror<String>.test("/t/", etcd.urls)
+        let recorder = Recorder(mirror)
+        try await withMirror(mirror) { mirror in
+            try await write(4_000, "/t/", etcd.urls[0])
+            try await TestClient.with(etcd.urls[0]) { client in
+                let last = try await client.put("/t/end", "end")
+                try await mirror.waitUntil(last, within: .seconds(10))
+                recorder.check(try await history.changes(until: last))
+                #expect(try await client.list("/t/").values == mirror.contents.value.shown)
+            }
+        }
+    }
+
+    @Test("A key whose lease ends disappears")
+    func leases() async throws {
+        let etcd = try await EtcdCluster()
+        try await TestClient.with(etcd.urls[0]) { client in
+            try await withMirror(.test("/f/", etcd.urls)) { mirror in
+                let lease = try await client.lease(seconds: 1)
+                try await mirror.set("1", for: "/f/a", lease: lease)
+                #expect(mirror.contents.value.entries["/f/a"]?.lease == lease)
+                try await eventually("the key is gone") { mirror.contents.value["/f/a"] == nil }
+            }
+        }
+    }
+
+    @Test("Values are decoded as JSON; a malformed one leaves the last good one, with an error")
+    func malformed() async throws {
+        struct Flag: Codable, Equatable { var on: Bool }
+        let etcd = try await EtcdCluster()
+        try await TestClient.with(etcd.urls[0]) { client in
+            try await client.put("/f/bad", "{")
+            let mirror = EtcdMirror<Flag>(.prefix("/f/"), at: .test(etcd.urls), coding: .json)
+            try await withMirror(mirror) { mirror in
+                #expect(mirror.contents.value["/f/bad"] == nil)
+                #expect(mirror.contents.value.errors["/f/bad"] != nil)
+                try await mirror.set(Flag(on: true), for: "/f/a")
+                let bad = try await client.put("/f/a", Data([0xFF, 0xFE]))
+                try await mirror.waitUntil(bad, within: .seconds(5))
+                #expect(mirror.contents.value["/f/a"] == Flag(on: true))
+                #expect(mirror.contents.value.errors["/f/a"]?.revision == bad)
+                #expect(mirror.state.value.isReady)
+                try await mirror.set(Flag(on: false), for: "/f/a")
+                #expect(mirror.contents.value["/f/a"] == Flag(on: false))
+                #expect(mirror.contents.value.errors["/f/a"] == nil)
+                let gone = try await client.delete("/f/bad")
+                try await mirror.waitUntil(gone, within: .seconds(5))
+                #expect(mirror.contents.value.errors.isEmpty)
+            }
+        }
+    }
+}
+#endif

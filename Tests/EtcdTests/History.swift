@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Etcd
+import ConcurrentObserve
+@testable import ConcurrentObserveEtcd
+import Foundation
+import Synchronization
+import Testing
+
+/// What etcd has done to a prefix, by `etcdctl watch`: a client that shares no code with the mirror.
+final class History: Sendable {
+    private struct Line: Decodable {
+        struct Event: Decodable {
+            struct Pair: Decodable {
+                let key: String
+                let value: String?
+                let mod_revision: Int64
+            }
+            let type: Int?
+            let kv: Pair
+        }
+        let Events: [Event]?
+    }
+
+    /// A key with its value, or nil for a deletion.
+    typealias Changes = [String: String?]
+
+    private let child: Child
+    private let revisions = Mutex<[Int64: Changes]>([:])
+    private let newest = Observed<Int64>(0)
+
+    init(_ urls: [String], prefix: String) throws {
+        child = try Child([
+            "env", "ETCDCTL_API=3", "etcdctl", "--endpoints", urls.joined(separator: ","), "watch", "--prefix", prefix,
+            "--rev", "1", "-w", "json",
+        ])
+        Thread.detachNewThread { [weak self] in
+            while let line = self?.child.readLine() {
+                guard let line = try? JSONDecoder().decode(Line.self, from: Data(line.utf8)) else { continue }
+                for event in line.Events ?? [] {
+                    let text = { (coded: String) in String(decoding: Data(base64Encoded: coded) ?? Data(), as: UTF8.self) }
+                    let value: String? = event.type == 1 ? nil : text(event.kv.value ?? "")
+                    self?.revisions.withLock { $0[event.kv.mod_revision, default: [:]][text(event.kv.key)] = .some(value) }
+                    self?.newest.value = event.kv.mod_revision
+                }
+            }
+        }
+    }
+
+    /// All changes up to a revision that has some.
+    func changes(until revision: Int64) async throws -> [Int64: Changes] {
+        try await eventually("etcdctl shows revision \(revision)", within: .seconds(30)) { newest.value >= revision }
+        // Its last event may be one of several.
+        try await Task.sleep(for: .milliseconds(100))
+        return revisions.withLock { $0 }
+    }
+}
+
+/// Everything that a mirror shows, from its first contents on.
+final class Recorder: Sendable {
+    struct Step: Sendable {
+        let revision: Int64
+        let isFromList: Bool
+        let values: [String: Shown]
+    }
+    /// A position, with the contents that stood beside it.
+    struct Bookmark: Sendable {
+        let position: Int64
+        let values: [String: Shown]
+    }
+
+    private final class Log: Sendable {
+        let steps = Mutex<[Step]>([])
+        let bookmarks = Mutex<[Bookmark]>([])
+    }
+
+    private let log: Log
+    private let tokens: [ObservationToken]
+
+    init(_ mirror: EtcdMirror<String>) {
+        let (contents, position, log) = (mirror.contents, mirror.position, Log())
+        self.log = log
+        tokens = [
+            contents.observe { change in
+                let step = Step(revision: change.new.revision, isFromList: change.new.isFromList, values: change.new.shown)
+                log.steps.withLock { $0.append(step) }
+            },
+            position.observe { change in
+                let bookmark = Bookmark(position: change.new, values: contents.value.shown)
+                log.bookmarks.withLock { $0.append(bookmark) }
+            },
+        ]
+    }
+
+    var recorded: [Step] { log.steps.withLock { $0 } }
+
+    /// Checks the six properties that etcd promises of a watch, against the history.
+    ///
+    /// - Parameter mayList: Whether lists after the first are allowed: they cover revisions that the mirror could not get.
+    func check(_ history: [Int64: History.Changes], mayList: Bool = false) {
+        let steps = recorded
+        guard let first = steps.first else {
+            Issue.record("nothing was recorded")
+            return
+        }
+        #expect(first.isFromList)
+        var model: [String: Shown] = [:]
+        var revisions = history.keys.sorted()[...]
+        func advance(to revision: Int64) -> Int {
+            var count = 0
+            while let next = revisions.first, next <= revision {
+                for (key, value) in history[next]! { model[key] = value.map { Shown(value: $0, revision: next) } }
+                revisions = revisions.dropFirst()
+                count += 1
+            }
+            return count
+        }
+        var last: Int64 = 0
+        var wrong = 0
+        for step in steps {
+            // Ordered, Unique.
+            if step.revision <= last { Issue.record("revision \(step.revision) comes after \(last)") }
+            last = step.revision
+            let count = advance(to: step.revision)
+            // Reliable, Resumable: none is left out.
+            if !step.isFromList, count != 1 {
+                wrong += 1
+                if wrong < 5 { Issue.record("before revision \(step.revision), \(count - 1) are missing") }
+            }
+            // Atomic: all of a revision, and nothing else.
+            if step.values != model {
+                wrong += 1
+                if wrong < 5 { Issue.record("the contents of revision \(step.revision) are not etcd's") }
+            }
+        }
+        #expect(revisions.isEmpty, "the last \(revisions.count) revisions are missing")
+        if !mayList { #expect(steps.dropFirst().allSatisfy { !$0.isFromList }, "the mirror has listed again") }
+        // Bookmarkable: at a position, everything up to it is there.
+        model = [:]
+        revisions = history.keys.sorted()[...]
+        var lastPosition: Int64 = 0
+        for bookmark in log.bookmarks.withLock({ $0 }) {
+            if bookmark.position < lastPosition { Issue.record("the position \(bookmark.position) is below \(lastPosition)") }
+            lastPosition = bookmark.position
+            _ = advance(to: bookmark.position)
+            if bookmark.values != model {
+                wrong += 1
+                if wrong < 5 { Issue.record("the position \(bookmark.position) is ahead of the contents") }
+            }
+        }
+    }
+}
+#endif

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Etcd
+@testable import ConcurrentObserveEtcd
+import Testing
+
+@Suite("What the messages of a watch mean")
+struct WatchMachineTests {
+    private func machine(at position: Int64 = 10, trusts: Bool = false) throws -> WatchMachine {
+        var machine = WatchMachine(range: .prefix("k"), position: position, trustsProgressAnswers: trusts)
+        #expect(try machine.receive(WatchMessage(watchID: 7, headerRevision: 99, isCreated: true)) == [.created])
+        return machine
+    }
+
+    private func event(_ key: EtcdKey, _ revision: Int64) -> KeyEvent {
+        KeyEvent(key: key, value: [1], modRevision: revision, createRevision: 1, version: 1, lease: 0)
+    }
+
+    private func message(_ events: [KeyEvent], header: Int64 = 99, isFragment: Bool = false) -> WatchMessage {
+        WatchMessage(watchID: 7, headerRevision: header, isFragment: isFragment, events: events)
+    }
+
+    private func revision(_ events: [KeyEvent]) -> WatchMachine.Output {
+        .revision(RevisionEvents(revision: events[0].modRevision, events: events))
+    }
+
+    @Test("The watch begins with the revision after the position")
+    func start() throws { #expect(try machine(at: 10).startRevision == 11) }
+
+    @Test("The events of one revision are one output, whatever message they came in; their header is no bookmark")
+    func groups() throws {
+        var machine = try machine()
+        let (a, b, c) = (event("k1", 11), event("k2", 11), event("k1", 13))
+        #expect(try machine.receive(message([a, b, c])) == [revision([a, b]), revision([c])])
+        #expect(machine.position == 13)
+    }
+
+    @Test("Fragments are applied together, or not at all")
+    func fragments() throws {
+        var machine = try machine()
+        let (a, b, c) = (event("k1", 11), event("k2", 11), event("k3", 12))
+        #expect(try machine.receive(message([a], isFragment: true)) == [])
+        #expect(try machine.receive(message([b], isFragment: true)) == [])
+        #expect(machine.position == 10)
+        #expect(try machine.receive(message([c])) == [revision([a, b]), revision([c])])
+    }
+
+    @Test("Between fragments no bookmark counts")
+    func bookmarkBetweenFragments() throws {
+        var machine = try machine(trusts: true)
+        let (a, b) = (event("k1", 11), event("k2", 11))
+        #expect(try machine.receive(message([a], isFragment: true)) == [])
+        #expect(try machine.receive(WatchMessage(watchID: -1, headerRevision: 20)) == [])
+        #expect(try machine.receive(message([b])) == [revision([a, b])])
+    }
+
+    @Test("A progress notification moves the position, and never back")
+    func bookmarks() throws {
+        var machine = try machine()
+        #expect(try machine.receive(message([], header: 20)) == [.bookmark(20)])
+        #expect(try machine.receive(message([], header: 15)) == [])
+        #expect(machine.startRevision == 21)
+    }
+
+    @Test("An answer to a progress request counts with servers that keep it in order", arguments: [false, true])
+    func progressAnswers(trusts: Bool) throws {
+        var machine = try machine(trusts: trusts)
+        let output = try machine.receive(WatchMessage(watchID: -1, headerRevision: 20))
+        #expect(output == (trusts ? [.bookmark(20)] : []))
+    }
+
+    @Test("A compacted watch says so; any other end is an error")
+    func ends() throws {
+        var machine = try machine()
+        #expect(
+            try machine.receive(WatchMessage(watchID: 7, isCanceled: true, compactRevision: 30)) == [.compacted(30)]
+        )
+        #expect(throws: EtcdMirrorError.self) {
+            try machine.receive(WatchMessage(watchID: 7, isCanceled: true, cancelReason: "etcdserver: no leader"))
+        }
+    }
+
+    @Test(
+        "What etcd never sends is refused",
+        arguments: [
+            [("k1", 10)], [("k1", 12), ("k1", 11)], [("x", 11)], [("k1", 0)], [("k1", 11), ("k2", 12), ("k1", 11)],
+        ] as [[(EtcdKey, Int64)]]
+    )
+    func violations(_ events: [(EtcdKey, Int64)]) throws {
+        var machine = try machine()
+        let error = try #require(throws: EtcdMirrorError.self) {
+            try machine.receive(message(events.map { event($0.0, $0.1) }))
+        }
+        #expect(error.code == .protocolViolation)
+        #expect(machine.position == 10)
+    }
+
+    @Test("A message of another watch is refused")
+    func otherWatch() throws {
+        var machine = try machine()
+        #expect(throws: EtcdMirrorError.self) {
+            try machine.receive(WatchMessage(watchID: 8, events: [event("k", 11)]))
+        }
+    }
+
+    @Test("The version decides whether answers to progress requests count")
+    func versions() {
+        let trusted = ["3.4.25", "3.4.99", "3.5.8", "3.6.0", "4.0.0"]
+        let others = ["3.3.99", "3.4.23", "3.5.7"]
+        for text in trusted { #expect(ServerVersion(text)?.ordersProgressAnswers == true, "\(text)") }
+        for text in others { #expect(ServerVersion(text)?.ordersProgressAnswers == false, "\(text)") }
+        #expect(ServerVersion("") == nil)
+    }
+
+    @Test("A prefix ends where the next begins")
+    func prefixes() {
+        #expect(EtcdRange.prefix("ab").end == "ac")
+        #expect(EtcdRange.prefix(EtcdKey([0x61, 0xFF])).end == "b")
+        #expect(EtcdRange.prefix("").end == EtcdKey([0]))
+        #expect(EtcdRange.prefix(EtcdKey([0xFF])).contains(EtcdKey([0xFF, 0xFF])))
+        #expect(!EtcdRange.prefix("ab").contains("ac"))
+        #expect(!EtcdRange.key("ab").contains("abc"))
+    }
+
+    @Test("Pauses double up to the longest, and are drawn from the upper half")
+    func pauses() {
+        var generator = SystemRandomNumberGenerator()
+        let backoff = EtcdConfiguration.Backoff()
+        for (round, whole) in [(1, 100), (2, 200), (5, 1_600), (6, 2_000), (1_000, 2_000)] {
+            let pause = backoff.pause(round: round, isCurable: true, using: &generator)
+            #expect(pause >= .milliseconds(whole / 2) && pause <= .milliseconds(whole), "round \(round)")
+        }
+        #expect(backoff.pause(round: 1, isCurable: false, using: &generator) >= .seconds(15))
+    }
+
+    @Test(
+        "URLs that name no endpoint are refused",
+        arguments: ["", "127.0.0.1:2379", "http://", "http://a", "http://:1", "http://a:0", "http://a:65536", "http://a/b:1"]
+    )
+    func urls(_ url: String) { #expect(throws: EtcdMirrorError.self) { try Endpoint(url) } }
+}
+#endif
