@@ -45,6 +45,7 @@ final class EtcdConnection: Sendable {
                 config: .defaults { config in
                     // The mirror waits between sessions itself.
                     config.backoff.initial = .seconds(1)
+                    config.channelDebuggingCallbacks.onCreateTCPConnection = PingHandler.add
                     config.connection.keepalive = .init(time: .seconds(20), timeout: .seconds(5), allowWithoutCalls: false)
                 }
             )

@@ -51,6 +51,7 @@ extension EtcdMirror {
                         try await writer.write(.progress)
                     }
                 } receive: { message in
+                    if message.isFragment { self.metrics.fragments.increment() }
                     for output in try state.receive(message) { try self.handle(output, state) }
                 }
             }

@@ -13,6 +13,8 @@ struct MirrorMetrics: Sendable {
     let keys, malformed: Meter
     /// Revisions and events that watches brought.
     let revisions, events: Counter
+    /// Messages that were parts.
+    let fragments: Counter
     /// Sessions that have ended.
     let sessions: Counter
     /// Lists, and those of them that replaced a resumption.
@@ -34,6 +36,7 @@ struct MirrorMetrics: Sendable {
         malformed = meter("malformed_keys")
         revisions = counter("revisions")
         events = counter("events")
+        fragments = counter("fragments")
         sessions = counter("ended_sessions")
         lists = counter("lists")
         relists = counter("relists")

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Etcd
+import NIOCore
+import NIOHTTP2
+
+/// Answers the pings of an HTTP/2 connection, and passes everything else on.
+///
+/// etcd's gRPC sends a ping with every request that it reads, to estimate the connection's bandwidth. NIO's HTTP/2 closes a connection with more
+/// than 200 pings in 30 seconds, since they could be an attack, and gRPC offers no setting for it. So 200 requests, such as the pages of
+/// a long list, would end the session.
+final class PingHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+    typealias OutboundOut = IOData
+
+    private static let headerLength = 9
+    private static let pingLength = 8
+    private static let pingType: UInt8 = 6
+
+    /// The beginning of a frame of which too little is there to decide.
+    private var pending = ByteBuffer()
+    /// What is left of a frame that is passed on.
+    private var rest = 0
+
+    /// Adds the handler to a client's connection, in front of what it protects.
+    static func add(to channel: any Channel) -> EventLoopFuture<Void> {
+        channel.eventLoop.makeCompletedFuture {
+            let pipeline = channel.pipeline.syncOperations
+            let protected = try pipeline.handler(type: NIOHTTP2Handler.self)
+            try pipeline.addHandler(PingHandler(), position: .before(protected))
+        }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        pending.writeImmutableBuffer(unwrapInboundIn(data))
+        var passed = context.channel.allocator.buffer(capacity: pending.readableBytes)
+        while let frame = next() {
+            switch frame {
+            case .other(var piece): passed.writeBuffer(&piece)
+            case .ping(let answer): context.writeAndFlush(wrapOutboundOut(.byteBuffer(answer)), promise: nil)
+            }
+        }
+        pending.discardReadBytes()
+        if passed.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(passed)) }
+    }
+
+    private enum Piece {
+        case other(ByteBuffer)
+        /// With the answer.
+        case ping(ByteBuffer)
+    }
+
+    private func next() -> Piece? {
+        if rest > 0 {
+            guard let piece = pending.readSlice(length: min(rest, pending.readableBytes)), piece.readableBytes > 0 else {
+                return nil
+            }
+            rest -= piece.readableBytes
+            return .other(piece)
+        }
+        let start = pending.readerIndex
+        guard pending.readableBytes >= Self.headerLength,
+            let high: UInt16 = pending.getInteger(at: start), let low: UInt8 = pending.getInteger(at: start + 2),
+            let type: UInt8 = pending.getInteger(at: start + 3), let flags: UInt8 = pending.getInteger(at: start + 4)
+        else { return nil }
+        let length = Int(high) << 8 | Int(low)
+        guard type == Self.pingType, flags & 1 == 0, length == Self.pingLength else {
+            rest = Self.headerLength + length
+            return next()
+        }
+        guard var frame = pending.readSlice(length: Self.headerLength + Self.pingLength) else { return nil }
+        frame.setInteger(UInt8(1), at: frame.readerIndex + 4)
+        return .ping(frame)
+    }
+}
+#endif
