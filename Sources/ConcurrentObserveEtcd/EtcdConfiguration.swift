@@ -25,7 +25,7 @@ public struct EtcdConfiguration: Sendable {
     /// How many keys a mirror may have. With more it fails, and keeps its last contents.
     public var maximumKeys = 100_000
 
-    /// How many bytes a message from etcd may have.
+    /// How many bytes a message from etcd may have, its fragments together.
     public var maximumMessageBytes = 64 << 20
 
     /// How many keys one page of a list has.

@@ -39,7 +39,7 @@ public struct EtcdCoding<Value: Sendable>: Sendable {
 
     /// - Parameters:
     ///   - decode: Called on the mirror's task, under no lock. What it throws becomes the key's ``EtcdValueError``.
-    ///   - encode: Called by ``EtcdMirror/set(_:for:lease:)``.
+    ///   - encode: Called by ``EtcdMirror/set(_:for:ifRevision:lease:)``.
     public init(
         decode: @escaping @Sendable (_ key: EtcdKey, _ bytes: [UInt8]) throws -> Value,
         encode: @escaping @Sendable (Value) throws -> [UInt8]

@@ -25,7 +25,10 @@ extension EtcdMirror {
     /// Makes sure that the contents are those of the position, or of a new one.
     func synchronise(_ connection: EtcdConnection) async throws -> SynchronisationTarget {
         let known = store.snapshot
-        guard known.position > 0 else { return try await list(connection) }
+        // With too many keys, the position's never become fewer. Those of a list may be.
+        guard known.position > 0, known.records.count <= configuration.maximumKeys else {
+            return try await list(connection)
+        }
         let begin = ContinuousClock.now
         switch try await compare(connection, known, at: known.position) {
         case .equal(let header):

@@ -36,7 +36,8 @@ extension EtcdMirror {
             WatchMachine(
                 range: range,
                 position: store.position.value,
-                trustsProgressAnswers: trustsProgressAnswers
+                trustsProgressAnswers: trustsProgressAnswers,
+                maximumBytes: configuration.maximumMessageBytes
             )
         )
         let first = range.watch(from: state.startRevision)

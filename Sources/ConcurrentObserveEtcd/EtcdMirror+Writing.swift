@@ -7,37 +7,71 @@ import Foundation
 extension EtcdMirror {
     /// Writes a key, if it has not changed since the mirror last saw it. Returns when the mirror shows the result.
     ///
-    /// - Parameter lease: The lease that the key ends with; 0 for none.
+    /// What the mirror has seen may be newer than what the caller has read: for a value that is made of the present one use ``update(_:lease:_:)``,
+    /// or give the revision of the entry that was read.
+    ///
+    /// - Parameters:
+    ///   - revision: The revision that the key's value must still have, 0 for a key that must not be there; nil for the mirror's.
+    ///   - lease: The lease that the key ends with; 0 for none.
     /// - Returns: The revision that brought the value.
     /// - Throws: `EtcdMirrorError`: `conflict`, `notConnected` and `malformedValue` have written nothing; `outcomeUnknown` may have; `unreachable`
     ///   has, and the mirror does not show it yet.
     @discardableResult
-    public func set(_ value: Value, for key: EtcdKey, lease: Int64 = 0) async throws -> Int64 {
+    public func set(
+        _ value: Value,
+        for key: EtcdKey,
+        ifRevision revision: Int64? = nil,
+        lease: Int64 = 0
+    ) async throws -> Int64 {
         var put = Etcdserverpb_RequestOp()
         put.requestPut.key = Data(key.bytes)
         put.requestPut.value = Data(try store.encode(value))
         put.requestPut.lease = lease
-        return try await change(key, put)
+        return try await change(key, put, ifRevision: revision)
     }
 
     /// Deletes a key, if it has not changed since the mirror last saw it. Returns when the mirror shows it. A key that is not there is no
     /// error: nothing is written then.
     ///
+    /// - Parameter revision: As in ``set(_:for:ifRevision:lease:)``.
     /// - Returns: The revision after which the key is not there.
-    /// - Throws: As ``set(_:for:lease:)``.
+    /// - Throws: As ``set(_:for:ifRevision:lease:)``.
     @discardableResult
-    public func remove(_ key: EtcdKey) async throws -> Int64 {
+    public func remove(_ key: EtcdKey, ifRevision revision: Int64? = nil) async throws -> Int64 {
         var deletion = Etcdserverpb_RequestOp()
         deletion.requestDeleteRange.key = Data(key.bytes)
-        return try await change(key, deletion)
+        return try await change(key, deletion, ifRevision: revision)
     }
 
-    private func change(_ key: EtcdKey, _ operation: Etcdserverpb_RequestOp) async throws -> Int64 {
+    /// Changes a key's value to one that is made of it: no change by others is lost. Returns when the mirror shows the result.
+    ///
+    /// - Parameter body: Receives the last good value, or nil. It is called again, with the newer value, when another change comes first.
+    /// - Returns: The revision that brought the value.
+    /// - Throws: What `body` throws; otherwise as ``set(_:for:ifRevision:lease:)``, without `conflict`.
+    @discardableResult
+    public func update(
+        _ key: EtcdKey,
+        lease: Int64 = 0,
+        _ body: (Value?) throws -> Value
+    ) async throws -> Int64 {
+        while true {
+            let contents = contents.value
+            let seen = contents.errors[key]?.revision ?? contents.entries[key]?.modRevision ?? 0
+            do {
+                return try await set(try body(contents[key]), for: key, ifRevision: seen, lease: lease)
+            } catch let error as EtcdMirrorError where error.code == .conflict {
+                // The change that came first arrives soon.
+                try await Task.sleep(for: .milliseconds(Int64.random(in: 1...10)))
+            }
+        }
+    }
+
+    private func change(_ key: EtcdKey, _ operation: Etcdserverpb_RequestOp, ifRevision expected: Int64?) async throws -> Int64 {
         guard range.contains(key) else {
             throw EtcdMirrorError(.invalidConfiguration, "the key '\(key)' is outside the mirror's range")
         }
         let connection = try connection()
-        let seen = store.modRevision(of: key)
+        let seen = expected ?? store.modRevision(of: key)
         var request = Etcdserverpb_TxnRequest()
         var unchanged = Etcdserverpb_Compare()
         unchanged.key = Data(key.bytes)

@@ -51,8 +51,12 @@ struct WatchMachine: Sendable {
     private(set) var position: Int64
     private var watchID: Int64?
     private var fragments: [KeyEvent] = []
+    private var fragmentBytes = 0
+    /// How many bytes the fragments of one message may have together.
+    private let maximumBytes: Int
 
-    init(range: EtcdRange, position: Int64, trustsProgressAnswers: Bool) {
+    init(range: EtcdRange, position: Int64, trustsProgressAnswers: Bool, maximumBytes: Int = .max) {
+        self.maximumBytes = maximumBytes
         self.range = range
         self.position = position
         self.trustsProgressAnswers = trustsProgressAnswers
@@ -79,8 +83,12 @@ struct WatchMachine: Sendable {
         guard message.watchID == watchID else { throw violation("a message is of the unknown watch \(message.watchID)") }
         if message.events.isEmpty, !message.isFragment, fragments.isEmpty { return bookmark(message.headerRevision) }
         fragments += message.events
-        if message.isFragment { return [] }
-        defer { fragments = [] }
+        if message.isFragment {
+            fragmentBytes += message.events.reduce(0) { $0 + $1.key.bytes.count + ($1.value?.count ?? 0) }
+            guard fragmentBytes <= maximumBytes else { throw violation("the fragments of one message are too many") }
+            return []
+        }
+        defer { (fragments, fragmentBytes) = ([], 0) }
         return try revisions(of: fragments)
     }
 

@@ -95,7 +95,7 @@ final class EtcdCluster: Sendable {
         throw TestFailure("no leader")
     }
 
-    private static func freePorts(_ count: Int) -> [Int] {
+    static func freePorts(_ count: Int) -> [Int] {
         // Bound all at once, so that they differ.
         let sockets = (0..<count).map { _ in socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
         defer { for descriptor in sockets { close(descriptor) } }

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Etcd
+import ConcurrentObserve
+@testable import ConcurrentObserveEtcd
+import Foundation
+import Testing
+
+@Suite("Servers that are not there, not etcd, or not honest", .timeLimit(.minutes(1)))
+struct BadInputTests {
+    /// Runs a mirror that cannot become ready, and checks how often it has tried.
+    private func attempts(
+        _ mirror: EtcdMirror<String>,
+        _ metrics: TestMetrics,
+        expecting code: EtcdMirrorError.Code,
+        named name: String,
+        atMost most: Int = 20
+    ) async throws {
+        try await withMirror(mirror, ready: false) { mirror in
+            try await eventually("\(code)", within: .seconds(5)) { mirror.state.value.error?.code == code }
+            #expect(mirror.state.value.name == name)
+            let before = metrics["ended_sessions_total"]
+            try await Task.sleep(for: .seconds(2))
+            let count = metrics["ended_sessions_total"] - before
+            // Pauses of 125 to 250 ms, or of 250 to 500 where repetition does not cure it.
+            #expect(count >= 1 && count <= most, "\(count) attempts in 2 s")
+            #expect(mirror.state.value.error?.code == code)
+        }
+    }
+
+    @Test("An endpoint where nothing listens")
+    func unreachable() async throws {
+        let metrics = TestMetrics()
+        let url = "http://127.0.0.1:\(EtcdCluster.freePorts(1)[0])"
+        let mirror = EtcdMirror<String>.test("/t/", [url], metrics: metrics)
+        try await attempts(mirror, metrics, expecting: .unreachable, named: "connecting")
+    }
+
+    @Test("A server that accepts connections, and says nothing")
+    func silent() async throws {
+        let etcd = try await EtcdCluster()
+        let proxy = try Proxy(to: etcd.nodes[0].clientPort)
+        try proxy.command("hang")
+        let metrics = TestMetrics()
+        let mirror = EtcdMirror<String>.test("/t/", [proxy.url], metrics: metrics)
+        try await attempts(mirror, metrics, expecting: .unreachable, named: "connecting")
+    }
+
+    @Test("A web server that is not etcd")
+    func notEtcd() async throws {
+        let port = EtcdCluster.freePorts(1)[0]
+        let server = try Child(["python3", "-m", "http.server", "--bind", "127.0.0.1", "\(port)"])
+        defer { server.end() }
+        try await Task.sleep(for: .milliseconds(500))
+        let metrics = TestMetrics()
+        let mirror = EtcdMirror<String>.test("/t/", ["http://127.0.0.1:\(port)"], metrics: metrics)
+        try await attempts(mirror, metrics, expecting: .unreachable, named: "connecting")
+    }
+
+    @Test("No endpoint, or none that is a URL: run() throws", arguments: [[], ["localhost:2379"]])
+    func configuration(_ urls: [String]) async throws {
+        let mirror = EtcdMirror<String>.test("/t/", urls)
+        let error = await #expect(throws: EtcdMirrorError.self) { try await mirror.run() }
+        #expect(error?.code == .invalidConfiguration)
+        #expect(mirror.state.value.name == "failed")
+    }
+
+    @Test("Of several endpoints one that works is enough")
+    func oneOfThree() async throws {
+        let etcd = try await EtcdCluster()
+        let dead = EtcdCluster.freePorts(2).map { "http://127.0.0.1:\($0)" }
+        let begin = ContinuousClock.now
+        try await withMirror(.test("/t/", [dead[0], dead[1], etcd.urls[0]])) { _ in
+            #expect(begin.duration(to: .now) < .seconds(3))
+        }
+    }
+
+    @Test("No credentials, wrong ones, and right ones without the right to these keys")
+    func unauthorised() async throws {
+        let etcd = try await EtcdCluster()
+        for command in [
+            "user add root:secret", "user add flags:secret", "role add flags",
+            "role grant-permission flags readwrite --prefix=true /f/", "user grant-role root root",
+            "user grant-role flags flags", "auth enable",
+        ] {
+            let child = try Child(
+                ["env", "ETCDCTL_API=3", "etcdctl", "--endpoints", etcd.urls[0]] + command.split(separator: " ").map(String.init)
+            )
+            #expect(await onThread { child.readLine() } != nil, "\(command)")
+        }
+        func mirror(_ prefix: EtcdKey, _ metrics: TestMetrics, _ password: String?) -> EtcdMirror<String> {
+            .test(prefix, etcd.urls, metrics: metrics) { configuration in
+                if let password { configuration.credentials = .init(name: "flags", password: password) }
+            }
+        }
+        for (prefix, password, code) in [
+            ("/f/", nil, .unauthenticated), ("/f/", "wrong", .unauthenticated), ("/t/", "secret", .permissionDenied),
+        ] as [(EtcdKey, String?, EtcdMirrorError.Code)] {
+            let metrics = TestMetrics()
+            try await attempts(mirror(prefix, metrics, password), metrics, expecting: code, named: "failed")
+        }
+        try await withMirror(mirror("/f/", TestMetrics(), "secret")) { mirror in
+            try await mirror.set("1", for: "/f/a")
+            #expect(mirror.contents.value["/f/a"] == "1")
+        }
+    }
+
+    @Test("More keys than allowed: failed before they are read, and while they are watched; the last contents stay")
+    func tooManyKeys() async throws {
+        let etcd = try await EtcdCluster()
+        try await TestClient.with(etcd.urls[0]) { client in
+            for index in 0..<25 { try await client.put("/t/\(index)", "1") }
+            // Pages of 10.
+            let mirror = EtcdMirror<String>.test("/t/", etcd.urls) {
+                $0.pageSize = 10
+                $0.maximumKeys = 25
+            }
+            try await withMirror(mirror) { mirror in
+                #expect(mirror.contents.value.entries.count == 25)
+                try await client.put("/t/more", "1")
+                try await eventually("failed") { mirror.state.value.error?.code == .tooManyKeys }
+                #expect(mirror.contents.value.entries.count >= 25)
+                try await client.delete("/t/more")
+                try await mirror.waitUntilReady(within: .seconds(5))
+                #expect(mirror.contents.value.entries.count == 25)
+            }
+            let metrics = TestMetrics()
+            let small = EtcdMirror<String>.test("/t/", etcd.urls, metrics: metrics) { $0.maximumKeys = 24 }
+            try await attempts(small, metrics, expecting: .tooManyKeys, named: "failed")
+            #expect(small.contents.value.entries.isEmpty)
+        }
+    }
+
+    @Test("A server that is slower than the limit")
+    func slow() async throws {
+        let script = ScriptedServer(rangeDelay: .seconds(10)) { _ in try await Task.sleep(for: .seconds(60)) }
+        try await script.run { url in
+            let metrics = TestMetrics()
+            let mirror = EtcdMirror<String>.test("/t/", [url], metrics: metrics)
+            try await attempts(mirror, metrics, expecting: .unreachable, named: "connecting")
+        }
+    }
+
+    @Test("A server that claims a million keys")
+    func claims() async throws {
+        let script = ScriptedServer(count: 1_000_000) { _ in try await Task.sleep(for: .seconds(60)) }
+        try await script.run { url in
+            let metrics = TestMetrics()
+            let mirror = EtcdMirror<String>.test("/t/", [url], metrics: metrics)
+            try await attempts(mirror, metrics, expecting: .tooManyKeys, named: "failed")
+        }
+    }
+
+    @Test("A server that lists keys of another range")
+    func otherKeys() async throws {
+        let script = ScriptedServer(keys: ["/x"]) { _ in try await Task.sleep(for: .seconds(60)) }
+        try await script.run { url in
+            let metrics = TestMetrics()
+            let mirror = EtcdMirror<String>.test("/t/", [url], metrics: metrics)
+            try await attempts(mirror, metrics, expecting: .protocolViolation, named: "connecting")
+            #expect(mirror.contents.value.entries.isEmpty)
+        }
+    }
+
+    @Test("A watch of nonsense, and one that ends at once: stale or not, never a busy loop, and the list's contents stay", arguments: 0..<5)
+    func nonsense(_ kind: Int) async throws {
+        let script = ScriptedServer { writer in
+            switch kind {
+            case 0: try await writer.write(ScriptedServer.message([ScriptedServer.event("/x", 11)]))
+            case 1: try await writer.write(ScriptedServer.message([ScriptedServer.event("/t/a", 10)]))
+            case 2: try await writer.write(ScriptedServer.message([ScriptedServer.event("/t/a", 11)], watch: 7))
+            case 3:
+                let events = [12, 11].map { ScriptedServer.event("/t/a", $0) }
+                try await writer.write(ScriptedServer.message(events))
+            default: return
+            }
+            try await Task.sleep(for: .seconds(60))
+        }
+        try await script.run { url in
+            let metrics = TestMetrics()
+            let mirror = EtcdMirror<String>.test("/t/", [url], metrics: metrics)
+            try await withMirror(mirror, ready: false) { mirror in
+                try await Task.sleep(for: .seconds(2))
+                let count = metrics["ended_sessions_total"]
+                #expect(count >= 2 && count <= 25, "\(count) sessions in 2 s")
+                #expect(mirror.contents.value.shown == ["/t/a": Shown(value: "x", revision: 5)])
+                try await eventually("an error") { mirror.state.value.error?.code == (kind == 4 ? .unreachable : .protocolViolation) }
+            }
+        }
+    }
+
+    @Test("Endless fragments end the session before they fill memory")
+    func endlessFragments() async throws {
+        let script = ScriptedServer { writer in
+            var part = ScriptedServer.message((0..<1_000).map { _ in ScriptedServer.event("/t/a", 11) })
+            part.fragment = true
+            while true { try await writer.write(part) }
+        }
+        try await script.run { url in
+            let mirror = EtcdMirror<String>.test("/t/", [url]) { $0.maximumMessageBytes = 1 << 20 }
+            try await withMirror(mirror, ready: false) { mirror in
+                try await eventually("an error") { mirror.state.value.error?.code == .protocolViolation }
+            }
+        }
+    }
+}
+#endif

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Etcd
+@testable import ConcurrentObserveEtcd
+import Foundation
+import GRPCCore
+import GRPCNIOTransportHTTP2Posix
+
+/// A server that says what a test wants: what no etcd would.
+struct ScriptedServer: Sendable {
+    typealias Watcher = @Sendable (RPCWriter<Etcdserverpb_WatchResponse>) async throws -> Void
+
+    var keys: [String] = ["/t/a"]
+    var rangeDelay = Duration.zero
+    /// How many keys the server claims to have; nil for the truth.
+    var count: Int64?
+    /// What comes after the watch was created.
+    var watch: Watcher
+
+    /// Runs the server beside a test's body.
+    func run(_ body: (_ url: String) async throws -> Void) async throws {
+        let port = EtcdCluster.freePorts(1)[0]
+        let server = GRPCServer(
+            transport: .http2NIOPosix(address: .ipv4(host: "127.0.0.1", port: port), transportSecurity: .plaintext),
+            services: [Store(script: self), Watches(script: self), Maintenance()]
+        )
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await server.serve() }
+            defer { group.cancelAll() }
+            try await body("http://127.0.0.1:\(port)")
+        }
+    }
+
+    static var header: Etcdserverpb_ResponseHeader {
+        var header = Etcdserverpb_ResponseHeader()
+        header.clusterID = 1
+        header.revision = 10
+        return header
+    }
+
+    static func event(_ key: String, _ revision: Int64) -> Etcdserverpb_Event {
+        var event = Etcdserverpb_Event()
+        event.kv.key = Data(key.utf8)
+        event.kv.value = Data("x".utf8)
+        event.kv.modRevision = revision
+        return event
+    }
+
+    static func message(_ events: [Etcdserverpb_Event], watch: Int64 = 0) -> Etcdserverpb_WatchResponse {
+        var message = Etcdserverpb_WatchResponse()
+        message.header = header
+        message.watchID = watch
+        message.events = events
+        return message
+    }
+
+    private struct Store: Etcdserverpb_KV.SimpleServiceProtocol {
+        let script: ScriptedServer
+
+        func range(request: Etcdserverpb_RangeRequest, context: ServerContext) async throws -> Etcdserverpb_RangeResponse {
+            try await Task.sleep(for: script.rangeDelay)
+            var answer = Etcdserverpb_RangeResponse()
+            answer.header = header
+            answer.kvs = script.keys.map { event($0, 5).kv }
+            answer.count = script.count ?? Int64(script.keys.count)
+            return answer
+        }
+        func put(request: Etcdserverpb_PutRequest, context: ServerContext) async throws -> Etcdserverpb_PutResponse {
+            Etcdserverpb_PutResponse()
+        }
+        func deleteRange(
+            request: Etcdserverpb_DeleteRangeRequest,
+            context: ServerContext
+        ) async throws -> Etcdserverpb_DeleteRangeResponse { Etcdserverpb_DeleteRangeResponse() }
+        func txn(request: Etcdserverpb_TxnRequest, context: ServerContext) async throws -> Etcdserverpb_TxnResponse {
+            Etcdserverpb_TxnResponse()
+        }
+        func compact(
+            request: Etcdserverpb_CompactionRequest,
+            context: ServerContext
+        ) async throws -> Etcdserverpb_CompactionResponse { Etcdserverpb_CompactionResponse() }
+    }
+
+    private struct Watches: Etcdserverpb_Watch.SimpleServiceProtocol {
+        let script: ScriptedServer
+
+        func watch(
+            request: RPCAsyncSequence<Etcdserverpb_WatchRequest, any Error>,
+            response: RPCWriter<Etcdserverpb_WatchResponse>,
+            context: ServerContext
+        ) async throws {
+            var created = message([])
+            created.created = true
+            try await response.write(created)
+            try await script.watch(response)
+        }
+    }
+
+    private struct Maintenance: Etcdserverpb_Maintenance.SimpleServiceProtocol {
+        func status(request: Etcdserverpb_StatusRequest, context: ServerContext) async throws -> Etcdserverpb_StatusResponse {
+            var answer = Etcdserverpb_StatusResponse()
+            answer.version = "3.6.0"
+            return answer
+        }
+    }
+}
+#endif
