@@ -43,7 +43,7 @@ protoc --proto_path="$folder" etcd.proto \
 for file in "$work"/*.swift; do
     name=${file##*/}
     # Without the trait there is nothing to import.
-    { echo "// SPDX-License-Identifier: Apache-2.0"; echo; echo "#if Etcd"; cat "$file"; echo "#endif"; } >"$work/whole"
+    { echo "// SPDX-License-Identifier: Apache-2.0"; echo "// swift-format-ignore-file"; echo; echo "#if Etcd"; cat "$file"; echo "#endif"; } >"$work/whole"
     if [ "$*" = --check ]; then
         cmp "$work/whole" "$folder/$name" || { echo "generate-etcd: $folder/$name is not what etcd.proto yields" >&2; exit 1; }
     else

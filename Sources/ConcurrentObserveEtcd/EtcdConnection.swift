@@ -46,7 +46,11 @@ final class EtcdConnection: Sendable {
                     // The mirror waits between sessions itself.
                     config.backoff.initial = .seconds(1)
                     config.channelDebuggingCallbacks.onCreateTCPConnection = PingHandler.add
-                    config.connection.keepalive = .init(time: .seconds(20), timeout: .seconds(5), allowWithoutCalls: false)
+                    config.connection.keepalive = .init(
+                        time: .seconds(20),
+                        timeout: .seconds(5),
+                        allowWithoutCalls: false
+                    )
                 }
             )
             return GRPCClient(transport: transport)
@@ -93,7 +97,11 @@ final class EtcdConnection: Sendable {
                     .txn(request, metadata: self.metadata, options: self.options)
             }
         } catch let error as EtcdMirrorError where error.code == .unreachable || error.code == .noLeader {
-            throw EtcdMirrorError(.outcomeUnknown, "the change was made, or not: \(error.message)", endpoint: error.endpoint)
+            throw EtcdMirrorError(
+                .outcomeUnknown,
+                "the change was made, or not: \(error.message)",
+                endpoint: error.endpoint
+            )
         }
     }
 

@@ -60,7 +60,10 @@ extension EtcdMirror {
         let changed = store.applyList(listed, revision: header.revision, clusterID: header.clusterID)
         metrics.lists.increment()
         noteContents()
-        logger.debug("listed", metadata: ["keys": "\(listed.count)", "changed": "\(changed)", "revision": "\(header.revision)"])
+        logger.debug(
+            "listed",
+            metadata: ["keys": "\(listed.count)", "changed": "\(changed)", "revision": "\(header.revision)"]
+        )
         return SynchronisationTarget(revision: header.revision, instant: begin)
     }
 
@@ -113,13 +116,15 @@ extension EtcdMirror {
             // Later pages count what is left.
             let count = max(Int(page.count), read)
             guard count <= configuration.maximumKeys else { throw tooManyKeys(count) }
-            handle(try page.kvs.map { pair in
-                let event = KeyEvent(pair)
-                guard range.contains(event.key) else {
-                    throw EtcdMirrorError(.protocolViolation, "the key '\(event.key)' is outside the range")
+            handle(
+                try page.kvs.map { pair in
+                    let event = KeyEvent(pair)
+                    guard range.contains(event.key) else {
+                        throw EtcdMirrorError(.protocolViolation, "the key '\(event.key)' is outside the range")
+                    }
+                    return event
                 }
-                return event
-            })
+            )
             let first = header ?? page.header
             header = first
             guard page.more, let last = page.kvs.last else { return first }

@@ -75,7 +75,11 @@ extension EtcdMirror {
         var target = try await synchronise(connection)
         while true {
             do {
-                try await watch(connection, until: target, trustsProgressAnswers: version?.ordersProgressAnswers ?? false)
+                try await watch(
+                    connection,
+                    until: target,
+                    trustsProgressAnswers: version?.ordersProgressAnswers ?? false
+                )
             } catch let reason as ListAgain {
                 metrics.relists.increment()
                 logger.notice("the mirror lists again", metadata: ["reason": "\(reason)"])

@@ -66,7 +66,9 @@ extension EtcdMirror {
         }
     }
 
-    private func change(_ key: EtcdKey, _ operation: Etcdserverpb_RequestOp, ifRevision expected: Int64?) async throws -> Int64 {
+    private func change(_ key: EtcdKey, _ operation: Etcdserverpb_RequestOp, ifRevision expected: Int64?) async throws
+        -> Int64
+    {
         guard range.contains(key) else {
             throw EtcdMirrorError(.invalidConfiguration, "the key '\(key)' is outside the mirror's range")
         }
@@ -101,7 +103,9 @@ extension EtcdMirror {
     ///
     /// - Throws: `EtcdMirrorError` of the code `unreachable` after the limit; `CancellationError`.
     public func waitUntil(_ revision: Int64, within limit: Duration) async throws {
-        try await wait(for: position, within: limit, "the mirror has not reached revision \(revision)") { $0 >= revision }
+        try await wait(for: position, within: limit, "the mirror has not reached revision \(revision)") {
+            $0 >= revision
+        }
     }
 
     /// Waits until the contents may count as current.
@@ -120,7 +124,8 @@ extension EtcdMirror {
         if condition(property.value) { return }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                for await change in property.changes(options: .initial, buffering: .latest) where condition(change.new) {
+                for await change in property.changes(options: .initial, buffering: .latest) where condition(change.new)
+                {
                     return
                 }
                 throw CancellationError()

@@ -115,7 +115,11 @@ public final class EtcdMirror<Value: Sendable>: Service, Sendable {
         let before = stateProperty.value
         // One attempt after another that fails for one reason is one state.
         guard before.name != next.name || before.error?.code != error.code else { return ready }
-        logger.log(level: error.isCurable ? .warning : .error, "the mirror is \(next.name)", metadata: ["error": "\(error)"])
+        logger.log(
+            level: error.isCurable ? .warning : .error,
+            "the mirror is \(next.name)",
+            metadata: ["error": "\(error)"]
+        )
         stateProperty.value = next
         return ready
     }

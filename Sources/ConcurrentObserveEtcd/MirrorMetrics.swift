@@ -29,7 +29,9 @@ struct MirrorMetrics: Sendable {
         func counter(_ name: String) -> Counter {
             Counter(label: "etcd_mirror_\(name)_total", dimensions: dimensions, factory: factory)
         }
-        func meter(_ name: String) -> Meter { Meter(label: "etcd_mirror_\(name)", dimensions: dimensions, factory: factory) }
+        func meter(_ name: String) -> Meter {
+            Meter(label: "etcd_mirror_\(name)", dimensions: dimensions, factory: factory)
+        }
         isReady = meter("ready")
         position = meter("position")
         keys = meter("keys")

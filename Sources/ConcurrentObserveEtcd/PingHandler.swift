@@ -53,7 +53,8 @@ final class PingHandler: ChannelInboundHandler {
 
     private func next() -> Piece? {
         if rest > 0 {
-            guard let piece = pending.readSlice(length: min(rest, pending.readableBytes)), piece.readableBytes > 0 else {
+            guard let piece = pending.readSlice(length: min(rest, pending.readableBytes)), piece.readableBytes > 0
+            else {
                 return nil
             }
             rest -= piece.readableBytes

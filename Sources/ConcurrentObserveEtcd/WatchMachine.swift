@@ -80,7 +80,9 @@ struct WatchMachine: Sendable {
         if message.watchID == Self.broadcast, message.events.isEmpty {
             return trustsProgressAnswers && fragments.isEmpty ? bookmark(message.headerRevision) : []
         }
-        guard message.watchID == watchID else { throw violation("a message is of the unknown watch \(message.watchID)") }
+        guard message.watchID == watchID else {
+            throw violation("a message is of the unknown watch \(message.watchID)")
+        }
         if message.events.isEmpty, !message.isFragment, fragments.isEmpty { return bookmark(message.headerRevision) }
         fragments += message.events
         if message.isFragment {

@@ -84,7 +84,8 @@ struct BadInputTests {
             "user grant-role flags flags", "auth enable",
         ] {
             let child = try Child(
-                ["env", "ETCDCTL_API=3", "etcdctl", "--endpoints", etcd.urls[0]] + command.split(separator: " ").map(String.init)
+                ["env", "ETCDCTL_API=3", "etcdctl", "--endpoints", etcd.urls[0]]
+                    + command.split(separator: " ").map(String.init)
             )
             #expect(await onThread { child.readLine() } != nil, "\(command)")
         }
@@ -162,7 +163,10 @@ struct BadInputTests {
         }
     }
 
-    @Test("A watch of nonsense, and one that ends at once: stale or not, never a busy loop, and the list's contents stay", arguments: 0..<5)
+    @Test(
+        "A watch of nonsense, and one that ends at once: stale or not, never a busy loop, and the list's contents stay",
+        arguments: 0..<5
+    )
     func nonsense(_ kind: Int) async throws {
         let script = ScriptedServer { writer in
             switch kind {
@@ -184,7 +188,9 @@ struct BadInputTests {
                 let count = metrics["ended_sessions_total"]
                 #expect(count >= 2 && count <= 25, "\(count) sessions in 2 s")
                 #expect(mirror.contents.value.shown == ["/t/a": Shown(value: "x", revision: 5)])
-                try await eventually("an error") { mirror.state.value.error?.code == (kind == 4 ? .unreachable : .protocolViolation) }
+                try await eventually("an error") {
+                    mirror.state.value.error?.code == (kind == 4 ? .unreachable : .protocolViolation)
+                }
             }
         }
     }

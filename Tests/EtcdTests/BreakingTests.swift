@@ -81,7 +81,9 @@ struct BreakingTests {
         }
     }
 
-    @Test("A server that stops answering: stale within the time of a probe, since the last confirmation; then ready within a second")
+    @Test(
+        "A server that stops answering: stale within the time of a probe, since the last confirmation; then ready within a second"
+    )
     func stops() async throws {
         let etcd = try await EtcdCluster()
         let mirror = EtcdMirror<String>.test("/t/", etcd.urls)
@@ -141,7 +143,10 @@ struct BreakingTests {
         }
     }
 
-    @Test("Lost data: the mirror shows what etcd has now, also where the revisions have grown past the mirror's", arguments: [1, 50])
+    @Test(
+        "Lost data: the mirror shows what etcd has now, also where the revisions have grown past the mirror's",
+        arguments: [1, 50]
+    )
     func lostData(changes: Int) async throws {
         let etcd = try await EtcdCluster()
         let metrics = TestMetrics()

@@ -8,7 +8,9 @@ import Testing
 
 @Suite("Three servers", .timeLimit(.minutes(2)))
 struct ClusterTests {
-    @Test("The leader is killed twice while others write: the six properties hold; a second after healing the mirrors equal a range read")
+    @Test(
+        "The leader is killed twice while others write: the six properties hold; a second after healing the mirrors equal a range read"
+    )
     func leader() async throws {
         let etcd = try await EtcdCluster(nodes: 3)
         let history = try History(etcd.urls, prefix: "/t/")

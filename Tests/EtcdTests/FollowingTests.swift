@@ -14,7 +14,9 @@ func write(_ count: Int, _ prefix: String, _ url: String, tasks: Int = 4, size: 
             for task in 0..<tasks {
                 group.addTask {
                     for index in 0..<(count / tasks) {
-                        let chosen = Set((0..<Int.random(in: 1...4)).map { _ in "\(prefix)k\(Int.random(in: 0..<keys))" })
+                        let chosen = Set(
+                            (0..<Int.random(in: 1...4)).map { _ in "\(prefix)k\(Int.random(in: 0..<keys))" }
+                        )
                         let text = "\(task).\(index)." + String(repeating: "x", count: size)
                         try await client.commit(
                             chosen.map { Int.random(in: 0..<5) == 0 ? .delete($0) : .put($0, text) }

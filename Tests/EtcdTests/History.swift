@@ -38,9 +38,13 @@ final class History: Sendable {
             while let line = self?.child.readLine() {
                 guard let line = try? JSONDecoder().decode(Line.self, from: Data(line.utf8)) else { continue }
                 for event in line.Events ?? [] {
-                    let text = { (coded: String) in String(decoding: Data(base64Encoded: coded) ?? Data(), as: UTF8.self) }
+                    let text = { (coded: String) in
+                        String(decoding: Data(base64Encoded: coded) ?? Data(), as: UTF8.self)
+                    }
                     let value: String? = event.type == 1 ? nil : text(event.kv.value ?? "")
-                    self?.revisions.withLock { $0[event.kv.mod_revision, default: [:]][text(event.kv.key)] = .some(value) }
+                    self?.revisions.withLock {
+                        $0[event.kv.mod_revision, default: [:]][text(event.kv.key)] = .some(value)
+                    }
                     self?.newest.value = event.kv.mod_revision
                 }
             }
@@ -82,7 +86,11 @@ final class Recorder: Sendable {
         self.log = log
         tokens = [
             contents.observe { change in
-                let step = Step(revision: change.new.revision, isFromList: change.new.isFromList, values: change.new.shown)
+                let step = Step(
+                    revision: change.new.revision,
+                    isFromList: change.new.isFromList,
+                    values: change.new.shown
+                )
                 log.steps.withLock { $0.append(step) }
             },
             position.observe { change in
@@ -140,7 +148,9 @@ final class Recorder: Sendable {
         revisions = history.keys.sorted()[...]
         var lastPosition: Int64 = 0
         for bookmark in log.bookmarks.withLock({ $0 }) {
-            if bookmark.position < lastPosition { Issue.record("the position \(bookmark.position) is below \(lastPosition)") }
+            if bookmark.position < lastPosition {
+                Issue.record("the position \(bookmark.position) is below \(lastPosition)")
+            }
             lastPosition = bookmark.position
             _ = advance(to: bookmark.position)
             if bookmark.values != model {

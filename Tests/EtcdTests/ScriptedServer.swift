@@ -57,7 +57,9 @@ struct ScriptedServer: Sendable {
     private struct Store: Etcdserverpb_KV.SimpleServiceProtocol {
         let script: ScriptedServer
 
-        func range(request: Etcdserverpb_RangeRequest, context: ServerContext) async throws -> Etcdserverpb_RangeResponse {
+        func range(request: Etcdserverpb_RangeRequest, context: ServerContext) async throws
+            -> Etcdserverpb_RangeResponse
+        {
             try await Task.sleep(for: script.rangeDelay)
             var answer = Etcdserverpb_RangeResponse()
             answer.header = header
@@ -97,7 +99,9 @@ struct ScriptedServer: Sendable {
     }
 
     private struct Maintenance: Etcdserverpb_Maintenance.SimpleServiceProtocol {
-        func status(request: Etcdserverpb_StatusRequest, context: ServerContext) async throws -> Etcdserverpb_StatusResponse {
+        func status(request: Etcdserverpb_StatusRequest, context: ServerContext) async throws
+            -> Etcdserverpb_StatusResponse
+        {
             var answer = Etcdserverpb_StatusResponse()
             answer.version = "3.6.0"
             return answer

@@ -135,7 +135,9 @@ struct WatchMachineTests {
 
     @Test(
         "URLs that name no endpoint are refused",
-        arguments: ["", "127.0.0.1:2379", "http://", "http://a", "http://:1", "http://a:0", "http://a:65536", "http://a/b:1"]
+        arguments: [
+            "", "127.0.0.1:2379", "http://", "http://a", "http://:1", "http://a:0", "http://a:65536", "http://a/b:1",
+        ]
     )
     func urls(_ url: String) { #expect(throws: EtcdMirrorError.self) { try Endpoint(url) } }
 }
