@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.."
 readonly names="Macros Metrics Logging ServiceLifecycle"
 # The tests of the optional parts, and not the library's own.
 export CONCURRENT_OBSERVE_TESTS=traits
-readonly folder=.build-traits
+folder=.build-traits
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -79,13 +79,13 @@ check() {
     echo "traits: $configuration: ok, ${tests:-0} tests, $((SECONDS - started)) s"
 }
 
-# The mirror's tests run against real servers. They are built alone, in a folder of their own: CI keeps it from a build to the tests.
+# The mirror's tests run against real servers. They are built alone, in a folder of their own: CI builds it beside the other.
 check_etcd() {
     local missing=()
     command -v etcd >/dev/null || missing+=(etcd-server)
     command -v etcdctl >/dev/null || missing+=(etcd-client)
     [ ${#missing[@]} -eq 0 ] || Scripts/install.sh "${missing[@]}"
-    CONCURRENT_OBSERVE_TESTS=etcd check Etcd Etcd
+    CONCURRENT_OBSERVE_TESTS=etcd folder=.build-etcd check Etcd Etcd
 }
 
 case "$*" in

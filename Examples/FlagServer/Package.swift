@@ -8,9 +8,16 @@ let settings: [SwiftSetting] = [.strictMemorySafety(), .enableUpcomingFeature("E
 // A package of its own, as a user's is.
 let package = Package(
     name: "FlagServer",
+    traits: [
+        .trait(name: "Etcd", description: "Flags that a fleet of servers shares, on etcd; builds grpc-swift-2.")
+    ],
     dependencies: [
         // The name, not the folder's: a checkout may be called anything.
-        .package(name: "ConcurrentObserve", path: "../.."),
+        .package(
+            name: "ConcurrentObserve",
+            path: "../..",
+            traits: [.trait(name: "Etcd", condition: .when(traits: ["Etcd"]))]
+        ),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -40,6 +47,12 @@ let package = Package(
             name: "FlagServer",
             dependencies: [
                 "Flags",
+                .product(
+                    name: "ConcurrentObserveEtcd",
+                    package: "ConcurrentObserve",
+                    condition: .when(traits: ["Etcd"])
+                ),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),

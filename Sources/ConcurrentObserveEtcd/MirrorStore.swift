@@ -32,8 +32,8 @@ final class MirrorStore<Value: Sendable>: Sendable {
 
     private struct KeyProperty {
         let property: Observed<Value?>
-        /// The revision of the contents that the property shows.
-        var revision: Int64
+        /// The version of the contents that the property shows. No revision: where etcd lost its data, one comes a second time.
+        var version: UInt64
     }
 
     let contents: Observed<EtcdContents<Value>>
@@ -61,9 +61,9 @@ final class MirrorStore<Value: Sendable>: Sendable {
         properties.withLock { properties in
             if let known = properties[key] { return known.property }
             // Read under the lock: `publish` sets the contents before it looks for properties.
-            let contents = contents.value
+            let (contents, version) = contents.snapshot()
             let property = Observed(contents[key])
-            properties[key] = KeyProperty(property: property, revision: contents.revision)
+            properties[key] = KeyProperty(property: property, version: version)
             return property
         }
     }
@@ -114,13 +114,14 @@ final class MirrorStore<Value: Sendable>: Sendable {
         next.revision = revision
         next.isFromList = isFromList
         contents.value = next
+        let version = contents.version
         // Decided under the lock; set outside it, since setting calls the user's observers.
         let stale = properties.withLock { properties in
             var stale: [(Observed<Value?>, EtcdKey)] = []
             for event in events {
-                // Of an equal revision: made from these contents.
-                guard let known = properties[event.key], known.revision != revision else { continue }
-                properties[event.key]?.revision = revision
+                // Of an equal version: made from these contents.
+                guard let known = properties[event.key], known.version != version else { continue }
+                properties[event.key]?.version = version
                 stale.append((known.property, event.key))
             }
             return stale

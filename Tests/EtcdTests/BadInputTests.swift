@@ -195,6 +195,28 @@ struct BadInputTests {
         }
     }
 
+    @Test("A server that has lost events, as old ones do at a compaction: a comparison finds it")
+    func lostEvents() async throws {
+        let script = ScriptedServer(keys: ["/t/a", "/t/b"], laterKeys: ["/t/a", "/t/c"]) { _ in
+            try await Task.sleep(for: .seconds(60))
+        }
+        try await script.run { url in
+            let metrics = TestMetrics()
+            let mirror = EtcdMirror<String>.test("/t/", [url], metrics: metrics) {
+                $0.comparisonInterval = .milliseconds(200)
+            }
+            let b = mirror.property("/t/b")
+            try await withMirror(mirror) { mirror in
+                try await eventually("the difference is found") { mirror.contents.value["/t/c"] == "x" }
+                #expect(b.value == nil)
+                #expect(mirror.contents.value.entries.count == 2)
+                #expect(mirror.contents.value.isFromList)
+                #expect(metrics["divergences_total"] == 1)
+                #expect(metrics["ended_sessions_total"] <= 0)
+            }
+        }
+    }
+
     @Test("Endless fragments end the session before they fill memory")
     func endlessFragments() async throws {
         let script = ScriptedServer { writer in

@@ -5,12 +5,15 @@
 import Foundation
 import GRPCCore
 import GRPCNIOTransportHTTP2Posix
+import Synchronization
 
 /// A server that says what a test wants: what no etcd would.
 struct ScriptedServer: Sendable {
     typealias Watcher = @Sendable (RPCWriter<Etcdserverpb_WatchResponse>) async throws -> Void
 
     var keys: [String] = ["/t/a"]
+    /// What everything but the first list shows: the server has lost events.
+    var laterKeys: [String]?
     var rangeDelay = Duration.zero
     /// How many keys the server claims to have; nil for the truth.
     var count: Int64?
@@ -56,6 +59,21 @@ struct ScriptedServer: Sendable {
 
     private struct Store: Etcdserverpb_KV.SimpleServiceProtocol {
         let script: ScriptedServer
+        private let lists = Lists()
+
+        init(script: ScriptedServer) { self.script = script }
+
+        private final class Lists: Sendable { let count = Mutex(0) }
+
+        private func keys(_ request: Etcdserverpb_RangeRequest) -> [String] {
+            // A probe reads one key; a comparison reads a revision.
+            let isList = request.revision == 0 && !request.rangeEnd.isEmpty
+            let count = lists.count.withLock { count in
+                if isList { count += 1 }
+                return count
+            }
+            return count == 1 && isList ? script.keys : script.laterKeys ?? script.keys
+        }
 
         func range(request: Etcdserverpb_RangeRequest, context: ServerContext) async throws
             -> Etcdserverpb_RangeResponse
@@ -63,8 +81,8 @@ struct ScriptedServer: Sendable {
             try await Task.sleep(for: script.rangeDelay)
             var answer = Etcdserverpb_RangeResponse()
             answer.header = header
-            answer.kvs = script.keys.map { event($0, 5).kv }
-            answer.count = script.count ?? Int64(script.keys.count)
+            answer.kvs = keys(request).map { event($0, 5).kv }
+            answer.count = script.count ?? Int64(answer.kvs.count)
             return answer
         }
         func put(request: Etcdserverpb_PutRequest, context: ServerContext) async throws -> Etcdserverpb_PutResponse {

@@ -22,7 +22,13 @@ struct FlagServer: AsyncParsableCommand {
     @Option(help: "What to log: \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")).")
     var logLevel = Logger.Level.info
 
+    @Option(help: "The URL of an etcd member that has the flags, as http://127.0.0.1:2379; may be repeated.")
+    var etcd: [String] = []
+
     func validate() throws {
+        #if !Etcd
+        guard etcd.isEmpty else { throw ValidationError("'--etcd' needs a build with the trait Etcd") }
+        #endif
         guard (0...65_535).contains(port) else { throw ValidationError("'--port' is from 0 to 65535") }
     }
 
@@ -32,7 +38,11 @@ struct FlagServer: AsyncParsableCommand {
         let metrics = TextMetrics()
         MetricsSystem.bootstrap(metrics)
         do {
-            try await FlagService(metrics: metrics, logger: logger).application(host: host, port: port).runService()
+            var service = FlagService(metrics: metrics, logger: logger)
+            #if Etcd
+            if !etcd.isEmpty { service.follow(etcd: etcd, metrics: metrics, logger: logger) }
+            #endif
+            try await service.application(host: host, port: port).runService()
         } catch let error as IOError {
             throw ValidationError("cannot listen at \(host):\(port): \(error)")
         }

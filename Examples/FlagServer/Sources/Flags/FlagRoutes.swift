@@ -4,22 +4,28 @@ import Foundation
 import Hummingbird
 import NIOCore
 
-/// `GET /flags`, `GET /flags/{name}` and `PUT /flags/{name}`.
+/// `GET /flags`, `GET /flags/{name}`, `PUT /flags/{name}`, and `GET /source`.
 struct FlagRoutes: Sendable {
     /// What a body may have at most, in bytes.
     static let bodyLimit = 1_024
 
     let flags: FeatureFlags
+    let source: FlagSource
 
     func add(to router: Router<FlagRequestContext>) {
+        router.get("source") { _, _ in source.state() }
         router.group("flags")
             .get { _, _ in Listing(flags: flags.states) }
             .get(":name") { _, context in flags.state(of: try name(context)) }
             .put(":name") { request, context in
                 let name = try name(context)
                 let flag = try await flag(request)
-                // On this thread, before the answer: the callbacks of inline observers. The streams have it in their mailboxes then.
-                flags[name].value = flag
+                do {
+                    // Before the answer: the callbacks of inline observers. The streams have it in their mailboxes then.
+                    try await source.change(name, flag)
+                } catch let error as SourceUnavailable {
+                    throw HTTPError(.serviceUnavailable, message: error.message)
+                }
                 // The change just made, or a later one.
                 return flags.state(of: name)
             }

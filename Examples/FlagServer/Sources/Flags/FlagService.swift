@@ -2,16 +2,23 @@
 
 import Hummingbird
 import Logging
+import ServiceLifecycle
 
 /// The service: its flags, its routes and what runs beside them.
 public struct FlagService: Sendable {
-    package let flags = FeatureFlags()
+    package let flags: FeatureFlags
+    /// Where changes go to, and what is known of that place.
+    package var source: FlagSource
+    /// What runs beside the requests.
+    package var services: [any Service] = []
     package let metrics: TextMetrics
     let logger: Logger
     /// How often a stream is sent something when nothing changes.
     package var heartbeat = Duration.seconds(15)
 
     public init(metrics: TextMetrics, logger: Logger) {
+        flags = FeatureFlags()
+        source = .memory(flags)
         self.metrics = metrics
         self.logger = logger
     }
@@ -28,7 +35,7 @@ public struct FlagService: Sendable {
                 // A thousand clients may come at once.
                 backlog: 1_024
             ),
-            services: [ChangeLog(flags: flags, logger: logger, factory: metrics)],
+            services: [ChangeLog(flags: flags, logger: logger, factory: metrics)] + services,
             logger: logger
         )
     }
@@ -40,7 +47,7 @@ public struct FlagService: Sendable {
         router.add(middleware: ErrorBodies())
         router.get("/") { _, _ in Page.response }
         router.get("metrics") { _, _ in metrics.text }
-        FlagRoutes(flags: flags).add(to: router)
+        FlagRoutes(flags: flags, source: source).add(to: router)
         let stream = EventStream(flags: flags, metrics: StreamMetrics(factory: metrics), heartbeat: heartbeat)
         EventRoute(stream: stream).add(to: router)
         return router
