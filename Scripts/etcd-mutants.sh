@@ -63,7 +63,7 @@ mutant "a watch ignores its compaction" WatchMachine.swift \
 mutant "lost data are ignored" EtcdMirror+Reading.swift \
     'return .lost' 'return .equal(Etcdserverpb_ResponseHeader())' 'lostData'
 mutant "a difference is ignored" EtcdMirror+Reading.swift \
-    'return isEqual ? .equal(header) : .different' 'return .equal(header)' 'lostData'
+    'return isEqual ? .equal(header) : .different' 'return .equal(header)' 'lostEvents'
 mutant "the header of events is taken for a bookmark" WatchMachine.swift \
     'if let last = revisions.last { position = last.revision }' 'position = revisions.isEmpty ? position : .max - 1' 'Watch|resumes'
 mutant "answers to progress requests count with every server" WatchMachine.swift \

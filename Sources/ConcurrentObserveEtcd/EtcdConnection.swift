@@ -4,7 +4,6 @@
 import GRPCCore
 import GRPCNIOTransportHTTP2Posix
 import Foundation
-import Synchronization
 
 /// The calls of one session, at one endpoint. Every error is an `EtcdMirrorError`.
 final class EtcdConnection: Sendable {
@@ -13,7 +12,7 @@ final class EtcdConnection: Sendable {
     let endpoint: Endpoint
     private let client: Client
     private let configuration: EtcdConfiguration
-    private let token = Mutex("")
+    private let token = Shared("")
 
     init(client: Client, endpoint: Endpoint, configuration: EtcdConfiguration) {
         self.client = client
@@ -178,7 +177,7 @@ struct ServerVersion: Sendable, Equatable {
 }
 
 extension EtcdMirrorError {
-    /// An error of a call. The codes alone do not tell: etcd gives several meanings to some.
+    /// An error of a call. The codes alone do not suffice: etcd gives several meanings to some.
     static func ofCall(_ error: RPCError, _ endpoint: Endpoint) -> EtcdMirrorError {
         let text = error.message
         let code: Code =

@@ -7,7 +7,7 @@ import ServiceLifecycle
 extension EtcdMirror {
     /// Follows etcd until the task is cancelled or its service group shuts down. Call it once.
     ///
-    /// What etcd does wrong, or that it is not there, never ends this: ``state`` tells.
+    /// What etcd does wrong, or that it is not there, never ends this: ``state`` reports it.
     ///
     /// - Throws: `EtcdMirrorError` if the configuration has no usable endpoint.
     public func run() async throws {

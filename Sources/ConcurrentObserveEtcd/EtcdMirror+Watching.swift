@@ -2,14 +2,13 @@
 
 #if Etcd
 import GRPCCore
-import Synchronization
 
 /// The machine of one watch, which its one reader uses.
 private final class WatchState: Sendable {
-    private let machine: Mutex<WatchMachine>
+    private let machine: Shared<WatchMachine>
     private let created = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
-    init(_ machine: WatchMachine) { self.machine = Mutex(machine) }
+    init(_ machine: WatchMachine) { self.machine = Shared(machine) }
 
     var startRevision: Int64 { machine.withLock { $0.startRevision } }
 

@@ -5,7 +5,6 @@ public import ConcurrentObserve
 public import CoreMetrics
 public import Logging
 public import ServiceLifecycle
-import Synchronization
 
 /// Properties that follow the keys of an etcd cluster, for as long as ``run()`` runs.
 ///
@@ -16,7 +15,7 @@ import Synchronization
 /// ```
 ///
 /// Each revision of etcd that concerns the range is one change of ``contents``, in etcd's order, none left out and none twice. After an
-/// interruption the mirror resumes with the next revision. Where etcd no longer has that one, or its data were lost, one change brings the
+/// interruption the mirror resumes with the next revision. Where etcd no longer has that revision, or its data were lost, one change brings the
 /// contents to what etcd has. <doc:MirrorProtocol> says how.
 ///
 /// Every member may be used from any thread. Observers are called on the mirror's task: one that blocks delays the mirror. Use an ordered
@@ -38,7 +37,7 @@ public final class EtcdMirror<Value: Sendable>: Service, Sendable {
         /// When a quorum last confirmed that the contents are current.
         var confirmed: ContinuousClock.Instant?
     }
-    private let present = Mutex(Session())
+    private let present = Shared(Session())
 
     /// Makes a mirror, which connects when ``run()`` is called.
     ///

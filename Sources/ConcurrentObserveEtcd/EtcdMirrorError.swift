@@ -58,7 +58,7 @@ public struct EtcdMirrorError: Error, Hashable, Sendable {
         EtcdMirrorError(.invalidConfiguration, message)
     }
 
-    /// Whether another attempt may succeed although nobody changes anything.
+    /// Whether another attempt may succeed without a change of the configuration or of etcd.
     var isCurable: Bool {
         switch code {
         case .notEtcd, .unauthenticated, .permissionDenied, .tooManyKeys, .invalidConfiguration: false

@@ -2,7 +2,6 @@
 
 #if Etcd
 import ConcurrentObserve
-import Synchronization
 
 /// What a mirror knows. One task changes it; any thread reads it.
 final class MirrorStore<Value: Sendable>: Sendable {
@@ -39,8 +38,8 @@ final class MirrorStore<Value: Sendable>: Sendable {
     let contents: Observed<EtcdContents<Value>>
     /// The position, set after the contents: a reader that sees a position sees its contents, too.
     let position: Observed<Int64>
-    private let known = Mutex(Known())
-    private let properties = Mutex<[EtcdKey: KeyProperty]>([:])
+    private let known = Shared(Known())
+    private let properties = Shared<[EtcdKey: KeyProperty]>([:])
     private let coding: EtcdCoding<Value>
 
     init(coding: EtcdCoding<Value>, label: String) {

@@ -10,7 +10,7 @@ final class Child: Sendable {
     private let input: FileHandle
     private let output: Mutex<FileHandle>
 
-    /// What the child has written to standard output and nobody has read.
+    /// What the child has written to standard output and the test has not read.
     private let rest = Mutex(Data())
 
     /// - Parameter command: Arguments of a shell that ends what it runs at the end of its standard input.

@@ -25,7 +25,7 @@ struct ClusterTests {
         let isWriting = Observed(true)
         let writing = Task {
             var count = 0
-            // An attempt that fails may have been made: the history tells.
+            // An attempt that fails may have been made: the history has it then.
             while isWriting.value {
                 for url in etcd.urls where isWriting.value {
                     do {

@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The part of etcd's API (version 3.4 and later) that the mirror uses, by its field numbers. Fields that the mirror neither sets nor
-// reads are left out: protobuf skips what it does not know. The names of messages are not on the wire; those of services are.
+// reads are left out: protobuf skips what it does not know. The names of messages are not sent; those of services are.
 
 // DO NOT EDIT.
 // swift-format-ignore-file
