@@ -51,7 +51,8 @@ where Member.Value == Traversal.Value {
     override func core(of property: PathObject) -> RegistryCore { Member.known(property).observers.core() }
 
     override func trapInsideBody(of property: PathObject) {
-        Member.known(property).mutation.trapInsideBody(.observe)
+        let known = Member.known(property)
+        known.mutation.trapInsideBody(.observe, known.cell.latch.owner)
     }
 
     override func publish(_ observer: VersionedObserver, of property: PathObject) -> (

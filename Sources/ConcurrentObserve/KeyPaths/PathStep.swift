@@ -99,7 +99,8 @@ internal final class MemberStep<Model: ConcurrentObservable, Member: PathMember>
     override func core(of property: PathObject) -> RegistryCore { Member.known(property).observers.core() }
 
     override func trapInsideBody(of property: PathObject) {
-        Member.known(property).mutation.trapInsideBody(.observe)
+        let known = Member.known(property)
+        known.mutation.trapInsideBody(.observe, known.cell.latch.owner)
     }
 
     override func connect(_ observer: Observer, to leaf: PathLeaf<Member.Value>) { connection(observer, leaf) }

@@ -3,7 +3,7 @@
 import Synchronization
 
 // A commit changes several latches as one. First it prepares each: the next words are in the spare slot, the version has a mark, and
-// `committer` names the thread. Then that thread's `CommitDecision` is made, which changes all of them. Then each is settled: its version
+// `owner` names the thread. Then that thread's `CommitDecision` is made, which changes all of them. Then each is settled: its version
 // is the next one, without a mark.
 //
 // A prepared version occurs once in a latch's life, and each is settled. So if the word is still the same after a reader has loaded the
@@ -28,7 +28,7 @@ extension Latch {
         atomicMemoryFence(ordering: .releasing)
         if present & 1 == 0 { odd.store(words) } else { even.store(words) }
         // Relaxed: ordered by the store of the version.
-        self.committer.store(committer, ordering: .relaxed)
+        owner.store(committer | 1, ordering: .relaxed)
         inject("commit.prepared")
         // Release: pairs with the acquires in loadWithWord(firstOnly:) and presentVersion.
         version.store(present | Self.preparedMark, ordering: .releasing)
@@ -46,16 +46,21 @@ extension Latch {
         return next
     }
 
-    /// The version that a prepared word stands for, if the word is still there afterwards.
-    private borrowing func resolve(_ word: UInt64) -> UInt64 {
+    /// Whether `word`, of `owner`, names a thread that runs a body.
+    @inlinable @inline(__always)
+    static func isModifier(_ word: UInt) -> Bool { word != 0 && word & 1 == 0 }
+
+    /// The version that a prepared word stands for, if the word is still there afterwards; nil if it is not any more.
+    private borrowing func resolve(_ word: UInt64) -> UInt64? {
         #if INSTRUMENTED
         if let version = resolveWrongly(word) { return version }
         #endif
         // Relaxed: the acquire that has loaded `word` pairs with the release in prepare(_:by:), before which this was stored.
-        let committer = committer.load(ordering: .relaxed)
+        let committer = owner.load(ordering: .relaxed)
         inject("read.committer")
+        if committer & 1 == 0 { return nil }
         let version = word & ~Self.preparedMark
-        return ThreadRecord.hasCommitted(committer) ? version &+ 1 : version
+        return ThreadRecord.hasCommitted(committer ^ 1) ? version &+ 1 : version
     }
 
     /// As `loadWithWord(firstOnly:)`, where a change came in between, or a commit has prepared the next version.
@@ -64,7 +69,7 @@ extension Latch {
         while true {
             // Acquire: as in loadWithWord(firstOnly:).
             let before = latch.version.load(ordering: .acquiring)
-            let version = isPrepared(before) ? latch.resolve(before) : before
+            guard let version = isPrepared(before) ? latch.resolve(before) : before else { continue }
             let words = latch.words(of: version, firstOnly: false)
             inject("read.copied")
             if latch.isStill(before) { return (words, version, before) }
@@ -86,7 +91,7 @@ extension Latch {
             // Acquire: as in presentVersion.
             let before = latch.version.load(ordering: .acquiring)
             if !isPrepared(before) { return before }
-            let version = latch.resolve(before)
+            guard let version = latch.resolve(before) else { continue }
             if latch.isStill(before) { return version }
         }
     }

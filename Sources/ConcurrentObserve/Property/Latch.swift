@@ -12,8 +12,9 @@ public import Synchronization
 internal struct Latch: ~Copyable, Sendable {
     /// The number of changes so far. The highest bit says that a commit has prepared the next one: see `resolve(_:)`.
     @usableFromInline let version: Atomic<UInt64>
-    /// The address of the record of the thread that has prepared the last commit, or 0.
-    @usableFromInline let committer = Atomic<UInt>(0)
+    /// The address of the record of the thread that runs the body of a `modify` or of a commit under the writer's lock; with the lowest bit,
+    /// of the one whose commit has prepared the next version, or had; or 0. Stored by that thread alone.
+    @usableFromInline let owner = Atomic<UInt>(0)
     @usableFromInline let even: Slot
     @usableFromInline let odd: Slot
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if INSTRUMENTED
+import Synchronization
+
 extension MutationLock {
     /// Whether a thread holds it.
     @usableFromInline
@@ -10,15 +12,15 @@ extension MutationLock {
         return false
     }
 
-    borrowing func acquireAndUnlock() {
-        takeForBody()
+    borrowing func acquireAndUnlock(_ modifier: borrowing Atomic<UInt>) {
+        takeForBody(modifier)
         lock.unlock()
     }
 
-    borrowing func clearsModifierWrongly() -> Bool {
+    borrowing func clearsModifierWrongly(_ modifier: borrowing Atomic<UInt>) -> Bool {
         if mutant(.aBodyRunsOutsideTheLock) { lock.lock() }
         if mutant(.aBodyLooksForRegistrationsTooEarly) {
-            looksThenClearsModifier()
+            looksThenClearsModifier(modifier)
             return true
         }
         guard mutant(.aBodyDoesNotWaitForRegistrations) else { return false }
@@ -26,7 +28,7 @@ extension MutationLock {
         return true
     }
 
-    private borrowing func looksThenClearsModifier() {
+    private borrowing func looksThenClearsModifier(_ modifier: borrowing Atomic<UInt>) {
         let isHeld = bodyLock.isHeld
         inject("modify.ending")
         modifier.store(0, ordering: .relaxed)

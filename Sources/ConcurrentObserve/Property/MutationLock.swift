@@ -6,15 +6,15 @@ import Synchronization
 ///
 /// The library holds it for a few instructions, and the body of a `modify` for as long as it takes: the one place where user code
 /// runs under a lock of the library's. It is not the lock of the observers, so that observations end at any time.
+///
+/// Which thread runs a body is in the latch's word `owner`, which the functions receive as `modifier`: a commit has another use for it
+/// afterwards, and a property one word less.
 @usableFromInline
 internal struct MutationLock: ~Copyable, Sendable {
     let lock = Lock()
 
     /// Held by a thread that registers while a body runs. The body's thread waits for it before it publishes.
     let bodyLock = Lock()
-
-    /// The record of the thread that runs the body of a `modify` or of a commit under the lock, or 0. Stored by that thread alone.
-    let modifier = Atomic<UInt>(0)
 
     /// What a thread wants the lock for.
     @usableFromInline
@@ -28,9 +28,9 @@ internal struct MutationLock: ~Copyable, Sendable {
 extension MutationLock {
     /// Takes the lock for a change; waits for the body of another thread's `modify`. Traps inside that of this thread.
     @usableFromInline
-    borrowing func acquire() {
-        if ThreadRecord.isInsideBody { trapInsideAnyBody(.set) }
-        acquire(for: .set)
+    borrowing func acquire(_ modifier: borrowing Atomic<UInt>) {
+        if ThreadRecord.isInsideBody { trapInsideAnyBody(.set, modifier) }
+        acquire(for: .set, modifier)
         enterForbiddenForUserCode()
     }
 
@@ -43,36 +43,37 @@ extension MutationLock {
 
     /// Takes the lock for the body of a `modify`, and marks the thread as inside a callback.
     @usableFromInline
-    borrowing func acquireForBody() {
+    borrowing func acquireForBody(_ modifier: borrowing Atomic<UInt>) {
         #if INSTRUMENTED
-        if mutant(.aBodyRunsOutsideTheLock) { return acquireAndUnlock() }
+        if mutant(.aBodyRunsOutsideTheLock) { return acquireAndUnlock(modifier) }
         #endif
-        takeForBody()
+        takeForBody(modifier)
     }
 
-    borrowing func takeForBody() {
+    borrowing func takeForBody(_ modifier: borrowing Atomic<UInt>) {
         // Safe: records are never freed.
         let record = unsafe ThreadRecord.current
-        if unsafe record.pointee.isInsideBody { trapInsideAnyBody(.modify) }
-        acquire(for: .modify)
+        if unsafe record.pointee.isInsideBody { trapInsideAnyBody(.modify, modifier) }
+        acquire(for: .modify, modifier)
         unsafe record.pointee.userCode += 1
         unsafe record.pointee.isInsideBody = true
-        unsafe setModifier(record)
+        unsafe setModifier(record, modifier)
     }
 
     /// Takes the lock for the body of a commit, whose thread is marked already.
-    borrowing func acquireForCommit(_ record: UnsafeMutablePointer<ThreadRecord>) {
-        acquire(for: .modify)
-        unsafe setModifier(record)
+    borrowing func acquireForCommit(_ record: UnsafeMutablePointer<ThreadRecord>, _ modifier: borrowing Atomic<UInt>) {
+        acquire(for: .modify, modifier)
+        unsafe setModifier(record, modifier)
     }
 
     /// The body of the commit has returned; the lock is still held.
-    borrowing func leaveCommitsBody() {
-        clearModifier()
+    borrowing func leaveCommitsBody(_ modifier: borrowing Atomic<UInt>) {
+        clearModifier(modifier)
         enterForbiddenForUserCode()
     }
 
-    private borrowing func setModifier(_ record: UnsafeMutablePointer<ThreadRecord>) {
+    private borrowing func setModifier(_ record: UnsafeMutablePointer<ThreadRecord>, _ modifier: borrowing Atomic<UInt>)
+    {
         // Release: pairs with the acquire in withLockAtGate(_:), whose caller then sees all earlier
         // changes.
         modifier.store(UInt(bitPattern: record), ordering: .releasing)
@@ -80,44 +81,44 @@ extension MutationLock {
 
     /// The body has returned; the lock is still held.
     @usableFromInline
-    borrowing func leaveBody() {
+    borrowing func leaveBody(_ modifier: borrowing Atomic<UInt>) {
         // Safe: records are never freed.
         let record = unsafe ThreadRecord.current
         unsafe record.pointee.userCode -= 1
         unsafe record.pointee.isInsideBody = false
-        clearModifier()
+        clearModifier(modifier)
         enterForbiddenForUserCode()
     }
 
     /// Either this thread sees that a registration holds `bodyLock`, or the registration sees that
     /// the body has ended. The registration pays for the barrier.
-    private borrowing func clearModifier() {
+    private borrowing func clearModifier(_ modifier: borrowing Atomic<UInt>) {
         #if INSTRUMENTED
-        if clearsModifierWrongly() { return }
+        if clearsModifierWrongly(modifier) { return }
         #endif
         // Relaxed: ordered before the look by the barrier; pairs with heavy() in
         // withLockAtGate(_:).
         modifier.store(0, ordering: .relaxed)
         inject("modify.ending")
         AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
-        if bodyLock.isHeld { clearModifierUnderLock() }
+        if bodyLock.isHeld { clearModifierUnderLock(modifier) }
     }
 
     /// Waits for the registrations that run beside the body. Until then the body goes on: a
     /// registration that looks now is one of them, and need not try again.
     @inline(never)
-    private borrowing func clearModifierUnderLock() {
+    private borrowing func clearModifierUnderLock(_ modifier: borrowing Atomic<UInt>) {
         // Safe: records are never freed.
-        unsafe setModifier(ThreadRecord.current)
+        unsafe setModifier(ThreadRecord.current, modifier)
         // Relaxed: `bodyLock` orders it for a registration that finds it here; the caller, who
         // still has the lock, publishes nothing before it.
         bodyLock.withLock { modifier.store(0, ordering: .relaxed) }
     }
 
-    private borrowing func acquire(for purpose: Purpose) {
+    private borrowing func acquire(for purpose: Purpose, _ modifier: borrowing Atomic<UInt>) {
         exploredStep("property's lock")
         if lock.tryLock() { return }
-        trapForsaken()
+        trapForsaken(modifier)
         lock.lock()
     }
 }
@@ -130,7 +131,7 @@ extension MutationLock {
     ///
     /// And it stays out of a fork's way: the child must be able to use a property that another thread was only registering on. (P18)
     @inline(__always)
-    borrowing func withLockAtGate<Result>(_ body: () -> Result) -> Result {
+    borrowing func withLockAtGate<Result>(_ modifier: borrowing Atomic<UInt>, _ body: () -> Result) -> Result {
         var wait = Backoff()
         while true {
             exploredStep("property's lock at the gate")
@@ -144,7 +145,7 @@ extension MutationLock {
                     return body()
                 }
                 // Relaxed: a hint; the load below decides.
-                guard modifier.load(ordering: .relaxed) != 0 else { return nil }
+                guard Latch.isModifier(modifier.load(ordering: .relaxed)) else { return nil }
                 return bodyLock.withLock {
                     // Each registration executes its own: a body may have ended since the last one,
                     // and its thread have found `bodyLock` free. Pairs with light(fenced:) in
@@ -155,7 +156,7 @@ extension MutationLock {
                     // `bodyLock` does not do: the thread has stored the word under `lock` alone.
                     // Without the acquire, `body` could load a version that was published before
                     // that.
-                    return modifier.load(ordering: .acquiring) != 0 ? body() : nil
+                    return Latch.isModifier(modifier.load(ordering: .acquiring)) ? body() : nil
                 }
             }
             if let result { return result }
@@ -168,19 +169,19 @@ extension MutationLock {
 
 extension MutationLock {
     /// Holds off publication, as ``withLockAtGate(_:)`` does, if that needs no wait but for other such holders. Behind the gate.
-    borrowing func tryHold() -> Hold? {
+    borrowing func tryHold(_ modifier: borrowing Atomic<UInt>) -> Hold? {
         exploredStep("property's lock for a snapshot")
         if lock.tryLock() {
             enterForbiddenForUserCode()
             return .lock
         }
         // Relaxed: a hint; the load below decides.
-        guard modifier.load(ordering: .relaxed) != 0, bodyLock.tryLock() else { return nil }
+        guard Latch.isModifier(modifier.load(ordering: .relaxed)), bodyLock.tryLock() else { return nil }
         enterForbiddenForUserCode()
         // Pairs with light(fenced:) in clearModifier(), as in withLockAtGate(_:).
         AsymmetricBarrier.heavy()
         // Acquire: pairs with the release in setModifier(_:).
-        if modifier.load(ordering: .acquiring) != 0 { return .bodyLock }
+        if Latch.isModifier(modifier.load(ordering: .acquiring)) { return .bodyLock }
         release(.bodyLock)
         return nil
     }
@@ -203,8 +204,8 @@ extension MutationLock {
     /// Traps in the body of a `modify` or of a commit: the thread would wait for itself, or for another thread whose body may wait
     /// for this one. (P5, P19)
     @inline(never)
-    private borrowing func trapInsideAnyBody(_ purpose: Purpose) {
-        trapInsideBody(purpose)
+    private borrowing func trapInsideAnyBody(_ purpose: Purpose, _ modifier: borrowing Atomic<UInt>) {
+        trapInsideBody(purpose, modifier)
         fatalError(
             "ConcurrentObserve: a property was changed inside the body of a modify or a commit that does not include it. Change it before or after, or commit a group of which it is a member."
         )
@@ -212,7 +213,7 @@ extension MutationLock {
 
     /// Traps if the calling thread is in the body of a `modify` of this property, or of a commit that includes it. (P5)
     @usableFromInline
-    borrowing func trapInsideBody(_ purpose: Purpose) {
+    borrowing func trapInsideBody(_ purpose: Purpose, _ modifier: borrowing Atomic<UInt>) {
         // Safe: the address is compared, not followed. Relaxed: it is this thread's record only if this thread has stored it.
         guard unsafe modifier.load(ordering: .relaxed) == UInt(bitPattern: ThreadRecord.current) else { return }
         switch purpose {
@@ -232,11 +233,13 @@ extension MutationLock {
     }
 
     /// Traps if a thread that the process has lost in a fork was in the body of a `modify`: the lock would never be released. (P18)
-    private borrowing func trapForsaken() {
+    private borrowing func trapForsaken(_ modifier: borrowing Atomic<UInt>) {
         // Relaxed: in a child this is set before any thread but one runs.
-        let record = unsafe UnsafePointer<ThreadRecord>(bitPattern: modifier.load(ordering: .relaxed))
+        let word = modifier.load(ordering: .relaxed)
         // Safe: records are never freed.
-        guard let record = unsafe record, unsafe record.pointee.isAbandoned else { return }
+        guard Latch.isModifier(word), let record = unsafe UnsafePointer<ThreadRecord>(bitPattern: word),
+            unsafe record.pointee.isAbandoned
+        else { return }
         fatalError(
             "ConcurrentObserve: a forked child changes a property that another thread was in a modify of at the fork. That thread does not exist in the child. Change it in the parent only, or make another property in the child."
         )

@@ -37,14 +37,14 @@ extension Observed {
     public func modify<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        mutation.acquireForBody()
+        mutation.acquireForBody(cell.latch.owner)
         inject("modify.body")
         var draft = cell.copyUnderLock()
         let result: Result
         do throws(Failure) {
             result = try body(&draft)
         } catch {
-            mutation.leaveBody()
+            mutation.leaveBody(cell.latch.owner)
             dropUnderLock(draft)
             mutation.release()
             // Not earlier: what the body has left there may run user code when it is destroyed.
@@ -53,7 +53,7 @@ extension Observed {
             throw error
         }
         let words = cell.encode(draft)
-        mutation.leaveBody()
+        mutation.leaveBody(cell.latch.owner)
         let replaced = commit(words, draft)
         mutation.release()
         announce(replaced, draft)
@@ -85,7 +85,7 @@ extension Observed {
         #if INSTRUMENTED
         if mutant(.aVersionIsHandedOutOutsideTheLock) { return commitAfterLock(words, newValue) }
         #endif
-        mutation.acquire()
+        mutation.acquire(cell.latch.owner)
         inject("set.locked")
         let replaced = commit(words, newValue)
         mutation.release()
@@ -115,7 +115,7 @@ extension Observed {
     ) -> ValueCell<Value>.Replaced? {
         if observers.mayHavePriorObservers { announceAhead() }
         let words = cell.encode(newValue)
-        mutation.acquire()
+        mutation.acquire(cell.latch.owner)
         guard condition(cell.version) else {
             mutation.release()
             ValueEncoding<Value>.discard(words)
@@ -147,7 +147,7 @@ extension Observed where Value: Equatable {
     @inlinable @inline(never)
     @discardableResult
     public func compareExchange(expected: Value, desired: Value) -> (exchanged: Bool, original: Value) {
-        mutation.trapInsideBody(.set)
+        mutation.trapInsideBody(.set, cell.latch.owner)
         var prepared: Latch.Words?
         while true {
             let found = cell.load()
@@ -158,7 +158,7 @@ extension Observed where Value: Equatable {
             inject("compare.equal")
             let words = prepared ?? cell.encode(desired)
             prepared = words
-            mutation.acquire()
+            mutation.acquire(cell.latch.owner)
             guard isStill(found.version) else {
                 mutation.release()
                 continue

@@ -7,7 +7,7 @@ extension Observed {
     /// meanwhile, so that every delivery of a later version finds the limit. For observers of the
     /// library's own, which end at a version.
     internal func cut(at limit: borrowing Atomic<UInt64>) -> (value: Value, version: UInt64) {
-        mutation.withLockAtGate {
+        mutation.withLockAtGate(cell.latch.owner) {
             let present = cell.load()
             // Relaxed: ordered before every later change by `lock`, or, beside a body, by
             // `bodyLock`, which the body's thread finds free before it publishes.

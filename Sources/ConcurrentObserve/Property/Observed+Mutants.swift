@@ -29,7 +29,7 @@ extension Observed {
 
     @usableFromInline
     func commitAfterLock(_ words: Latch.Words, _ newValue: Value) -> ValueCell<Value>.Replaced {
-        mutation.acquire()
+        mutation.acquire(cell.latch.owner)
         inject("set.locked")
         mutation.release()
         return commit(words, newValue)

@@ -29,7 +29,7 @@ extension Observed: ObservableProperty {
         _ options: ObservationOptions,
         owner: WeakReference?
     ) -> ObservationToken {
-        mutation.trapInsideBody(.observe)
+        mutation.trapInsideBody(.observe, cell.latch.owner)
         let sourceObserver = makeSourceObserver(to: receiver, options, owner: owner)
         let token = receiver.join(sourceObserver)
         publish(sourceObserver) { present in
@@ -63,7 +63,7 @@ extension Observed: ObservableProperty {
     /// Publishes an observer. It receives every version after the one that it finds here. (P4)
     @inlinable
     internal func start(_ observer: VersionedObserver, _ options: ObservationOptions) -> ObservationToken {
-        mutation.trapInsideBody(.observe)
+        mutation.trapInsideBody(.observe, cell.latch.owner)
         guard options.contains(.initial) else {
             publish(observer)
             return ObservationToken(observer)
@@ -82,7 +82,7 @@ extension Observed: ObservableProperty {
     /// - Parameter prepare: Called under the lock. No user code. (P5)
     @usableFromInline
     internal func publish(_ observer: VersionedObserver, _ prepare: ((value: Value, version: UInt64)) -> Void) {
-        let deferred = mutation.withLockAtGate {
+        let deferred = mutation.withLockAtGate(cell.latch.owner) {
             let present = cell.load()
             observer.since = present.version
             inject("register.since")
@@ -103,7 +103,7 @@ extension Observed: ObservableProperty {
 
     internal func publishAndSample(_ observer: VersionedObserver) -> (value: Value, version: UInt64) {
         inject("initial.sampled")
-        let (present, deferred) = mutation.withLockAtGate {
+        let (present, deferred) = mutation.withLockAtGate(cell.latch.owner) {
             observer.since = cell.version
             inject("register.since")
             return (cell.load(), observer.withCore { $0.publish(observer) })

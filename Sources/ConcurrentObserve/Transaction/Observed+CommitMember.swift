@@ -5,10 +5,10 @@ extension Observed: CommitMember {
 
     func lockForBody(_ record: UnsafeMutablePointer<ThreadRecord>) {
         // Safe: records are never freed.
-        unsafe mutation.acquireForCommit(record)
+        unsafe mutation.acquireForCommit(record, cell.latch.owner)
     }
 
-    func leaveBody() { mutation.leaveCommitsBody() }
+    func leaveBody() { mutation.leaveCommitsBody(cell.latch.owner) }
 
     func prepare(_ draft: inout Draft, by record: UnsafeMutablePointer<ThreadRecord>) {
         #if INSTRUMENTED
@@ -98,7 +98,7 @@ extension Observed: CommitMember {
         ValueEncoding<Value>.discard(draft.words)
     }
 
-    func tryHold() -> MutationLock.Hold? { mutation.tryHold() }
+    func tryHold() -> MutationLock.Hold? { mutation.tryHold(cell.latch.owner) }
 
     func release(_ hold: MutationLock.Hold) { mutation.release(hold) }
 }

@@ -24,7 +24,7 @@ extension Protocol {
             after: "static func loadAgain("
         )
     private static let loadCommitter = Instruction.load("committer", .relaxed, into: "committer")
-        .at(preparingFile, "let committer = committer.load(ordering: .relaxed)")
+        .at(preparingFile, "let committer = owner.load(ordering: .relaxed)")
     private static let loadDecision = Instruction.load("decision", .acquiring, into: "decision")
         .at(decisionFile, "isCommitted.load(ordering: .acquiring)")
     private static let loadFirst = Instruction.load("first", .relaxed, into: "first")
@@ -38,7 +38,7 @@ extension Protocol {
     private static let prepare: [Instruction] = [
         .store("first", 1, .relaxed).at(latchFile, "first.store(words.first, ordering: .relaxed)"),
         .store("committer", 1, .relaxed)
-            .at(preparingFile, "self.committer.store(committer, ordering: .relaxed)"),
+            .at(preparingFile, "owner.store(committer | 1, ordering: .relaxed)"),
         storeMark,
     ]
     private static let storeMark = Instruction.store("version", 1, .releasing)
@@ -132,7 +132,7 @@ extension Protocol {
                             .at(
                                 mutationFile,
                                 "modifier.store(0, ordering: .relaxed)",
-                                after: "if clearsModifierWrongly()"
+                                after: "if clearsModifierWrongly(modifier)"
                             ),
                         Instruction.light
                             .at(mutationFile, "AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)"),
@@ -149,7 +149,10 @@ extension Protocol {
                         Instruction.membarrier
                             .at("Reclamation/Barriers.swift", "fault == 0 ? curcu_membarrier() : fault"),
                         .load("modifier", .acquiring, into: "modifier")
-                            .at(mutationFile, "if modifier.load(ordering: .acquiring) != 0 { return .bodyLock }"),
+                            .at(
+                                mutationFile,
+                                "if Latch.isModifier(modifier.load(ordering: .acquiring)) { return .bodyLock }"
+                            ),
                         .branch("modifier"),
                         .load("version", .acquiring, into: "before"),
                         .load("version", .acquiring, into: "after"),

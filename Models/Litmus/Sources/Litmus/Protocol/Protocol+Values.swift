@@ -85,7 +85,7 @@ extension Protocol {
     /// The end of a body that finds no registration.
     private static let end: [Instruction] = [
         .store("modifier", 0, .relaxed)
-            .at(mutationFile, "modifier.store(0, ordering: .relaxed)", after: "if clearsModifierWrongly()"),
+            .at(mutationFile, "modifier.store(0, ordering: .relaxed)", after: "if clearsModifierWrongly(modifier)"),
         Instruction.light
             .at(mutationFile, "AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)"),
         .load("bodyLock", .acquiring, into: "held")
@@ -123,7 +123,7 @@ extension Protocol {
             "registrar",
             [.lock("bodyLock")] + barrier + [
                 .load("modifier", .acquiring, into: "modifier")
-                    .at(mutationFile, "modifier.load(ordering: .acquiring) != 0 ? body() : nil"),
+                    .at(mutationFile, "Latch.isModifier(modifier.load(ordering: .acquiring)) ? body() : nil"),
                 .branch("modifier"), .load("version", .acquiring, into: "version"),
             ] + more + [.unlock("bodyLock")]
         )
