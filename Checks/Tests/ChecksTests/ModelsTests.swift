@@ -50,7 +50,7 @@ struct ModelsTests {
             }.joined(separator: "\n")
         }
         #expect(moved == ["Models/README.md: Reclamation/Frame.swift does not have the injection point walk.pinned"])
-        #expect(try failures("Memory.pml") { without("WEAK", $0) } == ["no model tests the option WEAK"])
+        #expect(try failures("PinnedRead.pml") { without("GROWTHS", $0) } == ["no model tests the option GROWTHS"])
         #expect(try failures("Walk.pml") { $0 + "\n#ifdef PLANTED\n" } == ["no row sets the option PLANTED"])
     }
 
