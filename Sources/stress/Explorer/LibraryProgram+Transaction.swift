@@ -47,12 +47,16 @@ extension LibraryProgram {
 final class CommitWorld: @unchecked Sendable {
     // Unchecked: everything belongs to the running thread.
     private let backend: LibraryBackend
-    let (first, second) = (Observed(0), Observed(0))
+    /// In the order of their addresses, as a commit takes their locks: a schedule is of the same steps each time.
+    let (first, second): (Observed<Int>, Observed<Int>)
     let group: Group<(Int, Int)>
     let reversed: Group<(Int, Int)>
 
     init(_ backend: LibraryBackend) {
         self.backend = backend
+        let properties = (Observed(0), Observed(0))
+        (first, second) =
+            ObjectIdentifier(properties.0) < ObjectIdentifier(properties.1) ? properties : (properties.1, properties.0)
         group = Group(first, second)
         reversed = Group(second, first)
     }
