@@ -56,6 +56,8 @@ struct ChildRun {
         var environment = ProcessInfo.processInfo.environment
         // The first report is enough.
         environment["TSAN_OPTIONS", default: ""] += " halt_on_error=1"
+        // A crash is what many of them are for: its signal is enough, and the tool that prints where it was may wait for ever.
+        environment["SWIFT_BACKTRACE"] = "enable=no"
         process.environment = environment
         let start = nanoseconds()
         let pipe = try Self.starting.withLock { _ in
