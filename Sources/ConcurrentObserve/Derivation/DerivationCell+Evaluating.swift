@@ -37,8 +37,10 @@ extension DerivationCell {
     private borrowing func collect(_ collector: Collector, after base: Present, _ derived: any DerivationNode) {
         var wait = Backoff()
         var failures = 0
+        var watch: SelfWatch?
         while true {
-            collector.begin(after: base, watch: failures < Self.suspicious ? nil : SelfWatch(derived, place))
+            if failures >= Self.suspicious { watch = SelfWatch(derived, place, after: watch?.runs ?? 0) }
+            collector.begin(after: base, watch: watch)
             defer { collector.endWatch() }
             if !base.isNone, stillReads(base, collector, derived) {
                 collector.outcome.isSame = true

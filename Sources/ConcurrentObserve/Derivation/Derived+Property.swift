@@ -99,7 +99,7 @@ extension Derived: ObservableProperty {
     ) -> ObservationToken {
         let observation = beginObserving(makeResults)
         // Before the observer is there: it links what is read, so that no change from now on is missed.
-        observation.settle(becauseOf: nil)
+        observation.begin()
         let token = results(of: observation)!.attach(observer)
         // Release: pairs with the acquire in DerivedObservation.round(_:).
         observation.starting.subtract(1, ordering: .releasing)

@@ -82,6 +82,9 @@ internal final class DerivedObservation: DerivationFollower, @unchecked Sendable
     override func settle(becauseOf cause: AnnouncedChange?) {
         // In this order: as long as the derived value is there, its results are.
         guard let node = derived, let results else { return end() }
+        let stack = EvaluationStack.current
+        // A function has changed a source, perhaps by the last release of an object.
+        if stack.isEvaluating { return stack.putOff(self) }
         runLoop(node, results)
         results.announce(node, cause)
         var last: AnyObject? = consume node
@@ -96,6 +99,16 @@ internal final class DerivedObservation: DerivationFollower, @unchecked Sendable
 // MARK: - Settling
 
 extension DerivedObservation {
+    /// Links what is read, for an observer that is about to be attached.
+    ///
+    /// What other threads have published by then is announced, too, but inside a body: there a callback that makes a change would trap,
+    /// so a thread of the library announces it. (P5)
+    func begin() {
+        guard ThreadRecord.isInsideBody else { return settle(becauseOf: nil) }
+        if let node = derived, let results { runLoop(node, results) }
+        settleElsewhere()
+    }
+
     @inline(never)
     private func runLoop(_ derived: any DerivationNode, _ results: AnyDerivedResults) {
         inject("derived.enter")

@@ -65,7 +65,8 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
     func publish(_ words: Latch.Words) -> Latch.Words {
         let value = ValueEncoding<Value>.copy(words)
         let words = property.cell.encode(value)
-        property.mutation.acquire(property.cell.latch.owner)
+        // The reader of the derived value may be in a body.
+        property.mutation.acquireAnywhere(property.cell.latch.owner)
         let replaced = property.commit(words, value)
         property.mutation.release()
         let change = Change(reason: .valueChanged, old: replaced.value, new: value, version: replaced.version)

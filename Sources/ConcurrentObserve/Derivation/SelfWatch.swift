@@ -3,18 +3,29 @@
 /// Finds the function that sets what it has read: its result could never become current, so that it
 /// would run for ever. Traps in the set. (P25)
 ///
-/// Registered only when an evaluation has failed several times: most often others have made the changes.
+/// Registered only when an evaluation has failed several times: most often others have made the changes. And it traps only when that
+/// many runs in a row have made one on this thread: a single one may come of an object whose last reference this thread releases by
+/// chance, because another thread has just released its own.
 internal final class SelfWatch: LinkedPath, @unchecked Sendable {
     // Unchecked: used by the thread that evaluates, but for constants.
     private let derived: UInt
     private let thread = ThreadRecord.ownAddress
     private let place: DerivationPlace
+    private let runsBefore: Int
     private var observers: [UInt: Observer] = [:]
+    private var hasSeen = false
 
-    init(_ derived: any DerivationNode, _ place: DerivationPlace) {
+    /// - Parameter runs: How many runs in a row, before this one, have set what they have read.
+    init(_ derived: any DerivationNode, _ place: DerivationPlace, after runs: Int) {
         self.derived = UInt(bitPattern: ObjectIdentifier(derived))
         self.place = place
+        runsBefore = runs
     }
+
+    /// How many runs in a row have set what they have read, with this one.
+    var runs: Int { hasSeen ? runsBefore + 1 : 0 }
+
+    private static var mostByChance: Int { 8 }
 
     /// From now on looks at the changes of a source.
     func look(at source: any DerivationRoot) {
@@ -29,6 +40,8 @@ internal final class SelfWatch: LinkedPath, @unchecked Sendable {
 
     override func linkHasChanged(_ deferred: DeferredDeliveries) {
         guard ThreadRecord.ownAddress == thread, EvaluationStack.current.isInside(derived) else { return }
+        hasSeen = true
+        guard runsBefore >= Self.mostByChance else { return }
         fatalError(
             "ConcurrentObserve: the function of a derived value (\(place.text)) sets a property that it has read, so that its result can never be current. Set properties that it does not read, or set this one elsewhere: in an observer of the derived value."
         )

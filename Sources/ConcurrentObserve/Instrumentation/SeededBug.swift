@@ -27,6 +27,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case aChildTouchesASourceOnALostStack = "a child touches a source on a lost stack"
     case aClosureIsDestroyedByItsCanceller = "a closure is destroyed by its canceller"
     case aCombinationChangesBeforeItIsObserved = "a combination changes before it is observed"
+    case aCombinationGoesOnWithoutAMember = "a combination goes on without a member"
     case aCombinationIsReadOutsideTheLock = "a combination is read outside the lock"
     case aCombinationTakesAnOlderChange = "a combination takes an older change"
     case aCommitIsDeliveredInParts = "a commit is delivered in parts"

@@ -54,8 +54,9 @@ extension Path {
     /// often the steps before it were replaced, an earlier one counting for more than all later ones. A path of one step has its
     /// property's version.
     ///
-    /// The steps share 32 bits: of three, so that two can be replaced, each has 16. A step that is replaced more often counts as an
-    /// earlier one.
+    /// The steps share 32 bits: of three, so that two can be replaced, each has 16. Once a step was replaced more often, the number does
+    /// not grow any more, but still differs from that of every other state, unless two of 2⁶⁴ numbers that are as good as random are
+    /// equal.
     ///
     /// - Complexity: O(steps).
     public var version: UInt64 { snapshot().version }
@@ -66,6 +67,7 @@ extension Path {
     public func snapshot() -> (value: Value, version: UInt64) {
         var object: PathObject? = root
         var replacements: UInt64 = 0
+        var states = VersionMix()
         // A replaced step leads to others, whose versions may be lower: the earlier a step, the more it counts.
         let bits = 32 / max(steps.links.count, 1)
         for link in steps.links {
@@ -74,10 +76,14 @@ extension Path {
             let (next, version) = link.sample(link.property(in: present))
             object = next
             replacements &+= version
+            states.add(version, atMost: bits)
         }
-        guard let object, let last = steps.last else { return (steps.absent!, replacements << 32) }
+        guard let object, let last = steps.last else {
+            return (steps.absent!, states.isOver ? states.number : replacements << 32)
+        }
         let (value, version) = last.snapshot(of: last.property(in: object))
-        return (value, replacements << 32 &+ version)
+        states.add(version, atMost: 32)
+        return (value, states.isOver ? states.number : replacements << 32 &+ version)
     }
 }
 

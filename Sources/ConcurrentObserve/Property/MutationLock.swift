@@ -30,6 +30,13 @@ extension MutationLock {
     @usableFromInline
     borrowing func acquire(_ modifier: borrowing Atomic<UInt>) {
         if ThreadRecord.isInsideBody { trapInsideAnyBody(.set, modifier) }
+        acquireAnywhere(modifier)
+    }
+
+    /// Takes the lock for a change, also inside a body: of a property of the library's own, which is part of no body, and which a
+    /// thread locks while it waits for no other.
+    @usableFromInline
+    borrowing func acquireAnywhere(_ modifier: borrowing Atomic<UInt>) {
         acquire(for: .set, modifier)
         enterForbiddenForUserCode()
     }

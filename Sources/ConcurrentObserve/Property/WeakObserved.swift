@@ -23,7 +23,7 @@
 /// From the moment at which the referent's `deinit` begins the property reads as nil. When the `deinit` has returned, the property
 /// becomes nil, which is one change with a version of its own, unless it refers to something else by then: the observers are called
 /// on the thread where the referent dies, before the release that ended it returns, while the rest of what the referent stored is being
-/// destroyed. (P12)
+/// destroyed. If that release is in the body of a `modify` or a commit, a thread of the library makes the change. (P5, P12)
 ///
 /// A thread that reads or receives the referent holds it for so long, and may release its last reference: its `deinit`, and what that sets off, then run
 /// there, under no lock. (P5)
@@ -104,15 +104,23 @@ extension WeakObserved {
         box.watch(referent) { [weak self] watch in self?.referentDied(watch) }
     }
 
-    /// On the thread where the referent died, after its `deinit`. Replaces the very box that has watched it, and no other: the
-    /// comparison is of boxes, so that nothing is loaded, and repeated when another change came in between.
+    /// On the thread where the referent died, after its `deinit`.
+    ///
+    /// That thread may be in a body, which released the last reference: there it may make no change, and observers may not either, so a
+    /// thread of the library makes the change. (P5)
     private func referentDied(_ watch: Observer) {
         inject("weak.died")
+        guard ThreadRecord.isInsideBody else { return becomeNil(watch) }
+        ThreadRecord.retire(DeferredAction(for: self) { [weak self] in self?.becomeNil(watch) })
+    }
+
+    /// Replaces the very box that has watched the referent, and no other: the comparison is of boxes, so that nothing is loaded, and
+    /// repeated when another change came in between.
+    private func becomeNil(_ watch: Observer) {
         let present = storage.snapshot().value
         guard isOf(present, watch) else { return }
         inject("weak.found")
-        // The release that ends the referent may be in a body.
-        ThreadRecord.outsideBodies { storage.compareExchange(expected: present, desired: WeakBox(nil)) }
+        storage.compareExchange(expected: present, desired: WeakBox(nil))
     }
 
     /// Whether the property still refers to the object whose death `watch` observes.

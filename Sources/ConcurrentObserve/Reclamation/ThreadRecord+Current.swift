@@ -41,17 +41,6 @@ extension ThreadRecord {
         return unsafe record.pointee.isInsideBody
     }
 
-    /// Runs `body` as if the thread was in the body of no `modify` and no commit: for changes that the library makes itself, of
-    /// properties that no body can include.
-    static func outsideBodies(_ body: () -> Void) {
-        // Safe: records are never freed.
-        let record = unsafe current
-        let isInside = unsafe record.pointee.isInsideBody
-        unsafe record.pointee.isInsideBody = false
-        defer { unsafe record.pointee.isInsideBody = isInside }
-        body()
-    }
-
     /// Runs user code that the library calls, marked as inside a callback.
     @inlinable
     static func withUserCode<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {

@@ -14,7 +14,7 @@ internal struct SourceLock: ~Copyable, Sendable {
     init() {}
 
     /// Runs `body` while no other thread is inside a `withLock` of this lock. No source's lock may
-    /// be taken inside, but inside that of a derived value those of what observes it. It may be
+    /// be taken inside, but inside that of a derived value or of a combination those of what observes it. It may be
     /// taken inside the lock of a property's changes, whose holders the fork does not wait for.
     @inlinable @inline(__always)
     borrowing func withLock<Result: ~Copyable>(_ body: () -> Result) -> Result {

@@ -2,7 +2,7 @@
 
 /// One observation of several properties: their latest values, and a property of its own that has them together.
 ///
-/// Every member's change is noted here, then published as a change of that property, under its mutation lock: so the combination has
+/// Every member's change is noted here, then published as a change of that property, under the combination's lock: so it has
 /// versions without gaps, whatever threads make the changes. Several changes may be published as one, but each commit is noted under the
 /// locks of its members, and published by itself. A combination does not retain its members. (P2, P3, P11, P21)
 internal final class Combination<Value: Sendable>: @unchecked Sendable {
@@ -16,11 +16,10 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
     /// What the user's observer observes. Nil before all members have their values, and once one of them is gone.
     private var property: Observed<Value>?
     private var read: (@Sendable () -> Value)?
+    /// Of the members. Their closures have the combination: the cycle ends with them.
+    private var observers: [Observer] = []
     /// Whether a member's observation ended before its first value came.
     private var lacksValue = false
-
-    /// A change was noted that is published already: nothing is changed.
-    private struct IsPublished: Error {}
 
     /// Notes a change of `member`. Under no lock.
     private func note<Member>(
@@ -62,32 +61,56 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
 
     /// Makes what was noted a change of the property, or several, unless another thread has done it. Under no lock.
     ///
-    /// - Parameter willPublish: Called with the change's version, and with the numbers of what was
-    ///   noted, before the change is announced. Under the property's mutation lock.
+    /// - Parameter willAnnounce: Called with the change's version, and with the numbers of what was
+    ///   noted, before the change is announced.
     private func publish(
         _ property: Observed<Value>,
-        _ willPublish: (_ version: UInt64, _ notes: ClosedRange<Int>) -> Void
+        _ willAnnounce: (_ version: UInt64, _ notes: ClosedRange<Int>) -> Void
     ) {
         #if INSTRUMENTED
         if mutant(.aCombinationIsReadOutsideTheLock) { return publishOutOfOrder(property) }
         #endif
-        var hasMore = true
-        while hasMore {
-            let step = try? property.modify { value throws(IsPublished) in
-                // Under the property's mutation lock. No value ends here: the slots have theirs, the property has the replaced ones.
-                guard let present = lock.withLock({ takeUnpublished() }) else { throw IsPublished() }
-                value = present.value
-                willPublish(property.cell.version + 1, present.notes)
-                return present.isLast
-            }
-            hasMore = step == false
+        while let step = lock.withLock({ commitUnpublished(to: property) }) {
+            willAnnounce(step.replaced.version, step.notes)
+            property.announce(step.replaced, step.value)
+            step.replaced.retire()
+            if step.isLast { return }
         }
+    }
+
+    /// Commits to the property what is not published yet, if there is something. Under the lock: so no thread is in the midst of it while
+    /// the process forks, and a child may change the members. (P18)
+    private func commitUnpublished(to property: Observed<Value>) -> Published? {
+        guard let present = takeUnpublished() else { return nil }
+        let words = property.cell.encode(present.value)
+        // A registration in a body may publish. The slots have the members' values: none ends here.
+        property.mutation.acquireAnywhere(property.cell.latch.owner)
+        let replaced = property.commit(words, present.value)
+        property.mutation.release()
+        return Published(value: present.value, replaced: replaced, notes: present.notes, isLast: present.isLast)
+    }
+
+    /// A change that is still to be announced: which notes it is of, and whether these were all.
+    private struct Published: ~Copyable {
+        let value: Value
+        let replaced: ValueCell<Value>.Replaced
+        let notes: ClosedRange<Int>
+        let isLast: Bool
+    }
+
+    /// Whether all members are observed. Once one is not, nothing is published any more: of a commit that changes it the others' values
+    /// would be a part. The user's observation is about to end. (P8, P21)
+    private var isWhole: Bool {
+        #if INSTRUMENTED
+        if mutant(.aCombinationGoesOnWithoutAMember) { return true }
+        #endif
+        return observers.allSatisfy(\.isMarkedActive)
     }
 
     /// The members' values, if one has changed since they were published, which notes they are of, and whether these are all. Under
     /// the lock.
     func takeUnpublished() -> (value: Value, notes: ClosedRange<Int>, isLast: Bool)? {
-        guard published < noted else { return nil }
+        guard published < noted, isWhole else { return nil }
         let step = steps.isEmpty ? (value: read!(), noted: noted) : steps.removeFirst()
         let notes = published + 1...step.noted
         published = step.noted
@@ -122,7 +145,8 @@ extension Combination {
         _ read: @escaping @Sendable () -> Value
     ) -> ObservationToken {
         let first = lock.withLock { () -> Value? in
-            if lacksValue { return nil }
+            observers = members.map(\.observer)
+            if lacksValue || !isWhole { return nil }
             self.read = read
             published = noted
             return read()
@@ -134,8 +158,7 @@ extension Combination {
         let token = begin(observer, of: property)
         // Before the return, if one was removed meanwhile: half a group would be left.
         for member in members { token.observer.endIfRemoved(member.observer) }
-        // What was noted in between is published now.
-        publish(property) { _, _ in }
+        catchUp(property)
         let handle = ObservationHandle(token.observer)
         _ = token.observer.whenFinished { _ in withExtendedLifetime(members) {} }
         for member in members {
@@ -161,6 +184,14 @@ extension Combination {
         // Not before: the observation begins at version 0.
         open(property)
         return token
+    }
+
+    /// Publishes what was noted since the first value was read. Inside a body a thread of the library does it: there a callback that
+    /// makes a change would trap. (P5)
+    private func catchUp(_ property: Observed<Value>) {
+        guard lock.withLock({ published < noted }) else { return }
+        guard ThreadRecord.isInsideBody else { return publish(property) { _, _ in } }
+        ThreadRecord.retire(DeferredAction(for: self) { [self] in publish(property) { _, _ in } })
     }
 
     /// From now on what is noted is published.

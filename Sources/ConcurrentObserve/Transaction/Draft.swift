@@ -5,8 +5,8 @@
 /// Nothing but bits, whatever the property's type: the drafts of a commit lie side by side on its thread's stack.
 @safe @usableFromInline
 internal struct Draft: BitwiseCopyable {
-    /// Names the property.
-    @usableFromInline let identity: ObjectIdentifier
+    /// Names the property, and orders the drafts.
+    @usableFromInline let lockAddress: UInt
     /// The new value, once set; the draft owns its reference until it is prepared.
     @usableFromInline var words = Latch.Words()
     @usableFromInline var isSet = false
@@ -17,7 +17,7 @@ internal struct Draft: BitwiseCopyable {
     var version: UInt64 = 0
     var announcement: UnsafeMutableRawPointer?
 
-    init(of member: any CommitMember) { identity = ObjectIdentifier(member) }
+    init(of member: any CommitMember) { lockAddress = member.lockAddress }
 }
 
 /// A change of a commit, kept for its observers.

@@ -14,7 +14,8 @@
 /// Each observation numbers its changes itself, 1, 2, 3, …, `old` being `new` of the one before; its `.initial` has version 0. So the last
 /// call has the last values of all. (P2, P3)
 ///
-/// The group retains its properties; what is observed through it does not. (P11) When one of them is gone, the observation ends with
+/// The group retains its properties; what is observed through it does not, but keeps the last values: also the referent of a weak property.
+/// (P11) When one of them is gone, the observation ends with
 /// `.sourceDeleted`. (P12) When the observations of one of them are cancelled, the group's are cancelled, too; when those of an owner
 /// are, the group's are that have this owner. (P8) `.prior` is not delivered: a group learns of a change when it is made.
 public struct Group<Value: Sendable>: ObservableProperty {

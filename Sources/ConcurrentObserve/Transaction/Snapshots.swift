@@ -33,17 +33,21 @@ internal enum Snapshots {
         var wait = Backoff()
         while true {
             // Where not all can be named it goes on as before: lock-free.
-            let found = list.isComplete ? ForkGate.pass { hold(list.members[...], look) ?? nil } : look()
+            let found = list.isComplete ? ForkGate.pass { hold(list.members, look) } : look()
             if let found { return found }
             wait.pause()
         }
     }
 
-    /// Nil if a member could not be held.
-    private static func hold<Value>(_ members: ArraySlice<any CommitMember>, _ look: () -> Value?) -> Value?? {
-        guard let member = members.first else { return look() }
-        guard let hold = member.tryHold() else { return nil }
-        defer { member.release(hold) }
-        return self.hold(members.dropFirst(), look)
+    /// Nil if a member could not be held, or `look` returns nil.
+    private static func hold<Value>(_ members: [any CommitMember], _ look: () -> Value?) -> Value? {
+        var holds: [MutationLock.Hold] = []
+        holds.reserveCapacity(members.count)
+        defer { for (member, hold) in zip(members, holds) { member.release(hold) } }
+        for member in members {
+            guard let hold = member.tryHold() else { return nil }
+            holds.append(hold)
+        }
+        return look()
     }
 }

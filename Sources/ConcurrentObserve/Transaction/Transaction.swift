@@ -20,17 +20,17 @@ public struct Transaction: ~Copyable {
     /// meanwhile. Setting it makes a change, equal or not, which is published when the body returns. A member that the body does not
     /// set does not change. Traps if the property is no member of the group.
     ///
-    /// - Complexity: O(*n*) in the members.
+    /// - Complexity: O(log *n*) in the members.
     public subscript<Value: Sendable>(_ property: Observed<Value>) -> Value {
         @inlinable get {
             // Safe: the body's thread alone uses the drafts, and the words of this one are of the property's type.
-            let draft = unsafe self.draft(of: property)
+            let draft = unsafe self.draft(of: property.cell.source)
             return unsafe draft.pointee.isSet
                 ? ValueEncoding<Value>.copy(draft.pointee.words) : property.cell.copyUnderLock()
         }
         @inlinable nonmutating set {
             // Safe: as above.
-            let draft = unsafe self.draft(of: property)
+            let draft = unsafe self.draft(of: property.cell.source)
             let replaced = unsafe draft.pointee.isSet ? draft.pointee.words : nil
             unsafe draft.pointee.words = property.cell.encode(newValue)
             unsafe draft.pointee.isSet = true
@@ -41,17 +41,34 @@ public struct Transaction: ~Copyable {
 
     /// The draft of a member that is shown read-only, which a body can set through the property itself. Traps if it is no member.
     ///
-    /// - Complexity: O(*n*) in the members.
+    /// - Complexity: O(log *n*) in the members.
     public subscript<Value: Sendable>(_ view: ReadOnly<Value>) -> Value { self[view.property] }
 
+    /// Of a few members the first comparisons find it, of many a binary search: they have the order of their locks.
     @inlinable @inline(__always)
-    internal func draft(of property: AnyObject) -> UnsafeMutablePointer<Draft> {
-        let identity = ObjectIdentifier(property)
-        // Safe: within bounds.
-        for index in unsafe drafts.indices where unsafe drafts[index].identity == identity {
+    internal func draft(of lockAddress: UInt) -> UnsafeMutablePointer<Draft> {
+        // Safe, all: within bounds.
+        if unsafe drafts.count > Self.few { return unsafe draftOfMany(lockAddress) }
+        for index in unsafe drafts.indices where unsafe drafts[index].lockAddress == lockAddress {
             return unsafe drafts.baseAddress.unsafelyUnwrapped + index
         }
         Self.trapOutside()
+    }
+
+    @inlinable static var few: Int { 8 }
+
+    @usableFromInline
+    internal func draftOfMany(_ lockAddress: UInt) -> UnsafeMutablePointer<Draft> {
+        // Safe: the count alone.
+        var (low, high) = (0, unsafe drafts.count)
+        while low < high {
+            let middle = (low + high) / 2
+            // Safe: within bounds.
+            if unsafe drafts[middle].lockAddress < lockAddress { low = middle + 1 } else { high = middle }
+        }
+        // Safe: within bounds, where it is looked at.
+        guard unsafe low < drafts.count, unsafe drafts[low].lockAddress == lockAddress else { Self.trapOutside() }
+        return unsafe drafts.baseAddress.unsafelyUnwrapped + low
     }
 
     @usableFromInline @inline(never)

@@ -55,6 +55,7 @@ extension Mutant {
             at: "read.copied"
         ),
         Mutant(.aCommitIsDeliveredInParts, "transactions", [.invariant("P21.whole"), .invariant("P21.once")]),
+        Mutant(.aCombinationGoesOnWithoutAMember, "transactions", [.invariant("P21.whole")]),
         Mutant(.aCommitIsDeliveredTwice, "transactions", [.invariant("P21.once")]),
     ]
 }

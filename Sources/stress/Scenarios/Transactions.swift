@@ -43,6 +43,9 @@ extension Scenario {
                 let another = PairWitness(bank, round)
                 worker.commitPair(bank)
                 another.token.cancelAndWaitBlocking()
+            case 14:
+                worker.begin("withdraw")
+                worker.withdraw(bank)
             default:
                 worker.begin("snapshot")
                 worker.takeSnapshot(bank)
@@ -106,11 +109,17 @@ private final class Bank: Sendable {
     /// Changed by `modify`, by commits that set nothing else, and by others.
     let tally = Observed<UInt64>(0)
 
+    /// Always equal, and observed together, while their observations are cancelled, too.
+    let left = Observed<UInt64>(0)
+    let right = Observed<UInt64>(0)
+    let withdrawn: Group<(UInt64, UInt64)>
+
     static let balance = 1_000_000
 
     init() {
         all = PropertyList(accounts)
         pair = Group(second, first)
+        withdrawn = Group(left, right)
     }
 
     func checkRest(_ round: Round) {
@@ -168,6 +177,30 @@ extension Worker {
                 "P19.one-seen-all-seen",
                 "a body that has drafted \(first + 1) reads \(first) and \(second.serial)"
             )
+        }
+    }
+
+    /// Commits a pair, observes it, or cancels the observations of one of the two.
+    fileprivate func withdraw(_ bank: Bank) {
+        switch generator.below(4) {
+        case 0: bank.left.cancelAllObservations()
+        case 1:
+            let violations = round.violations
+            let token = bank.withdrawn.observe(options: .initial) { change in
+                if change.new.0 != change.new.1 {
+                    violations.report("P21.whole", "an observer of a pair received \(change.new) beside a cancellation")
+                }
+            }
+            bank.withdrawn.commit { transaction in
+                transaction[bank.left] += 1
+                transaction[bank.right] += 1
+            }
+            token.cancel()
+        default:
+            bank.withdrawn.commit { transaction in
+                transaction[bank.right] += 1
+                transaction[bank.left] += 1
+            }
         }
     }
 

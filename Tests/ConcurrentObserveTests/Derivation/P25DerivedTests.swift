@@ -63,6 +63,70 @@ extension Promises.P25DerivedTests {
         )
     }
 
+    @Test(
+        "P25 P12 The function releases the last reference to a weak property's referent: it runs again, and nothing traps",
+        arguments: [false, true]
+    )
+    func referentDiesInside(isObserved: Bool) throws {
+        let (other, referent, dies) = (Observed(0), Slot(Referent("a")), Flag())
+        let weak = WeakObserved(referent.value)
+        let derived = Derived { get in
+            let number = get(other)
+            let object = get(weak)
+            if dies.isSet {
+                // Another thread's reference goes: the function has the last one.
+                try? TestThread { referent.clear() }.join()
+            }
+            return object == nil ? -1 : number
+        }
+        #expect(derived.value == 0)
+        let received = Log<Int>()
+        let token = isObserved ? derived.observeValues { received.append($0) } : nil
+        dies.set()
+        other.value = 1
+        #expect(derived.value == -1)
+        #expect(ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(20)) == .finished)
+        if isObserved { #expect(received.entries.last == -1) }
+        withExtendedLifetime(token) {}
+    }
+
+    @Test("P25 A function sets a property that an observed value needs beside its own: evaluated afterwards, no ring")
+    func setsBesideItself() {
+        let (first, source, side) = (Observed(0), Observed(0), Observed(0))
+        let inner = Derived { get in
+            let value = get(source)
+            side.value += 1
+            return value
+        }
+        let outer = Derived { get in get(inner) * 1_000 + get(side) }
+        let received = Log<Int>()
+        // The source is changed when this is called, and not announced: the reader evaluates.
+        let tokens = [
+            outer.observeValues { received.append($0) }, first.observe { _ in #expect(inner.value == 2) },
+        ]
+        source.value = 1
+        Group(first, source).commit { transaction in
+            transaction[first] = 1
+            transaction[source] = 2
+        }
+        #expect(outer.value == 2_000 + side.value)
+        #expect(received.entries.last == outer.value)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("P25 A function that sets what it has read a few times, as the last release of an object may, has a result")
+    func setsForAWhile() {
+        let (source, runs) = (Observed(0), Counter())
+        let derived = Derived { get in
+            let value = get(source)
+            runs.increment()
+            if runs.value <= 8 { source.value += 1 }
+            return value
+        }
+        #expect(derived.value == 8)
+        #expect(runs.value == 9)
+    }
+
     @Test("P25 The function may set, observe, cancel, make and drop, block and nest")
     func freedom() {
         let (a, side, kept) = (Observed(0), Observed(0), Slot<ObservationToken>())

@@ -53,6 +53,23 @@ extension Promises.PathValueTests {
         #expect(name.snapshot() == ("Golf", 3))
     }
 
+    @Test("P20 P22 A step that was replaced more often than there is room for: a replacement before it is still seen")
+    func manyReplacements() {
+        let car = Car(Axle(1))
+        let (path, other) = (car.property(\.axle.wheel.pressure), Observed(0))
+        let derived = Derived { get in
+            let (pressure, number) = get(Group(path, other))
+            return pressure + number
+        }
+        let wheel = Wheel(2)
+        for _ in 0..<65_536 { car.axle.value.wheel.value = wheel }
+        #expect(derived.value == 2)
+        let version = path.version
+        car.axle.value = Axle(42)
+        #expect(path.version != version)
+        #expect(derived.value == 42)
+    }
+
     @Test("P2 A snapshot among writers of all steps has a value that was there, and its version never goes back")
     func snapshotsAmongWriters() throws {
         let wheels = (0..<3).map { Wheel($0) }

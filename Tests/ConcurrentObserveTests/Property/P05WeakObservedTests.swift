@@ -124,21 +124,42 @@ extension Promises.P05WeakObservedTests {
         victims.clear()
     }
 
+    @Test("P5 A referent that dies in a withValue: its death is delivered there")
+    func insideWithValue() {
+        let referent = Slot(Referent("a"))
+        let weak = WeakObserved(referent.value)
+        let received = ReceivedReferents()
+        let token = weak.observe(received)
+        Observed("text").withValue { _ in referent.clear() }
+        #expect(received.lines == ["valueChanged nil → nil @1"])
+        withExtendedLifetime(token) {}
+    }
+
     @Test(
-        "P5 A referent that dies in the body of a modify, or of a withValue: its death is delivered there, and nothing traps"
+        "P5 A referent that dies in the body of a modify or a commit: observers are called outside it, and may change its properties"
     )
     func insideBodies() {
         let (a, b) = (Slot(Referent("a")), Slot(Referent("b")))
         let weak = [WeakObserved(a.value), WeakObserved(b.value)]
-        let other = Observed("text")
+        let (other, count) = (Observed("text"), Observed(0))
         let received = ReceivedReferents()
-        let tokens = weak.map { $0.observe(received) }
+        let tokens =
+            weak.map { $0.observe(received) }
+            + weak.map { $0.observe { _ in Group(other, count).commit { $0[count] += 1 } } }
         other.modify { value in
             a.clear()
+            #expect(weak[0].value == nil)
+            #expect(received.lines.isEmpty)
             value = "changed"
         }
-        other.withValue { _ in b.clear() }
+        Group(other, count).commit { transaction in
+            b.clear()
+            transaction[other] = "committed"
+        }
+        #expect(ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(20)) == .finished)
         #expect(received.lines == ["valueChanged nil → nil @1", "valueChanged nil → nil @1"])
+        #expect(count.value == 2)
+        #expect(other.value == "committed")
         withExtendedLifetime(tokens) {}
     }
 

@@ -52,6 +52,32 @@ extension Promises.P18CommitForkTests {
         }
     }
 
+    @Test(
+        "P18 A child changes a member of an observed group, another member of which a thread of the parent was changing"
+    )
+    func otherMember() async {
+        await #expect(processExitsWith: .success) {
+            Process.limitLife(seconds: 60)
+            let (first, second) = (Observed(0), Observed(0))
+            let token = Group(first, second).observe { _ in }
+            let hammer = Hammer(threads: 2) { first.value += 1 }
+            try hammer.waitUntilWarm()
+            for round in 0..<60 {
+                let status = inChild {
+                    let received = Counter()
+                    let token = second.observe { _ in received.increment() }
+                    for number in 1...3 { second.value = number }
+                    Group(second, Observed(0)).commit { transaction in transaction[second] = 4 }
+                    token.cancel()
+                    return second.value == 4 && received.value == 4
+                }
+                check(status == 0, "the child of round \(round): \(status)")
+            }
+            try hammer.stop()
+            token.cancel()
+        }
+    }
+
     @Test("P18 P20 Members that another thread had in a commit's body are read and observed in the child")
     func besideBody() async {
         await #expect(processExitsWith: .success) {
