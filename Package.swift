@@ -218,12 +218,13 @@ if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "etcd" {
     package.targets.removeAll {
         $0.type == .test || ["stress", "stress-product"].contains($0.name) || $0.name.hasSuffix("Instrumented")
     }
-    package.targets.append(
+    package.targets += [
+        .target(name: "WallClock", path: "Tests/WallClock"),
         .testTarget(
             name: "EtcdTests",
-            dependencies: ["ConcurrentObserveEtcd"] + etcd,
+            dependencies: ["ConcurrentObserveEtcd", "WallClock"] + etcd,
             exclude: ["proxy.py"],
             swiftSettings: settings
-        )
-    )
+        ),
+    ]
 }

@@ -12,7 +12,7 @@ struct BadInputTests {
     private func attempts(
         _ mirror: EtcdMirror<String>,
         _ metrics: TestMetrics,
-        expecting code: EtcdMirrorError.Code,
+        expecting code: MirrorError.Code,
         named name: String,
         atMost most: Int = 20
     ) async throws {
@@ -60,7 +60,7 @@ struct BadInputTests {
     @Test("No endpoint, or none that is a URL: run() throws", arguments: [[], ["localhost:2379"]])
     func configuration(_ urls: [String]) async throws {
         let mirror = EtcdMirror<String>.test("/t/", urls)
-        let error = await #expect(throws: EtcdMirrorError.self) { try await mirror.run() }
+        let error = await #expect(throws: MirrorError.self) { try await mirror.run() }
         #expect(error?.code == .invalidConfiguration)
         #expect(mirror.state.value.name == "failed")
     }
@@ -72,37 +72,6 @@ struct BadInputTests {
         let begin = ContinuousClock.now
         try await withMirror(.test("/t/", [dead[0], dead[1], etcd.urls[0]])) { _ in
             #expect(begin.duration(to: .now) < .seconds(3))
-        }
-    }
-
-    @Test("No credentials, wrong ones, and right ones without the right to these keys")
-    func unauthorised() async throws {
-        let etcd = try await EtcdCluster()
-        for command in [
-            "user add root:secret", "user add flags:secret", "role add flags",
-            "role grant-permission flags readwrite --prefix=true /f/", "user grant-role root root",
-            "user grant-role flags flags", "auth enable",
-        ] {
-            let child = try Child(
-                ["env", "ETCDCTL_API=3", "etcdctl", "--endpoints", etcd.urls[0]]
-                    + command.split(separator: " ").map(String.init)
-            )
-            #expect(await onThread { child.readLine() } != nil, "\(command)")
-        }
-        func mirror(_ prefix: EtcdKey, _ metrics: TestMetrics, _ password: String?) -> EtcdMirror<String> {
-            .test(prefix, etcd.urls, metrics: metrics) { configuration in
-                if let password { configuration.credentials = .init(name: "flags", password: password) }
-            }
-        }
-        for (prefix, password, code) in [
-            ("/f/", nil, .unauthenticated), ("/f/", "wrong", .unauthenticated), ("/t/", "secret", .permissionDenied),
-        ] as [(EtcdKey, String?, EtcdMirrorError.Code)] {
-            let metrics = TestMetrics()
-            try await attempts(mirror(prefix, metrics, password), metrics, expecting: code, named: "failed")
-        }
-        try await withMirror(mirror("/f/", TestMetrics(), "secret")) { mirror in
-            try await mirror.set("1", for: "/f/a")
-            #expect(mirror.contents.value["/f/a"] == "1")
         }
     }
 

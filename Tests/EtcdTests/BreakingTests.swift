@@ -152,7 +152,7 @@ struct BreakingTests {
         let metrics = TestMetrics()
         let mirror = EtcdMirror<String>.test("/t/", etcd.urls, metrics: metrics)
         try await withMirror(mirror) { mirror in
-            for index in 0..<20 { try await mirror.set("\(index)", for: EtcdKey("/t/k\(index % 5)")) }
+            for index in 0..<20 { try await mirror.set("\(index)", for: MirrorKey("/t/k\(index % 5)")) }
             etcd.kill()
             try etcd.wipe()
             try await eventually("stale") { mirror.state.value.name == "stale" }

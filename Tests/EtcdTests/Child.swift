@@ -34,6 +34,8 @@ final class Child: Sendable {
 
     private let programID = Mutex<Int32>(0)
 
+    var id: Int32 { programID.withLock { $0 } }
+
     func send(_ signal: Int32) { _ = kill(programID.withLock { $0 }, signal) }
 
     func write(_ line: String) throws { try input.write(contentsOf: Data((line + "\n").utf8)) }
@@ -74,17 +76,24 @@ func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async 
 /// Forwards to an endpoint, and breaks connections on command.
 final class Proxy: Sendable {
     private let child: Child
-    let url: String
+    let port: Int
+    var url: String { "http://127.0.0.1:\(port)" }
 
     init(to port: Int) throws {
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("proxy.py").path
         child = try Child(["python3", "-u", script, "127.0.0.1", "\(port)"], ends: false)
-        url = "http://127.0.0.1:\(child.readLine() ?? "0")"
+        self.port = Int(child.readLine() ?? "") ?? 0
     }
 
-    func command(_ line: String) throws {
+    func command(_ line: String) throws { _ = try answer(line) }
+
+    /// How many connections were made so far, refused ones included.
+    func accepted() throws -> Int { Int(try answer("count")) ?? 0 }
+
+    private func answer(_ line: String) throws -> String {
         try child.write(line)
-        _ = child.readLine()
+        guard let answer = child.readLine() else { throw TestFailure("the proxy has ended") }
+        return answer
     }
 }
 #endif

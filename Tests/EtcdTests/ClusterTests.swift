@@ -22,20 +22,7 @@ struct ClusterTests {
         let tasks = mirrors.map { mirror in Task { try await mirror.run() } }
         defer { for task in tasks { task.cancel() } }
         for mirror in mirrors { try await mirror.waitUntilReady(within: .seconds(15)) }
-        let isWriting = Observed(true)
-        let writing = Task {
-            var count = 0
-            // An attempt that fails may have been made: the history has it then.
-            while isWriting.value {
-                for url in etcd.urls where isWriting.value {
-                    do {
-                        try await write(50, "/t/", url, tasks: 1)
-                        count += 50
-                    } catch { continue }
-                }
-            }
-            return count
-        }
+        let writers = Writers(etcd.urls, "/t/")
         for _ in 0..<2 {
             try await Task.sleep(for: .seconds(1))
             let leader = try await etcd.leader()
@@ -44,20 +31,9 @@ struct ClusterTests {
             try etcd.start(leader)
             try await etcd.waitUntilHealthy()
         }
-        isWriting.value = false
-        let count = await writing.value
-        let healed = ContinuousClock.now
-        try await TestClient.with(etcd.urls[0]) { client in
-            let last = try await client.put("/t/end", "end")
-            for mirror in mirrors {
-                _ = try await mirror.timeUntilEqual("/t/", client)
-                #expect(healed.duration(to: .now) < .seconds(2))
-                try await mirror.waitUntilReady(within: .seconds(5))
-            }
-            let changes = try await history.changes(until: last)
-            for recorder in recorders { recorder.check(changes) }
-            print("committed at least \(count) transactions; \(changes.count) revisions")
-        }
+        let count = await writers.stop()
+        try await check(mirrors, recorders, history, etcd.urls[0])
+        print("leader: \(count) transactions")
     }
 
     @Test("A member without a quorum: a mirror that can reach no other is stale; one that can is ready")
@@ -70,7 +46,7 @@ struct ClusterTests {
             try await mirror.set("1", for: "/t/a")
             for index in 0..<3 where index != lonely { etcd.send(SIGSTOP, to: index) }
             try await eventually("stale", within: .seconds(6)) { mirror.state.value.name == "stale" }
-            let error = await #expect(throws: EtcdMirrorError.self) { try await mirror.set("2", for: "/t/a") }
+            let error = await #expect(throws: MirrorError.self) { try await mirror.set("2", for: "/t/a") }
             #expect(error?.code == .notConnected)
             for index in 0..<3 { etcd.send(SIGCONT, to: index) }
             try await mirror.waitUntilReady(within: .seconds(15))

@@ -16,22 +16,57 @@ final class EtcdCluster: Sendable {
         let name: String
         let clientPort: Int
         let peerPort: Int
-        var url: String { "http://127.0.0.1:\(clientPort)" }
+        let scheme: String
+        let place: Place
+        var url: String { "\(scheme)://\(place.host):\(clientPort)" }
+        var peerURL: String { "http://\(place.host):\(peerPort)" }
     }
 
     let nodes: [Node]
     private let folder: URL
     private let children = Mutex<[Child?]>([])
     private let arguments: [String]
+    private let access: Access?
+    private let rootPassword = Mutex<String?>(nil)
 
-    init(nodes count: Int = 1, arguments: [String] = []) async throws {
+    /// Where a node runs.
+    struct Place: Sendable {
+        var host = "127.0.0.1"
+        /// A command that runs the node's, which follows.
+        var command: [String] = []
+    }
+
+    /// What the test's own clients need for TLS.
+    struct Access: Sendable {
+        let tls: EtcdConfiguration.TLS
+    }
+
+    /// - Parameters:
+    ///   - access: For servers with TLS.
+    ///   - waits: Whether to wait until the servers answer; not if their certificates are bad.
+    init(
+        nodes count: Int = 1,
+        arguments: [String] = [],
+        access: Access? = nil,
+        places: [Place] = [],
+        waits: Bool = true
+    ) async throws {
         let ports = Self.freePorts(2 * count)
-        nodes = (0..<count).map { Node(name: "n\($0)", clientPort: ports[2 * $0], peerPort: ports[2 * $0 + 1]) }
+        nodes = (0..<count).map {
+            Node(
+                name: "n\($0)",
+                clientPort: ports[2 * $0],
+                peerPort: ports[2 * $0 + 1],
+                scheme: access == nil ? "http" : "https",
+                place: places.isEmpty ? Place() : places[$0]
+            )
+        }
+        self.access = access
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("etcd-\(UUID().uuidString)")
         self.arguments = arguments
         children.withLock { $0 = Array(repeating: nil, count: count) }
         for index in 0..<count { try start(index) }
-        try await waitUntilHealthy()
+        if waits { try await waitUntilHealthy() }
     }
 
     deinit {
@@ -43,19 +78,23 @@ final class EtcdCluster: Sendable {
 
     func start(_ index: Int) throws {
         let node = nodes[index]
-        let cluster = nodes.map { "\($0.name)=http://127.0.0.1:\($0.peerPort)" }.joined(separator: ",")
+        let cluster = nodes.map { "\($0.name)=\($0.peerURL)" }.joined(separator: ",")
         let child = try Child(
-            [
+            node.place.command + [
                 "etcd", "--name", node.name, "--data-dir", folder.appendingPathComponent(node.name).path,
                 "--listen-client-urls", node.url, "--advertise-client-urls", node.url,
-                "--listen-peer-urls", "http://127.0.0.1:\(node.peerPort)",
-                "--initial-advertise-peer-urls", "http://127.0.0.1:\(node.peerPort)",
+                "--listen-peer-urls", node.peerURL, "--initial-advertise-peer-urls", node.peerURL,
                 "--initial-cluster", cluster, "--heartbeat-interval", "50", "--election-timeout", "500",
                 // The disk is no part of these tests.
                 "--unsafe-no-fsync", "--log-level", "error",
             ] + arguments
         )
         children.withLock { $0[index] = child }
+    }
+
+    /// How many bytes of memory a node has.
+    func memory(_ index: Int = 0) -> Int {
+        children.withLock { $0[index] }.map { memoryOfProcess($0.id) } ?? 0
     }
 
     func send(_ signal: Int32, to index: Int = 0) { children.withLock { $0[index] }?.send(signal) }
@@ -76,7 +115,7 @@ final class EtcdCluster: Sendable {
         for node in nodes {
             while true {
                 do {
-                    _ = try await TestClient.with(node.url) { try await $0.list("health") }
+                    _ = try await TestClient.with(node.url, access?.tls) { try await $0.list("health") }
                     break
                 } catch {
                     if ContinuousClock.now > deadline { throw TestFailure("etcd does not start: \(error)") }
@@ -84,6 +123,28 @@ final class EtcdCluster: Sendable {
                 }
             }
         }
+    }
+
+    /// Runs `etcdctl`, as root if there is one.
+    func control(_ command: String) async throws {
+        var arguments = ["env", "ETCDCTL_API=3", "etcdctl", "--endpoints", urls.joined(separator: ",")]
+        if let tls = access?.tls {
+            arguments += ["--cacert", tls.certificateAuthorities!]
+            if let chain = tls.certificateChain { arguments += ["--cert", chain, "--key", tls.privateKey!] }
+        }
+        if let password = rootPassword.withLock({ $0 }) { arguments += ["--user", "root:\(password)"] }
+        let child = try Child(arguments + command.split(separator: " ").map(String.init))
+        guard await onThread({ child.readLine() }) != nil else { throw TestFailure("etcdctl \(command) fails") }
+    }
+
+    /// Enables authentication, with a user who may read and write a prefix; the password is `secret`.
+    func allow(_ user: String, _ prefix: String) async throws {
+        for command in [
+            "user add root:secret", "user add \(user):secret", "role add \(user)",
+            "role grant-permission \(user) readwrite --prefix=true \(prefix)", "user grant-role root root",
+            "user grant-role \(user) \(user)", "auth enable",
+        ] { try await control(command) }
+        rootPassword.withLock { $0 = "secret" }
     }
 
     /// The index of the leader.

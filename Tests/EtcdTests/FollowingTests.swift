@@ -8,24 +8,21 @@ import Synchronization
 import Testing
 
 /// Commits transactions of one to four keys, some of them deletions, from several tasks.
-func write(_ count: Int, _ prefix: String, _ url: String, tasks: Int = 4, size: Int = 8, keys: Int = 40) async throws {
+func write(_ count: Int, _ prefix: String, _ url: String, tasks: Int = 4, size: Int = 8) async throws {
     try await TestClient.with(url) { client in
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for task in 0..<tasks {
-                group.addTask {
-                    for index in 0..<(count / tasks) {
-                        let chosen = Set(
-                            (0..<Int.random(in: 1...4)).map { _ in "\(prefix)k\(Int.random(in: 0..<keys))" }
-                        )
-                        let text = "\(task).\(index)." + String(repeating: "x", count: size)
-                        try await client.commit(
-                            chosen.map { Int.random(in: 0..<5) == 0 ? .delete($0) : .put($0, text) }
-                        )
-                    }
-                }
-            }
+            for _ in 0..<tasks { group.addTask { try await write(count / tasks, prefix, client, size: size) } }
             try await group.waitForAll()
         }
+    }
+}
+
+/// Commits such transactions one after another.
+func write(_ count: Int, _ prefix: String, _ client: TestClient, size: Int = 8) async throws {
+    for index in 0..<count {
+        let chosen = Set((0..<Int.random(in: 1...4)).map { _ in "\(prefix)k\(Int.random(in: 0..<40))" })
+        let text = "\(index)." + String(repeating: "x", count: size)
+        try await client.commit(chosen.map { Int.random(in: 0..<5) == 0 ? .delete($0) : .put($0, text) })
     }
 }
 
@@ -62,7 +59,7 @@ struct FollowingTests {
     func writes() async throws {
         let etcd = try await EtcdCluster()
         let mirror = EtcdMirror<String>.test("/f/", etcd.urls)
-        await #expect(throws: EtcdMirrorError.self) { try await mirror.set("early", for: "/f/a") }
+        await #expect(throws: MirrorError.self) { try await mirror.set("early", for: "/f/a") }
         try await withMirror(mirror) { mirror in
             let revision = try await mirror.set("1", for: "/f/a")
             #expect(mirror.contents.value["/f/a"] == "1")
@@ -71,18 +68,18 @@ struct FollowingTests {
             try await mirror.remove("/f/a")
             #expect(mirror.contents.value["/f/a"] == nil)
             try await mirror.remove("/f/a")
-            let outside = await #expect(throws: EtcdMirrorError.self) { try await mirror.set("x", for: "/g") }
+            let outside = await #expect(throws: MirrorError.self) { try await mirror.set("x", for: "/g") }
             #expect(outside?.code == .invalidConfiguration)
             let current = try await mirror.set("3", for: "/f/a", ifRevision: 0)
             for revision in [0, current - 1, current + 1] {
-                let conflict = await #expect(throws: EtcdMirrorError.self) {
+                let conflict = await #expect(throws: MirrorError.self) {
                     try await mirror.set("x", for: "/f/a", ifRevision: revision)
                 }
                 #expect(conflict?.code == .conflict)
             }
             #expect(mirror.contents.value["/f/a"] == "3")
         }
-        let after = await #expect(throws: EtcdMirrorError.self) { try await mirror.set("late", for: "/f/a") }
+        let after = await #expect(throws: MirrorError.self) { try await mirror.set("late", for: "/f/a") }
         #expect(after?.code == .notConnected)
     }
 
@@ -115,19 +112,6 @@ struct FollowingTests {
                 try await mirror.waitUntil(last, within: .seconds(10))
                 recorder.check(try await history.changes(until: last))
                 #expect(try await client.list("/t/").values == mirror.contents.value.shown)
-            }
-        }
-    }
-
-    @Test("A key whose lease ends disappears")
-    func leases() async throws {
-        let etcd = try await EtcdCluster()
-        try await TestClient.with(etcd.urls[0]) { client in
-            try await withMirror(.test("/f/", etcd.urls)) { mirror in
-                let lease = try await client.lease(seconds: 1)
-                try await mirror.set("1", for: "/f/a", lease: lease)
-                #expect(mirror.contents.value.entries["/f/a"]?.lease == lease)
-                try await eventually("the key is gone") { mirror.contents.value["/f/a"] == nil }
             }
         }
     }

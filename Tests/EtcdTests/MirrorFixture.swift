@@ -23,10 +23,10 @@ extension EtcdConfiguration {
 }
 
 /// Runs a mirror for as long as a test needs it.
-func withMirror<Value: Sendable, Result: Sendable>(
-    _ mirror: EtcdMirror<Value>,
+func withMirror<Engine: MirrorEngine, Value: Sendable, Result: Sendable>(
+    _ mirror: EngineMirror<Engine, Value>,
     ready: Bool = true,
-    _ body: (EtcdMirror<Value>) async throws -> Result
+    _ body: (EngineMirror<Engine, Value>) async throws -> Result
 ) async throws -> Result {
     let task = Task { try await mirror.run() }
     defer { task.cancel() }
@@ -48,6 +48,20 @@ func eventually(
         if ContinuousClock.now > deadline { throw TestFailure("not within \(limit): \(what)") }
         try await Task.sleep(for: .milliseconds(5))
     }
+}
+
+/// What a property has shown since it is recorded.
+final class Recording<Value: Sendable>: Sendable {
+    private let recorded: Observed<[Value]>
+    private let token: ObservationToken
+
+    init(_ property: ReadOnly<Value>) {
+        let recorded = Observed<[Value]>([])
+        self.recorded = recorded
+        token = property.observe { change in recorded.modify { $0.append(change.new) } }
+    }
+
+    var values: [Value] { recorded.value }
 }
 
 /// Counts for tests, by name.
@@ -90,11 +104,11 @@ final class TestMetrics: MetricsFactory {
 
 extension EtcdMirror where Value == String {
     static func test(
-        _ prefix: EtcdKey,
+        _ prefix: MirrorKey,
         _ urls: [String],
         metrics: TestMetrics = TestMetrics(),
         configure: (inout EtcdConfiguration) -> Void = { _ in }
-    ) -> EtcdMirror {
+    ) -> EtcdMirror<String> {
         var configuration = EtcdConfiguration.test(urls)
         configure(&configuration)
         var logger = Logger(label: "mirror")

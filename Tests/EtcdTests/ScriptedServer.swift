@@ -19,6 +19,7 @@ struct ScriptedServer: Sendable {
     var count: Int64?
     /// What comes after the watch was created.
     var watch: Watcher
+    var onProgressRequest: @Sendable () -> Void = {}
 
     /// Runs the server beside a test's body.
     func run(_ body: (_ url: String) async throws -> Void) async throws {
@@ -112,7 +113,15 @@ struct ScriptedServer: Sendable {
             var created = message([])
             created.created = true
             try await response.write(created)
-            try await script.watch(response)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for try await message in request {
+                        if case .progressRequest? = message.requestUnion { script.onProgressRequest() }
+                    }
+                }
+                try await script.watch(response)
+                group.cancelAll()
+            }
         }
     }
 

@@ -12,9 +12,12 @@ struct TestClient: Sendable {
 
     static func with<Result: Sendable>(
         _ url: String,
+        _ tls: EtcdConfiguration.TLS? = nil,
         _ body: @Sendable (TestClient) async throws -> Result
     ) async throws -> Result {
-        let client = try EtcdConnection.makeClient(Endpoint(url), EtcdConfiguration(endpoints: [url]))
+        var configuration = EtcdConfiguration(endpoints: [url])
+        if let tls { configuration.tls = tls }
+        let client = try EtcdConnection.makeClient(EtcdEndpoint(url), configuration)
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await client.runConnections() }
             defer { group.cancelAll() }
@@ -79,7 +82,7 @@ struct TestClient: Sendable {
 
     /// Keys with values and revisions, by a linearizable read.
     func list(_ prefix: String) async throws -> (revision: Int64, values: [String: Shown]) {
-        let answer = try await store.range(EtcdRange.prefix(EtcdKey(prefix)).request, options: options)
+        let answer = try await store.range(EtcdRange.prefix(MirrorKey(prefix)).request, options: options)
         var values: [String: Shown] = [:]
         for pair in answer.kvs {
             values[String(decoding: pair.key, as: UTF8.self)] = Shown(
@@ -103,16 +106,16 @@ struct TestClient: Sendable {
 }
 
 /// A key's value with its revision.
-struct Shown: Sendable, Equatable {
+struct Shown: Sendable, Hashable {
     let value: String
     let revision: Int64
 }
 
-extension EtcdContents where Value == String {
+extension MirrorContents where Value == String {
     var shown: [String: Shown] {
         Dictionary(
             uniqueKeysWithValues: entries.map {
-                ($0.key.description, Shown(value: $0.value.value, revision: $0.value.modRevision))
+                ($0.key.description, Shown(value: $0.value.value, revision: $0.value.revision))
             }
         )
     }

@@ -8,20 +8,20 @@ import Testing
 struct WatchMachineTests {
     private func machine(at position: Int64 = 10, trusts: Bool = false) throws -> WatchMachine {
         var machine = WatchMachine(range: .prefix("k"), position: position, trustsProgressAnswers: trusts)
-        #expect(try machine.receive(WatchMessage(watchID: 7, headerRevision: 99, isCreated: true)) == [.created])
+        #expect(try machine.receive(WatchMessage(watchID: 7, headerRevision: 99, isCreated: true)) == [.started])
         return machine
     }
 
-    private func event(_ key: EtcdKey, _ revision: Int64) -> KeyEvent {
-        KeyEvent(key: key, value: [1], modRevision: revision, createRevision: 1, version: 1, lease: 0)
+    private func event(_ key: MirrorKey, _ revision: Int64) -> MirrorItem {
+        MirrorItem(key: key, value: [1], revision: revision)
     }
 
-    private func message(_ events: [KeyEvent], header: Int64 = 99, isFragment: Bool = false) -> WatchMessage {
+    private func message(_ events: [MirrorItem], header: Int64 = 99, isFragment: Bool = false) -> WatchMessage {
         WatchMessage(watchID: 7, headerRevision: header, isFragment: isFragment, events: events)
     }
 
-    private func revision(_ events: [KeyEvent]) -> WatchMachine.Output {
-        .revision(RevisionEvents(revision: events[0].modRevision, events: events))
+    private func revision(_ events: [MirrorItem]) -> MirrorMessage {
+        .change(revision: events[0].revision, events)
     }
 
     @Test("The watch begins with the revision after the position")
@@ -57,7 +57,7 @@ struct WatchMachineTests {
     @Test("A progress notification moves the position, and never back")
     func bookmarks() throws {
         var machine = try machine()
-        #expect(try machine.receive(message([], header: 20)) == [.bookmark(20)])
+        #expect(try machine.receive(message([], header: 20)) == [.complete(upTo: 20)])
         #expect(try machine.receive(message([], header: 15)) == [])
         #expect(machine.startRevision == 21)
     }
@@ -66,29 +66,31 @@ struct WatchMachineTests {
     func progressAnswers(trusts: Bool) throws {
         var machine = try machine(trusts: trusts)
         let output = try machine.receive(WatchMessage(watchID: -1, headerRevision: 20))
-        #expect(output == (trusts ? [.bookmark(20)] : []))
+        #expect(output == (trusts ? [.complete(upTo: 20)] : []))
     }
 
     @Test("A compacted watch says so; any other end is an error")
     func ends() throws {
         var machine = try machine()
-        #expect(
-            try machine.receive(WatchMessage(watchID: 7, isCanceled: true, compactRevision: 30)) == [.compacted(30)]
-        )
-        #expect(throws: EtcdMirrorError.self) {
+        let compacted = #expect(throws: MirrorError.self) {
+            try machine.receive(WatchMessage(watchID: 7, isCanceled: true, compactRevision: 30))
+        }
+        #expect(compacted?.code == .revisionGone)
+        let other = #expect(throws: MirrorError.self) {
             try machine.receive(WatchMessage(watchID: 7, isCanceled: true, cancelReason: "etcdserver: no leader"))
         }
+        #expect(other?.code == .noLeader)
     }
 
     @Test(
         "What etcd never sends is refused",
         arguments: [
             [("k1", 10)], [("k1", 12), ("k1", 11)], [("x", 11)], [("k1", 0)], [("k1", 11), ("k2", 12), ("k1", 11)],
-        ] as [[(EtcdKey, Int64)]]
+        ] as [[(MirrorKey, Int64)]]
     )
-    func violations(_ events: [(EtcdKey, Int64)]) throws {
+    func violations(_ events: [(MirrorKey, Int64)]) throws {
         var machine = try machine()
-        let error = try #require(throws: EtcdMirrorError.self) {
+        let error = try #require(throws: MirrorError.self) {
             try machine.receive(message(events.map { event($0.0, $0.1) }))
         }
         #expect(error.code == .protocolViolation)
@@ -98,7 +100,7 @@ struct WatchMachineTests {
     @Test("A message of another watch is refused")
     func otherWatch() throws {
         var machine = try machine()
-        #expect(throws: EtcdMirrorError.self) {
+        #expect(throws: MirrorError.self) {
             try machine.receive(WatchMessage(watchID: 8, events: [event("k", 11)]))
         }
     }
@@ -115,9 +117,9 @@ struct WatchMachineTests {
     @Test("A prefix ends where the next begins")
     func prefixes() {
         #expect(EtcdRange.prefix("ab").end == "ac")
-        #expect(EtcdRange.prefix(EtcdKey([0x61, 0xFF])).end == "b")
-        #expect(EtcdRange.prefix("").end == EtcdKey([0]))
-        #expect(EtcdRange.prefix(EtcdKey([0xFF])).contains(EtcdKey([0xFF, 0xFF])))
+        #expect(EtcdRange.prefix(MirrorKey([0x61, 0xFF])).end == "b")
+        #expect(EtcdRange.prefix("").end == MirrorKey([0]))
+        #expect(EtcdRange.prefix(MirrorKey([0xFF])).contains(MirrorKey([0xFF, 0xFF])))
         #expect(!EtcdRange.prefix("ab").contains("ac"))
         #expect(!EtcdRange.key("ab").contains("abc"))
     }
@@ -125,7 +127,7 @@ struct WatchMachineTests {
     @Test("Pauses double up to the longest, and are drawn from the upper half")
     func pauses() {
         var generator = SystemRandomNumberGenerator()
-        let backoff = EtcdConfiguration.Backoff()
+        let backoff = MirrorConfiguration.Backoff()
         for (round, whole) in [(1, 100), (2, 200), (5, 1_600), (6, 2_000), (1_000, 2_000)] {
             let pause = backoff.pause(round: round, isCurable: true, using: &generator)
             #expect(pause >= .milliseconds(whole / 2) && pause <= .milliseconds(whole), "round \(round)")
@@ -139,6 +141,6 @@ struct WatchMachineTests {
             "", "127.0.0.1:2379", "http://", "http://a", "http://:1", "http://a:0", "http://a:65536", "http://a/b:1",
         ]
     )
-    func urls(_ url: String) { #expect(throws: EtcdMirrorError.self) { try Endpoint(url) } }
+    func urls(_ url: String) { #expect(throws: MirrorError.self) { try EtcdEndpoint(url) } }
 }
 #endif

@@ -7,12 +7,13 @@ usage: proxy.py HOST PORT. Prints its own port, then "ok" after each command rea
   hang    keeps all connections, and forwards nothing
   delay MILLISECONDS    forwards each piece so much later
   allow   forwards again
+  count   answers how many connections were made so far, refused ones included
 It ends with its standard input.
 """
 import asyncio
 import sys
 
-mode, delay, flowing, writers = "allow", 0.0, asyncio.Event(), set()
+mode, delay, flowing, writers, accepted = "allow", 0.0, asyncio.Event(), set(), 0
 
 
 async def pump(reader, writer):
@@ -30,6 +31,8 @@ async def pump(reader, writer):
 
 
 async def accept(reader, writer):
+    global accepted
+    accepted += 1
     if mode == "drop":
         writer.transport.abort()
         return
@@ -52,6 +55,9 @@ async def main():
     commands = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(commands), sys.stdin)
     while words := (await commands.readline()).decode().split():
+        if words[0] == "count":
+            print(accepted, flush=True)
+            continue
         mode = words[0]
         delay = float(words[1]) / 1000 if mode == "delay" else 0.0
         if mode == "hang":

@@ -13,8 +13,6 @@ struct MirrorMetrics: Sendable {
     let keys, malformed: Meter
     /// Revisions and events that watches brought.
     let revisions, events: Counter
-    /// Messages that were parts.
-    let fragments: Counter
     /// Sessions that have ended.
     let sessions: Counter
     /// Lists, and those of them that replaced a resumption.
@@ -24,13 +22,14 @@ struct MirrorMetrics: Sendable {
     /// Changes that were not written, since the key had changed.
     let conflicts: Counter
 
-    init(label: String, factory: any MetricsFactory) {
+    /// - Parameter engine: The engine's name, with which the metrics' names begin.
+    init(engine: String, label: String, factory: any MetricsFactory) {
         let dimensions = [("mirror", label)]
         func counter(_ name: String) -> Counter {
-            Counter(label: "etcd_mirror_\(name)_total", dimensions: dimensions, factory: factory)
+            Counter(label: "\(engine)_mirror_\(name)_total", dimensions: dimensions, factory: factory)
         }
         func meter(_ name: String) -> Meter {
-            Meter(label: "etcd_mirror_\(name)", dimensions: dimensions, factory: factory)
+            Meter(label: "\(engine)_mirror_\(name)", dimensions: dimensions, factory: factory)
         }
         isReady = meter("ready")
         position = meter("position")
@@ -38,7 +37,6 @@ struct MirrorMetrics: Sendable {
         malformed = meter("malformed_keys")
         revisions = counter("revisions")
         events = counter("events")
-        fragments = counter("fragments")
         sessions = counter("ended_sessions")
         lists = counter("lists")
         relists = counter("relists")

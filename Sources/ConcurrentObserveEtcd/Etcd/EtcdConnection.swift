@@ -5,22 +5,24 @@ import GRPCCore
 import GRPCNIOTransportHTTP2Posix
 import Foundation
 
-/// The calls of one session, at one endpoint. Every error is an `EtcdMirrorError`.
+/// The calls of one session, at one endpoint. Every error is a `MirrorError`.
 final class EtcdConnection: Sendable {
     typealias Client = GRPCClient<HTTP2ClientTransport.Posix>
 
-    let endpoint: Endpoint
+    let endpoint: EtcdEndpoint
     private let client: Client
-    private let configuration: EtcdConfiguration
+    let configuration: EtcdConfiguration
+    let metrics: EtcdMetrics
     private let token = Shared("")
 
-    init(client: Client, endpoint: Endpoint, configuration: EtcdConfiguration) {
+    init(client: Client, endpoint: EtcdEndpoint, configuration: EtcdConfiguration, metrics: EtcdMetrics) {
         self.client = client
+        self.metrics = metrics
         self.endpoint = endpoint
         self.configuration = configuration
     }
 
-    static func makeClient(_ endpoint: Endpoint, _ configuration: EtcdConfiguration) throws -> Client {
+    static func makeClient(_ endpoint: EtcdEndpoint, _ configuration: EtcdConfiguration) throws -> Client {
         let security: HTTP2ClientTransport.Posix.TransportSecurity =
             endpoint.isSecure
             ? .tls { tls in
@@ -54,7 +56,7 @@ final class EtcdConnection: Sendable {
             )
             return GRPCClient(transport: transport)
         } catch {
-            throw EtcdMirrorError(.invalidConfiguration, "\(error)", endpoint: "\(endpoint)")
+            throw MirrorError(.invalidConfiguration, "\(error)", server: "\(endpoint)")
         }
     }
 
@@ -72,17 +74,21 @@ final class EtcdConnection: Sendable {
         token.withLock { $0 = answer.token }
     }
 
-    /// The server's version, or nil if it does not say.
+    /// The server's version, or nil if it does not say or keeps it secret.
     func version() async throws -> ServerVersion? {
-        let answer = try await call {
-            try await Etcdserverpb_Maintenance.Client(wrapping: self.client)
-                .status(Etcdserverpb_StatusRequest(), metadata: self.metadata, options: self.options)
+        do {
+            let answer = try await callWithToken {
+                try await Etcdserverpb_Maintenance.Client(wrapping: self.client)
+                    .status(Etcdserverpb_StatusRequest(), metadata: self.metadata, options: self.options)
+            }
+            return ServerVersion(answer.version)
+        } catch let error as MirrorError where error.code == .permissionDenied || error.code == .unauthenticated {
+            return nil
         }
-        return ServerVersion(answer.version)
     }
 
     func range(_ request: Etcdserverpb_RangeRequest) async throws -> Etcdserverpb_RangeResponse {
-        try await call {
+        try await callWithToken {
             try await Etcdserverpb_KV.Client(wrapping: self.client)
                 .range(request, metadata: self.metadata, options: self.options)
         }
@@ -91,15 +97,15 @@ final class EtcdConnection: Sendable {
     /// - Throws: Also an error of the code `outcomeUnknown`.
     func transaction(_ request: Etcdserverpb_TxnRequest) async throws -> Etcdserverpb_TxnResponse {
         do {
-            return try await call {
+            return try await callWithToken {
                 try await Etcdserverpb_KV.Client(wrapping: self.client)
                     .txn(request, metadata: self.metadata, options: self.options)
             }
-        } catch let error as EtcdMirrorError where error.code == .unreachable || error.code == .noLeader {
-            throw EtcdMirrorError(
+        } catch let error as MirrorError where error.code == .unreachable || error.code == .noLeader {
+            throw MirrorError(
                 .outcomeUnknown,
                 "the change was made, or not: \(error.message)",
-                endpoint: error.endpoint
+                server: error.server
             )
         }
     }
@@ -121,7 +127,7 @@ final class EtcdConnection: Sendable {
                     for try await message in response.messages { try await receive(WatchMessage(message)) }
                 }
         }
-        throw EtcdMirrorError(.unreachable, "the server has ended the watch", endpoint: "\(endpoint)")
+        throw MirrorError(.unreachable, "the server has ended the watch", server: "\(endpoint)")
     }
 
     // MARK: - What calls have in common
@@ -139,72 +145,30 @@ final class EtcdConnection: Sendable {
         return token.isEmpty ? [:] : ["token": .string(token)]
     }
 
+    /// A call that carries the token. If etcd no longer takes it, the call is made again, with a new one: nothing was done the first time.
+    private func callWithToken<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
+        do {
+            return try await call(body)
+        } catch let error as MirrorError where error.isOfToken && configuration.credentials != nil {
+            metrics.tokens.increment()
+            try await authenticate()
+            return try await call(body)
+        }
+    }
+
     private func call<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
         do {
             return try await body()
-        } catch let error as EtcdMirrorError {
+        } catch let error as MirrorError {
             throw error
         } catch let error as CancellationError {
             throw error
         } catch let error as RPCError {
             if Task.isCancelled { throw CancellationError() }
-            throw EtcdMirrorError.ofCall(error, endpoint)
+            throw MirrorError.ofCall(error, endpoint)
         } catch let error as RuntimeError {
-            throw EtcdMirrorError(.unreachable, "\(error)", endpoint: "\(endpoint)")
+            throw MirrorError(.unreachable, "\(error)", server: "\(endpoint)")
         }
     }
-}
-
-/// The version of a server, of which the mirror asks one thing.
-struct ServerVersion: Sendable, Equatable {
-    let parts: [Int]
-
-    init?(_ text: String) {
-        let numbers = text.prefix { $0.isNumber || $0 == "." }.split(separator: ".").compactMap { Int($0) }
-        guard numbers.count == 3 else { return nil }
-        parts = numbers
-    }
-
-    /// Whether answers to progress requests keep their place among the events: etcd #15220.
-    var ordersProgressAnswers: Bool {
-        switch (parts[0], parts[1]) {
-        case (3, ..<4): false
-        case (3, 4): parts[2] >= 25
-        case (3, 5): parts[2] >= 8
-        default: parts[0] >= 3
-        }
-    }
-}
-
-extension EtcdMirrorError {
-    /// An error of a call. The codes alone do not suffice: etcd gives several meanings to some.
-    static func ofCall(_ error: RPCError, _ endpoint: Endpoint) -> EtcdMirrorError {
-        let text = error.message
-        let code: Code =
-            switch error.code {
-            case _ where text.contains("etcdserver: "): ofEtcd(text).code
-            case .unavailable, .deadlineExceeded, .cancelled: .unreachable
-            case .unauthenticated: .unauthenticated
-            case .permissionDenied: .permissionDenied
-            case .unimplemented, .unknown, .internalError, .dataLoss: .notEtcd
-            default: .other
-            }
-        return EtcdMirrorError(code, "\(error.code): \(text)", endpoint: "\(endpoint)")
-    }
-
-    /// An error by etcd's own text.
-    static func ofEtcd(_ text: String) -> EtcdMirrorError {
-        let known: [(String, Code)] = [
-            ("permission denied", .permissionDenied), ("user name is empty", .unauthenticated),
-            ("authentication failed", .unauthenticated), ("authentication is not enabled", .unauthenticated),
-            ("invalid auth token", .unauthenticated), ("auth", .unauthenticated), ("no leader", .noLeader),
-            ("leader changed", .noLeader), ("request timed out", .unreachable), ("server stopped", .unreachable),
-        ]
-        return EtcdMirrorError(known.first { text.contains($0.0) }?.1 ?? .other, text)
-    }
-
-    var isOfCompaction: Bool { message.contains("has been compacted") }
-    var isOfFutureRevision: Bool { message.contains("is a future revision") }
-    var isOfSize: Bool { message.contains("resourceExhausted") }
 }
 #endif

@@ -4,7 +4,7 @@
 import ConcurrentObserve
 import Foundation
 
-extension EtcdMirror {
+extension EngineMirror where Engine == EtcdEngine {
     /// Writes a key, if it has not changed since the mirror last saw it. Returns when the mirror shows the result.
     ///
     /// What the mirror has seen may be newer than what the caller has read: for a value that is made of the present one use ``update(_:lease:_:)``,
@@ -14,12 +14,12 @@ extension EtcdMirror {
     ///   - revision: The revision that the key's value must still have, 0 for a key that must not be there; nil for the mirror's.
     ///   - lease: The lease that the key ends with; 0 for none.
     /// - Returns: The revision that brought the value.
-    /// - Throws: `EtcdMirrorError`: `conflict`, `notConnected` and `malformedValue` have written nothing; `outcomeUnknown` may have; `unreachable`
+    /// - Throws: `MirrorError`: `conflict`, `notConnected` and `malformedValue` have written nothing; `outcomeUnknown` may have; `unreachable`
     ///   has, and the mirror does not show it yet.
     @discardableResult
     public func set(
         _ value: Value,
-        for key: EtcdKey,
+        for key: MirrorKey,
         ifRevision revision: Int64? = nil,
         lease: Int64 = 0
     ) async throws -> Int64 {
@@ -37,7 +37,7 @@ extension EtcdMirror {
     /// - Returns: The revision after which the key is not there.
     /// - Throws: As ``set(_:for:ifRevision:lease:)``.
     @discardableResult
-    public func remove(_ key: EtcdKey, ifRevision revision: Int64? = nil) async throws -> Int64 {
+    public func remove(_ key: MirrorKey, ifRevision revision: Int64? = nil) async throws -> Int64 {
         var deletion = Etcdserverpb_RequestOp()
         deletion.requestDeleteRange.key = Data(key.bytes)
         return try await change(key, deletion, ifRevision: revision)
@@ -50,30 +50,30 @@ extension EtcdMirror {
     /// - Throws: What `body` throws; otherwise as ``set(_:for:ifRevision:lease:)``, without `conflict`.
     @discardableResult
     public func update(
-        _ key: EtcdKey,
+        _ key: MirrorKey,
         lease: Int64 = 0,
         _ body: (Value?) throws -> Value
     ) async throws -> Int64 {
         while true {
             let contents = contents.value
-            let seen = contents.errors[key]?.revision ?? contents.entries[key]?.modRevision ?? 0
+            let seen = contents.errors[key]?.revision ?? contents.entries[key]?.revision ?? 0
             do {
                 return try await set(try body(contents[key]), for: key, ifRevision: seen, lease: lease)
-            } catch let error as EtcdMirrorError where error.code == .conflict {
+            } catch let error as MirrorError where error.code == .conflict {
                 // The change that came first arrives soon.
                 try await Task.sleep(for: .milliseconds(Int64.random(in: 1...10)))
             }
         }
     }
 
-    private func change(_ key: EtcdKey, _ operation: Etcdserverpb_RequestOp, ifRevision expected: Int64?) async throws
+    private func change(_ key: MirrorKey, _ operation: Etcdserverpb_RequestOp, ifRevision expected: Int64?) async throws
         -> Int64
     {
-        guard range.contains(key) else {
-            throw EtcdMirrorError(.invalidConfiguration, "the key '\(key)' is outside the mirror's range")
+        guard engine.range.contains(key) else {
+            throw MirrorError(.invalidConfiguration, "the key '\(key)' is outside the mirror's range")
         }
-        let connection = try connection()
-        let seen = expected ?? store.modRevision(of: key)
+        let connection = try session().connection
+        let seen = expected ?? store.revision(of: key)
         var request = Etcdserverpb_TxnRequest()
         var unchanged = Etcdserverpb_Compare()
         unchanged.key = Data(key.bytes)
@@ -85,10 +85,10 @@ extension EtcdMirror {
         let answer = try await connection.transaction(request)
         guard answer.succeeded else {
             metrics.conflicts.increment()
-            throw EtcdMirrorError(
+            throw MirrorError(
                 .conflict,
                 "the key '\(key)' has changed since revision \(seen): nothing was written",
-                endpoint: "\(connection.endpoint)"
+                server: "\(connection.endpoint)"
             )
         }
         // A deletion of what is not there has no revision of its own.
@@ -97,50 +97,6 @@ extension EtcdMirror {
         }
         try await waitUntil(answer.header.revision, within: configuration.requestTimeout)
         return answer.header.revision
-    }
-
-    /// Waits until the contents are complete up to a revision.
-    ///
-    /// - Throws: `EtcdMirrorError` of the code `unreachable` after the limit; `CancellationError`.
-    public func waitUntil(_ revision: Int64, within limit: Duration) async throws {
-        try await wait(for: position, within: limit, "the mirror has not reached revision \(revision)") {
-            $0 >= revision
-        }
-    }
-
-    /// Waits until the contents may count as current.
-    ///
-    /// - Throws: `EtcdMirrorError`: why they may not, after the limit; `CancellationError`.
-    public func waitUntilReady(within limit: Duration) async throws {
-        try await wait(for: state, within: limit, "the mirror is not ready") { $0.isReady }
-    }
-
-    private func wait<Shown: Sendable>(
-        for property: ReadOnly<Shown>,
-        within limit: Duration,
-        _ failure: String,
-        until condition: @escaping @Sendable (Shown) -> Bool
-    ) async throws {
-        if condition(property.value) { return }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask {
-                for await change in property.changes(options: .initial, buffering: .latest) where condition(change.new)
-                {
-                    return
-                }
-                throw CancellationError()
-            }
-            group.addTask { [state] in
-                try await Task.sleep(for: limit)
-                let state = state.value
-                throw EtcdMirrorError(
-                    state.error?.code ?? .unreachable,
-                    "\(failure) after \(limit)\(state.error.map { ": \($0)" } ?? "")"
-                )
-            }
-            defer { group.cancelAll() }
-            try await group.next()
-        }
     }
 }
 #endif

@@ -1,23 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Etcd
-/// One key's change, or its present state in a list.
-struct KeyEvent: Sendable, Equatable {
-    let key: EtcdKey
-    /// nil: the key was deleted.
-    let value: [UInt8]?
-    let modRevision: Int64
-    let createRevision: Int64
-    let version: Int64
-    let lease: Int64
-}
-
-/// All changes of a range in one revision.
-struct RevisionEvents: Sendable, Equatable {
-    let revision: Int64
-    var events: [KeyEvent]
-}
-
 /// A message of a watch, without what the mirror does not need.
 struct WatchMessage: Sendable, Equatable {
     var watchID: Int64 = 0
@@ -27,21 +10,11 @@ struct WatchMessage: Sendable, Equatable {
     var compactRevision: Int64 = 0
     var cancelReason = ""
     var isFragment = false
-    var events: [KeyEvent] = []
+    var events: [MirrorItem] = []
 }
 
 /// What a message means, decided without a clock, a lock or a connection.
 struct WatchMachine: Sendable {
-    enum Output: Sendable, Equatable {
-        case created
-        /// To be published as one change; the position is its revision then.
-        case revision(RevisionEvents)
-        /// Nothing of the range changes up to this revision: the position is it.
-        case bookmark(Int64)
-        /// The watch has ended: the revisions after the position are compacted up to this one.
-        case compacted(Int64)
-    }
-
     /// What answers to progress requests carry as watch id.
     static let broadcast: Int64 = -1
 
@@ -50,7 +23,7 @@ struct WatchMachine: Sendable {
     let trustsProgressAnswers: Bool
     private(set) var position: Int64
     private var watchID: Int64?
-    private var fragments: [KeyEvent] = []
+    private var fragments: [MirrorItem] = []
     private var fragmentBytes = 0
     /// How many bytes the fragments of one message may have together.
     private let maximumBytes: Int
@@ -65,17 +38,19 @@ struct WatchMachine: Sendable {
     /// Where the watch has to begin.
     var startRevision: Int64 { position + 1 }
 
-    /// - Throws: `EtcdMirrorError` if the watch has ended otherwise than by compaction, or the server broke a promise.
-    mutating func receive(_ message: WatchMessage) throws -> [Output] {
+    /// - Throws: `MirrorError` if the watch has ended, or the server broke a promise.
+    mutating func receive(_ message: WatchMessage) throws -> [MirrorMessage] {
         if message.isCanceled {
             fragments = []
-            if message.compactRevision > 0 { return [.compacted(message.compactRevision)] }
-            throw EtcdMirrorError.ofEtcd(message.cancelReason)
+            if message.compactRevision > 0 {
+                throw MirrorError(.revisionGone, "etcd has compacted revision \(message.compactRevision)")
+            }
+            throw MirrorError.ofEtcd(message.cancelReason)
         }
         if message.isCreated {
             guard watchID == nil, message.events.isEmpty else { throw violation("a watch was created twice") }
             watchID = message.watchID
-            return [.created]
+            return [.started]
         }
         if message.watchID == Self.broadcast, message.events.isEmpty {
             return trustsProgressAnswers && fragments.isEmpty ? bookmark(message.headerRevision) : []
@@ -94,31 +69,33 @@ struct WatchMachine: Sendable {
         return try revisions(of: fragments)
     }
 
-    private mutating func bookmark(_ revision: Int64) -> [Output] {
+    private mutating func bookmark(_ revision: Int64) -> [MirrorMessage] {
         // A member that lags behind has a lower one.
         guard revision > position else { return [] }
         position = revision
-        return [.bookmark(revision)]
+        return [.complete(upTo: revision)]
     }
 
-    private mutating func revisions(of events: [KeyEvent]) throws -> [Output] {
-        var revisions: [RevisionEvents] = []
-        for event in events {
-            guard range.contains(event.key) else { throw violation("the key '\(event.key)' is outside the range") }
-            if event.modRevision == revisions.last?.revision {
-                revisions[revisions.count - 1].events.append(event)
-            } else {
-                let last = revisions.last?.revision ?? position
-                guard event.modRevision > last else {
-                    throw violation("an event of revision \(event.modRevision) comes after revision \(last)")
-                }
-                revisions.append(RevisionEvents(revision: event.modRevision, events: [event]))
+    private mutating func revisions(of events: [MirrorItem]) throws -> [MirrorMessage] {
+        var messages: [MirrorMessage] = []
+        var rest = events[...]
+        var last = position
+        while let revision = rest.first?.revision {
+            guard revision > last else {
+                throw violation("an event of revision \(revision) comes after revision \(last)")
             }
+            let items = rest.prefix { $0.revision == revision }
+            for item in items where !range.contains(item.key) {
+                throw violation("the key '\(item.key)' is outside the range")
+            }
+            messages.append(.change(revision: revision, Array(items)))
+            rest = rest.dropFirst(items.count)
+            last = revision
         }
-        if let last = revisions.last { position = last.revision }
-        return revisions.map(Output.revision)
+        position = last
+        return messages
     }
 
-    private func violation(_ message: String) -> EtcdMirrorError { EtcdMirrorError(.protocolViolation, message) }
+    private func violation(_ message: String) -> MirrorError { MirrorError(.protocolViolation, message) }
 }
 #endif

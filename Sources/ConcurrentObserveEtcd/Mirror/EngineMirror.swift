@@ -6,7 +6,7 @@ public import CoreMetrics
 public import Logging
 public import ServiceLifecycle
 
-/// Properties that follow the keys of an etcd cluster, for as long as ``run()`` runs.
+/// Properties that follow the keys of an engine, for as long as ``run()`` runs.
 ///
 /// ```swift
 /// let mirror = EtcdMirror(.prefix("/flags/"), at: EtcdConfiguration(endpoints: ["http://127.0.0.1:2379"]), coding: .json)
@@ -14,54 +14,54 @@ public import ServiceLifecycle
 /// let group = ServiceGroup(services: [mirror], logger: logger)
 /// ```
 ///
-/// Each revision of etcd that concerns the range is one change of ``contents``, in etcd's order, none left out and none twice. After an
-/// interruption the mirror resumes with the next revision. Where etcd no longer has that revision, or its data were lost, one change brings the
-/// contents to what etcd has. <doc:MirrorProtocol> says how.
+/// Each revision that concerns the mirror's keys is one change of ``contents``, in the engine's order, none left out and none twice. After an
+/// interruption the mirror resumes with the next revision. Where the engine no longer has that revision, or its data were lost, one change
+/// brings the contents to what the engine has. <doc:MirrorProtocol> says how.
 ///
 /// Every member may be used from any thread. Observers are called on the mirror's task: one that blocks delays the mirror. Use an ordered
 /// delivery for slow work.
-public final class EtcdMirror<Value: Sendable>: Service, Sendable {
-    let range: EtcdRange
-    let configuration: EtcdConfiguration
+public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service, Sendable {
+    let engine: Engine
+    let configuration: MirrorConfiguration
     let store: MirrorStore<Value>
     let logger: Logger
     let metrics: MirrorMetrics
 
-    private let stateProperty: Observed<EtcdMirrorState>
+    private let stateProperty: Observed<MirrorState>
 
-    private struct Session: Sendable {
+    private struct Present: Sendable {
         /// Where changes are written to; nil while there is no session that is ready.
-        var connection: EtcdConnection?
+        var session: Engine.Session?
         /// Since when the present session is ready.
         var readySince: ContinuousClock.Instant?
-        /// When a quorum last confirmed that the contents are current.
+        /// When the engine last confirmed that the contents are current.
         var confirmed: ContinuousClock.Instant?
     }
-    private let present = Shared(Session())
+    private let present = Shared(Present())
 
     /// Makes a mirror, which connects when ``run()`` is called.
     ///
     /// - Parameters:
-    ///   - range: The keys.
-    ///   - configuration: Where etcd is.
+    ///   - engine: What it follows.
+    ///   - configuration: How it does.
     ///   - coding: What the values are.
-    ///   - logger: Changes of the state, and what etcd lost. It is called on the mirror's task.
+    ///   - logger: Changes of the state, and what the engine lost. It is called on the mirror's task.
     ///   - factory: Where the metrics go.
     ///   - label: The properties' label in this library's diagnostics, and the metrics' dimension `mirror`.
     public init(
-        _ range: EtcdRange,
-        at configuration: EtcdConfiguration,
-        coding: EtcdCoding<Value>,
-        logger: Logger = Logger(label: "EtcdMirror"),
+        following engine: Engine,
+        configuration: MirrorConfiguration = MirrorConfiguration(),
+        coding: MirrorCoding<Value>,
+        logger: Logger = Logger(label: "EngineMirror"),
         factory: any MetricsFactory = MetricsSystem.factory,
-        label: String = "etcd"
+        label: String = Engine.name
     ) {
-        self.range = range
+        self.engine = engine
         self.configuration = configuration
         self.logger = logger
         store = MirrorStore(coding: coding, label: label)
         stateProperty = Observed(.connecting(nil))
-        metrics = MirrorMetrics(label: label, factory: factory)
+        metrics = MirrorMetrics(engine: Engine.name, label: label, factory: factory)
     }
 
     // MARK: - What it shows
@@ -69,42 +69,42 @@ public final class EtcdMirror<Value: Sendable>: Service, Sendable {
     /// The keys with their values: one change for each revision that concerns them. Version 0 is empty.
     ///
     /// - Complexity: A change copies the dictionary: O(keys).
-    public var contents: ReadOnly<EtcdContents<Value>> { store.contents.readOnly }
+    public var contents: ReadOnly<MirrorContents<Value>> { store.contents.readOnly }
 
     /// Whether the contents may count as current.
-    public var state: ReadOnly<EtcdMirrorState> { stateProperty.readOnly }
+    public var state: ReadOnly<MirrorState> { stateProperty.readOnly }
 
-    /// The revision up to which the contents are complete. It also moves when etcd reports that nothing has changed.
+    /// The revision up to which the contents are complete. It also moves when the engine reports that nothing has changed.
     public var position: ReadOnly<Int64> { store.position.readOnly }
 
     /// A key's last good value, as a property: nil while there is none. The mirror keeps the property.
     ///
     /// It changes after ``contents``, once for each revision that changes the key. Properties of several keys change one after another.
-    public func property(_ key: EtcdKey) -> ReadOnly<Value?> { store.property(key).readOnly }
+    public func property(_ key: MirrorKey) -> ReadOnly<Value?> { store.property(key).readOnly }
 
     // MARK: - States
 
-    /// A quorum has confirmed, by an answer to a request that began at this instant, that the contents are current.
+    /// The engine has confirmed, by an answer to a request that began at this instant, that the contents are current.
     func confirm(_ instant: ContinuousClock.Instant) { present.withLock { $0.confirmed = instant } }
 
-    func becomeReady(_ connection: EtcdConnection, confirmed instant: ContinuousClock.Instant) {
-        present.withLock { $0 = Session(connection: connection, readySince: .now, confirmed: instant) }
+    func becomeReady(_ session: Engine.Session, confirmed instant: ContinuousClock.Instant) {
+        present.withLock { $0 = Present(session: session, readySince: .now, confirmed: instant) }
         guard !stateProperty.value.isReady else { return }
-        logger.info("the mirror is ready", metadata: metadata(connection.endpoint))
+        logger.info("the mirror is ready", metadata: metadata)
         metrics.isReady.set(1)
         stateProperty.value = .ready
     }
 
     /// - Returns: For how long the session had been ready.
-    func leave(_ error: EtcdMirrorError) -> Duration {
-        let (last, ready): (ContinuousClock.Instant?, Duration) = present.withLock { session in
+    func leave(_ error: MirrorError) -> Duration {
+        let (last, ready): (ContinuousClock.Instant?, Duration) = present.withLock { present in
             defer {
-                session.connection = nil
-                session.readySince = nil
+                present.session = nil
+                present.readySince = nil
             }
-            return (session.confirmed, session.readySince.map { $0.duration(to: .now) } ?? .zero)
+            return (present.confirmed, present.readySince.map { $0.duration(to: .now) } ?? .zero)
         }
-        let next: EtcdMirrorState =
+        let next: MirrorState =
             switch (last, error.isCurable) {
             case (_, false): .failed(since: last, error)
             case (nil, true): .connecting(error)
@@ -123,16 +123,14 @@ public final class EtcdMirror<Value: Sendable>: Service, Sendable {
         return ready
     }
 
-    /// The connection of the session that is ready.
-    func connection() throws -> EtcdConnection {
-        guard let connection = present.withLock({ $0.connection }) else {
-            throw EtcdMirrorError(.notConnected, "the mirror is \(stateProperty.value.name): nothing was written")
+    /// The session that is ready.
+    func session() throws -> Engine.Session {
+        guard let session = present.withLock({ $0.session }) else {
+            throw MirrorError(.notConnected, "the mirror is \(stateProperty.value.name): nothing was written")
         }
-        return connection
+        return session
     }
 
-    func metadata(_ endpoint: Endpoint) -> Logger.Metadata {
-        ["endpoint": "\(endpoint)", "position": "\(store.position.value)"]
-    }
+    var metadata: Logger.Metadata { ["engine": "\(Engine.name)", "position": "\(store.position.value)"] }
 }
 #endif

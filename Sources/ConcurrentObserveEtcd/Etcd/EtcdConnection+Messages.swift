@@ -3,15 +3,17 @@
 #if Etcd
 import Foundation
 
-extension KeyEvent {
+extension MirrorItem {
     init(_ pair: Etcdserverpb_KeyValue, isDeletion: Bool = false) {
+        var counts = MirrorCounts()
+        counts.createRevision = pair.createRevision
+        counts.version = pair.version
+        counts.lease = pair.lease
         self.init(
-            key: EtcdKey(Array(pair.key)),
+            key: MirrorKey(Array(pair.key)),
             value: isDeletion ? nil : Array(pair.value),
-            modRevision: pair.modRevision,
-            createRevision: pair.createRevision,
-            version: pair.version,
-            lease: pair.lease
+            revision: pair.modRevision,
+            counts: counts
         )
     }
 }
@@ -26,7 +28,7 @@ extension WatchMessage {
             compactRevision: message.compactRevision,
             cancelReason: message.cancelReason,
             isFragment: message.fragment,
-            events: message.events.map { KeyEvent($0.kv, isDeletion: $0.type == .delete) }
+            events: message.events.map { MirrorItem($0.kv, isDeletion: $0.type == .delete) }
         )
     }
 }

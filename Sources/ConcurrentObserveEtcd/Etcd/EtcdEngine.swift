@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Etcd
+public import CoreMetrics
+public import Logging
+
+/// Properties that follow the keys of an etcd cluster: one revision of etcd is one change.
+public typealias EtcdMirror<Value: Sendable> = EngineMirror<EtcdEngine, Value>
+
+extension EngineMirror where Engine == EtcdEngine {
+    /// Makes a mirror of etcd, which connects when ``run()`` is called.
+    ///
+    /// - Parameters:
+    ///   - range: The keys.
+    ///   - configuration: Where etcd is.
+    ///   - coding: What the values are.
+    ///   - logger: Changes of the state, and what etcd lost. It is called on the mirror's task.
+    ///   - factory: Where the metrics go.
+    ///   - label: The properties' label in this library's diagnostics, and the metrics' dimension `mirror`.
+    public convenience init(
+        _ range: EtcdRange,
+        at configuration: EtcdConfiguration,
+        coding: MirrorCoding<Value>,
+        logger: Logger = Logger(label: "EtcdMirror"),
+        factory: any MetricsFactory = MetricsSystem.factory,
+        label: String = Engine.name
+    ) {
+        self.init(
+            following: EtcdEngine(
+                range: range,
+                configuration: configuration,
+                metrics: EtcdMetrics(label: label, factory: factory)
+            ),
+            configuration: configuration.mirror,
+            coding: coding,
+            logger: logger,
+            factory: factory,
+            label: label
+        )
+    }
+}
+
+/// etcd, as a mirror sees it: one range of keys of one cluster.
+public struct EtcdEngine: MirrorEngine {
+    public static var name: String { "etcd" }
+
+    let range: EtcdRange
+    let configuration: EtcdConfiguration
+    let metrics: EtcdMetrics
+
+    public func servers() throws -> [EtcdEndpoint] { try configuration.endpoints.map(EtcdEndpoint.init) }
+
+    public func withSession(
+        at server: EtcdEndpoint,
+        _ body: @escaping @Sendable (EtcdSession) async throws -> Void
+    ) async throws {
+        let client = try EtcdConnection.makeClient(server, configuration)
+        let connection = EtcdConnection(
+            client: client,
+            endpoint: server,
+            configuration: configuration,
+            metrics: metrics
+        )
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await client.runConnections() }
+            group.addTask {
+                try await connection.authenticate()
+                try await body(
+                    EtcdSession(range: range, connection: connection, version: try await connection.version())
+                )
+            }
+            defer {
+                client.beginGracefulShutdown()
+                // Streams to a server that does not answer end, too.
+                group.cancelAll()
+            }
+            try await group.next()
+        }
+    }
+}
+
+/// What only etcd's mirrors count, beside what all do.
+struct EtcdMetrics: Sendable {
+    /// Messages that were parts.
+    let fragments: Counter
+    /// Tokens that etcd no longer took, and that were replaced within a session.
+    let tokens: Counter
+
+    init(label: String, factory: any MetricsFactory) {
+        let dimensions = [("mirror", label)]
+        fragments = Counter(label: "etcd_mirror_fragments_total", dimensions: dimensions, factory: factory)
+        tokens = Counter(label: "etcd_mirror_token_renewals_total", dimensions: dimensions, factory: factory)
+    }
+}
+#endif

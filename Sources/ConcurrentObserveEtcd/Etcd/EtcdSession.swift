@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Etcd
+import GRPCCore
+
+/// One connection to a member of etcd, on which a mirror lists and watches.
+public struct EtcdSession: MirrorSession {
+    let range: EtcdRange
+    let connection: EtcdConnection
+    /// nil where it is a secret.
+    let version: ServerVersion?
+
+    /// Reads the range of one revision in pages: the first at the revision, or the present one, the others at the revision of the first.
+    public func list(
+        at revision: Int64?,
+        limit: Int,
+        page handle: ([MirrorItem]) throws -> Void
+    ) async throws -> MirrorMoment {
+        var request = range.request
+        request.revision = revision ?? 0
+        request.limit = Int64(connection.configuration.pageSize)
+        var header: Etcdserverpb_ResponseHeader?
+        var read = 0
+        while true {
+            let page: Etcdserverpb_RangeResponse
+            do {
+                page = try await connection.range(request)
+            } catch let error as MirrorError where error.isOfSize && request.limit > 1 {
+                request.limit /= 2
+                continue
+            }
+            // Later pages count what is left.
+            let count = max(Int(page.count), read + page.kvs.count)
+            read += page.kvs.count
+            guard count <= limit else { throw MirrorError.tooManyKeys(count, allowed: limit) }
+            let items = page.kvs.map { MirrorItem($0) }
+            if let stranger = items.first(where: { !range.contains($0.key) }) {
+                throw MirrorError(.protocolViolation, "the key '\(stranger.key)' is outside the range")
+            }
+            try handle(items)
+            let first = header ?? page.header
+            header = first
+            guard page.more, let last = page.kvs.last else {
+                return MirrorMoment(revision: first.revision, history: first.clusterID)
+            }
+            request.key = last.key + [0]
+            if request.revision == 0 { request.revision = first.revision }
+        }
+    }
+
+    /// Watches the range, with fragments. It asks for progress at once and with each probe, so that the position of a quiet range does not fall
+    /// behind compaction.
+    public func watch(
+        from revision: Int64,
+        receive: @escaping @Sendable (MirrorMessage) async throws -> Void
+    ) async throws {
+        let configuration = connection.configuration
+        let machine = Shared(
+            WatchMachine(
+                range: range,
+                position: revision - 1,
+                trustsProgressAnswers: version?.ordersProgressAnswers ?? false,
+                maximumBytes: configuration.maximumMessageBytes
+            )
+        )
+        let first = range.watch(from: machine.withLock { $0.startRevision })
+        try await connection.watch { writer in
+            try await writer.write(first)
+            try await writer.write(.progress)
+            while true {
+                try await Task.sleep(for: configuration.probeInterval)
+                try await writer.write(.progress)
+            }
+        } receive: { [connection] message in
+            if message.isFragment { connection.metrics.fragments.increment() }
+            for output in try machine.withLock({ try $0.receive(message) }) { try await receive(output) }
+        }
+    }
+
+    /// A linearizable read of one key: it needs a quorum.
+    public func probe() async throws {
+        var request = EtcdRange.key(range.start).request
+        request.limit = 1
+        _ = try await connection.range(request)
+    }
+}
+#endif

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Etcd
+/// A moment that the contents have to reach before they count as current.
+struct SynchronisationTarget: Sendable {
+    let revision: Int64
+    /// Not later than when the engine had this revision.
+    let instant: ContinuousClock.Instant
+}
+
+/// What a comparison of the contents with the engine's has found.
+enum Comparison {
+    case equal(MirrorMoment)
+    case different
+    /// The engine no longer has the revision.
+    case gone
+    /// The engine does not have the revision yet: its data were lost.
+    case lost
+}
+
+extension EngineMirror {
+    /// Makes sure that the contents are those of the position, or of a new one.
+    func synchronise(_ session: Engine.Session) async throws -> SynchronisationTarget {
+        let known = store.snapshot
+        // With too many keys, the position's never become fewer. Those of a list may be.
+        guard known.position > 0, known.records.count <= configuration.maximumKeys else {
+            return try await list(session)
+        }
+        let begin = ContinuousClock.now
+        switch try await compare(session, known, at: known.position) {
+        case .equal(let moment):
+            return SynchronisationTarget(revision: moment.revision, instant: begin)
+        case .different:
+            logger.error("the engine has other data of the position", metadata: metadata)
+            metrics.divergences.increment()
+        case .lost:
+            logger.error("the engine has lost data", metadata: metadata)
+            metrics.divergences.increment()
+        case .gone:
+            logger.notice("the engine no longer has the position", metadata: metadata)
+        }
+        metrics.relists.increment()
+        return try await list(session)
+    }
+
+    /// Reads all keys, and changes the contents to them.
+    func list(_ session: Engine.Session) async throws -> SynchronisationTarget {
+        let begin = ContinuousClock.now
+        var listed: [MirrorItem] = []
+        let moment: MirrorMoment
+        do {
+            moment = try await session.list(at: nil, limit: configuration.maximumKeys) { listed += $0 }
+        } catch let error as MirrorError where error.code == .revisionGone {
+            // Between two pages.
+            return try await list(session)
+        }
+        guard listed.count <= configuration.maximumKeys else { throw tooManyKeys(listed.count) }
+        let changed = store.applyList(listed, of: moment)
+        metrics.lists.increment()
+        noteContents()
+        logger.debug(
+            "listed",
+            metadata: ["keys": "\(listed.count)", "changed": "\(changed)", "revision": "\(moment.revision)"]
+        )
+        return SynchronisationTarget(revision: moment.revision, instant: begin)
+    }
+
+    /// Compares what was known at a position with what the engine has of a revision: nil for its present one.
+    func compare(
+        _ session: Engine.Session,
+        _ known: MirrorStore<Value>.Known,
+        at revision: Int64?
+    ) async throws -> Comparison {
+        var equal = 0
+        var isDifferent = false
+        do {
+            let moment = try await session.list(at: revision, limit: configuration.maximumKeys) { page in
+                for item in page {
+                    if known.records[item.key] == .init(item) { equal += 1 } else { isDifferent = true }
+                }
+            }
+            let isEqual = !isDifferent && equal == known.records.count && moment.history == known.history
+            return isEqual ? .equal(moment) : .different
+        } catch let error as MirrorError where error.code == .revisionGone {
+            return .gone
+        } catch let error as MirrorError where error.code == .revisionUnknown {
+            return .lost
+        }
+    }
+
+    func tooManyKeys(_ count: Int) -> MirrorError { .tooManyKeys(count, allowed: configuration.maximumKeys) }
+}
+
+extension MirrorError {
+    static func tooManyKeys(_ count: Int, allowed: Int) -> MirrorError {
+        MirrorError(.tooManyKeys, "there are \(count) keys; \(allowed) are allowed")
+    }
+}
+#endif

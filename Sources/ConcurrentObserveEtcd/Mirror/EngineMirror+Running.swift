@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Etcd
+import ServiceLifecycle
+
+extension EngineMirror {
+    /// Follows the engine until the task is cancelled or its service group shuts down. Call it once.
+    ///
+    /// What the engine does wrong, or that it is not there, never ends this: ``state`` reports it.
+    ///
+    /// - Throws: `MirrorError` if the configuration has no usable server.
+    public func run() async throws {
+        let servers: [Engine.Server]
+        do {
+            servers = try engine.servers()
+            if servers.isEmpty { throw MirrorError(.invalidConfiguration, "there is no server") }
+        } catch {
+            let error = error as? MirrorError ?? MirrorError(.invalidConfiguration, "\(error)")
+            _ = leave(error)
+            throw error
+        }
+        await cancelWhenGracefulShutdown { await self.runSessions(servers) }
+        _ = leave(MirrorError(.stopped, "the mirror's run() has ended"))
+    }
+
+    private func runSessions(_ servers: [Engine.Server]) async {
+        var generator = SystemRandomNumberGenerator()
+        var failures = 0
+        var isCurable = false
+        while !Task.isCancelled {
+            let server = servers[failures % servers.count]
+            let error = await runSession(server)
+            if Task.isCancelled { return }
+            metrics.sessions.increment()
+            logger.debug("a session has ended", metadata: ["error": "\(error)", "server": "\(server)"])
+            // Not to 0: the next session is with another server.
+            if leave(error) > configuration.backoff.reset { failures %= servers.count }
+            failures += 1
+            isCurable = isCurable || error.isCurable
+            guard failures % servers.count == 0 || servers.count == 1 else { continue }
+            let round = failures / servers.count
+            let pause = configuration.backoff.pause(round: round, isCurable: isCurable, using: &generator)
+            isCurable = false
+            try? await Task.sleep(for: pause)
+        }
+    }
+
+    /// - Returns: Why the session has ended.
+    private func runSession(_ server: Engine.Server) async -> MirrorError {
+        do {
+            try await engine.withSession(at: server) { session in try await self.follow(session) }
+            return MirrorError(.unreachable, "the session has ended", server: "\(server)")
+        } catch let error as MirrorError {
+            return error
+        } catch {
+            return MirrorError(.unreachable, "\(error)", server: "\(server)")
+        }
+    }
+
+    /// Brings the contents up to date, and keeps them so. Returns only by throwing.
+    private func follow(_ session: Engine.Session) async throws {
+        var target = try await synchronise(session)
+        while true {
+            do {
+                try await watch(session, until: target)
+            } catch let reason as ListAgain {
+                metrics.relists.increment()
+                logger.notice("the mirror lists again", metadata: ["reason": "\(reason)"])
+                target = try await list(session)
+            }
+        }
+    }
+}
+
+/// Why the watch cannot go on from the position, and the session can.
+enum ListAgain: Error, Hashable {
+    case gone
+    case different
+}
+#endif

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Etcd
+import ConcurrentObserve
+
+extension EngineMirror {
+    /// Waits until the contents are complete up to a revision.
+    ///
+    /// - Throws: `MirrorError` of the code `unreachable` after the limit; `CancellationError`.
+    public func waitUntil(_ revision: Int64, within limit: Duration) async throws {
+        try await wait(for: position, within: limit, "the mirror has not reached revision \(revision)") {
+            $0 >= revision
+        }
+    }
+
+    /// Waits until the contents may count as current.
+    ///
+    /// - Throws: `MirrorError`: why they may not, after the limit; `CancellationError`.
+    public func waitUntilReady(within limit: Duration) async throws {
+        try await wait(for: state, within: limit, "the mirror is not ready") { $0.isReady }
+    }
+
+    private func wait<Shown: Sendable>(
+        for property: ReadOnly<Shown>,
+        within limit: Duration,
+        _ failure: String,
+        until condition: @escaping @Sendable (Shown) -> Bool
+    ) async throws {
+        if condition(property.value) { return }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for await change in property.changes(options: .initial, buffering: .latest) where condition(change.new)
+                {
+                    return
+                }
+                throw CancellationError()
+            }
+            group.addTask { [state] in
+                try await Task.sleep(for: limit)
+                let state = state.value
+                throw MirrorError(
+                    state.error?.code ?? .unreachable,
+                    "\(failure) after \(limit)\(state.error.map { ": \($0)" } ?? "")"
+                )
+            }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+}
+#endif

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Etcd
+import ConcurrentObserve
+@testable import ConcurrentObserveEtcd
+import Foundation
+import Testing
+
+@Suite("Many keys, and many mirrors", .timeLimit(.minutes(10)), .serialized)
+struct SizeTests {
+    private static func number(_ name: String, else standard: Int) -> Int {
+        ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? standard
+    }
+    /// `ETCD_KEYS=1000000` is the long form.
+    private static let keys = number("ETCD_KEYS", else: 20_000)
+    /// `ETCD_MIRRORS=1000` is the long form.
+    private static let mirrors = number("ETCD_MIRRORS", else: 50)
+
+    private func key(_ index: Int) -> String { "/t/\(10_000_000 + index)" }
+
+    @Test(
+        "A long list is read in pages of one revision while others write; one key too many fails before it is read, in bounded memory"
+    )
+    func pages() async throws {
+        let (count, etcd) = (Self.keys, try await EtcdCluster())
+        try await TestClient.with(etcd.urls[0]) { client in
+            for first in stride(from: 0, to: count, by: 100) {
+                try await client.commit((first..<min(first + 100, count)).map { .put(key($0), "0") })
+            }
+            let isWriting = Observed(true)
+            let writing = Task {
+                var index = 0
+                while isWriting.value {
+                    index += 1
+                    try await client.commit([.put(key(0), "\(index)"), .put(key(count - 1), "\(index)")])
+                    try await Task.sleep(for: .milliseconds(5))
+                }
+            }
+            func mirror(_ maximum: Int) -> EtcdMirror<String> {
+                .test("/t/", etcd.urls) {
+                    $0.maximumKeys = maximum
+                    $0.requestTimeout = .seconds(5)
+                }
+            }
+            let before = memoryOfProcess(getpid())
+            try await withMirror(mirror(count - 1), ready: false) { mirror in
+                try await eventually("too many") { mirror.state.value.error?.code == .tooManyKeys }
+                try await Task.sleep(for: .seconds(1))
+                #expect(mirror.contents.value.entries.isEmpty)
+            }
+            let failed = memoryOfProcess(getpid())
+            #expect(failed - before < 32 << 20, "\(failed - before) bytes")
+            let listing = mirror(count)
+            let seen = Observed<[Bool]>([])
+            let token = listing.contents.observe { change in
+                let isWhole = change.new[MirrorKey(key(0))] == change.new[MirrorKey(key(count - 1))]
+                seen.modify { $0.append(isWhole) }
+                // From here on each change copies a long dictionary.
+                isWriting.value = false
+            }
+            let begin = ContinuousClock.now
+            try await withMirror(listing, ready: false) { mirror in
+                try await eventually("listed", within: .seconds(120)) { !seen.value.isEmpty }
+                let time = begin.duration(to: .now)
+                try await writing.value
+                let last = try await client.put("/t/end", "end")
+                try await mirror.waitUntil(last, within: .seconds(60))
+                #expect(mirror.contents.value.entries.count == count + 1)
+                #expect(seen.value.allSatisfy { $0 })
+                print(
+                    "\(count) keys: listed in \(time); memory grew by \((memoryOfProcess(getpid()) - failed) >> 20) MiB"
+                )
+            }
+            token.cancel()
+        }
+    }
+
+    @Test("Many mirrors of one server: each shows each change")
+    func fleet() async throws {
+        let (count, etcd) = (Self.mirrors, try await EtcdCluster())
+        let before = (etcd.memory(), memoryOfProcess(getpid()))
+        let mirrors = (0..<count).map { _ in
+            EtcdMirror<String>.test("/t/", etcd.urls) {
+                $0.requestTimeout = .seconds(10)
+                $0.probeInterval = .seconds(5)
+            }
+        }
+        let received = Observed(0)
+        let tokens = mirrors.map { $0.contents.observe { _ in received.modify { $0 += 1 } } }
+        let tasks = mirrors.map { mirror in Task { try await mirror.run() } }
+        defer { for task in tasks { task.cancel() } }
+        for mirror in mirrors { try await mirror.waitUntilReady(within: .seconds(60)) }
+        let idle = (etcd.memory(), memoryOfProcess(getpid()))
+        let begin = ContinuousClock.now
+        try await TestClient.with(etcd.urls[0]) { client in
+            for index in 0..<100 { try await client.put("/t/k\(index)", String(repeating: "x", count: 200)) }
+            try await eventually("all are there", within: .seconds(60)) { received.value == 101 * count }
+        }
+        let time = begin.duration(to: .now)
+        print(
+            "\(count) mirrors: 100 changes reached all in \(time); etcd has \((idle.0 - before.0) / count / 1_024) KiB for each, "
+                + "the mirrors' process \((idle.1 - before.1) / count / 1_024) KiB"
+        )
+        #expect(mirrors.allSatisfy { $0.state.value.isReady })
+        withExtendedLifetime(tokens) {}
+    }
+}
+
+/// How many bytes of memory a process has now.
+func memoryOfProcess(_ id: Int32) -> Int {
+    let status = (try? String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)) ?? ""
+    let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+    return (line?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) << 10
+}
+#endif
