@@ -82,9 +82,9 @@ internal final class DerivedObservation: DerivationFollower, @unchecked Sendable
     override func settle(becauseOf cause: AnnouncedChange?) {
         // In this order: as long as the derived value is there, its results are.
         guard let node = derived, let results else { return end() }
-        let stack = EvaluationStack.current
-        // A function has changed a source, perhaps by the last release of an object.
-        if stack.isEvaluating { return stack.putOff(self) }
+        // A function has changed a source, perhaps by the last release of an object. What is evaluated now may need what the outer evaluation has: it
+        // would seem to need itself.
+        if EvaluationStack.current.isEvaluating { return settleElsewhere() }
         runLoop(node, results)
         results.announce(node, cause)
         var last: AnyObject? = consume node
@@ -101,12 +101,13 @@ internal final class DerivedObservation: DerivationFollower, @unchecked Sendable
 extension DerivedObservation {
     /// Links what is read, for an observer that is about to be attached.
     ///
-    /// What other threads have published by then is announced, too, but inside a body: there a callback that makes a change would trap,
-    /// so a thread of the library announces it. (P5)
+    /// What other threads have published by then is announced, too. Inside a body a callback that makes a change would trap, and inside
+    /// the function of a derived value it would be part of an evaluation: there a thread of the library announces it. (P5)
     func begin() {
-        guard ThreadRecord.isInsideBody else { return settle(becauseOf: nil) }
-        if let node = derived, let results { runLoop(node, results) }
-        settleElsewhere()
+        guard let node = derived, let results else { return end() }
+        runLoop(node, results)
+        if ThreadRecord.isInsideBody || EvaluationStack.current.isEvaluating { return settleElsewhere() }
+        results.announce(node, nil)
     }
 
     @inline(never)

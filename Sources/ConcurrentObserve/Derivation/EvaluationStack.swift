@@ -11,8 +11,6 @@
         /// Never released. As many as evaluations were ever nested.
         var collectors: [Unmanaged<Collector>] = unsafe []
         var depth = 0
-        /// Observed derived values of which a function has changed a source: settled when the outermost evaluation has ended.
-        var putOff: [DerivationFollower] = []
     }
 
     /// That of the calling thread.
@@ -60,28 +58,12 @@
             let present = body(collector)
             collector.clear()
             unsafe memory.pointee.depth = index
-            // Safe: as above.
-            if index == 0, unsafe !memory.pointee.putOff.isEmpty { settlePutOff() }
             return present
         }
     }
 
-    /// Whether the thread is in a function. What changes there is evaluated afterwards: it may need what is being evaluated.
+    /// Whether the thread is in the function of a derived value.
     var isEvaluating: Bool { depth > 0 }
-
-    /// Settles a derived value when the outermost evaluation of the thread has ended.
-    func putOff(_ follower: DerivationFollower) {
-        // Safe: never freed; the calling thread's.
-        unsafe memory.pointee.putOff.append(follower)
-    }
-
-    @inline(never)
-    private func settlePutOff() {
-        // Safe: as above. Each takes the list, to which functions may add meanwhile.
-        let followers = unsafe memory.pointee.putOff
-        unsafe memory.pointee.putOff = []
-        for follower in followers { follower.settle(becauseOf: nil) }
-    }
 
     /// Whether the thread evaluates the derived value at an address.
     func isInside(_ derived: UInt) -> Bool {

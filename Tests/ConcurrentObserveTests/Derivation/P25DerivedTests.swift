@@ -90,6 +90,50 @@ extension Promises.P25DerivedTests {
         withExtendedLifetime(token) {}
     }
 
+    @Test("P1 An observation that begins in a function receives the changes that other threads make meanwhile")
+    func observesInside() throws {
+        let (source, other, kept) = (Observed(0), Observed(0), Slot<ObservationToken>())
+        let doubled = other.map { $0 * 2 }
+        let received = Log<Int>()
+        let derived = Derived { get in
+            let value = get(source)
+            kept.put(doubled.observeValues { received.append($0) })
+            try? TestThread { other.value = 21 }.join()
+            #expect(received.entries.last == 42)
+            return value
+        }
+        #expect(derived.value == 0)
+        kept.clear()
+    }
+
+    @Test(
+        "P7 While a callback blocks that a function's change has called, the function's value is evaluated for others"
+    )
+    func blocksElsewhere() throws {
+        let (source, side) = (Observed(0), Observed(0))
+        let (isCalled, mayReturn) = (Signal("the callback"), Signal("its end"))
+        let derived = Derived { get in
+            side.value += 1
+            return get(source)
+        }
+        let copy = side.map { $0 }
+        let received = Log<Int>()
+        let tokens = [
+            derived.observeValues { received.append($0) },
+            copy.observe { _ in
+                isCalled.happen()
+                mayReturn.hold()
+            },
+        ]
+        source.value = 1
+        try isCalled.wait()
+        #expect(received.entries == [1])
+        try TestThread { source.value = 2 }.join()
+        #expect(received.entries == [1, 2])
+        mayReturn.happen()
+        withExtendedLifetime(tokens) {}
+    }
+
     @Test("P25 A function sets a property that an observed value needs beside its own: evaluated afterwards, no ring")
     func setsBesideItself() {
         let (first, source, side) = (Observed(0), Observed(0), Observed(0))
@@ -109,6 +153,7 @@ extension Promises.P25DerivedTests {
             transaction[first] = 1
             transaction[source] = 2
         }
+        #expect(ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(20)) == .finished)
         #expect(outer.value == 2_000 + side.value)
         #expect(received.entries.last == outer.value)
         withExtendedLifetime(tokens) {}
