@@ -32,7 +32,7 @@ struct SoakTests {
         let tasks = mirrors.map { mirror in Task { try await mirror.run() } }
         defer { for task in tasks { task.cancel() } }
         for mirror in mirrors { try await mirror.waitUntilReady(within: .seconds(15)) }
-        let writers = Writers(etcd.urls, "/t/")
+        let writers = Writers(etcd.urls, "/t/", tasks: Self.transactions > 10_000 ? 8 : 1)
         var (rounds, compactions) = (0, 0)
         var slowest = Duration.zero
         while rounds == 0 || writers.count < Self.transactions {

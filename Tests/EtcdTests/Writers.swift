@@ -10,17 +10,20 @@ final class Writers: Sendable {
     private let written = Observed(0)
     private let tasks: [Task<Void, Never>]
 
-    /// One task for each member, which writes there while the member answers.
-    init(_ urls: [String], _ prefix: String) {
+    /// Tasks for each member, which write there while the member answers.
+    init(_ urls: [String], _ prefix: String, tasks: Int = 1) {
         let (isWriting, written) = (isWriting, written)
-        tasks = urls.map { url in
+        self.tasks = urls.map { url in
             Task {
                 while isWriting.value {
                     do {
                         try await TestClient.with(url) { client in
                             while isWriting.value {
-                                try await write(20, prefix, client)
-                                written.modify { $0 += 20 }
+                                try await withThrowingTaskGroup(of: Void.self) { group in
+                                    for _ in 0..<tasks { group.addTask { try await write(20, prefix, client) } }
+                                    try await group.waitForAll()
+                                }
+                                written.modify { $0 += 20 * tasks }
                             }
                         }
                     } catch {
