@@ -64,6 +64,7 @@ let package = Package(
             name: "FlagsTests",
             dependencies: [
                 "Flags",
+                .product(name: "ConcurrentObserve", package: "ConcurrentObserve"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
             ],

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Changes flags at a steady rate, over several connections, and prints how it went as JSON.
+"""Changes flags, every tenth time two as one, at a steady rate, over several connections, and prints how it went as JSON.
 
 changes.py HOST PORT RATE COUNT: COUNT changes, RATE of them a second, each due at its own time whatever became of those before.
 """
@@ -14,8 +14,8 @@ import time
 CONNECTIONS = 64
 
 
-async def put(reader, writer, name, body):
-    head = f"PUT /flags/{name} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
+async def send(reader, writer, method, path, body):
+    head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
     writer.write((head + body).encode())
     answer = await reader.readuntil(b"\r\n\r\n")
     status = int(answer.split(b" ", 2)[1])
@@ -31,8 +31,13 @@ async def work(host, port, names, rate, tickets, start, times):
     for ticket in tickets:
         due = start + ticket / rate
         await asyncio.sleep(max(0, due - time.monotonic()))
-        body = json.dumps({"enabled": generator.random() < 0.5, "rollout": ticket % 101})
-        status = await put(reader, writer, names[ticket % len(names)], body)
+        flag = {"enabled": generator.random() < 0.5, "rollout": ticket % 101}
+        name = names[ticket % len(names)]
+        if ticket % 10 == 0:
+            other = names[(ticket + 1) % len(names)]
+            status = await send(reader, writer, "PATCH", "/flags", json.dumps({name: flag, other: flag}))
+        else:
+            status = await send(reader, writer, "PUT", f"/flags/{name}", json.dumps(flag))
         if status != 200:
             sys.exit(f"changes: a change was answered {status}")
         # From when it was due: a server that stalls delays all that were due meanwhile.

@@ -42,8 +42,8 @@ class Load:
         with urllib.request.urlopen(f"http://{self.options.host}:{self.options.port}{path}", timeout=60) as answer:
             return answer.read().decode()
 
-    def flags(self):
-        return {flag["name"]: flag for flag in json.loads(self.fetch("/flags"))["flags"]}
+    def listing(self):
+        return json.loads(self.fetch("/flags"))
 
     def resident(self):
         status = Path(f"/proc/{self.options.pid}/status").read_text()
@@ -89,7 +89,7 @@ class Load:
             self.add(SocketStream, f"slow client {number}", reads=False)
         for number in range(options.curl):
             self.add(CurlStream, f"curl {number}")
-        self.wait("have no state", self.reading(), lambda stream: stream.versions is not None)
+        self.wait("have no state", self.reading(), lambda stream: stream.version is not None)
 
     def reading(self):
         return [stream for stream in self.all if stream not in self.slow]
@@ -97,11 +97,11 @@ class Load:
     def check_changes(self):
         """Paced changes: none is lost, and all clients receive the last."""
         options = self.options
-        before = sum(flag["version"] for flag in self.flags().values())
-        arguments = [options.host, options.port, options.rate, options.rate * options.seconds, *self.flags()]
+        before = self.listing()
+        arguments = [options.host, options.port, options.rate, options.rate * options.seconds, *(flag["name"] for flag in before["flags"])]
         process = self.start(sys.executable, str(HERE / "changes.py"), *map(str, arguments))
         result = json.loads(self.run_beside(process, options.seconds, join=options.late))
-        made = sum(flag["version"] for flag in self.flags().values()) - before
+        made = self.listing()["version"] - before["version"]
         print(f"changes: {made} in {result['seconds']:.1f} s, {made / result['seconds']:.0f} a second; answered after "
               f"{result['median'] * 1000:.0f} ms (median), {result['p99'] * 1000:.0f} ms (99 of 100)")
         if made != result["changes"]:
@@ -130,15 +130,15 @@ class Load:
         self.converge(self.slow)
 
     def converge(self, streams):
-        begun, final, latest = time.monotonic(), None, self.flags()
+        begun, final, latest = time.monotonic(), None, self.listing()
         while final != latest:
             final = latest
             self.wait("have not converged", streams, lambda stream: stream.has_received(final))
-            latest = self.flags()
+            latest = self.listing()
         for stream in streams:
             stream.check(final)
         print(f"converged: {len(streams)} clients, {time.monotonic() - begun:.1f} s after the last change; "
-              f"{sum(s.events for s in streams)} changes received, {sum(sum(s.gaps.values()) for s in streams)} dropped and counted")
+              f"{sum(s.events for s in streams)} commits received, {sum(s.gaps for s in streams)} dropped and counted")
 
     def check_memory(self):
         """While flags changed at a steady rate the server's memory did not grow."""

@@ -14,6 +14,11 @@ def put(url, name, enabled, rollout):
     urllib.request.urlopen(urllib.request.Request(f"{url}/flags/{name}", body, method="PUT"), timeout=60).close()
 
 
+def patch(url, flags):
+    body = json.dumps(flags).encode()
+    urllib.request.urlopen(urllib.request.Request(f"{url}/flags", body, method="PATCH"), timeout=60).close()
+
+
 def row(name):
     return f"rows.get('{name}')"
 
@@ -36,7 +41,14 @@ def check(page, url, pictures):
     page.wait("the switch is on", f"{row('maintenance')}.button.getAttribute('aria-checked') === 'true'")
     with urllib.request.urlopen(f"{url}/flags/maintenance", timeout=60) as answer:
         flag = json.load(answer)
-    assert flag["enabled"] and flag["version"] == 1, f"the server has {flag}"
+    assert flag["enabled"] and flag["version"] == 2, f"the server has {flag}"
+
+    # Several as one commit, and what is computed of them.
+    page.wait("the derived flag is off", f"{row('checkout-open')}.state.textContent === 'off'")
+    patch(url, {"new-checkout": {"enabled": True}, "maintenance": {"enabled": False}, "search-suggestions": {"enabled": True}})
+    page.wait("the derived flag is on", f"{row('checkout-open')}.state.textContent === 'on'")
+    page.wait("all three are announced", "news.textContent.split(', ').length === 3")
+    page.wait("as one version", "stream.textContent === 'Version 3, 0 dropped'")
 
     # What assistive technology reads: a switch for each flag, with its name and its state.
     page.call("Accessibility.enable")
@@ -45,7 +57,7 @@ def check(page, url, pictures):
         node["name"]["value"]: next(p["value"]["value"] for p in node["properties"] if p["name"] == "checked")
         for node in nodes if node.get("role", {}).get("value") == "switch"
     }
-    on = {"dark-mode", "maintenance"}
+    on = {"new-checkout", "search-suggestions", "dark-mode"}
     expected = {name: "true" if name in on else "false"
                 for name in ["new-checkout", "search-suggestions", "dark-mode", "bulk-export", "maintenance"]}
     assert switches == expected, f"switches: {switches}"
@@ -54,7 +66,7 @@ def check(page, url, pictures):
     for scheme in ["light", "dark"]:
         page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         page.wait("colours have settled", "!document.querySelector('tr.fresh') && !document.getAnimations().length")
-        for selector in ["h1", "thead th", "button[aria-checked=true]", "#connection"]:
+        for selector in ["h1", "thead th", "button[aria-checked=true]", "#connection", "td.on", ".computed", "#stream"]:
             ratio = page.evaluate(CONTRAST % selector)
             assert ratio >= 4.5, f"{scheme}: the contrast of {selector} is {ratio:.1f}"
         if pictures:

@@ -14,16 +14,17 @@ class Broken(Exception):
 
 
 class Stream:
-    """One client. Decodes what arrives, and checks it: the state first, then changes whose versions only grow; each version that is
+    """One client. Decodes what arrives, and checks it: the state first, then commits whose versions only grow; each version that is
     missing is among those that the server has counted as dropped."""
 
     def __init__(self, name):
         self.name = name
-        self.versions = None  # by flag, the last that was received; None before the state
-        self.values = {}  # by flag, what that version was
-        self.gaps = {}  # by flag, how many versions were missing
-        self.dropped = {}  # by flag, how many the server says it has dropped
-        self.early = {}  # by flag, how many of these may have been dropped before the state
+        self.version = None  # the last that was received; None before the state
+        self.flags = {}  # by name, as the server's listing has them
+        self.derived = {}  # by name, whether it is on
+        self.gaps = 0  # how many versions were missing
+        self.dropped = 0  # how many the server says it has dropped
+        self.early = 0  # how many of these may have been dropped before the state
         self.events = 0
         self.ended = False  # received the end
         self.closed = False
@@ -49,45 +50,57 @@ class Stream:
         if self.ended:
             raise Broken(f"{self.name}: {kind} after the end")
         if kind == b"change":
-            if self.versions is None:
-                raise Broken(f"{self.name}: a change before the state")
+            self.need_state(kind)
             self.change(data)
+        elif kind == b"derived":
+            self.need_state(kind)
+            if self.derived[data["name"]] == data["enabled"]:
+                raise Broken(f"{self.name}: {data['name']} is {data['enabled']} twice")
+            self.derived[data["name"]] = data["enabled"]
         elif kind == b"state":
-            if self.versions is not None:
+            if self.version is not None:
                 raise Broken(f"{self.name}: a second state")
-            self.versions = {}
-            for flag in data["flags"]:
-                name = flag["name"]
-                self.versions[name], self.values[name] = flag["version"], (flag["enabled"], flag["rollout"])
-                self.gaps[name], self.dropped[name], self.early[name] = 0, flag["dropped"], flag["dropped"]
+            self.version, self.dropped, self.early = data["version"], data["dropped"], data["dropped"]
+            self.flags = {flag["name"]: flag for flag in data["flags"]}
+            self.derived = {flag["name"]: flag["enabled"] for flag in data["derived"]}
         elif kind == b"end":
             self.ended = True
         else:
             raise Broken(f"{self.name}: an event of an unknown kind, {kind}")
 
-    def change(self, flag):
-        name, version = flag["name"], flag["version"]
-        last = self.versions[name]
+    def need_state(self, kind):
+        if self.version is None:
+            raise Broken(f"{self.name}: a {kind.decode()} before the state")
+
+    def change(self, commit):
+        version, last = commit["version"], self.version
         if version <= last:
-            raise Broken(f"{self.name}: {name} goes from version {last} to {version}")
-        self.versions[name], self.values[name] = version, (flag["enabled"], flag["rollout"])
-        self.gaps[name] += version - last - 1
-        self.dropped[name] = flag["dropped"]
+            raise Broken(f"{self.name}: from version {last} to {version}")
+        if not any(flag["version"] == version for flag in commit["flags"]):
+            raise Broken(f"{self.name}: version {version} has changed nothing")
+        for flag in commit["flags"]:
+            if not last < flag["version"] <= version:
+                raise Broken(f"{self.name}: from version {last} to {version}, {flag['name']} is of version {flag['version']}")
+            self.flags[flag["name"]] = flag
+        self.version = version
+        self.gaps += version - last - 1
+        self.dropped = commit["dropped"]
         self.events += 1
-        if self.dropped[name] < self.gaps[name]:
-            raise Broken(f"{self.name}: {name}: {self.gaps[name]} lost, {self.dropped[name]} counted as dropped")
+        if self.dropped < self.gaps:
+            raise Broken(f"{self.name}: {self.gaps} lost, {self.dropped} counted as dropped")
 
     def has_received(self, final):
-        """Whether the stream has come to these versions."""
-        return self.versions is not None and all(self.versions[name] >= flag["version"] for name, flag in final.items())
+        """Whether the stream has come to this listing."""
+        derived = {flag["name"]: flag["enabled"] for flag in final["derived"]}
+        return self.version is not None and self.version >= final["version"] and self.derived == derived
 
     def check(self, final):
-        """Checks that the last of each flag was the right one, and that exactly the missing ones were counted as dropped."""
-        for name, flag in final.items():
-            if (self.versions[name], self.values[name]) != (flag["version"], (flag["enabled"], flag["rollout"])):
-                raise Broken(f"{self.name}: {name} ends as {self.values[name]}, version {self.versions[name]}: not {flag}")
-            if not 0 <= self.dropped[name] - self.gaps[name] <= self.early[name]:
-                raise Broken(f"{self.name}: {name}: {self.gaps[name]} lost, {self.dropped[name]} counted as dropped")
+        """Checks that the last state was the right one, and that exactly the missing commits were counted as dropped."""
+        flags = {flag["name"]: flag for flag in final["flags"]}
+        if self.flags != flags:
+            raise Broken(f"{self.name}: it ends as {self.flags}: not {flags}")
+        if not 0 <= self.dropped - self.gaps <= self.early:
+            raise Broken(f"{self.name}: {self.gaps} lost, {self.dropped} counted as dropped")
 
 
 class SocketStream(Stream):

@@ -12,16 +12,24 @@ def event(kind, **data):
     return f"event: {kind}\ndata: {json.dumps(data)}\n\n".encode()
 
 
-def flag(version, dropped=0, rollout=None):
-    return {"name": "f", "enabled": True, "rollout": version if rollout is None else rollout, "version": version, "dropped": dropped}
+def flag(version, rollout=None):
+    return {"name": "f", "enabled": True, "rollout": version if rollout is None else rollout, "version": version}
 
 
-def change(version, dropped=0):
-    return event("change", **flag(version, dropped))
+def change(version, dropped=0, flags=None):
+    return event("change", version=version, dropped=dropped, flags=[flag(version)] if flags is None else flags)
+
+
+def derived(enabled):
+    return event("derived", name="d", enabled=enabled)
+
+
+def listing(version, rollout=None, enabled=False):
+    return {"version": version, "flags": [flag(version, rollout)], "derived": [{"name": "d", "enabled": enabled}]}
 
 
 def state(version, dropped=0):
-    return event("state", flags=[flag(version, dropped)])
+    return event("state", dropped=dropped, **listing(version))
 
 
 class StreamTests(unittest.TestCase):
@@ -36,31 +44,40 @@ class StreamTests(unittest.TestCase):
             self.read(*events)
 
     def test_what_is_right(self):
-        stream = self.read(b":\n\n", state(3), change(4), change(7, dropped=2), event("end"))
+        stream = self.read(b":\n\n", state(3), change(4), derived(True), change(7, dropped=2), event("end"))
         self.assertTrue(stream.ended)
-        self.assertFalse(stream.has_received({"f": flag(8)}))
-        self.assertTrue(stream.has_received({"f": flag(7)}))
-        stream.check({"f": flag(7)})
+        self.assertFalse(stream.has_received(listing(8, enabled=True)))
+        self.assertFalse(stream.has_received(listing(7)))
+        self.assertTrue(stream.has_received(listing(7, enabled=True)))
+        stream.check(listing(7))
 
     def test_what_was_dropped_before_the_state(self):
-        self.read(state(3, dropped=1), change(5, dropped=2)).check({"f": flag(5)})
+        self.read(state(3, dropped=1), change(5, dropped=2)).check(listing(5))
 
     def test_the_order_of_events(self):
         self.broken("before the state", change(1))
+        self.broken("before the state", derived(True))
         self.broken("second state", state(1), state(1))
         self.broken("after the end", state(1), event("end"), change(2))
 
     def test_versions(self):
         self.broken("from version 2 to 2", state(1), change(2), change(2))
         self.broken("from version 2 to 1", state(1), change(2), change(1))
+        self.broken("f is of version 1", state(1), change(2, flags=[flag(1), flag(2)]))
+        self.broken("version 2 has changed nothing", state(1), change(2, flags=[]))
+        # What one commit has changed, in two events.
+        self.broken("from version 2 to 2", state(1), change(2), change(2, flags=[dict(flag(2), name="g")]))
+
+    def test_derived(self):
+        self.broken("d is False twice", state(1), derived(False))
 
     def test_losses(self):
         self.broken("1 lost, 0 counted", state(1), change(3))
-        for wrong in [flag(3, rollout=9), flag(4)]:
+        for wrong in [listing(3, rollout=9), listing(4)]:
             with self.assertRaisesRegex(Broken, "ends as"):
-                self.read(state(1), change(2), change(3)).check({"f": wrong})
+                self.read(state(1), change(2), change(3)).check(wrong)
         with self.assertRaisesRegex(Broken, "0 lost, 1 counted"):
-            self.read(state(1), change(2, dropped=1)).check({"f": flag(2)})
+            self.read(state(1), change(2, dropped=1)).check(listing(2))
 
 
 if __name__ == "__main__":

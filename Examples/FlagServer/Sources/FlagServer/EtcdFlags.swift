@@ -21,10 +21,10 @@ extension FlagService {
         )
         services.append(MirroredFlags(mirror: mirror, flags: flags))
         source = FlagSource(
-            change: { name, flag in
+            change: { changes in
                 do {
-                    // Whatever it was: a request says what the flag is to be.
-                    try await mirror.update(name.key) { _ in flag }
+                    // One transaction of etcd: one revision, which every server of the fleet shows as one commit.
+                    try await mirror.set(Dictionary(uniqueKeysWithValues: changes.map { ($0.key.key, $0.value) }))
                 } catch let error as EtcdMirrorError {
                     throw SourceUnavailable(message: "\(error)")
                 }
@@ -40,14 +40,15 @@ private struct MirroredFlags: Service {
     let flags: FeatureFlags
 
     func run() async throws {
-        // On the mirror's task, one revision after the other: when a change has been written, its flag has it.
-        let tokens = Flag.Name.allCases.map { name in
-            mirror.property(name.key).observe { change in
-                let flag = change.new ?? Flag()
-                if flags[name].value != flag { flags[name].value = flag }
+        // On the mirror's task, one revision after the other, each as one commit: when a change has been written, the flags have it.
+        let token = mirror.contents.observe { change in
+            let changed = Flag.Name.allCases.filter { name in
+                change.old?.entries[name.key]?.revision != change.new.entries[name.key]?.revision
             }
+            guard !changed.isEmpty else { return }
+            flags.change(Dictionary(uniqueKeysWithValues: changed.map { ($0, change.new[$0.key] ?? Flag()) }))
         }
-        defer { for token in tokens { token.cancel() } }
+        defer { token.cancel() }
         try await mirror.run()
     }
 }

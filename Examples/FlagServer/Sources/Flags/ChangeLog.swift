@@ -28,7 +28,7 @@ struct ChangeLog: Service {
             tokens.append(flags[name].observe { _ in changes.increment() })
             tokens.append(
                 flags[name].observe(delivery: .actor(actor)) { change in
-                    log(change, of: name)
+                    log(change.new)
                 }
             )
         }
@@ -41,15 +41,15 @@ struct ChangeLog: Service {
         logger.info("logging ends", metadata: ["lines-left-out": "\(actor.deliveryCounts.dropped)"])
     }
 
-    private func log(_ change: Change<Flag>, of name: Flag.Name) {
-        let flag = change.new
+    private func log(_ state: FlagState) {
+        let flag = state.flag
         logger.info(
             "flag changed",
             metadata: [
-                "flag": "\(name.rawValue)",
+                "flag": "\(state.name.rawValue)",
                 "enabled": "\(flag.isEnabled)",
                 "rollout": "\(flag.rollout)",
-                "version": "\(change.version)",
+                "version": "\(state.version)",
             ]
         )
     }

@@ -5,11 +5,11 @@ import ConcurrentObserve
 import NIOCore
 import ServiceLifecycle
 
-/// One client's stream: the state of all flags, then every change, until the client goes or the service goes down.
+/// One client's stream: the state of all flags, then every commit, until the client goes or the service goes down.
 ///
-/// Each flag has a mailbox for one change. A client that keeps up receives every change. For a slower client, a later
-/// change of a flag replaces the earlier in its mailbox, which is counted as dropped. So a slow client costs a few
-/// hundred bytes and no time, and receives the last change.
+/// The flags together have a mailbox for one commit. A client that keeps up receives every commit as one event. For a slower
+/// client, a later commit replaces the earlier in its mailbox, which is counted as dropped. So a slow client costs a few
+/// hundred bytes and no time, and receives the last state.
 struct EventStream: Sendable {
     let flags: FeatureFlags
     let metrics: StreamMetrics
@@ -27,18 +27,17 @@ struct EventStream: Sendable {
         let events = AsyncChannel<ServerSentEvent>()
         try await withGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Void.self) { group in
-                var states: [StreamedState] = []
-                for name in Flag.Name.allCases {
-                    // From here on nothing of this flag is missed.
-                    var iterator = changes(of: name).makeAsyncIterator()
-                    guard let first = await iterator.next() else { return }
-                    let state = FlagState(name: name, flag: first.new, version: first.version)
-                    states.append(StreamedState(state: state, dropped: iterator.deliveryCounts.dropped))
-                    let rest = iterator
-                    group.addTask { await follow(name, rest, events) }
-                }
+                // From here on nothing is missed.
+                var commits = flags.commits(buffering: .latest).makeAsyncIterator()
+                guard let first = await commits.next() else { return }
+                let state = StreamedFlags(first.new, after: nil, dropped: commits.deliveryCounts.dropped)
+                var derived = flags.checkoutOpen.values(includingInitial: true, buffering: .latest).makeAsyncIterator()
+                guard let checkoutOpen = await derived.next() else { return }
+                let (restOfCommits, restOfDerived) = (commits, derived)
+                group.addTask { await follow(restOfCommits, after: state, events) }
+                group.addTask { await follow(restOfDerived, after: checkoutOpen, events) }
                 group.addTask { await beat(events) }
-                try await send(.state(states))
+                try await send(.state(state, [checkoutOpen]))
                 for await event in events { try await send(event) }
                 // The service goes down, or the client has gone, and takes no more events.
                 group.cancelAll()
@@ -49,28 +48,41 @@ struct EventStream: Sendable {
         }
     }
 
-    private func changes(of name: Flag.Name) -> ObservationSequence<Change<Flag>> {
-        flags[name].changes(options: .initial, buffering: .latest)
-    }
-
-    /// Hands over the changes of a flag, each when the one before has been taken.
+    /// Hands over the commits, each when the one before has been taken.
     private func follow(
-        _ name: Flag.Name,
-        _ changes: ObservationSequence<Change<Flag>>.Iterator,
+        _ commits: ObservationSequence<Change<[FlagState]>>.Iterator,
+        after state: StreamedFlags,
         _ events: AsyncChannel<ServerSentEvent>
     ) async {
-        var changes = changes
+        var commits = commits
+        var last = state
         var counted: UInt64 = 0
-        while let change = await changes.next() {
-            let state = FlagState(name: name, flag: change.new, version: change.version)
-            // At least what was dropped between this change and the one before.
-            let dropped = changes.deliveryCounts.dropped
-            await events.send(.change(StreamedState(state: state, dropped: dropped)))
+        while let commit = await commits.next() {
+            // At least what was dropped between this commit and the one before.
+            let dropped = commits.deliveryCounts.dropped
+            last = StreamedFlags(commit.new, after: last.version, dropped: dropped)
+            await events.send(.change(last))
             metrics.sent.increment()
             metrics.dropped.increment(by: dropped - counted)
             counted = dropped
         }
-        metrics.dropped.increment(by: changes.deliveryCounts.dropped - counted)
+        metrics.dropped.increment(by: commits.deliveryCounts.dropped - counted)
+    }
+
+    /// Hands over the values of a derived flag, each when the one before has been taken.
+    private func follow(
+        _ values: ObservationSequence<DerivedFlag>.Iterator,
+        after first: DerivedFlag,
+        _ events: AsyncChannel<ServerSentEvent>
+    ) async {
+        var values = values
+        var last = first
+        // For a slow client two values may be left out, and the next is what it has.
+        while let value = await values.next() {
+            guard value != last else { continue }
+            last = value
+            await events.send(.derived(value))
+        }
     }
 
     private func beat(_ events: AsyncChannel<ServerSentEvent>) async {

@@ -21,10 +21,16 @@ package struct Flag: Sendable, Equatable {
     }
 }
 
-/// A flag as one of its versions had it.
-struct FlagState: Sendable, Equatable {
-    let name: Flag.Name
-    let flag: Flag
-    /// The number of the flag's changes so far.
-    let version: UInt64
+/// A flag as one commit has left it.
+package struct FlagState: Sendable, Equatable {
+    package let name: Flag.Name
+    package var flag = Flag()
+    /// The number of the commit that has changed the flag last; 0 before the first.
+    package var version: UInt64 = 0
+}
+
+/// A flag that no request sets: it is computed from others.
+package struct DerivedFlag: Sendable, Equatable {
+    package let name: String
+    package let isEnabled: Bool
 }

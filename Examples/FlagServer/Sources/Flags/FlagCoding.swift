@@ -6,12 +6,35 @@ import Hummingbird
 extension FlagState: ResponseEncodable {
     private enum CodingKeys: String, CodingKey { case name, enabled, rollout, version }
 
-    func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(name.rawValue, forKey: .name)
         try container.encode(flag.isEnabled, forKey: .enabled)
         try container.encode(flag.rollout, forKey: .rollout)
         try container.encode(version, forKey: .version)
+    }
+}
+
+/// `{"name": "checkout-open", "enabled": true}`
+extension DerivedFlag: Encodable {
+    private enum CodingKeys: String, CodingKey { case name, enabled }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(name, forKey: .name)
+        try container.encode(isEnabled, forKey: .enabled)
+    }
+}
+
+/// `{"version": 3, "flags": […], "derived": […]}`
+extension FlagSnapshot: ResponseEncodable {
+    private enum CodingKeys: String, CodingKey { case version, flags, derived }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(version, forKey: .version)
+        try container.encode(flags, forKey: .flags)
+        try container.encode(derived, forKey: .derived)
     }
 }
 
@@ -31,15 +54,20 @@ extension Flag: Decodable {
 }
 
 extension DecodingError {
-    /// One line for the sender of the body.
+    /// One line for the sender of the body. Names the flag, too, where the body has several.
     var explanation: String {
         switch self {
-        case .keyNotFound(let key, _): "'\(key.stringValue)' is missing"
+        case .keyNotFound(let key, let context): "'\((context.codingPath + [key]).text)' is missing"
         case .typeMismatch(_, let context), .valueNotFound(_, let context):
-            context.codingPath.last.map { "'\($0.stringValue)' has the wrong type" } ?? "the body is not an object"
+            context.codingPath.isEmpty
+                ? "the body is not an object" : "'\(context.codingPath.text)' has the wrong type"
         case .dataCorrupted(let context):
-            context.codingPath.last.map { "'\($0.stringValue)' has no allowed value" } ?? "the body is not JSON"
+            context.codingPath.isEmpty ? "the body is not JSON" : "'\(context.codingPath.text)' has no allowed value"
         @unknown default: "the body cannot be decoded"
         }
     }
+}
+
+extension [any CodingKey] {
+    fileprivate var text: String { map(\.stringValue).joined(separator: ".") }
 }

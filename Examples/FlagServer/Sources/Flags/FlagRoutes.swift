@@ -4,7 +4,7 @@ import Foundation
 import Hummingbird
 import NIOCore
 
-/// `GET /flags`, `GET /flags/{name}`, `PUT /flags/{name}`, and `GET /source`.
+/// `GET /flags`, `PATCH /flags`, `GET /flags/{name}`, `PUT /flags/{name}`, and `GET /source`.
 struct FlagRoutes: Sendable {
     /// What a body may have at most, in bytes.
     static let bodyLimit = 1_024
@@ -15,28 +15,45 @@ struct FlagRoutes: Sendable {
     func add(to router: Router<FlagRequestContext>) {
         router.get("source") { _, _ in source.state() }
         router.group("flags")
-            .get { _, _ in Listing(flags: flags.states) }
-            .get(":name") { _, context in flags.state(of: try name(context)) }
+            .get { _, _ in flags.snapshot }
+            .patch { request, _ in
+                // All names are known, and all values good, before anything is changed.
+                let given = try await body(
+                    [String: Flag].self,
+                    of: request,
+                    form: #"{"dark-mode": {"enabled": true, "rollout": 25}, "maintenance": {"enabled": false}}"#
+                )
+                guard !given.isEmpty else { throw HTTPError(.badRequest, message: "the body names no flag") }
+                var changes: [Flag.Name: Flag] = [:]
+                for (name, flag) in given { changes[try self.name(name)] = flag }
+                try await change(changes)
+                return flags.snapshot
+            }
+            .get(":name") { _, context in flags[try name(context)].value }
             .put(":name") { request, context in
                 let name = try name(context)
-                let flag = try await flag(request)
-                do {
-                    // Before the answer: the callbacks of inline observers. The streams have it in their mailboxes then.
-                    try await source.change(name, flag)
-                } catch let error as SourceUnavailable {
-                    throw HTTPError(.serviceUnavailable, message: error.message)
-                }
+                let form = #"{"enabled": true, "rollout": 25}, rollout from 0 to 100 or left out"#
+                let flag = try await body(Flag.self, of: request, form: form)
+                try await change([name: flag])
                 // The change just made, or a later one.
-                return flags.state(of: name)
+                return flags[name].value
             }
     }
 
-    private struct Listing: ResponseEncodable {
-        let flags: [FlagState]
+    /// Returns after the callbacks of inline observers. The streams have the change in their mailboxes then.
+    private func change(_ changes: [Flag.Name: Flag]) async throws {
+        do {
+            try await source.change(changes)
+        } catch let error as SourceUnavailable {
+            throw HTTPError(.serviceUnavailable, message: error.message)
+        }
     }
 
     private func name(_ context: FlagRequestContext) throws -> Flag.Name {
-        let given = try context.parameters.require("name")
+        try name(context.parameters.require("name"))
+    }
+
+    private func name(_ given: String) throws -> Flag.Name {
         guard let name = Flag.Name(rawValue: given) else {
             let known = Flag.Name.allCases.map(\.rawValue).joined(separator: ", ")
             throw HTTPError(.notFound, message: "no flag has the name '\(given)'; there are \(known)")
@@ -44,7 +61,8 @@ struct FlagRoutes: Sendable {
         return name
     }
 
-    private func flag(_ request: Request) async throws -> Flag {
+    /// - Parameter form: What a right body looks like.
+    private func body<Content: Decodable>(_: Content.Type, of request: Request, form: String) async throws -> Content {
         let body: ByteBuffer
         do {
             body = try await request.body.collect(upTo: Self.bodyLimit)
@@ -52,9 +70,8 @@ struct FlagRoutes: Sendable {
             throw HTTPError(.contentTooLarge, message: "a body has \(Self.bodyLimit) bytes at most")
         }
         do {
-            return try JSONDecoder().decode(Flag.self, from: Data(buffer: body))
+            return try JSONDecoder().decode(Content.self, from: Data(buffer: body))
         } catch let error as DecodingError {
-            let form = #"{"enabled": true, "rollout": 25}, rollout from 0 to 100 or left out"#
             throw HTTPError(.badRequest, message: "\(error.explanation); send \(form)")
         }
     }

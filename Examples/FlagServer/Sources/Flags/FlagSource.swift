@@ -4,13 +4,13 @@ import Hummingbird
 
 /// Where the flags live.
 package struct FlagSource: Sendable {
-    /// Changes a flag. When it returns, the flag's property has the change, or a later one.
-    let change: @Sendable (Flag.Name, Flag) async throws -> Void
+    /// Changes flags as one commit. When it returns, their properties have the changes, or later ones.
+    let change: @Sendable ([Flag.Name: Flag]) async throws -> Void
     let state: @Sendable () -> SourceState
 
     /// - Parameter change: Throws `SourceUnavailable` if nothing was changed, or it is not known.
     package init(
-        change: @escaping @Sendable (Flag.Name, Flag) async throws -> Void,
+        change: @escaping @Sendable ([Flag.Name: Flag]) async throws -> Void,
         state: @escaping @Sendable () -> SourceState
     ) {
         self.change = change
@@ -20,7 +20,7 @@ package struct FlagSource: Sendable {
     /// The flags live in this process alone.
     static func memory(_ flags: FeatureFlags) -> FlagSource {
         FlagSource(
-            change: { name, flag in flags[name].value = flag },
+            change: { changes in flags.change(changes) },
             state: { SourceState(source: "memory", state: "ready", staleSeconds: nil, error: nil, revision: nil) }
         )
     }

@@ -34,7 +34,8 @@ enum Page {
                  border: 1px solid currentcolor; border-radius: .25rem; }
         button[aria-checked=true] { color: var(--on); font-weight: bold; }
         button:focus-visible { outline: 3px solid var(--on); outline-offset: 2px; }
-        #connection { color: var(--quiet); }
+        #connection, #stream, .computed { color: var(--quiet); }
+        .on { color: var(--on); font-weight: bold; }
         </style>
         <main>
         <h1>Feature flags</h1>
@@ -42,43 +43,74 @@ enum Page {
         <table>
         <caption hidden>The flags, as they are now</caption>
         <thead><tr><th scope="col">Flag</th><th scope="col">State</th><th scope="col" class="number">Rollout</th>
-        <th scope="col" class="number">Version</th><th scope="col" class="number">Dropped</th></tr></thead>
+        <th scope="col" class="number">Version</th></tr></thead>
         <tbody id="flags"></tbody>
+        <tbody id="derived"></tbody>
         </table>
+        <p id="stream"></p>
         <p id="news" role="status" aria-live="polite"></p>
         <noscript><p>This page needs JavaScript. <a href="/flags">The flags as JSON</a></p></noscript>
         </main>
         <script>
-        const [body, connection, news] = ["flags", "connection", "news"].map(id => document.getElementById(id));
+        const [body, computed, stream, connection, news] = ["flags", "derived", "stream", "connection", "news"].map(id => document.getElementById(id));
         const rows = new Map();
 
-        function addRow(name) {
-            const row = body.insertRow();
+        function addRow(to, name) {
+            const row = to.insertRow();
             const head = document.createElement("th");
             head.scope = "row";
             head.textContent = name;
             row.append(head);
+            rows.set(name, row);
+            return row;
+        }
+
+        function addFlag(name) {
+            const row = addRow(body, name);
             const button = document.createElement("button");
             button.setAttribute("role", "switch");
             button.setAttribute("aria-label", name);
             button.onclick = () => put(name, button.getAttribute("aria-checked") !== "true", row.flag.rollout);
             row.insertCell().append(button);
-            const numbers = [0, 1, 2].map(() => { const cell = row.insertCell(); cell.className = "number"; return cell; });
-            rows.set(name, Object.assign(row, { button, numbers }));
-            return row;
+            const numbers = [0, 1].map(() => { const cell = row.insertCell(); cell.className = "number"; return cell; });
+            return Object.assign(row, { button, numbers });
+        }
+
+        function addDerived(name) {
+            const row = addRow(computed, name);
+            const state = row.insertCell(), note = row.insertCell();
+            [note.colSpan, note.className, note.textContent] = [2, "number computed", "computed"];
+            return Object.assign(row, { state });
+        }
+
+        function light(row) {
+            row.classList.add("fresh");
+            clearTimeout(row.timer);
+            row.timer = setTimeout(() => row.classList.remove("fresh"), 2000);
         }
 
         function show(flag, fresh) {
-            const row = rows.get(flag.name) ?? addRow(flag.name);
+            const row = rows.get(flag.name) ?? addFlag(flag.name);
             row.flag = flag;
             row.button.setAttribute("aria-checked", flag.enabled);
             row.button.textContent = flag.enabled ? "on" : "off";
-            [`${flag.rollout} %`, flag.version, flag.dropped ?? 0].forEach((text, i) => row.numbers[i].textContent = text);
-            row.classList.toggle("fresh", fresh);
+            [`${flag.rollout} %`, flag.version].forEach((text, i) => row.numbers[i].textContent = text);
+            if (fresh) light(row);
+        }
+
+        function showDerived(flag, fresh) {
+            const row = rows.get(flag.name) ?? addDerived(flag.name);
+            [row.state.textContent, row.state.className] = flag.enabled ? ["on", "on"] : ["off", ""];
+            if (fresh) light(row);
+        }
+
+        // One commit: all of its flags before the browser paints again.
+        function showAll(data, fresh) {
+            data.flags.forEach(flag => show(flag, fresh));
+            stream.textContent = `Version ${data.version}, ${data.dropped} dropped`;
             if (!fresh) return;
-            news.textContent = `${flag.name} is ${flag.enabled ? "on" : "off"} for ${flag.rollout} %`;
-            clearTimeout(row.timer);
-            row.timer = setTimeout(() => row.classList.remove("fresh"), 2000);
+            const said = flag => `${flag.name} is ${flag.enabled ? "on" : "off"} for ${flag.rollout} %`;
+            news.textContent = data.flags.map(said).join(", ");
         }
 
         async function put(name, enabled, rollout) {
@@ -90,8 +122,13 @@ enum Page {
 
         const events = new EventSource("/events");
         events.addEventListener("open", () => connection.textContent = "Live");
-        events.addEventListener("state", event => JSON.parse(event.data).flags.forEach(flag => show(flag, false)));
-        events.addEventListener("change", event => show(JSON.parse(event.data), true));
+        events.addEventListener("state", event => {
+            const state = JSON.parse(event.data);
+            showAll(state, false);
+            state.derived.forEach(flag => showDerived(flag, false));
+        });
+        events.addEventListener("change", event => showAll(JSON.parse(event.data), true));
+        events.addEventListener("derived", event => showDerived(JSON.parse(event.data), true));
         events.addEventListener("end", () => connection.textContent = "The service goes down …");
         events.addEventListener("error", () => connection.textContent = "Connection lost, trying again …");
         </script>

@@ -6,9 +6,9 @@ import Metrics
 struct StreamMetrics: Sendable {
     /// Streams that go on.
     let open: Meter
-    /// Changes that clients were sent.
+    /// Commits that clients were sent.
     let sent: Counter
-    /// Changes that clients were not sent, since later ones of the same flag came before they could take them.
+    /// Commits that clients were not sent, since later ones came before they could take them.
     let dropped: Counter
 
     init(factory: any MetricsFactory) {

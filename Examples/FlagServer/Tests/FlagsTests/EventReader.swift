@@ -11,13 +11,28 @@ struct ReceivedFlag: Decodable, Equatable, Sendable {
     let enabled: Bool
     let rollout: Int
     let version: UInt64
+}
+
+/// What a stream says of a derived flag.
+struct ReceivedDerived: Decodable, Equatable, Sendable {
+    let name: String
+    let enabled: Bool
+}
+
+/// What a stream says of one commit, or of the state.
+struct ReceivedFlags: Decodable, Equatable, Sendable {
+    let version: UInt64
     let dropped: UInt64
+    let flags: [ReceivedFlag]
+    /// In the state alone.
+    var derived: [ReceivedDerived]?
 }
 
 /// An event as a client gets it.
 enum ReceivedEvent: Equatable, Sendable {
-    case state([ReceivedFlag])
-    case change(ReceivedFlag)
+    case state(ReceivedFlags)
+    case change(ReceivedFlags)
+    case derived(ReceivedDerived)
     case heartbeat
     case end
 }
@@ -64,10 +79,10 @@ struct EventReader {
             fields[line[..<colon.lowerBound]] = line[colon.upperBound...]
         }
         let data = Data(try #require(fields["data"]).utf8)
-        struct State: Decodable { let flags: [ReceivedFlag] }
         switch fields["event"] {
-        case "state": return .state(try JSONDecoder().decode(State.self, from: data).flags)
-        case "change": return .change(try JSONDecoder().decode(ReceivedFlag.self, from: data))
+        case "state": return .state(try JSONDecoder().decode(ReceivedFlags.self, from: data))
+        case "change": return .change(try JSONDecoder().decode(ReceivedFlags.self, from: data))
+        case "derived": return .derived(try JSONDecoder().decode(ReceivedDerived.self, from: data))
         case "end": return .end
         case let other:
             Issue.record("an event of an unknown kind: \(other ?? "none")")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Flags
+import Hummingbird
 import HummingbirdTesting
 import Testing
 
@@ -9,28 +10,80 @@ struct EventTests {
     @Test("A stream begins with the state of all flags, and goes on with every change")
     func stateThenChanges() async throws {
         let service = quietService()
-        service.flags[.darkMode].value = Flag(isEnabled: true, rollout: 10)
+        service.flags.change([.darkMode: Flag(isEnabled: true, rollout: 10)])
         try await service.application().test(.live) { client in
             var reader = try await EventReader.connect(to: client.port!)
             let state = try #require(try await reader.next())
             let expected = Flag.Name.allCases.map { name in
                 name == .darkMode
-                    ? ReceivedFlag(name: "dark-mode", enabled: true, rollout: 10, version: 1, dropped: 0)
-                    : ReceivedFlag(name: name.rawValue, enabled: false, rollout: 100, version: 0, dropped: 0)
+                    ? ReceivedFlag(name: "dark-mode", enabled: true, rollout: 10, version: 1)
+                    : ReceivedFlag(name: name.rawValue, enabled: false, rollout: 100, version: 0)
             }
-            #expect(state == .state(expected))
+            let derived = [ReceivedDerived(name: "checkout-open", enabled: false)]
+            #expect(state == .state(ReceivedFlags(version: 1, dropped: 0, flags: expected, derived: derived)))
             // One after the other, so that none takes another's place.
-            for version in 1...20 {
-                service.flags[.maintenance].value = Flag(isEnabled: version % 2 == 1, rollout: UInt8(version))
-                let change = ReceivedFlag(
-                    name: "maintenance",
-                    enabled: version % 2 == 1,
-                    rollout: version,
-                    version: UInt64(version),
-                    dropped: 0
+            for number in 1...20 {
+                service.flags.change([.bulkExport: Flag(isEnabled: number % 2 == 1, rollout: UInt8(number))])
+                let version = UInt64(number + 1)
+                let flag = ReceivedFlag(
+                    name: "bulk-export",
+                    enabled: number % 2 == 1,
+                    rollout: number,
+                    version: version
                 )
                 let received = try await reader.next()
-                #expect(received == .change(change))
+                #expect(received == .change(ReceivedFlags(version: version, dropped: 0, flags: [flag])))
+            }
+        }
+    }
+
+    @Test("A request that changes several flags is one event of a stream")
+    func severalFlags() async throws {
+        let service = quietService()
+        try await service.application().test(.live) { client in
+            var reader = try await EventReader.connect(to: client.port!)
+            _ = try await reader.next()
+            for version in 1...20 as ClosedRange<UInt64> {
+                let darkMode = #"{"enabled": true, "rollout": \#(version)}"#
+                let body = #"{"dark-mode": \#(darkMode), "bulk-export": {"enabled": true}}"#
+                try await client.execute(uri: "/flags", method: .patch, body: ByteBuffer(string: body)) { response in
+                    #expect(response.status == .ok)
+                }
+                let flags = [
+                    ReceivedFlag(name: "dark-mode", enabled: true, rollout: Int(version), version: version),
+                    ReceivedFlag(name: "bulk-export", enabled: true, rollout: 100, version: version),
+                ]
+                let received = try await reader.next()
+                #expect(received == .change(ReceivedFlags(version: version, dropped: 0, flags: flags)))
+            }
+        }
+    }
+
+    @Test("A stream shows a derived flag when it has another value, and not when it has the same")
+    func derivedFlag() async throws {
+        let service = quietService()
+        try await service.application().test(.live) { client in
+            var reader = try await EventReader.connect(to: client.port!)
+            _ = try await reader.next()
+            let steps: [(flags: [Flag.Name: Flag], isOpen: Bool?)] = [
+                ([.newCheckout: Flag(isEnabled: true)], true),
+                ([.newCheckout: Flag(isEnabled: true, rollout: 50)], nil),
+                ([.maintenance: Flag(isEnabled: true)], false),
+                ([.newCheckout: Flag(isEnabled: true), .maintenance: Flag()], true),
+                ([.newCheckout: Flag(), .maintenance: Flag(isEnabled: true)], false),
+            ]
+            for (flags, isOpen) in steps {
+                service.flags.change(flags)
+                var (changes, derived) = (0, [Bool]())
+                for _ in 0..<(isOpen == nil ? 1 : 2) {
+                    switch try await reader.next() {
+                    case .change: changes += 1
+                    case .derived(let flag): derived.append(flag.enabled)
+                    case let other: Issue.record("an unexpected event: \(String(describing: other))")
+                    }
+                }
+                #expect(changes == 1)
+                #expect(derived == (isOpen.map { [$0] } ?? []))
             }
         }
     }
@@ -41,12 +94,16 @@ struct EventTests {
         try await service.application().test(.live) { client in
             var reader = try await EventReader.connect(to: client.port!)
             _ = try await reader.next()
-            for number in 1...100_000 { service.flags[.bulkExport].value = Flag(rollout: UInt8(number % 101)) }
+            for number in 1...100_000 {
+                // Two at a time: what one commit has set is never split, however much is dropped.
+                let flag = Flag(rollout: UInt8(number % 101))
+                service.flags.change([.bulkExport: flag, .darkMode: flag])
+            }
             var (version, gaps, dropped) = (UInt64(0), UInt64(0), UInt64(0))
             while version < 100_000 {
                 guard case .change(let received) = try await reader.next() else { continue }
                 #expect(received.version > version)
-                #expect(received.rollout == Int(received.version % 101))
+                #expect(received.flags.map(\.rollout) == [Int](repeating: Int(received.version % 101), count: 2))
                 gaps += received.version - version - 1
                 #expect(received.dropped >= gaps)
                 (version, dropped) = (received.version, received.dropped)

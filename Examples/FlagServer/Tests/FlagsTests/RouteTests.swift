@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ConcurrentObserve
 import Flags
 import Foundation
 import Hummingbird
 import HummingbirdTesting
 import Logging
+import Synchronization
 import Testing
 
 /// A service that logs nothing.
@@ -61,16 +63,69 @@ struct RouteTests {
         }
     }
 
-    @Test("All flags are listed")
+    private struct Listing: Decodable {
+        let version: Int
+        let flags: [Answer]
+        let derived: [ReceivedDerived]
+    }
+
+    @Test("All flags are listed, and the derived one")
     func list() async throws {
-        struct Listing: Decodable { let flags: [Answer] }
         try await quietService().application().test(.router) { client in
             try await client.execute(uri: "/flags", method: .get) { response in
                 let listing = try response.decoded(as: Listing.self)
                 #expect(listing.flags.map(\.name) == Flag.Name.allCases.map(\.rawValue))
                 #expect(listing.flags.allSatisfy { $0.version == 0 && !$0.enabled })
+                #expect(listing.derived == [ReceivedDerived(name: "checkout-open", enabled: false)])
             }
         }
+    }
+
+    @Test("A request that changes several flags is one commit")
+    func patch() async throws {
+        let service = quietService()
+        // Notified on the thread that commits, once for each commit.
+        let received = Mutex<[[UInt64]]>([])
+        let token = service.flags.all.observe { change in received.withLock { $0.append(change.new.map(\.version)) } }
+        try await service.application().test(.router) { client in
+            let flags = #"{"new-checkout": {"enabled": true}, "dark-mode": {"enabled": true, "rollout": 5}}"#
+            let body = ByteBuffer(string: flags)
+            try await client.execute(uri: "/flags", method: .patch, body: body) { response in
+                #expect(response.status == .ok)
+                let listing = try response.decoded(as: Listing.self)
+                #expect(listing.version == 1)
+                #expect(listing.flags.map(\.version) == [1, 0, 1, 0, 0])
+                #expect(listing.flags.map(\.rollout) == [100, 100, 5, 100, 100])
+                #expect(listing.derived == [ReceivedDerived(name: "checkout-open", enabled: true)])
+            }
+        }
+        token.cancel()
+        #expect(received.withLock { $0 } == [[1, 0, 1, 0, 0]])
+    }
+
+    static let mistakenChanges: [(body: String, status: HTTPResponse.Status, message: String)] = [
+        ("{}", .badRequest, "names no flag"),
+        ("[]", .badRequest, "not an object"),
+        (#"{"dark-mode": {"enabled": true}, "nonsense": {"enabled": true}}"#, .notFound, "the name 'nonsense'"),
+        (#"{"dark-mode": {"enabled": true}, "maintenance": {}}"#, .badRequest, "'maintenance.enabled' is missing"),
+        (#"{"dark-mode": {"enabled": true}, "maintenance": 1}"#, .badRequest, "'maintenance' has the wrong type"),
+        (
+            #"{"dark-mode": {"enabled": true}, "maintenance": {"enabled": true, "rollout": 101}}"#, .badRequest,
+            "'maintenance.rollout' has no allowed value"
+        ),
+    ]
+
+    @Test("A mistake in one of several flags changes none of them", arguments: mistakenChanges)
+    func mistakenPatch(body: String, status: HTTPResponse.Status, message: String) async throws {
+        let service = quietService()
+        try await service.application().test(.router) { client in
+            try await client.execute(uri: "/flags", method: .patch, body: ByteBuffer(string: body)) { response in
+                #expect(response.status == status)
+                let mistake = try response.decoded(as: Mistake.self)
+                #expect(mistake.error.message.contains(message))
+            }
+        }
+        #expect(service.flags.all.version == 0)
     }
 
     static let mistakenBodies: [(body: String, status: HTTPResponse.Status, message: String)] = [

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Etcd
+import ConcurrentObserve
+import Foundation
+
+extension EngineMirror where Engine == EtcdEngine {
+    /// Writes several keys as one transaction of etcd, whatever their values were. Returns when the mirror shows the result.
+    ///
+    /// The transaction is one revision: every mirror of these keys, in any process, shows it as one change.
+    ///
+    /// - Parameter values: At most as many as etcd allows in a transaction, 128 unless it is configured otherwise.
+    /// - Returns: The revision that brought the values; the mirror's position if there are none.
+    /// - Throws: `MirrorError`: `notConnected` and `malformedValue` have written nothing; `outcomeUnknown` may have; `unreachable` has,
+    ///   and the mirror does not show it yet.
+    @discardableResult
+    public func set(_ values: [MirrorKey: Value]) async throws -> Int64 {
+        var request = Etcdserverpb_TxnRequest()
+        for (key, value) in values {
+            guard engine.range.contains(key) else {
+                throw MirrorError(.invalidConfiguration, "the key '\(key)' is outside the mirror's range")
+            }
+            var put = Etcdserverpb_RequestOp()
+            put.requestPut.key = Data(key.bytes)
+            put.requestPut.value = Data(try store.encode(value))
+            request.success.append(put)
+        }
+        guard !values.isEmpty else { return position.value }
+        let answer = try await session().connection.transaction(request)
+        try await waitUntil(answer.header.revision, within: configuration.requestTimeout)
+        return answer.header.revision
+    }
+}
+#endif
