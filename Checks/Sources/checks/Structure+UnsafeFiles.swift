@@ -9,7 +9,7 @@ extension Structure {
             Exploration Instrumentation+Stress
             """,
             "Reclamation": """
-            CallbackAges DeliveryContext Diagnostics EventCount
+            CallbackAges DeinitWorker DeliveryContext Diagnostics EventCount
             ForbiddenSections Fork ForkGate FrameBlock FrameScan KnownTypes
             LibraryThread Lock Magazine Magazine+Sweeping MagazineReleases
             ObserverPool PendingEvents ProcessorClock ReadSection

@@ -28,9 +28,10 @@ extension OrderedObservation {
         // A removal of the source's observer removes the user's.
         sourceObserver.feed(user.core)
         _ = sourceObserver.whenFinished { [self] end in sourceObserverHasEnded(end) }
+        let token = user.takeToken()
         // Last: from here on another thread can end it, as a removal of all of an owner's does.
         user.register()
-        return ObservationToken(user)
+        return token ?? ObservationToken(user)
     }
 
     /// Keeps what is enqueued in the mailbox until the caller calls `begin()`. Before the first event.

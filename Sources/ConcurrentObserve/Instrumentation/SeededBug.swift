@@ -9,6 +9,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case aBindingForgetsWhatCameRound = "a binding forgets what came round"
     case aBindingRetainsItsDestination = "a binding retains its destination"
     case aBindingUndoesALaterChange = "a binding undoes a later change"
+    case aBlockedDeinitThreadKeepsItsItems = "a blocked deinit thread keeps its items"
     case aBlockedSourcesThreadsDoNotPause = "a blocked source's threads do not pause"
     case aBodyDoesNotWaitForRegistrations = "a body does not wait for registrations"
     case aBodyLooksForRegistrationsTooEarly = "a body looks for registrations too early"

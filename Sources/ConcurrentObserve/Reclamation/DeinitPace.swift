@@ -30,6 +30,17 @@ internal struct DeinitPace {
     /// More threads than this do not help with deinitialisers that are slow, not blocked.
     private static var mostSlowThreads: Int { 32 }
 
+    /// When threads were last looked at for items that they do not get to.
+    private var withdrawal: ContinuousClock.Instant?
+
+    /// Whether it is time to look for threads that have had their items since an earlier look.
+    mutating func mayWithdraw() -> Bool {
+        let now = LibraryClock.now
+        if let withdrawal, withdrawal.duration(to: now) < Self.patience { return false }
+        withdrawal = now
+        return true
+    }
+
     /// How many threads to start now.
     ///
     /// - Parameters:

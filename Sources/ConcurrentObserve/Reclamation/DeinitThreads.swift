@@ -19,8 +19,8 @@ internal final class DeinitThreads: @unchecked Sendable {
     private let queues = SourceQueues()
     private var workers: [ObjectIdentifier: DeinitWorker] = [:]
     private var idle = 0
-    /// Items begun since the process began.
-    private var begun = 0
+    /// Items that threads have begun and left since the process began.
+    private var finished = 0
     private var pace = DeinitPace()
     /// How many reclaimed items were not reported to their batch yet.
     private var unreported = 0
@@ -96,20 +96,46 @@ internal final class DeinitThreads: @unchecked Sendable {
     ///   soon.
     func startThreadsIfBehind() -> Bool {
         var isBehind = false
+        var shouldSignal = false
         let missing = lock.withLock { () -> Int in
             reportToBatch()
-            isBehind = queues.next != nil
+            let isWithdrawn = withdrawItems()
+            shouldSignal = isWithdrawn && idle > 0
+            isBehind = queues.next != nil || hasUnclaimedItems
             return missingThreads()
         }
+        if shouldSignal { arrival.signal() }
         // If the system has no thread to give, the reclamation thread asks again after its next
         // pass.
         for _ in 0..<missing { guard startThread() else { break } }
         return isBehind
     }
 
+    /// Puts back what threads have taken and not begun for a while. Under `lock`.
+    ///
+    /// - Returns: Whether there was any.
+    private func withdrawItems() -> Bool {
+        guard pace.mayWithdraw() else { return false }
+        var isAny = false
+        for worker in workers.values {
+            guard let run = worker.withdraw() else { continue }
+            queues.append(run)
+            isAny = true
+        }
+        return isAny
+    }
+
+    /// Whether threads have items that they have not claimed. Under `lock`.
+    private var hasUnclaimedItems: Bool {
+        for worker in workers.values where worker.hasMore { return true }
+        return false
+    }
+
     /// How many threads to start now. Under `lock`.
     private func missingThreads() -> Int {
-        pace.missingThreads(for: queues, workers: workers, idle: idle, begun: begun)
+        var begun = finished
+        for worker in workers.values where worker.hasItems { begun += worker.begunCount }
+        return pace.missingThreads(for: queues, workers: workers, idle: idle, begun: begun)
     }
 
     /// Returns false when the system has no thread to give.
@@ -140,6 +166,7 @@ internal final class DeinitThreads: @unchecked Sendable {
     /// Notes that the last item is reclaimed, and waits for the next; nil when the thread should
     /// exit.
     private func next(_ worker: DeinitWorker) -> RetiredItem? {
+        if let item = worker.claimNext() { return item }
         while true {
             let ticket = arrival.ticket()
             if let item = take(worker, wasIdle: false) { return item }
@@ -155,18 +182,19 @@ internal final class DeinitThreads: @unchecked Sendable {
         let item = lock.withLock { () -> RetiredItem? in
             if wasIdle { idle -= 1 }
             // In one step with taking the next, so that a fork never finds an item half finished.
-            done = worker.work?.item
+            done = worker.last
+            let batch = worker.batch
             if let queue = worker.queue { queues.leave(queue) }
-            let next = queues.takeNext()
-            count(worker.work, before: next?.work)
-            worker.take(next)
+            let doneCount = batch == nil ? 0 : worker.finish()
+            finished &+= doneCount
+            let next = queues.takeNext(for: worker)
+            count(doneCount, of: batch, before: worker.batch)
             guard let next else {
                 idle += 1
                 return nil
             }
-            begun &+= 1
-            hasRoom = queues.noteRoom(next.queue)
-            return next.work.item
+            hasRoom = queues.noteRoom(worker.queue!)
+            return next
         }
         // Not earlier: an item that the child of a fork abandons is still there. If the fork comes
         // just here, the child never frees it.
@@ -175,17 +203,17 @@ internal final class DeinitThreads: @unchecked Sendable {
         return item
     }
 
-    /// Counts an item that is reclaimed. Under `lock`.
+    /// Counts items that are reclaimed. Under `lock`.
     ///
-    /// The report to its batch comes later if the batch cannot be complete before: the caller
-    /// reclaims another of its items next.
-    private func count(_ done: RetiredWork?, before next: RetiredWork?) {
-        if let done {
-            if done.batch != unreportedBatch { reportToBatch() }
-            unreportedBatch = done.batch
-            unreported += 1
+    /// The report to their batch comes later if the batch cannot be complete before: the caller
+    /// reclaims others of its items next.
+    private func count(_ done: Int, of batch: Batch?, before next: Batch?) {
+        if let batch {
+            if batch != unreportedBatch { reportToBatch() }
+            unreportedBatch = batch
+            unreported += done
         }
-        if queues.waiting == 0 || next?.batch != unreportedBatch { reportToBatch() }
+        if queues.waiting == 0 || next != unreportedBatch { reportToBatch() }
     }
 
     /// Reports to the batch how many of its items are reclaimed. Under `lock`.
@@ -214,7 +242,7 @@ internal final class DeinitThreads: @unchecked Sendable {
         worker.begin(ThreadRecord.ownAddress)
         // The second look has one before it. No thread is started, however long the two took.
         for _ in 0..<2 { _ = lock.withLock { missingThreads() } }
-        while let item = take(worker, wasIdle: false) { worker.reclaim(item) }
+        while let item = worker.claimNext() ?? take(worker, wasIdle: false) { worker.reclaim(item) }
         _ = leaveIfIdle(worker)
     }
 
@@ -240,17 +268,10 @@ internal final class DeinitThreads: @unchecked Sendable {
             }
             // No generic call that may be the first of its kind: the runtime makes types under a
             // lock, which the fork may have caught.
-            guard let work = worker.work, let queue = worker.queue else { continue }
-            let source = queue.source
-            queues.leave(queue)
-            if worker.isReclaiming {
-                work.item.abandonInChild()
-                ReclamationThread.shared.batches.finished(work.batch)
-            } else {
-                var run = RetiredRun(batch: work.batch, source: source)
-                run.append(work.item)
-                queues.append(run)
-            }
+            guard let left = worker.leaveToChild() else { continue }
+            queues.leave(left.queue)
+            ReclamationThread.shared.batches.finished(left.rest.batch, count: left.done)
+            if left.rest.count > 0 { queues.append(left.rest) }
         }
         workers.removeAll()
         if let own {

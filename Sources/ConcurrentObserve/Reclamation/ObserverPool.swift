@@ -62,8 +62,33 @@ internal enum ObserverPool {
         let item = RetiredItem(at: address)
         let next = item.link
         unsafe record.pointee.pooled = next
-        // It was written on another processor.
-        unsafe curcu_prefetch(UnsafeRawPointer(bitPattern: next))
+        fetch(itemAt: next)
+        return item
+    }
+
+    /// Has the processor fetch an item that is used soon, and was written on another processor.
+    @inline(__always)
+    static func fetch(itemAt address: UInt) {
+        // Safe: the address is not followed.
+        unsafe curcu_prefetch(UnsafeRawPointer(bitPattern: address))
+    }
+
+    /// Makes as many items as a thread may keep, side by side, for the calling thread, which has
+    /// none.
+    ///
+    /// - Returns: One of them; nil where none are recycled.
+    static func fill(_ make: () -> RetiredItem) -> RetiredItem? {
+        if LibraryClock.isExplored { return nil }
+        let item = make()
+        var last = item
+        for _ in 1..<Int(limit) {
+            let next = make()
+            last.link = next.address
+            last = next
+        }
+        last.link = 0
+        // Safe: records are never freed; what a thread keeps is its own.
+        unsafe ThreadRecord.current.pointee.pooled = item.link
         return item
     }
 }

@@ -42,12 +42,15 @@ internal final class SourceQueue {
         }
     }
 
-    func popFirst() -> RetiredWork? {
+    /// The batch of the next item, if anything waits.
+    var nextBatch: Batch? { run?.batch }
+
+    func popFirst() -> RetiredItem? {
         guard run != nil else { return nil }
         count -= 1
-        let work = RetiredWork(item: run!.popFirst()!, batch: run!.batch)
+        let item = run!.popFirst()!
         if run!.count == 0 { takeNextRun() }
-        return work
+        return item
     }
 
     private func takeNextRun() {

@@ -4,8 +4,8 @@ import Synchronization
 
 /// The items that wait for the deinit threads: a queue for each source, served in turn.
 ///
-/// One item of a source is served, then one of the next: a source with many items, or with slow
-/// ones, delays only its own. (Fair queueing: Nagle, "On Packet Switches With Infinite Storage",
+/// One item of a source is served, or some, where it has many, then those of the next: a source
+/// with many items, or with slow ones, delays only its own. (Fair queueing: Nagle, "On Packet Switches With Infinite Storage",
 /// RFC 970, 1985.) A source may occupy as many threads, and may have as many items waiting, as are
 /// left for the others: one source alone gets half of either. However many sources are blocked, the
 /// next one finds room. (Choudhury and Hahne, "Dynamic Queue Length Thresholds for Shared-Memory
@@ -78,35 +78,39 @@ internal final class SourceQueues: @unchecked Sendable {
         return queue
     }
 
-    /// An item, and the queue that it comes from.
+    /// How many items a thread may take, and from which queue.
     ///
     /// Not a tuple: see `ReclamationThread.PassResult`.
     struct Serving {
-        let work: RetiredWork
+        let count: Int
         let queue: SourceQueue
     }
 
-    /// Takes an item of the source that is next. The calling thread is busy with it from now
-    /// on.
-    func takeNext() -> Serving? {
+    /// Has a worker take items of the source that is next: several only where many wait. Its thread
+    /// is busy with them from now on.
+    ///
+    /// - Returns: The first, which the thread has claimed, or nil if none may be taken.
+    func takeNext(for worker: DeinitWorker) -> RetiredItem? {
         for _ in 0..<listed {
             let queue = unlistFirst()
             guard mayHaveThread(queue) else {
                 list(queue)
                 continue
             }
-            let work = queue.popFirst()!
-            waiting -= 1
-            if queue.isCrowded { waitingInCrowds -= 1 }
+            let before = queue.count
+            let count = max(1, min(DeinitWorker.mostItems, before / 8))
+            let item = worker.take(Serving(count: count, queue: queue))
+            waiting -= before - queue.count
+            if queue.isCrowded { waitingInCrowds -= before - queue.count }
             busy += 1
             queue.busy += 1
             if queue.count > 0 { list(queue) }
-            return Serving(work: work, queue: queue)
+            return item
         }
         return nil
     }
 
-    /// Notes that a thread is no longer busy with an item of the queue.
+    /// Notes that a thread is no longer busy with items of the queue.
     func leave(_ queue: SourceQueue) {
         busy -= 1
         queue.busy -= 1

@@ -51,7 +51,7 @@ extension ObservationHandle {
 /// code pointer and a context, for any parameters.
 @usableFromInline
 internal struct ContentStorage {
-    private var first: UInt = 0
+    var first: UInt = 0
     private var reference: UInt = 0
 
     @usableFromInline

@@ -17,8 +17,12 @@ internal enum ListHints {
     /// Observers may be `flagged`.
     @inlinable static var flagged: UInt { 4 }
 
-    /// The bits of an address that are hints: tables are allocated at multiples of eight.
-    @inlinable static var mask: UInt { 7 }
+    /// The first list's table is large: with what its closures read it takes more than the
+    /// processor's caches.
+    @inlinable static var large: UInt { 8 }
+
+    /// The bits of an address that are hints: tables are allocated at multiples of sixteen.
+    @inlinable static var mask: UInt { 15 }
 }
 
 extension ObserverList {

@@ -5,12 +5,38 @@ import Synchronization
 // A plain observer is recycled: see `ObserverPool`.
 extension Observer {
     /// A recycled observer of a core, without closure and owner; nil if the pool is empty.
-    static func recycled(core: borrowing RegistryCore) -> Observer? {
-        guard let item = ObserverPool.take() else { return nil }
+    ///
+    /// - Parameter isOneOfMany: Fills an empty pool with new observers. The core has tens of
+    ///   thousands: made one by one, they and their tokens would lie between the contexts of the
+    ///   closures, and a notification, which reads those in order, would fetch twice as much
+    ///   memory.
+    static func recycled(core: borrowing RegistryCore, isOneOfMany: Bool) -> Observer? {
+        guard let item = ObserverPool.take() ?? (isOneOfMany ? ObserverPool.fill(makeForPool) : nil) else { return nil }
         // Safe: the pool keeps nothing but observers.
         let observer = unsafe unsafeDowncast(item.take(), to: Observer.self)
+        observer.link = observer.knownMark.contains(.unused) ? observer.borrowedContent.first : 0
         observer.renew(core: core)
         return observer
+    }
+
+    /// A new observer, as the pool keeps it, with its token: the first word of what it holds has
+    /// the token's address, and owns a reference.
+    private static func makeForPool() -> RetiredItem {
+        let observer = Observer()
+        // Safe, both: addresses, and the references that belong to them; the observer holds nothing
+        // else.
+        unsafe observer.content.first = UInt(bitPattern: Unmanaged.passRetained(ObservationToken(observer)).toOpaque())
+        return unsafe RetiredItem(at: UInt(bitPattern: Unmanaged<Retirable>.passRetained(observer).toOpaque()))
+    }
+
+    /// The token that was made with the observer, if it was made for the pool. Once, before the
+    /// observer is published: from then on the link is for the list of the retired.
+    final func takeToken() -> ObservationToken? {
+        if link == 0 { return nil }
+        // Safe: `recycled` has moved the address there, with the reference.
+        let token = unsafe Unmanaged<ObservationToken>.fromOpaque(UnsafeRawPointer(bitPattern: link)!)
+        link = 0
+        return unsafe token.takeRetainedValue()
     }
 
     private final func renew(core: borrowing RegistryCore) {
@@ -26,6 +52,12 @@ extension Observer {
         // Safe: the caller's reference, which ends here; every instance of this class is an
         // observer.
         var observer = unsafe unsafeDowncast(reference.takeRetainedValue(), to: Observer.self)
+        if observer.knownMark.contains(.unused) {
+            // Its thread exits. The token keeps the observer.
+            observer.link = observer.borrowedContent.first
+            _ = observer.takeToken()
+            return
+        }
         guard isUnique(&observer),
             observer.isFinished, !observer.knownMark.contains(.versioned)
         else { return }

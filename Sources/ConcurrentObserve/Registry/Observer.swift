@@ -47,6 +47,13 @@ internal class Observer: Retirable, @unchecked Sendable {
         if let owner { addExtras(owner: owner) }
     }
 
+    /// An observer for the pool: of no core.
+    override init() {
+        mark = Atomic(ObserverMark.unused.rawValue)
+        home = Atomic(0)
+        super.init()
+    }
+
     deinit { leaveCore() }
 
     /// The observer's address, as tables and frames hold it.

@@ -49,7 +49,8 @@ internal struct ObserverList: ~Copyable, Sendable {
     @usableFromInline
     borrowing func makeObserver(owner: WeakReference? = nil) -> Observer {
         withCore { core in
-            if owner == nil, let observer = Observer.recycled(core: core) { return observer }
+            let isOneOfMany = mayHave(ListHints.large)
+            if owner == nil, let observer = Observer.recycled(core: core, isOneOfMany: isOneOfMany) { return observer }
             return Observer(core: core, owner: owner)
         }
     }

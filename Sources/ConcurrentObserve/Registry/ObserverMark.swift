@@ -23,6 +23,8 @@ internal struct ObserverMark: OptionSet, Sendable {
     /// The observer belongs to an observation of another source: it is neither counted nor removed
     /// with the observations of this one.
     static var isForeign: ObserverMark { ObserverMark(rawValue: 64) }
+    /// The observer was made for the pool, and has not left it.
+    static var unused: ObserverMark { ObserverMark(rawValue: 128) }
     /// Listeners wait for the end.
     static var hasListeners: ObserverMark { ObserverMark(rawValue: 1024) }
     /// The source was gone when the observer was made: the observer owns a reference to the core.

@@ -86,7 +86,9 @@ extension ObserverRegistry {
         #if INSTRUMENTED
         if let token = startWrongly(observer) { return token }
         #endif
+        let token = observer.takeToken()
         observer.register()
+        if let token { return token }
         return ObservationToken(observer)
     }
 }

@@ -68,6 +68,7 @@ import Synchronization
         // Safe: the table owns a reference to the observer until the table is freed.
         _ = unsafe Unmanaged.passRetained(observer)
         let entry = unsafe contents.pointee.entry(count)
+        unsafe entry.initialize(to: TableEntry())
         unsafe entry.pointee.content = observer.borrowedContent
         // Relaxed: published by the release of the count, or of the table.
         unsafe entry.pointee.word.store(observer.address, ordering: .relaxed)
@@ -129,7 +130,12 @@ import Synchronization
     }
 
     func free() {
-        forEachEntry { $0.release() }
+        for index in 0..<count {
+            // The observers were written on other processors: one is fetched while others are
+            // released.
+            if index + 8 < count { unsafe contents.pointee.entry(index + 8).pointee.fetchObserver() }
+            unsafe contents.pointee.entry(index).pointee.release()
+        }
         unsafe contents.deallocate()
     }
 }

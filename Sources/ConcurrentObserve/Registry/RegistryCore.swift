@@ -46,6 +46,8 @@ import Synchronization
     /// A walk passes over so many dead entries in a fraction of a microsecond.
     static let mostRoomForChurn = 512
     static let smallestSweepInterval = 32
+    /// With the closures' contexts, a table of so many entries takes some megabytes.
+    static let leastLargeCapacity = 1 << 15
 
     init(head: UnsafePointer<Atomic<UInt>>, label: String) {
         unsafe self.head = unsafe head
@@ -152,6 +154,7 @@ import Synchronization
         if secondTable != nil { hints |= ListHints.second }
         if thirdTable != nil { hints |= ListHints.third }
         if flagged > 0 { hints |= ListHints.flagged }
+        if let firstTable, firstTable.capacity >= Self.leastLargeCapacity { hints |= ListHints.large }
         return hints
     }
 

@@ -7,15 +7,15 @@ public import Synchronization
 internal struct TableContents: ~Copyable {
     @usableFromInline let count: Atomic<Int>
 
+    /// No entry is made before it is used.
     static func allocate(capacity: Int) -> UnsafeMutablePointer<TableContents> {
         // Safe: freed by the table, once no frame pins it.
         let memory = UnsafeMutableRawPointer.allocate(
             byteCount: MemoryLayout<TableContents>.stride + MemoryLayout<TableEntry>.stride * capacity,
-            alignment: MemoryLayout<UInt>.alignment
+            alignment: Int(ListHints.mask) + 1
         )
         let contents = unsafe memory.bindMemory(to: TableContents.self, capacity: 1)
         unsafe contents.initialize(to: TableContents(count: Atomic(0)))
-        for index in 0..<capacity { unsafe contents.pointee.entry(index).initialize(to: TableEntry()) }
         return unsafe contents
     }
 }
@@ -82,6 +82,12 @@ extension TableEntry {
         // Relaxed, both: the lock orders this before the end of any observation that will not be
         // marked here; then as `ended`.
         word.store(word.load(ordering: .relaxed) | Mark.replaced, ordering: .relaxed)
+    }
+
+    /// Has the processor fetch the observer, whose reference is released soon.
+    func fetchObserver() {
+        // Relaxed: an address only.
+        ObserverPool.fetch(itemAt: word.load(ordering: .relaxed) & ~Mark.all)
     }
 
     /// Releases the table's reference. When no other thread has the table.

@@ -43,6 +43,12 @@ extension Mutant {
             [.invariant("P16.blocked-source-pauses")],
             .seconds(30)
         ),
+        Mutant(
+            .aBlockedDeinitThreadKeepsItsItems,
+            "blocked-source",
+            [.invariant("P14.behind-a-blocked-one")],
+            .seconds(30)
+        ),
         Mutant(.oneSourceHasAllThreads, "blocked-source", [.invariant("P14.others-are-destroyed")], .seconds(30)),
         Mutant(.aWaiterAsksOnceForAThread, "thread-famine", [.invariant("P9.famine-ends")], .seconds(30)),
         Mutant(.exitingThreadsRecordLeaks, "thread-churn", [.invariant("P17.records-return")]),

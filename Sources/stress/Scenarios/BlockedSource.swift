@@ -11,7 +11,8 @@ extension Scenario {
         name: "blocked-source",
         summary: "the deinitialisers of one source block while its observations go on ending, and those of others",
         invariants: [
-            "P16.blocked-source-pauses", "P14.others-are-destroyed", "P14.nothing-left", "P16.backlog-drains",
+            "P16.blocked-source-pauses", "P14.others-are-destroyed", "P14.behind-a-blocked-one", "P14.nothing-left",
+            "P16.backlog-drains",
             "P5.no-lock-around-user-code", "memory.table-in-use",
         ],
         windows: ["destroyed beside blocked ones"],
@@ -28,8 +29,15 @@ extension Scenario {
             // In the closure alone: this thread must not hold the last reference.
             registry.observe { [capture = Gated(gate, begun)] _ in withExtendedLifetime(capture) {} }.cancel()
         }
-        // Half of the library's threads, and no more: the rest is for others.
-        while begun.value < 128 { sched_yield() }
+        // Half of the library's threads, and no more: the rest is for others. A thread that is blocked has taken others of the
+        // source with it: they are another's.
+        let patience = nanoseconds() + 10_000_000_000
+        while begun.value < 128, nanoseconds() < patience { sched_yield() }
+        round.check(
+            begun.value >= 128,
+            "P14.behind-a-blocked-one",
+            "\(begun.value) of 128 threads have begun to destroy after ten seconds"
+        )
         let start = nanoseconds()
 
         round.load([

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConcurrentObserve
+import Synchronization
 import Testing
 
 extension Promises {
@@ -25,6 +26,55 @@ extension Promises.P10TokenLifetimeTests {
         registry.notify(1)
         #expect(received.value == 0)
         try lives.waitUntilNoneIsLeft()
+    }
+
+    @Test("P10 Of tens of thousands of tokens each ends its own observation")
+    func many() throws {
+        let registry = ObserverRegistry<Int>()
+        let lives = Lives()
+        let sum = Sum()
+        // Beyond some size a registry makes observers and tokens in advance.
+        var tokens = (0..<40_000).map { number -> ObservationToken? in
+            let life = lives.make()
+            return registry.observe { event in
+                life.touch()
+                sum.add(event * number)
+            }
+        }
+        #expect(Set(tokens.map { ObjectIdentifier($0!) }).count == 40_000)
+        registry.notify(1)
+        #expect(sum.value == (0..<40_000).reduce(0, +))
+        for number in stride(from: 0, to: 40_000, by: 3) { tokens[number] = nil }
+        sum.clear()
+        registry.notify(1)
+        #expect(sum.value == (0..<40_000).reduce(0) { $1 % 3 == 0 ? $0 : $0 + $1 })
+        #expect(registry.observationCount == 26_666)
+        tokens = []
+        #expect(registry.observationCount == 0)
+        try lives.waitUntilNoneIsLeft()
+    }
+
+    @Test("P17 A thread leaves no observers behind that were made for it in advance")
+    func inAdvance() async {
+        await #expect(processExitsWith: .success) {
+            let registry = ObserverRegistry<Int>()
+            let tokens = (0..<40_000).map { _ in registry.observe { _ in } }
+            func useThreads(_ count: Int) throws -> Int {
+                for _ in 0..<count {
+                    // All that other threads have kept, and one more.
+                    try onNewThread {
+                        for token in (0..<600).map({ _ in registry.observe { _ in } }) { token.cancel() }
+                    }
+                }
+                try Process.settle()
+                return Process.residentBytes
+            }
+            let before = try useThreads(40)
+            let growth = try useThreads(200) - before
+            // Each thread makes 48 KiB in advance.
+            check(growth < 4 << 20, "\(growth) bytes more")
+            withExtendedLifetime(tokens) {}
+        }
     }
 
     @Test("P10 Dropping the last reference ends the observation, not an earlier one")
@@ -150,4 +200,14 @@ extension Promises.P10TokenLifetimeTests {
         #expect(!token.isActive)
         #expect(registry.observationCount == 0)
     }
+}
+
+/// What many closures add to.
+private final class Sum: Sendable {
+    private let sum = Atomic<Int>(0)
+
+    // Relaxed, all: one thread uses it.
+    func add(_ number: Int) { sum.add(number, ordering: .relaxed) }
+    func clear() { sum.store(0, ordering: .relaxed) }
+    var value: Int { sum.load(ordering: .relaxed) }
 }
