@@ -3,28 +3,40 @@
 #
 # Measures the library beside Boost.Signals2, Qt 5, libsigc++, Java, and Rust's arc-swap and tokio::sync::watch, in one run.
 #
-#   Scripts/bench-peers.sh [--quick] [--publish]
+#   Scripts/bench-peers.sh [--quick] [--only TEXT] [--publish]
 #
 # Installs what is missing, with the system's package manager; a peer that it does not have is left out, and the table
 # says so. Writes peers.md and peers.tsv, which has the spread of every figure, to Benchmarks/results. With --publish the
-# article Performance shows the table.
+# article Performance shows the table; with --only there is nothing to publish, since the table has the operations alone
+# whose titles contain the text.
 #
 # Exit codes: 0 measured, 1 wrong usage, 3 anything else went wrong.
 set -Eeuo pipefail
 cd "$(dirname "$0")/.."
 
+usage() { # what is wrong
+    echo "bench-peers.sh: $1: Scripts/bench-peers.sh [--quick] [--only TEXT] [--publish]" >&2
+    exit 1
+}
+
 arguments=()
 publish=no
-for argument in "$@"; do
-    case "$argument" in
+only=no
+while [ $# -gt 0 ]; do
+    case "$1" in
     --quick) arguments+=(--quick) ;;
     --publish) publish=yes ;;
-    *)
-        echo "bench-peers.sh: unknown argument '$argument': Scripts/bench-peers.sh [--quick] [--publish]" >&2
-        exit 1
+    --only)
+        [ $# -gt 1 ] || usage '--only needs a part of the titles'
+        only=yes
+        arguments+=(--only "$2")
+        shift
         ;;
+    *) usage "unknown argument '$1'" ;;
     esac
+    shift
 done
+[ "$publish$only" != yesyes ] || usage '--publish shows all operations'
 trap 'exit 3' ERR
 
 Scripts/install.sh

@@ -69,8 +69,26 @@ ROWS
     echo
 }
 
+# The processor of a table: what its first line says before the first comma.
+processor() { grep -m 1 . "$1" | cut -d , -f 1; }
+name() { processor "$1" | awk '{ print tolower($1) }' | grep -o '^[a-z]*'; }
+
+# Moves the published table to the page of other processors, if the new one is of another kind of processor.
+keep_last() { # article, page, new table
+    local last=$results/last.md kept=$results/kept.md
+    awk '$0 == "<!-- :table -->" { shown = 0 } shown; $0 == "<!-- table: -->" { shown = 1 }' "$1" >"$last"
+    [ "$(name "$last")" != "$(name "$3")" ] || return 0
+    # The new processor's own table is not another's any more.
+    sed -i "/^<!-- $(name "$3"): -->$/,/^<!-- :$(name "$3") -->$/d" "$2"
+    grep -q "^<!-- $(name "$last"): -->$" "$2" ||
+        printf '\n<!-- %s: -->\n<!-- :%s -->\n' "$(name "$last")" "$(name "$last")" >>"$2"
+    { printf '## %s\n\n' "$(processor "$last")"; cat "$last"; } >"$kept"
+    Scripts/splice.sh "$2" "$(name "$last")" "$kept"
+}
+
 if [ "$publish" = yes ]; then
     articles=Sources/ConcurrentObserve/ConcurrentObserve.docc
+    keep_last "$articles/Performance.md" "$articles/PerformanceElsewhere.md" "$results/report.md"
     mkdir -p "$articles/Resources"
     cp "$results"/{cost,latency,threads}{,~dark}.svg "$articles/Resources/"
     figures "$results/report.md" >"$results/figures.md"

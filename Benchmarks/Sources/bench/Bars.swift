@@ -9,23 +9,34 @@ enum Bar {
     /// Ours alone, in the case's unit.
     case value(Double)
     /// Measured for comparison only.
-    case none
+    ///
+    /// - Parameter why: Why there is no bar; the table shows it.
+    case compared(_ why: String)
 
     var bound: Double? {
         switch self {
         case .ratio(let bound), .value(let bound): bound
-        case .none: nil
+        case .compared: nil
         }
     }
+
+    /// Why there is no bar.
+    var why: String? { if case .compared(let why) = self { why } else { nil } }
 }
 
 extension Bar {
     static let emptyNotify = Bar.ratio(0.5)
     static let notifyOne = Bar.ratio(1.75)
     static let notifyHundred = Bar.ratio(1.3)
+    /// Between those of one and of a hundred.
+    static let notifyTen = Bar.ratio(1.6)
+    static let notifyOfMutex = Bar.ratio(0.25)
+    static let notifyOfActor = Bar.ratio(0.25)
+    static let notifyTenOfCombine = Bar.ratio(1.0 / 40)
     static let notifyOneOfCombine = Bar.ratio(1.0 / 15)
     static let notifyHundredOfCombine = Bar.ratio(1.0 / 50)
     static let notifyOneOfCenter = Bar.ratio(1.0 / 30)
+    static let notifyManyOfCenter = Bar.ratio(1.0 / 20)
     static let pairOfCombine = Bar.ratio(1.0 / 5)
     static let pairOfDictionary = Bar.ratio(1.5)
     static let pairOfCenter = Bar.ratio(0.5)
@@ -33,6 +44,7 @@ extension Bar {
     /// "Grows no more than the reference": both grow by nothing when all is well, and two equal figures never measure
     /// equal. A tenth is what this comparison resolves; a shared cache line written per notification shows as 3 and more.
     static let growthOnTwoThreads = Bar.ratio(1.1)
+    static let growthBesideMutex = Bar.ratio(0.5)
     static let mutexOnTwoThreads = Bar.ratio(0.1)
     static let pairAmongManyLive = Bar.ratio(2)
     static let waitMicroseconds = Bar.value(20)
@@ -41,10 +53,16 @@ extension Bar {
     static let growthBesideStuckMebibytes = Bar.value(16)
     static let bytesPerObservation = Bar.value(160)
     static let millionRegisteredSeconds = Bar.value(1)
+    /// As a million in a second.
+    static let registeredNanoseconds = Bar.value(1_000)
     static let millionNotified = Bar.ratio(2)
     static let read = Bar.ratio(0.5)
     static let readFromHeap = Bar.ratio(1)
     static let readOnTwoThreads = Bar.ratio(0.1)
+    /// Both sides count references in one word, on which the threads wait for each other; a mutex is another such word.
+    static let readFromHeapOnTwoThreads = Bar.ratio(1)
+    /// Beside a copy on as many threads, which counts a reference.
+    static let lendOnTwoThreads = Bar.ratio(0.25)
     static let growthOfLending = Bar.value(1.1)
     static let besideChurn = Bar.ratio(3)
     /// Beside as many plain sets.
@@ -61,6 +79,9 @@ extension Bar {
     static let setReference = Bar.ratio(3)
     /// Fresh objects, which have a deinitialiser.
     static let setObject = Bar.ratio(6)
+    /// Values that are larger than two words, and so are in a box of their own.
+    static let setBox = Bar.ratio(6)
+    static let setOfObservation = Bar.ratio(0.1)
     static let modify = Bar.ratio(2)
     static let bytesPerProperty = Bar.value(96)
     /// "What the property itself costs": a tenth is what this comparison resolves.
@@ -74,7 +95,10 @@ extension Bar {
     static let enqueue = Bar.ratio(0.5)
     static let consumeTasks = Bar.ratio(1.0 / 5)
     static let consumeStream = Bar.ratio(1.0 / 3)
+    /// A sequence has one more step than a stream: the mailbox, and the stream's own buffer.
+    static let ofSequence = Bar.ratio(1)
     static let allocationsPerLatest = Bar.value(0)
+    static let allocationsPerThousandLatest = Bar.value(10)
 }
 
 extension [Outcome] {

@@ -27,12 +27,15 @@ struct Count: ParsableCommand {
     )
     var plant: Plant?
 
+    @Option(help: ArgumentHelp("Count the operations whose names contain this.", valueName: "text"))
+    var only: String?
+
     func run() throws {
         guard ConcurrentObserveDiagnostics.current().usesMembarrier else {
             FileHandle.standardError.write(Data("bench: the bounds are for a kernel with membarrier\n".utf8))
             throw ExitCode(4)
         }
-        for operation in CountedOperation.all {
+        for operation in CountedOperation.all where only.map(operation.name.contains) ?? true {
             let body = operation.prepare()
             // What happens once only: a thread's record, metadata, the binding of functions in other libraries.
             body(operation.times)

@@ -8,18 +8,18 @@ enum DeliverySuite {
     static let cases = [
         enqueue("delivery.enqueue.actor", PropertyFlood.toActor, StreamFlood.init, .enqueue),
         enqueue("delivery.enqueue.actor-of-registry", RegistryFlood.init, StreamFlood.init, .enqueue),
-        enqueue("delivery.enqueue.sequence", PropertyFlood.toSequence, StreamFlood.init, .none),
-        enqueue("delivery.enqueue.queue", PropertyFlood.toQueue, StreamFlood.init, .none),
-        enqueue("task.enqueue.actor", PropertyFlood.toActor, TaskFlood.init, .none),
-        enqueue("opencombine.enqueue.queue", PropertyFlood.toQueue, SubjectFlood.init, .none),
+        enqueue("delivery.enqueue.sequence", PropertyFlood.toSequence, StreamFlood.init, .ofSequence),
+        enqueue("delivery.enqueue.queue", PropertyFlood.toQueue, StreamFlood.init, .enqueue),
+        enqueue("task.enqueue.actor", PropertyFlood.toActor, TaskFlood.init, .enqueue),
+        enqueue("opencombine.enqueue.queue", PropertyFlood.toQueue, SubjectFlood.init, .enqueue),
         consume("delivery.consume.actor", PropertyFlood.toActor, StreamFlood.init, .consumeStream),
         consume("delivery.consume.actor-of-registry", RegistryFlood.init, StreamFlood.init, .consumeStream),
-        consume("delivery.consume.sequence", PropertyFlood.toSequence, StreamFlood.init, .none),
-        consume("delivery.consume.queue", PropertyFlood.toQueue, StreamFlood.init, .none),
-        consume("delivery.consume.serial", PropertyFlood.toSerial, StreamFlood.init, .none),
+        consume("delivery.consume.sequence", PropertyFlood.toSequence, StreamFlood.init, .ofSequence),
+        consume("delivery.consume.queue", PropertyFlood.toQueue, StreamFlood.init, .consumeStream),
+        consume("delivery.consume.serial", PropertyFlood.toSerial, StreamFlood.init, .consumeStream),
         consume("task.consume.actor", PropertyFlood.toActor, TaskFlood.init, .consumeTasks),
         consume("task.consume.actor-of-registry", RegistryFlood.init, TaskFlood.init, .consumeTasks),
-        consume("opencombine.consume.queue", PropertyFlood.toQueue, SubjectFlood.init, .none),
+        consume("opencombine.consume.queue", PropertyFlood.toQueue, SubjectFlood.init, .enqueue),
         latestOfBusyActor, latest,
     ]
 
@@ -82,7 +82,7 @@ enum DeliverySuite {
     private static let latest = Case(
         name: "delivery.latest.allocations-per-1000-changes",
         unit: .allocations,
-        bar: .none,
+        bar: .allocationsPerThousandLatest,
         summary: .median,
         isLong: true
     ) { effort in

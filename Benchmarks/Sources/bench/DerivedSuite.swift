@@ -70,7 +70,7 @@ enum DerivedSuite {
     private static let cleanStringRead = Case(
         name: "derived.read.clean-heap-string",
         unit: .nanoseconds,
-        bar: .none
+        bar: .compared("it counts a reference, as the read of a property does")
     ) { effort in
         let property = Observed(PropertyReadSuite.heapString)
         let derived = property.map { $0 + "!" }
@@ -146,7 +146,7 @@ enum DerivedSuite {
     private static let propagate = Case(
         name: "derived.fire.100-chains-of-100-per-node",
         unit: .nanoseconds,
-        bar: .none,
+        bar: .compared("nothing else here does it"),
         isLong: true
     ) { effort in
         let (source, counter) = (Observed(0), Counter())

@@ -15,7 +15,7 @@ enum LatencySuite {
     private static let quiet = Case(
         name: "latency.notify.quiet",
         unit: .nanoseconds,
-        bar: .none,
+        bar: .compared("it shows what the machine adds"),
         summary: .median
     ) { effort in
         let latency = Latency(effort)
@@ -33,7 +33,7 @@ enum LatencySuite {
     }
 
     /// Another thread replaces values that have to be reclaimed, flat out; one reclaims.
-    private static let reclamation = besides("reclamation", busyThreads: 2, .none) { _ in
+    private static let reclamation = besides("reclamation", busyThreads: 2, .latencyUnderChurn) { _ in
         let property = Observed("a string that is longer than fifteen bytes")
         let values = (0..<2).map { "\($0): another string of that length" }
         return {
@@ -70,7 +70,7 @@ enum LatencySuite {
     private static let stuckCallback = Case(
         name: "latency.notify.stuck-callback",
         unit: .nanoseconds,
-        bar: .none,
+        bar: .latencyUnderChurn,
         summary: .median
     ) { effort in
         let latency = Latency(effort)

@@ -27,7 +27,7 @@ enum MarkdownReport {
             "`\(line.name)`", "\(decimal(line.ours)) \(line.unit)" + (line.ratio == nil ? spread : ""),
             line.reference.map { "\(decimal($0)) \(line.unit)" } ?? "",
             line.ratio.map { decimal($0) + spread } ?? "",
-            line.bound.map { "≤ \(decimal($0))\(line.ratio == nil ? " " + line.unit : "")" } ?? "",
+            line.bound.map { "≤ \(decimal($0))\(line.ratio == nil ? " " + line.unit : "")" } ?? line.why ?? "",
             line.verdict.rawValue,
         ]
     }

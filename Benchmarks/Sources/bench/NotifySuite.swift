@@ -7,8 +7,8 @@ import ConcurrentObserve
 enum NotifySuite {
     static let cases = [
         empty,
-        versusReference(1, .notifyOne), versusReference(10, .none), versusReference(100, .notifyHundred),
-        versusReference(10_000, .none),
+        versusReference(1, .notifyOne), versusReference(10, .notifyTen), versusReference(100, .notifyHundred),
+        versusReference(10_000, .notifyHundred),
         versusMutex(1), versusMutex(10), versusMutex(100), versusMutex(10_000),
     ]
 
@@ -34,7 +34,7 @@ enum NotifySuite {
     }
 
     private static func versusMutex(_ count: Int) -> Case {
-        Case(name: "mutex.notify.\(count)-observers", unit: .nanoseconds, bar: .none) { effort in
+        Case(name: "mutex.notify.\(count)-observers", unit: .nanoseconds, bar: .notifyOfMutex) { effort in
             let observed = ObservedCounters(count)
             let list = MutexList()
             for _ in 0..<count {

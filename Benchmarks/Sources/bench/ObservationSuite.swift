@@ -10,7 +10,8 @@ enum ObservationSuite {
     static let cases = [tracked, observations]
 
     /// A change with one observer. Theirs is called before the change, once, and must be set up again for the next.
-    private static let tracked = Case(name: "observation.set.1-observer", unit: .nanoseconds, bar: .none) { effort in
+    private static let tracked = Case(name: "observation.set.1-observer", unit: .nanoseconds, bar: .setOfObservation) {
+        effort in
         let (property, model) = (Observed(0), Model())
         let counter = Counter()
         let token = property.observe { change in counter.value &+= change.new }
@@ -25,7 +26,7 @@ enum ObservationSuite {
     private static let observations = Case(
         name: "observations.round-trip",
         unit: .nanoseconds,
-        bar: .none,
+        bar: .compared("two threads wake each other: it is the scheduler's time"),
         summary: .median
     ) { effort in
         let (property, model) = (Observed(0), DomainModel())

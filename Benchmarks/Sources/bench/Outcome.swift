@@ -7,10 +7,13 @@ struct Outcome {
     let name: String
     let unit: Case.Unit
     let bound: Double?
+    /// Why there is no bound.
+    let why: String?
     let judgement: Judgement
 
     init(of measured: Case, _ rounds: Rounds) {
-        (name, unit, bound) = (measured.name, measured.unit, measured.bar.bound)
+        (name, unit) = (measured.name, measured.unit)
+        (bound, why) = (measured.bar.bound, measured.bar.why)
         judgement = Judgement(of: rounds, measured.summary, bound: measured.bar.bound)
     }
 

@@ -7,9 +7,10 @@ import OpenCombine
 /// Notification by what is used for it elsewhere.
 enum PeerNotifySuite {
     static let cases = [
-        combine(1, .notifyOneOfCombine), combine(10, .none), combine(100, .notifyHundredOfCombine),
-        combine(10_000, .none),
-        center(1, .notifyOneOfCenter), center(10, .none), center(100, .none), center(10_000, .none),
+        combine(1, .notifyOneOfCombine), combine(10, .notifyTenOfCombine), combine(100, .notifyHundredOfCombine),
+        combine(10_000, .notifyHundredOfCombine),
+        center(1, .notifyOneOfCenter), center(10, .notifyManyOfCenter), center(100, .notifyManyOfCenter),
+        center(10_000, .notifyManyOfCenter),
         actor(1), actor(100),
     ]
 
@@ -23,7 +24,7 @@ enum PeerNotifySuite {
 
     /// The caller awaits each notification, as an actor demands of it.
     private static func actor(_ count: Int) -> Case {
-        versus("actor.notify.\(count)-observers", count, .none) { ActorList(count).notify }
+        versus("actor.notify.\(count)-observers", count, .notifyOfActor) { ActorList(count).notify }
     }
 
     private static func versus(

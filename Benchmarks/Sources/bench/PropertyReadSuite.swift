@@ -8,7 +8,7 @@ enum PropertyReadSuite {
     static let cases =
         reads("int", .read, .readOnTwoThreads, Ints())
         + reads("short-string", .read, .readOnTwoThreads, Strings("fifteen bytes !"))
-        + reads("heap-string", .readFromHeap, .none, Strings(heapString))
+        + reads("heap-string", .readFromHeap, .readFromHeapOnTwoThreads, Strings(heapString))
         + [lentString, lentKibibyte, part]
 
     static var heapString: String { String(repeating: "sixteen and more", count: 2) }
@@ -17,7 +17,7 @@ enum PropertyReadSuite {
     private static let lentString = Case(
         name: "property.lend.heap-string-2-threads",
         unit: .nanoseconds,
-        bar: .none,
+        bar: .lendOnTwoThreads,
         summary: .median
     ) { _ in
         let property = Observed(heapString)

@@ -30,7 +30,7 @@ enum PropertySetSuite {
         set("inert-struct", .setReference, beside: MutexLimits.self) { [pair = longStrings] in
             Limits(name: $0 & 1 == 0 ? pair.0 : pair.1, perMinute: $0)
         },
-        set("five-words", .none, beside: MutexWords.self) { Words(first: $0) },
+        set("five-words", .setBox, beside: MutexWords.self) { Words(first: $0) },
         set("fresh-object", .setObject, beside: MutexObject.self) { Object($0) },
     ]
 

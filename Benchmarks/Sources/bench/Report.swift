@@ -20,6 +20,8 @@ struct Report: Encodable {
         let reference: Double?
         let ratio: Double?
         let bound: Double?
+        /// Why there is no bound.
+        let why: String?
         let spread: [Double]?
         let rounds: Int
         let isDisturbed: Bool
@@ -52,6 +54,7 @@ struct Report: Encodable {
                 reference: $0.judgement.reference,
                 ratio: $0.ratio,
                 bound: $0.bound,
+                why: $0.why,
                 spread: $0.judgement.spread.map { [$0.lowerBound, $0.upperBound] },
                 rounds: $0.judgement.rounds,
                 isDisturbed: $0.judgement.isDisturbed,

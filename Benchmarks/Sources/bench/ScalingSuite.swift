@@ -13,7 +13,7 @@ enum ScalingSuite {
         Case(
             name: "token.cancelAndWait.beside-\(threads)-threads",
             unit: .microseconds,
-            bar: .none,
+            bar: .waitMicroseconds,
             summary: .median,
             isLong: true
         ) { effort in
@@ -37,7 +37,7 @@ enum ScalingSuite {
         Case(
             name: "registry.observe.\(count)-observers",
             unit: .nanoseconds,
-            bar: .none,
+            bar: .registeredNanoseconds,
             summary: .median,
             isLong: true
         ) { _ in

@@ -45,7 +45,7 @@ enum ThreadsSuite {
     private static let growthOfMutex = Case(
         name: "mutex.notify.growth-on-2-threads",
         unit: .growth,
-        bar: .none,
+        bar: .growthBesideMutex,
         summary: .median
     ) { _ in
         let ours = TallyingRegistry()

@@ -44,7 +44,7 @@ enum TransactionSuite {
     private static let commitObserved = Case(
         name: "group.commit.2-observed",
         unit: .nanoseconds,
-        bar: .none
+        bar: .compared("the commit without an observer has a bar, and so has a notification")
     ) { effort in
         let (first, second, counter) = (Observed(0), Observed(0), Counter())
         let group = Group(first, second)

@@ -94,7 +94,7 @@ extension DeinitWorker {
 
     /// Takes back what the thread has not claimed, if it has had these items since an earlier look.
     ///
-    /// - Returns: What was taken back: it waits for its turn again.
+    /// - Returns: What was taken back. It waits once more.
     func withdraw() -> RetiredRun? {
         guard let batch, let queue, hasMore else { return nil }
         guard wasSeen else {
