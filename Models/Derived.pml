@@ -62,7 +62,8 @@ inline refresh() {
      inject("derived.evaluated");
 #ifndef AN_EVALUATION_OF_MIXED_VERSIONS_IS_PUBLISHED
      if
-     :: myA != a || (mineReadsB && myB != b) -> skip // again
+     // What one source had was there together, whether it is still there or not.
+     :: mineReadsB && (myA != a || myB != b) -> skip // again
      :: else ->
 #endif
      inject("derived.collected");
@@ -89,14 +90,20 @@ inline refresh() {
 #else
           pending = records
 #endif
+          isMine = 1
        :: else
        fi
      }
+     // It was current during the call.
+     if
+     :: isMine -> break
+     :: else
+     fi
 #ifndef AN_EVALUATION_OF_MIXED_VERSIONS_IS_PUBLISHED
      fi
 #endif
   od;
-  atomic { stale = 0; base = 0; myA = 0; myB = 0; mineReadsB = 0 }
+  atomic { stale = 0; base = 0; myA = 0; myB = 0; mineReadsB = 0; isMine = 0 }
 }
 
 // DerivedObservation.settle: in the loop, evaluates and links; after it, delivers what waits, whatever thread has committed that.
@@ -160,7 +167,7 @@ inline settle() {
 
 #define LOCALS \
   byte base, myA, myB, seen; \
-  bit stale, mineReadsB, newLink, hasMore, seenB;
+  bit stale, mineReadsB, isMine, newLink, hasMore, seenB;
 
 // Changes `a`, then `b`: each is published, then the links are called, if there are any.
 proctype changer() {

@@ -40,8 +40,8 @@ extension Structure {
             """,
             "Derivation": """
             Collector Collector+Reading DerivationCell
-            DerivationCell+Evaluating DerivationPlace Derived+Property
-            DerivedResults EvaluationStack SourceSet SourceWords VersionBuffer
+            DerivationCell+Evaluating DerivationCell+Replacing DerivationPlace Derived+Property
+            DerivedObservation DerivedResults EvaluationStack SourceSet SourceWords StepWords VersionBuffer
             """,
         ]
         return Set(

@@ -75,12 +75,13 @@ internal struct Collected {
 extension Collected {
     /// A set of what was read.
     ///
-    /// - Parameter retained: Whether the function names its sources.
-    func makeSet(retained: Bool) -> SourceSet {
-        let isPlain = retained && nodes.isEmpty && others.isEmpty && origins.allSatisfy(\.isRetained)
+    /// - Parameter isSnapshot: Whether the function names its sources, and reads them before it computes.
+    func makeSet(isSnapshot: Bool) -> SourceSet {
+        let isPlain = isSnapshot && nodes.isEmpty && others.isEmpty && origins.allSatisfy(\.isRetained)
         return .make(
             addresses,
-            isPlain ? nil : SourceDetails(origins.map(\.root), others, nodes, nodes.isEmpty ? [] : steps)
+            isPlain ? nil : SourceDetails(origins.map(\.root), others, nodes, nodes.isEmpty ? [] : steps),
+            isSnapshot: isSnapshot
         )
     }
 

@@ -20,6 +20,17 @@ extension Collector {
         return value
     }
 
+    /// The result of a derived value that is bits alone.
+    func read(_ derived: any DerivationNode, _ cell: borrowing DerivationCell) -> Latch.Words {
+        while true {
+            let present = cell.refresh(derived)
+            if note(derived, present) {
+                inject("derived.read")
+                return present.words
+            }
+        }
+    }
+
     @usableFromInline @inline(never)
     func note<Value: Sendable>(property: Observed<Value>, _ version: UInt64) {
         note(property, version, isRetained: true)
@@ -41,17 +52,19 @@ extension Collector {
     /// Runs the rest of a function that `read` returns when it has read values that were present together.
     @inlinable @inline(__always)
     func snapshot(_ read: () -> () -> Void) {
-        var wait = SnapshotWait()
         while true {
             outcome.retains = true
             let rest = read()
             if outcome.isListing { return }
-            if isConsistent {
+            if isSnapshotConsistent {
                 outcome.isSnapshot = true
+                if readsTheSame {
+                    outcome.isSame = true
+                    return
+                }
                 return rest()
             }
-            restart()
-            wait.pause()
+            pauseAndRestart()
         }
     }
 
@@ -124,16 +137,4 @@ extension Collector {
         AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
         return isBasePresent ? ValueEncoding<Value>.copy(words) : nil
     }
-}
-
-/// A pause of a thread whose sources keep changing.
-@usableFromInline
-internal struct SnapshotWait {
-    private var wait = Backoff()
-
-    @usableFromInline
-    init() {}
-
-    @usableFromInline
-    mutating func pause() { wait.pause() }
 }

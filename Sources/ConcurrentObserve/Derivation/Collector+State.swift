@@ -36,9 +36,9 @@ extension Collector {
         var baseSequence: UInt64 = 0
         /// The set that is followed; nil once something else was read.
         var followed: SourceWords?
-        /// How many steps it has, and whether they are not simply its roots in order.
+        /// How many steps it has; and these, if they are not simply its roots in order.
         var stepCount = 0
-        var hasSteps = false
+        var steps: StepWords?
         /// What was read, while that is not the set's.
         var collected = Collected()
         /// How many steps of the set have been read, and how many of its roots and derived values.
@@ -51,6 +51,8 @@ extension Collector {
         /// Those of a derived value that is read.
         var childVersions = VersionBuffer()
 
+        /// How a function waits whose sources keep changing while it reads.
+        var wait = Backoff()
         /// Whether one root was read at two versions.
         var isTorn = false
         /// Looks out for the thread's own changes of what it has read; nil while that is not suspected.

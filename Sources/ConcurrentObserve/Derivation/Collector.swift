@@ -25,7 +25,7 @@ internal final class Collector {
     }
 
     // Safe, all: initialised with the collector and freed with it; used by one thread.
-    @inline(__always) private(set) var state: State {
+    @inline(__always) var state: State {
         _read { yield unsafe stateMemory.pointee }
         _modify { yield unsafe &stateMemory.pointee }
     }
@@ -39,20 +39,25 @@ internal final class Collector {
     func take(_ derived: UInt, _ place: DerivationPlace) { (state.derived, state.place) = (derived, place) }
 
     /// Begins an evaluation, after another, which the caller keeps.
-    func begin(after base: Present, watch: SelfWatch?) {
+    @inline(__always)
+    func begin(after base: borrowing Present, watch: SelfWatch?) {
         outcome.hasBefore = !base.isNone
         outcome.before = base.words
+        outcome.isSnapshot = false
+        outcome.isSame = false
         state.base = base.isNone ? nil : base.set
         state.baseSequence = base.sequence
         if watch != nil { state.watch = watch }
-        outcome.isSnapshot = false
-        outcome.isSame = false
-        restart()
+        state.wait = Backoff()
+        startAnew()
     }
 
     /// Forgets what was collected.
     @usableFromInline
-    func restart() {
+    func restart() { startAnew() }
+
+    @inline(__always)
+    private func startAnew() {
         state.cursor = 0
         state.seen = 0
         state.seenNodes = 0
@@ -62,10 +67,24 @@ internal final class Collector {
         state.followed = nil
         guard let set = state.base, state.watch == nil, !outcome.isListing, !set.hasOthers else { return }
         state.followed = set
-        state.hasSteps = set.nodeCount > 0
-        state.stepCount = set.stepCount
-        state.versions.reserve(set.count)
-        state.nodeVersions.reserve(set.nodeCount)
+        let (count, nodes) = (set.count, set.nodeCount)
+        state.versions.reserve(count)
+        state.stepCount = count
+        state.steps = nil
+        if nodes > 0 { follow(set.steps, nodes) }
+    }
+
+    private func follow(_ steps: StepWords, _ nodes: Int) {
+        state.steps = steps
+        state.stepCount = steps.count
+        state.nodeVersions.reserve(nodes)
+    }
+
+    /// Sources keep changing while the function reads.
+    @usableFromInline @inline(never)
+    func pauseAndRestart() {
+        restart()
+        state.wait.pause()
     }
 
     /// No longer looks out for the thread's own changes.
@@ -75,11 +94,15 @@ internal final class Collector {
         watch.end()
     }
 
-    /// Releases what it has used.
+    /// Releases what it has used, if that is more than most evaluations use.
+    @inline(__always)
     func clear() {
-        state.base = nil
-        state.followed = nil
-        if !state.collected.isEmpty { state.collected = Collected() }
+        if !state.collected.isEmpty || state.versions.isLarge || state.childVersions.isLarge { clearAll() }
+    }
+
+    @inline(never)
+    private func clearAll() {
+        state.collected = Collected()
         state.versions.shrink()
         state.childVersions.shrink()
     }
@@ -105,14 +128,11 @@ extension Collector {
     func follow(_ address: UInt, _ version: UInt64) -> Bool {
         guard let set = state.followed else { return false }
         let cursor = state.cursor
-        if state.hasSteps {
-            if cursor < state.stepCount {
-                let step = Int(set.step(cursor))
-                if step >= 0, set.address(step) == address {
-                    state.cursor = cursor + 1
-                    put(step, version)
-                    return true
-                }
+        if let steps = state.steps {
+            if cursor < state.stepCount, let root = steps.root(cursor), set.address(root) == address {
+                state.cursor = cursor + 1
+                put(root, version)
+                return true
             }
         } else if cursor < state.stepCount, set.address(cursor) == address {
             state.versions[cursor] = version
@@ -131,19 +151,14 @@ extension Collector {
 
     /// Whether the set that is followed has this derived value next.
     private func follow(_ node: UInt, _ child: SourceWords, _ version: UInt64) -> Bool {
-        guard let set = state.followed else { return false }
-        if state.hasSteps, state.cursor < state.stepCount {
-            let step = set.step(state.cursor)
-            if step < 0 {
-                let read = set.object.details!.nodes[ReadStep.nodeIndex(step)]
-                if read.address == node, read.words == child {
-                    state.cursor += 1
-                    for index in 0..<child.count { put(read.indices[index], state.childVersions[index]) }
-                    state.nodeVersions[state.seenNodes] = version
-                    state.seenNodes += 1
-                    return true
-                }
-            }
+        guard state.followed != nil else { return false }
+        let cursor = state.cursor
+        if let steps = state.steps, cursor < state.stepCount, let read = steps.node(cursor), read.isOf(node, child) {
+            state.cursor = cursor + 1
+            for index in 0..<child.count { put(read.index(index), state.childVersions[index]) }
+            state.nodeVersions[state.seenNodes] = version
+            state.seenNodes += 1
+            return true
         }
         leaveSet()
         return false
@@ -159,14 +174,14 @@ extension Collector {
     }
 
     /// From now on collects for a set of its own.
-    private func leaveSet() {
+    func leaveSet() {
         guard let set = state.followed else { return }
         state.followed = nil
         for index in 0..<state.seen {
             _ = state.collected.place(set.address(index), .root(of: set, index))
             state.versions.reserve(index + 1)
         }
-        guard state.hasSteps, let details = set.object.details else {
+        guard state.steps != nil, let details = set.object.details else {
             state.collected.steps = (0..<state.seen).map(Int32.init)
             return
         }
@@ -245,55 +260,4 @@ extension Collector {
         state.collected.otherVersions += versions
         return true
     }
-}
-
-// MARK: - The end
-
-extension Collector {
-    /// Whether all that was read was there together: it is there still. The second half of a double
-    /// collect. (P23)
-    @usableFromInline
-    var isConsistent: Bool {
-        #if INSTRUMENTED
-        if mutant(.anEvaluationOfMixedVersionsIsPublished) { return true }
-        #endif
-        return isStill
-    }
-
-    private var isStill: Bool {
-        if state.isTorn { return false }
-        guard let set = state.followed else { return state.collected.isStill(state.versions) }
-        for index in 0..<state.seen where SourceSet.version(at: set.address(index)) != state.versions[index] {
-            return false
-        }
-        return true
-    }
-
-    /// The set of what was read, unless it is that of the evaluation before.
-    func newSet(_ derived: borrowing DerivationCell) -> SourceSet? {
-        if state.followed != nil {
-            if state.cursor == state.stepCount { return nil }
-            leaveSet()
-        }
-        let found = derived.find(state.collected)
-        if let found, let base = state.base, found.words == base { return nil }
-        return found ?? state.collected.makeSet(retained: outcome.retains)
-    }
-
-    /// Stores the evaluation in its set. Inside `SourceWords.store(_:)`.
-    func store(in set: SourceWords, _ version: UInt64, _ words: Latch.Words) {
-        set.setWord(SourceSet.Place.first, UInt64(words.first))
-        set.setWord(SourceSet.Place.second, UInt64(words.second))
-        set.setWord(SourceSet.Place.version, version)
-        let (count, nodes) = (set.count, set.nodeCount)
-        for index in 0..<count { set.setWord(SourceSet.Place.roots + 2 * index + 1, state.versions[index]) }
-        for index in 0..<nodes { set.setWord(SourceSet.Place.roots + 2 * count + index, state.nodeVersions[index]) }
-        guard set.hasOthers else { return }
-        for index in state.collected.otherVersions.indices {
-            set.setWord(SourceSet.Place.roots + 2 * count + nodes + index, state.collected.otherVersions[index])
-        }
-    }
-
-    /// The roots that were read by a function that was to read alone.
-    var listed: [RootReference] { state.collected.origins.map(\.root) }
 }

@@ -8,6 +8,15 @@
 extension DerivationCell {
     /// An evaluation that was current during the call.
     borrowing func refresh(_ derived: any DerivationNode) -> Present {
+        let base = load()
+        if !base.isNone, isCurrent(base) { return base }
+        let present = evaluate(after: base, derived)
+        return present.isNone ? refreshAgain(derived) : present
+    }
+
+    /// After another thread was first.
+    @inline(never)
+    private borrowing func refreshAgain(_ derived: any DerivationNode) -> Present {
         while true {
             let base = load()
             if !base.isNone, isCurrent(base) { return base }
@@ -17,7 +26,7 @@ extension DerivationCell {
     }
 
     /// Whether an evaluation is current. Under no lock.
-    private borrowing func isCurrent(_ present: Present) -> Bool {
+    private borrowing func isCurrent(_ present: borrowing Present) -> Bool {
         #if INSTRUMENTED
         if mutant(.aDerivedValueStaysStale) { return true }
         #endif
@@ -25,7 +34,7 @@ extension DerivationCell {
     }
 
     /// Evaluates, and publishes; `none` if another thread was first.
-    private borrowing func evaluate(after base: Present, _ derived: any DerivationNode) -> Present {
+    private borrowing func evaluate(after base: borrowing Present, _ derived: any DerivationNode) -> Present {
         EvaluationStack.current.perform(derived, place) { collector in
             collect(collector, after: base, derived)
             inject("derived.collected")
@@ -34,26 +43,51 @@ extension DerivationCell {
     }
 
     /// Runs the function, or `base`'s if nothing that it reads has changed, until the result is of what was there together.
-    private borrowing func collect(_ collector: Collector, after base: Present, _ derived: any DerivationNode) {
+    @inline(__always)
+    private borrowing func collect(
+        _ collector: Collector,
+        after base: borrowing Present,
+        _ derived: any DerivationNode
+    ) {
+        collector.begin(after: base, watch: nil)
+        if collectOnce(collector, after: base, derived) { return }
+        collectAgain(collector, after: base, derived)
+    }
+
+    /// Returns whether the result is of what was there together.
+    @inline(__always)
+    private borrowing func collectOnce(
+        _ collector: Collector,
+        after base: borrowing Present,
+        _ derived: any DerivationNode
+    ) -> Bool {
+        if !base.isNone, stillReads(base, collector, derived) {
+            collector.outcome.isSame = true
+        } else {
+            ThreadRecord.withUserCode { run(collector) }
+        }
+        inject("derived.evaluated")
+        return collector.outcome.isSnapshot || collector.isConsistent
+    }
+
+    @inline(never)
+    private borrowing func collectAgain(
+        _ collector: Collector,
+        after base: borrowing Present,
+        _ derived: any DerivationNode
+    ) {
         var wait = Backoff()
         var failures = 0
         var watch: SelfWatch?
-        while true {
-            if failures >= Self.suspicious { watch = SelfWatch(derived, place, after: watch?.runs ?? 0) }
-            collector.begin(after: base, watch: watch)
-            defer { collector.endWatch() }
-            if !base.isNone, stillReads(base, collector, derived) {
-                collector.outcome.isSame = true
-            } else {
-                collector.restart()
-                ThreadRecord.withUserCode { run(collector) }
-            }
-            inject("derived.evaluated")
-            if collector.outcome.isSnapshot || collector.isConsistent { return }
+        repeat {
             discard(collector, derived)
             failures += 1
+            collector.endWatch()
             pauseBeforeRetry(&wait)
-        }
+            if failures >= Self.suspicious { watch = SelfWatch(derived, place, after: watch?.runs ?? 0) }
+            collector.begin(after: base, watch: watch)
+        } while !collectOnce(collector, after: base, derived)
+        collector.endWatch()
     }
 
     /// After so many failures the function may be one that sets what it reads.
@@ -72,14 +106,23 @@ extension DerivationCell {
     /// Whether all that the function has read is what it was, though roots have changed: the derived values among it,
     /// which are evaluated for that, in the order in which the function has read them. After the first that differs no
     /// other is: the function may not need it.
-    private borrowing func stillReads(_ base: Present, _ collector: Collector, _ derived: any DerivationNode) -> Bool {
+    /// A function that reads all that it needs before it computes does that itself: see `Collector.readsTheSame`.
+    private borrowing func stillReads(
+        _ base: borrowing Present,
+        _ collector: Collector,
+        _ derived: any DerivationNode
+    ) -> Bool {
         #if INSTRUMENTED
         if mutant(.anErrorStays) { return stillFails(base, collector, derived) }
         #endif
-        return readsTheSame(base, collector)
+        let set = base.set
+        if set.nodeCount == 0 || set.isSnapshot { return false }
+        if readsTheSame(base, collector) { return true }
+        collector.restart()
+        return false
     }
 
-    borrowing func readsTheSame(_ base: Present, _ collector: Collector) -> Bool {
+    borrowing func readsTheSame(_ base: borrowing Present, _ collector: Collector) -> Bool {
         let set = base.set
         guard set.nodeCount > 0, let details = set.object.details else { return false }
         for step in details.steps {
@@ -105,40 +148,54 @@ extension DerivationCell {
 extension DerivationCell {
     /// Publishes an evaluation, unless another was published since `base`. Puts a change of the value into the mailboxes, and
     /// leaves its announcement to the thread that has changed a source. (P2)
+    @inline(__always)
     private borrowing func commit(
         _ collector: Collector,
-        over base: Present,
+        over base: borrowing Present,
         _ derived: any DerivationNode
     ) -> Present {
-        let new = collector.newSet(self)
-        let set = new?.words ?? base.set
-        var replaced = Replaced()
-        lock.withLock {
-            let before = replacedBy(base)
-            guard isPresent(before) else { return }
-            replaced = publish(set, collector, after: before)
-            guard !collector.outcome.isSame else { return }
-            replaced.hasAnnounced = derived.publishToObservers(collector.outcome.result, &replaced.announced)
-        }
-        withExtendedLifetime(new) {}
-        if replaced.present.isNone {
-            discard(collector, derived)
-        } else {
-            retire(replaced, of: derived, isInline: collector.outcome.isInline)
-        }
-        return replaced.present
+        #if INSTRUMENTED
+        if mutant(.aStaleResultIsCommitted) { return commitOverLater(collector, base, derived) }
+        #endif
+        if !collector.hasReadItsSet { return commitOther(collector, over: base, derived) }
+        return commit(collector, over: base, derived) { replaced in publishAgain(collector, after: base, &replaced) }
     }
 
-    /// What the commit of an evaluation that began with `base` replaces. Under the lock.
-    private borrowing func replacedBy(_ base: Present) -> Present {
-        #if INSTRUMENTED
-        if mutant(.aStaleResultIsCommitted) { return load() }
-        #endif
-        return base
+    /// An evaluation that has read something else than the one before.
+    @inline(never)
+    private borrowing func commitOther(
+        _ collector: Collector,
+        over base: borrowing Present,
+        _ derived: any DerivationNode
+    ) -> Present {
+        guard let new = collector.newSet(self) else {
+            return commit(collector, over: base, derived) { replaced in publishAgain(collector, after: base, &replaced)
+            }
+        }
+        return withExtendedLifetime(new) {
+            commit(collector, over: base, derived) { replaced in publish(new.words, collector, after: base, &replaced) }
+        }
+    }
+
+    @inline(__always)
+    borrowing func commit(
+        _ collector: Collector,
+        over base: borrowing Present,
+        _ derived: any DerivationNode,
+        _ publish: (inout Replaced) -> Present
+    ) -> Present {
+        var replaced = Replaced()
+        let present = lock.withLock { isPresent(base) ? publish(&replaced) : .none }
+        if present.isNone {
+            discard(collector, derived)
+        } else if !collector.outcome.isInline || replaced.set != 0 {
+            retire(replaced, of: derived, isInline: collector.outcome.isInline)
+        }
+        return present
     }
 
     /// Whether an evaluation is the present one. Under the lock.
-    borrowing func isPresent(_ base: Present) -> Bool {
+    borrowing func isPresent(_ base: borrowing Present) -> Bool {
         // Relaxed: the lock orders the changes.
         let address = present.load(ordering: .relaxed)
         if base.isNone { return address == 1 }

@@ -14,7 +14,9 @@ internal struct DerivationCell: ~Copyable, Sendable {
     /// no set yet, or it must be pinned. Stored under `lock`.
     @usableFromInline let present = Atomic<UInt>(1)
     /// The sets that are kept, linked. Stored under `lock`.
-    private let kept = Atomic<UInt>(0)
+    let kept = Atomic<UInt>(0)
+    /// What there is of the derived value while it is observed, retained, or 0. Stored under `lock`.
+    private let observationAddress = Atomic<UInt>(0)
     /// Reads and computes, and hands the result to the collector.
     private let function: @Sendable (Collector) -> Void
     let place: DerivationPlace
@@ -34,9 +36,38 @@ internal struct DerivationCell: ~Copyable, Sendable {
         if address & 1 == 1, address != 1 { unsafe SourceWords.object(at: address & ~1).release() }
         let first = kept.load(ordering: .relaxed)
         if first != 0 { unsafe SourceWords.object(at: first).release() }
+        setObservation(nil)
     }
 
     func run(_ collector: Collector) { function(collector) }
+
+    /// What there is of the derived value while it is observed. Under the lock.
+    var observation: DerivedObservation? { withObservation { $0 } }
+
+    /// Calls `body` with that, and counts no reference. Under the lock, or for the last who has the derived value.
+    borrowing func withObservation<Result>(_ body: (DerivedObservation) -> Result) -> Result? {
+        // Relaxed: the lock orders the changes.
+        let address = observationAddress.load(ordering: .relaxed)
+        guard address != 0 else { return nil }
+        // Safe: retained, as long as the lock is held.
+        return unsafe Unmanaged<DerivedObservation>.fromOpaque(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
+            ._withUnsafeGuaranteedRef { body($0) }
+    }
+
+    /// Under the lock, or for the last who has the derived value.
+    borrowing func setObservation(_ new: DerivedObservation?) {
+        // Relaxed, both: the lock orders the changes.
+        let before = observationAddress.load(ordering: .relaxed)
+        observationAddress.store(
+            unsafe UInt(bitPattern: new.map { unsafe Unmanaged.passRetained($0).toOpaque() }),
+            ordering: .relaxed
+        )
+        // Safe: the reference that was stored here. Never the last: the caller has one.
+        if before != 0 {
+            unsafe Unmanaged<DerivedObservation>.fromOpaque(UnsafeRawPointer(bitPattern: before).unsafelyUnwrapped)
+                .release()
+        }
+    }
 }
 
 // MARK: - Reading
@@ -117,35 +148,52 @@ extension DerivationCell {
     }
 
     /// The present evaluation, which need not be current.
+    @inline(__always)
     borrowing func load() -> Present {
+        // Acquire: pairs with the release in replace(with:).
+        let address = present.load(ordering: .acquiring)
+        if address & 1 == 0, let present = load(address) { return present }
+        return loadSlowly()
+    }
+
+    @inline(never)
+    private borrowing func loadSlowly() -> Present {
         while true {
             // Acquire: pairs with the release in replace(with:).
             let address = present.load(ordering: .acquiring)
             if address == 1 { return .none }
-            let keeper = address & 1 == 1 ? pinnedSet(address) : nil
-            if address & 1 == 1, keeper == nil { continue }
-            // Safe: kept as long as the derived value, or by the reference.
-            let set = unsafe SourceWords(UnsafeMutablePointer(bitPattern: address & ~1).unsafelyUnwrapped)
-            let sequence = set.sequence
-            if sequence & 1 == 1 {
-                // A thread is about to publish: another set, or another evaluation of this one.
-                lock.withLock {}
-                continue
-            }
-            let words = Latch.Words(
-                first: UInt(set.word(SourceSet.Place.first)),
-                second: UInt(set.word(SourceSet.Place.second))
-            )
-            let version = set.word(SourceSet.Place.version)
-            if set.isStill(sequence) {
-                return Present(set: set, keeper: keeper, sequence: sequence, version: version, words: words)
-            }
+            if let present = address & 1 == 1 ? loadPinned(address) : load(address) { return present }
+            // A thread is about to publish: another set, or another evaluation of this one.
+            lock.withLock {}
         }
     }
 
-    /// A set that may be retired at any time; nil if another is present meanwhile.
-    @inline(never)
-    private borrowing func pinnedSet(_ address: UInt) -> SourceSet? {
+    /// The evaluation of a set that is kept as long as the derived value, or by a reference that this takes over; nil if another is
+    /// published meanwhile.
+    @inline(__always)
+    private borrowing func load(_ address: UInt, keepsSet: Bool = false) -> Present? {
+        // Safe: the set is kept.
+        let set = unsafe SourceWords(UnsafeMutablePointer(bitPattern: address & ~1).unsafelyUnwrapped)
+        let sequence = set.sequence
+        let words = Latch.Words(
+            first: UInt(set.word(SourceSet.Place.first)),
+            second: UInt(set.word(SourceSet.Place.second))
+        )
+        let version = set.word(SourceSet.Place.version)
+        guard sequence & 1 == 0, set.isStill(sequence) else { return nil }
+        return Present(set: set, keepsSet: keepsSet, sequence: sequence, version: version, words: words)
+    }
+
+    /// The evaluation of a set that may be retired at any time; nil if another is present meanwhile.
+    private borrowing func loadPinned(_ address: UInt) -> Present? {
+        guard pinAndRetain(address) else { return nil }
+        if let present = load(address, keepsSet: true) { return present }
+        unsafe SourceWords(UnsafeMutablePointer(bitPattern: address & ~1).unsafelyUnwrapped).release()
+        return nil
+    }
+
+    /// Retains such a set; false if another is present meanwhile.
+    private borrowing func pinAndRetain(_ address: UInt) -> Bool {
         // Safe: records are never freed; the frame is this reader's until leaveFrame().
         let record = unsafe ThreadRecord.current
         let frame = unsafe record.enterFrame()
@@ -156,117 +204,9 @@ extension DerivationCell {
         unsafe ValueCell<Int>.storePin((address & ~1) &- SourceWords.distance, in: frame)
         AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
         // Relaxed: as in ValueCell.isPinned(_:); the pin keeps the set.
-        guard present.load(ordering: .relaxed) == address else { return nil }
-        return unsafe SourceWords.object(at: address & ~1).takeUnretainedValue()
-    }
-}
-
-// MARK: - Replacing
-
-extension DerivationCell {
-    /// What a commit has replaced.
-    struct Replaced {
-        /// The result, if another takes its place.
-        var words = Latch.Words()
-        var hasWords = false
-        /// The result that the observers' property had.
-        var announced = Latch.Words()
-        var hasAnnounced = false
-        /// A set that is not kept.
-        var set: UInt = 0
-        /// The evaluation that was committed; `none` if none was.
-        var present = Present.none
-    }
-
-    /// Stores an evaluation of `set`, which is then present. Under the lock.
-    borrowing func publish(_ set: SourceWords, _ collector: Collector, after base: Present) -> Replaced {
-        let isSame = collector.outcome.isSame
-        let isNew = base.isNone || !(base.set == set)
-        let version = base.isNone ? 0 : isSame ? base.version : base.version + 1
-        let words = isSame ? base.words : collector.outcome.result
-        var replaced = Replaced()
-        if !base.isNone {
-            (replaced.words, replaced.hasWords) = (base.words, !isSame)
-            if isNew { base.set.clear() }
-        }
-        let sequence = set.store { set in collector.store(in: set, version, words) }
-        if isNew { replaced.set = replace(with: set.object) }
-        replaced.present = Present(
-            set: set,
-            keeper: isNew ? set.object : base.keeper,
-            sequence: sequence,
-            version: version,
-            words: words
-        )
-        return replaced
-    }
-
-    /// Has another set be present. Returns the one before, if it is to be retired. Under the lock.
-    @inline(never)
-    private borrowing func replace(with set: SourceSet) -> UInt {
-        let address = unsafe UInt(bitPattern: set.words.memory)
-        precondition(
-            address == UInt(bitPattern: ObjectIdentifier(set)) + SourceWords.distance,
-            "the words of a set are not where readers look for them"
-        )
-        // Relaxed, all: the lock orders the changes.
-        let before = present.load(ordering: .relaxed)
-        var isKept = isKept(set)
-        if !isKept, !set.words.hasOthers, keptCount < Self.mostKept {
-            // Safe, all: released with the derived value.
-            let first = kept.load(ordering: .relaxed)
-            if first != 0 { set.header.next = unsafe SourceWords.object(at: first).takeRetainedValue() }
-            _ = unsafe Unmanaged.passRetained(set)
-            // Release: pairs with the acquire in forEachKept(_:); the link is complete.
-            kept.store(address, ordering: .releasing)
-            isKept = true
-        }
-        if !isKept { _ = unsafe Unmanaged.passRetained(set) }
-        // Release: pairs with the acquires of the readers.
-        present.store(isKept ? address : address | 1, ordering: .releasing)
-        return before & 1 == 1 && before != 1 ? (before & ~1) &- SourceWords.distance : 0
-    }
-
-    /// So many sets are kept: most functions know two or three ways.
-    private static var mostKept: Int { 4 }
-
-    private borrowing func forEachKept(_ body: (SourceSet) -> Bool) -> SourceSet? {
-        // Acquire: pairs with the release in replace(with:).
-        let first = kept.load(ordering: .acquiring)
-        // Safe: kept as long as the derived value.
-        var next = first == 0 ? nil : unsafe SourceWords.object(at: first).takeUnretainedValue()
-        while let set = next {
-            if body(set) { return set }
-            next = set.header.next
-        }
-        return nil
-    }
-    private borrowing func isKept(_ set: SourceSet) -> Bool { forEachKept { $0 === set } != nil }
-
-    private var keptCount: Int {
-        var count = 0
-        _ = forEachKept { _ in
-            count += 1
-            return false
-        }
-        return count
-    }
-
-    /// The set that is kept of what was read, if there is one.
-    borrowing func find(_ collection: Collected) -> SourceSet? { forEachKept(collection.isOf) }
-
-    /// Has what was replaced destroyed when no reader uses it any more. Under no lock.
-    borrowing func retire(_ replaced: Replaced, of derived: any DerivationNode, isInline: Bool) {
-        if !isInline {
-            if replaced.hasAnnounced { derived.retire(replaced.announced) }
-            if replaced.hasWords { derived.retire(replaced.words) }
-        }
-        if replaced.set != 0 {
-            // It may have other sources, of any type.
-            ThreadRecord.retireForDeinitThreads(
-                reference: replaced.set,
-                from: UInt(bitPattern: ObjectIdentifier(derived))
-            )
-        }
+        guard present.load(ordering: .relaxed) == address else { return false }
+        // Safe: the pin keeps the set.
+        unsafe SourceWords(UnsafeMutablePointer(bitPattern: address & ~1).unsafelyUnwrapped).retain()
+        return true
     }
 }

@@ -89,7 +89,7 @@ internal class OtherSource: @unchecked Sendable {
     var version: UInt64 { preconditionFailure("a source has a version") }
 
     /// Has `follower` called with every change.
-    func attach(_ follower: DerivationFollower) -> ObservationToken { preconditionFailure("a source is observed") }
+    func attach(_ follower: LinkFollower) -> ObservationToken { preconditionFailure("a source is observed") }
 }
 
 internal final class OtherProperty<Property: ObservableProperty>: OtherSource, @unchecked Sendable {
@@ -100,7 +100,7 @@ internal final class OtherProperty<Property: ObservableProperty>: OtherSource, @
 
     override var version: UInt64 { property.version }
 
-    override func attach(_ follower: DerivationFollower) -> ObservationToken {
+    override func attach(_ follower: LinkFollower) -> ObservationToken {
         property.attach(PropertyObserver([], .inline(.plain { _ in follower.settle(becauseOf: nil) })))
     }
 }

@@ -54,7 +54,7 @@ extension Derived: ObservableProperty {
     }
 
     /// The result of an evaluation; nil if it has been replaced.
-    internal func copy(of present: Present) -> Value? {
+    internal func copy(of present: borrowing Present) -> Value? {
         let words = present.words
         if ValueEncoding<Value>.isAlwaysInline { return ValueEncoding<Value>.decode(words) }
         // Safe: records are never freed; the frame is this reader's until leaveFrame().
@@ -70,8 +70,17 @@ extension Derived: ObservableProperty {
     }
 
     /// Reads it as a part of another.
-    @usableFromInline
+    @inlinable @inline(__always)
     internal func read(into collector: Collector) -> Value {
+        if ValueEncoding<Value>.isAlwaysInline { return ValueEncoding<Value>.decode(readWords(into: collector)) }
+        return readReference(into: collector)
+    }
+
+    @usableFromInline
+    internal func readWords(into collector: Collector) -> Latch.Words { collector.read(self, cell) }
+
+    @usableFromInline @inline(never)
+    internal func readReference(into collector: Collector) -> Value {
         while true {
             let present = cell.refresh(self)
             guard let value = copy(of: present), collector.note(self, present) else { continue }
@@ -100,7 +109,7 @@ extension Derived: ObservableProperty {
         let observation = beginObserving(makeResults)
         // Before the observer is there: it links what is read, so that no change from now on is missed.
         observation.begin()
-        let token = results(of: observation)!.attach(observer)
+        let token = results(of: observation).attach(observer)
         // Release: pairs with the acquire in DerivedObservation.round(_:).
         observation.starting.subtract(1, ordering: .releasing)
         let end = token.observer.whenFinished { [weak self] _ in self?.endObserving(observation) }
@@ -131,12 +140,6 @@ extension Derived: DerivationNode {
         return collector.listed
     }
 
-    func publishToObservers(_ words: Latch.Words, _ replaced: inout Latch.Words) -> Bool {
-        guard let results = observation?.results else { return false }
-        replaced = results.publish(words)
-        return true
-    }
-
     func refresh() -> Present { cell.refresh(self) }
 
     func retire(_ words: Latch.Words) {
@@ -162,10 +165,10 @@ extension Derived {
             let new = DerivedObservation(of: self, makeResults(value, evaluation.version))
             let observation = cell.lock.withLock { () -> DerivedObservation? in
                 // A new one begins with the evaluation that is there.
-                guard let present = self.observation ?? (cell.isPresent(evaluation) ? new : nil) else {
+                guard let present = cell.observation ?? (cell.isPresent(evaluation) ? new : nil) else {
                     return nil
                 }
-                self.observation = present
+                if present === new { cell.setObservation(present) }
                 present.attached += 1
                 // Relaxed: the drain loop orders it.
                 present.starting.add(1, ordering: .relaxed)
@@ -179,8 +182,8 @@ extension Derived {
     private func endObserving(_ ended: DerivedObservation) {
         let isLast = cell.lock.withLock {
             ended.attached -= 1
-            guard ended.attached == 0, self.observation === ended else { return false }
-            self.observation = nil
+            guard ended.attached == 0, cell.observation === ended else { return false }
+            cell.setObservation(nil)
             return true
         }
         if isLast { ended.detach() }
@@ -192,11 +195,11 @@ extension Derived {
     public var observationCount: Int { observedResults?.property.observationCount ?? 0 }
 
     private var observedResults: DerivedResults<Value>? {
-        cell.lock.withLock { observation }.flatMap { results(of: $0) }
+        cell.lock.withLock { cell.observation }.map { results(of: $0) }
     }
 
-    private func results(of observation: DerivedObservation) -> DerivedResults<Value>? {
-        observation.results.map { $0.results as! DerivedResults<Value> }
+    private func results(of observation: DerivedObservation) -> DerivedResults<Value> {
+        observation.results.results as! DerivedResults<Value>
     }
 }
 

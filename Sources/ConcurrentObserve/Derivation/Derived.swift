@@ -25,11 +25,9 @@
 ///
 /// A derived value whose function reads the derived value itself traps, with the path. (P25)
 public final class Derived<Value: Sendable>: @unchecked Sendable {
-    // Unchecked: `observation` is guarded by the cell's lock.
+    // Unchecked: the cell is any thread's.
 
     @usableFromInline internal let cell: DerivationCell
-    /// What there is while it is observed.
-    internal var observation: DerivedObservation?
 
     /// - Parameter function: Reads, and hands its result to the collector by one of its `finish`.
     @inlinable
@@ -43,7 +41,7 @@ public final class Derived<Value: Sendable>: @unchecked Sendable {
 
     /// Ends every observation; `onEnd` receives `.sourceDeleted`. (P12)
     deinit {
-        observation?.sourceIsGone()
+        cell.withObservation { $0.sourceIsGone() }
         if !ValueEncoding<Value>.isAlwaysInline {
             let present = cell.load()
             if !present.isNone { discard(present.words) }

@@ -2,26 +2,15 @@
 
 import Synchronization
 
-/// What is called when a source of an observed derived value has changed.
-internal class DerivationFollower: @unchecked Sendable {
-    // Unchecked: subclasses say who has what.
-    init() {}
-
-    /// Brings the derived value up to date, and notifies its observers. Under no lock.
-    ///
-    /// - Parameter cause: The change that the calling thread announces, if that is why.
-    func settle(becauseOf cause: AnnouncedChange?) { preconditionFailure("an observation settles") }
-}
-
 /// The link at a root of an observed derived value. It does not retain the derived value.
 internal final class DerivationLink: LinkedPath, @unchecked Sendable {
     // Unchecked: `observer` belongs to the thread in the follower's drain loop.
-    private let follower: DerivationFollower
+    private let follower: LinkFollower
     private let address: UInt
     private let source: SourceIdentity
     private(set) var observer: Observer?
 
-    init(_ follower: DerivationFollower, at source: any DerivationRoot) {
+    init(_ follower: LinkFollower, at source: any DerivationRoot) {
         self.follower = follower
         address = source.versionAddress
         self.source = source.identity
@@ -31,15 +20,12 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
 
     /// Marks alone: the function runs when all links of the property are marked, so that none is
     /// evaluated of what is about to be found stale. (P23)
-    override func linkHasChanged(_ deferred: DeferredDeliveries) {
+    override func linkHasChanged(_ deferred: inout LinkDeliveries) {
         #if INSTRUMENTED
         if mutant(.aMarkIsLost) { return }
         #endif
         // What several threads have changed, or a callback meanwhile, is not what this thread announces.
-        guard let cause = AnnouncedChange.current(SourceSet.version(at: address), of: source) else {
-            return deferred.add(isLate: false) { [follower] in follower.settle(becauseOf: nil) }
-        }
-        deferred.add(isLate: false) { [follower] in follower.settle(becauseOf: cause) }
+        deferred.add(follower, becauseOf: AnnouncedChange.current(SourceSet.version(at: address), of: source))
     }
 }
 
@@ -49,13 +35,13 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
 /// One thread at a time evaluates on behalf of changes and changes the links: a `DrainLoop`, as for paths. Readers
 /// commit, too, and leave the notification to the thread whose change they have seen first. It does not retain the
 /// derived value. (P11)
-internal final class DerivedObservation: DerivationFollower, @unchecked Sendable {
+@safe internal final class DerivedObservation: LinkFollower, @unchecked Sendable {
     // Unchecked: `attached` is guarded by the derived value's lock; `links`, `linked` and `others` belong to the thread
     // in the drain loop; `results` goes with the derived value, or with the last that uses it.
 
     private weak var derived: (any DerivationNode)?
-    /// What the user's observers observe. Gone with the derived value.
-    private(set) var results: AnyDerivedResults?
+    /// What the user's observers observe. Retained until the derived value is gone.
+    private var retainedResults: Unmanaged<AnyDerivedResults>?
     var attached = 0
     /// How many observers are about to be attached.
     let starting = Atomic<Int>(0)
@@ -72,21 +58,45 @@ internal final class DerivedObservation: DerivationFollower, @unchecked Sendable
 
     init(of derived: any DerivationNode, _ results: AnyDerivedResults) {
         self.derived = derived
-        self.results = results
+        unsafe retainedResults = .passRetained(results)
         super.init()
         #if INSTRUMENTED
         if mutant(.aDerivedValueIsRetainedByItsSources) { retain(derived) }
         #endif
     }
 
+    /// Makes a result a change of the property that has the results. Under the derived value's lock.
+    ///
+    /// - Returns: The words that it has replaced.
+    func publish(_ words: Latch.Words) -> Latch.Words { withResults { $0.publish(words) } }
+
+    deinit { releaseResults() }
+
+    /// What the user's observers observe. For who has the derived value.
+    var results: AnyDerivedResults { withResults { $0 } }
+
+    /// Calls `body` with that, and counts no reference. For who has the derived value.
+    @inline(__always)
+    private func withResults<Result>(_ body: (AnyDerivedResults) -> Result) -> Result {
+        // Safe: as long as the derived value is there, its results are.
+        unsafe retainedResults.unsafelyUnwrapped._withUnsafeGuaranteedRef { body($0) }
+    }
+
+    private func releaseResults() {
+        let results = unsafe retainedResults
+        unsafe retainedResults = nil
+        unsafe results?.release()
+    }
+
     override func settle(becauseOf cause: AnnouncedChange?) {
-        // In this order: as long as the derived value is there, its results are.
-        guard let node = derived, let results else { return end() }
+        guard let node = derived else { return end() }
         // A function has changed a source, perhaps by the last release of an object. What is evaluated now may need what the outer evaluation has: it
         // would seem to need itself.
         if EvaluationStack.current.isEvaluating { return settleElsewhere() }
-        runLoop(node, results)
-        results.announce(node, cause)
+        withResults { results in
+            runLoop(node, results)
+            results.announce(node, cause)
+        }
         var last: AnyObject? = consume node
         guard isKnownUniquelyReferenced(&last) else { return }
         // The last reference is released elsewhere: the captures that go with it run user code. (P5)
@@ -104,8 +114,8 @@ extension DerivedObservation {
     /// What other threads have published by then is announced, too. Inside a body a callback that makes a change would trap, and inside
     /// the function of a derived value it would be part of an evaluation: there a thread of the library announces it. (P5)
     func begin() {
-        guard let node = derived, let results else { return end() }
-        runLoop(node, results)
+        guard let node = derived else { return end() }
+        withResults { results in runLoop(node, results) }
         if ThreadRecord.isInsideBody || EvaluationStack.current.isEvaluating { return settleElsewhere() }
         results.announce(node, nil)
     }
@@ -174,7 +184,7 @@ extension DerivedObservation {
     }
 
     /// Has the links be those at the roots of an evaluation. Returns whether some are new. Inside the drain loop.
-    private func link(_ present: Present, of derived: any DerivationNode) -> Bool {
+    private func link(_ present: borrowing Present, of derived: any DerivationNode) -> Bool {
         if let linked, linked.words == present.set { return false }
         let (sources, words) = (present.set.object, present.set)
         linked = sources
@@ -229,7 +239,7 @@ extension DerivedObservation {
 
     /// The derived value is gone. (P12)
     func sourceIsGone() {
-        results = nil
+        releaseResults()
         detach()
     }
 }

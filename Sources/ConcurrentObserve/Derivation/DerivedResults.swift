@@ -2,14 +2,21 @@
 
 /// The results of an observed derived value: a property that the user's observers observe, and the changes of it that
 /// are published, and not announced yet.
-@usableFromInline
+@safe @usableFromInline
 internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
     // Unchecked: `pending` is guarded by the derived value's lock.
 
     /// From 0, which is `base` for the observers.
     @usableFromInline let property: Observed<Value>
     @usableFromInline let base: UInt64
-    @usableFromInline var pending = Pending()
+    // In memory of its own, where the compiler need not look out for overlapping accesses.
+    @usableFromInline let pendingMemory: UnsafeMutablePointer<Pending>
+
+    // Safe: initialised with the object and freed with it.
+    @usableFromInline var pending: Pending {
+        @inlinable @inline(__always) _read { yield unsafe pendingMemory.pointee }
+        @inlinable @inline(__always) _modify { yield unsafe &pendingMemory.pointee }
+    }
 
     /// Changes in order. Most often there is one, and nothing is allocated.
     @usableFromInline
@@ -44,6 +51,13 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
     init(_ value: Value, _ base: UInt64) {
         property = Observed(value)
         self.base = base
+        unsafe pendingMemory = .allocate(capacity: 1)
+        unsafe pendingMemory.initialize(to: Pending())
+    }
+
+    deinit {
+        unsafe pendingMemory.deinitialize(count: 1)
+        unsafe pendingMemory.deallocate()
     }
 
     /// Attaches the user's observer.

@@ -11,6 +11,18 @@
         /// Never released. As many as evaluations were ever nested.
         var collectors: [Unmanaged<Collector>] = unsafe []
         var depth = 0
+        /// How many of the evaluations are of derived values whose address has a hash: most often that says that there is none of one.
+        var hashes: UnsafeMutablePointer<UInt16>
+
+        init() {
+            unsafe hashes = .allocate(capacity: EvaluationStack.hashCount)
+            unsafe hashes.initialize(repeating: 0, count: EvaluationStack.hashCount)
+        }
+    }
+
+    private static var hashCount: Int { 1_024 }
+    private static func hash(_ derived: UInt) -> Int {
+        Int(truncatingIfNeeded: (derived >> 4) ^ (derived >> 14)) & (hashCount - 1)
     }
 
     /// That of the calling thread.
@@ -52,14 +64,18 @@
         if unsafe index == memory.pointee.collectors.count {
             unsafe memory.pointee.collectors.append(.passRetained(Collector()))
         }
+        let hash = unsafe memory.pointee.hashes + Self.hash(address)
         unsafe memory.pointee.depth = index + 1
-        return unsafe memory.pointee.collectors[index]._withUnsafeGuaranteedRef { collector in
+        unsafe hash.pointee &+= 1
+        var present = Present.none
+        unsafe memory.pointee.collectors[index]._withUnsafeGuaranteedRef { collector in
             collector.take(address, place)
-            let present = body(collector)
+            present = body(collector)
             collector.clear()
-            unsafe memory.pointee.depth = index
-            return present
         }
+        unsafe hash.pointee &-= 1
+        unsafe memory.pointee.depth = index
+        return present
     }
 
     /// Whether the thread is in the function of a derived value.
@@ -67,6 +83,13 @@
 
     /// Whether the thread evaluates the derived value at an address.
     func isInside(_ derived: UInt) -> Bool {
+        // Safe: the stack is the calling thread's.
+        if unsafe memory.pointee.hashes[Self.hash(derived)] == 0 { return false }
+        return isAmongCollectors(derived)
+    }
+
+    @inline(never)
+    private func isAmongCollectors(_ derived: UInt) -> Bool {
         for index in 0..<depth where collector(index).state.derived == derived { return true }
         return false
     }

@@ -38,7 +38,7 @@ internal final class SelfWatch: LinkedPath, @unchecked Sendable {
         observers = [:]
     }
 
-    override func linkHasChanged(_ deferred: DeferredDeliveries) {
+    override func linkHasChanged(_ deferred: inout LinkDeliveries) {
         guard ThreadRecord.ownAddress == thread, EvaluationStack.current.isInside(derived) else { return }
         hasSeen = true
         guard runsBefore >= Self.mostByChance else { return }

@@ -64,11 +64,6 @@ internal protocol DerivationNode: AnyObject, Sendable {
     func note(in collector: Collector) -> UInt64
     /// The roots of a set of its own, which need not be current.
     func roots(of set: SourceSet) -> [RootReference]
-    /// Makes a result a change for the observers, if there are some. Under the lock.
-    ///
-    /// - Parameter replaced: Receives the words that are to be retired.
-    /// - Returns: Whether there are some.
-    func publishToObservers(_ words: Latch.Words, _ replaced: inout Latch.Words) -> Bool
     /// An evaluation that was current during the call.
     func refresh() -> Present
     /// Has a replaced result destroyed. Under no lock.

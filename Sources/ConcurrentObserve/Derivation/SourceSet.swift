@@ -24,22 +24,26 @@ internal final class SourceSet: ManagedBuffer<SourceSet.Header, UInt64> {
     @usableFromInline
     enum Place {
         @usableFromInline static var sequence: Int { 0 }
-        /// How many roots, and in the upper half how many derived values.
+        /// How many roots, and in the upper half how many derived values; and the marks of `SourceWords`.
         @usableFromInline static var counts: Int { 1 }
         @usableFromInline static var first: Int { 2 }
         @usableFromInline static var second: Int { 3 }
         /// The number of the result among those that differ.
         @usableFromInline static var version: Int { 4 }
         /// For each root where its version is, and the version that was read; then the versions of derived values, and
-        /// those of others.
+        /// those of others. Then, where derived values are among what was read, and no others, the steps: see `StepWords`.
         @usableFromInline static var roots: Int { 5 }
     }
 
     /// A set without an evaluation.
-    static func make(_ addresses: [UInt], _ details: SourceDetails?) -> SourceSet {
+    ///
+    /// - Parameter isSnapshot: Whether the function reads all that it needs before it computes.
+    static func make(_ addresses: [UInt], _ details: SourceDetails?, isSnapshot: Bool) -> SourceSet {
         let (count, nodes) = (addresses.count, details?.nodes.count ?? 0)
         let hasOthers = details.map { !$0.others.isEmpty } ?? false
-        let size = Place.roots + 2 * count + nodes + (details?.others.count ?? 0)
+        let steps = details.map { nodes > 0 && !hasOthers ? StepWords.made(of: $0) : [] } ?? []
+        let firstStep = Place.roots + 2 * count + nodes + (details?.others.count ?? 0)
+        let size = firstStep + steps.count
         let buffer = SourceSet.create(minimumCapacity: size) { _ in Header(details: details, next: nil) }
         // Safe: `create` makes an object of the class that it is called on.
         let set = unsafe unsafeDowncast(buffer, to: SourceSet.self)
@@ -47,8 +51,11 @@ internal final class SourceSet: ManagedBuffer<SourceSet.Header, UInt64> {
         // Safe: the capacity is as large.
         unsafe memory.initialize(repeating: 0, count: size)
         unsafe memory[Place.sequence] = 1
-        unsafe memory[Place.counts] = UInt64(count) | UInt64(nodes) << 32 | (hasOthers ? 1 << 63 : 0)
+        unsafe memory[Place.counts] =
+            UInt64(count) | UInt64(nodes) << 32 | (hasOthers ? SourceWords.othersMark : 0)
+            | (isSnapshot ? SourceWords.snapshotMark : 0)
         for (index, address) in addresses.enumerated() { unsafe memory[Place.roots + 2 * index] = UInt64(address) }
+        for (index, word) in steps.enumerated() { unsafe memory[firstStep + index] = word }
         return set
     }
 

@@ -21,6 +21,10 @@ import Synchronization
     /// The set.
     var object: SourceSet { unsafe Self.object(at: UInt(bitPattern: memory)).takeUnretainedValue() }
 
+    // Safe, both: the set is there.
+    func retain() { _ = unsafe Self.object(at: UInt(bitPattern: memory)).retain() }
+    @inline(never) func release() { unsafe Self.object(at: UInt(bitPattern: memory)).release() }
+
     /// The set whose words are there.
     static func object(at address: UInt) -> Unmanaged<SourceSet> {
         // Safe: callers follow it while the set is kept or pinned.
@@ -28,13 +32,17 @@ import Synchronization
     }
 
     var count: Int { Int(truncatingIfNeeded: unsafe memory[Place.counts] & 0xFFFF_FFFF) }
-    var nodeCount: Int { Int(truncatingIfNeeded: unsafe memory[Place.counts] >> 32 & 0x7FFF_FFFF) }
+    var nodeCount: Int { Int(truncatingIfNeeded: unsafe memory[Place.counts] >> 32 & 0x3FFF_FFFF) }
     /// Whether there are sources whose roots are not known.
-    var hasOthers: Bool { unsafe memory[Place.counts] >> 63 == 1 }
+    var hasOthers: Bool { unsafe memory[Place.counts] & Self.othersMark != 0 }
+    /// Whether the function reads all that it needs before it computes.
+    var isSnapshot: Bool { unsafe memory[Place.counts] & Self.snapshotMark != 0 }
 
-    /// How many steps there are: as many as roots, if these were simply read one after the other.
-    var stepCount: Int { nodeCount > 0 ? object.details!.steps.count : count }
-    func step(_ index: Int) -> Int32 { object.details!.steps[index] }
+    static var othersMark: UInt64 { 1 << 63 }
+    static var snapshotMark: UInt64 { 1 << 62 }
+
+    /// What the function has read, in order, if derived values are among that, and no others.
+    var steps: StepWords { unsafe StepWords(memory + Place.roots + 2 * count + nodeCount) }
 
     func address(_ index: Int) -> UInt { UInt(unsafe memory[Place.roots + 2 * index]) }
 

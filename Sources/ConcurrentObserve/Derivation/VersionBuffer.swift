@@ -26,9 +26,11 @@
         capacity = larger
     }
 
+    var isLarge: Bool { capacity > 1_024 }
+
     /// Frees what is beyond a number that most evaluations need.
     mutating func shrink() {
-        guard capacity > 1_024 else { return }
+        guard isLarge else { return }
         unsafe memory.deallocate()
         unsafe memory = .allocate(capacity: 8)
         capacity = 8

@@ -87,11 +87,11 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
     }
 
     @usableFromInline
-    override func linkHasChanged(_ deferred: DeferredDeliveries) {
+    override func linkHasChanged(_ deferred: inout LinkDeliveries) {
         #if INSTRUMENTED
         if mutant(.aRelinkIsLost) { return }
         #endif
-        settle(deferred)
+        settle(deferred.paths())
     }
 
     /// The list's memory goes: its core must not tidy it up any more.

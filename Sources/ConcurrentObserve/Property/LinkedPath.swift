@@ -12,7 +12,7 @@ internal class LinkedPath: @unchecked Sendable {
     ///
     /// - Parameter deferred: Receives what the path's observers are to be notified of.
     @usableFromInline
-    func linkHasChanged(_ deferred: DeferredDeliveries) { fatalError("a path relinks itself") }
+    func linkHasChanged(_ deferred: inout LinkDeliveries) { fatalError("a path relinks itself") }
 }
 
 extension ObserverList {
@@ -20,11 +20,11 @@ extension ObserverList {
     ///
     /// - Returns: What is left to notify the paths' observers of.
     @usableFromInline @inline(never)
-    internal borrowing func relinkPaths(version: UInt64) -> DeferredDeliveries {
-        let deferred = DeferredDeliveries()
+    internal borrowing func relinkPaths(version: UInt64) -> LinkDeliveries {
+        var deferred = LinkDeliveries()
         walk(.links()) { (link: borrowing LentObserver<HeldObject<LinkedPath>>) in
             guard link.since < version else { return }
-            link.withObject { path in path.linkHasChanged(deferred) }
+            link.withObject { path in path.linkHasChanged(&deferred) }
         }
         deferred.releaseKept()
         return deferred

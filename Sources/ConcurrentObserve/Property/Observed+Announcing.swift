@@ -34,12 +34,14 @@ extension Observed {
     /// nothing for the steps after their walk.
     @inlinable @inline(never)
     internal func deliverToAllKinds(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
-        let deferred = observers.mayHave(ListHints.third) ? observers.relinkPaths(version: replaced.version) : nil
-        observers.wakeMailboxes(of: Change<Value>.self)
-        deferred?.deliver()
+        let hasMailboxes = observers.mayHaveMailboxes
+        let deferred =
+            observers.mayHave(ListHints.third) ? observers.relinkPaths(version: replaced.version) : LinkDeliveries()
+        if hasMailboxes { observers.wakeMailboxes(of: Change<Value>.self) }
+        deferred.deliver()
         observers.deliver(change(of: replaced, new))
-        deferred?.deliverLate()
-        observers.drainMailboxes(of: Change<Value>.self)
+        deferred.deliverLate()
+        if hasMailboxes { observers.drainMailboxes(of: Change<Value>.self) }
     }
 
     /// Delivers a change that is about to be made to the observers that asked for it.

@@ -2,6 +2,7 @@
 
 private let wordsFile = "Derivation/SourceWords.swift"
 private let cellFile = "Derivation/DerivationCell.swift"
+private let replacingFile = "Derivation/DerivationCell+Replacing.swift"
 
 extension Protocol {
     private static let beginStoring: [Instruction] = [
@@ -69,6 +70,7 @@ extension Protocol {
         [
             ("a look", "let address = present.load(ordering: .acquiring)", "borrowing func look("),
             ("a load", "let address = present.load(ordering: .acquiring)", "borrowing func load()"),
+            ("a load after another", "let address = present.load(ordering: .acquiring)", "borrowing func loadSlowly()"),
         ].map { name, fragment, after in
             Test(
                 "present set, \(name)",
@@ -80,7 +82,10 @@ extension Protocol {
                         [
                             .store("word", 1, .relaxed),
                             .store("present", 1, .releasing)
-                                .at(cellFile, "present.store(isKept ? address : address | 1, ordering: .releasing)"),
+                                .at(
+                                    replacingFile,
+                                    "present.store(isKept ? address : address | 1, ordering: .releasing)"
+                                ),
                         ]
                     ),
                     Test.Thread(
@@ -104,14 +109,14 @@ extension Protocol {
                         [
                             .store("link", 1, .relaxed),
                             .store("kept", 1, .releasing)
-                                .at(cellFile, "kept.store(address, ordering: .releasing)"),
+                                .at(replacingFile, "kept.store(address, ordering: .releasing)"),
                         ]
                     ),
                     Test.Thread(
                         "finder",
                         [
                             .load("kept", .acquiring, into: "kept")
-                                .at(cellFile, "let first = kept.load(ordering: .acquiring)"),
+                                .at(replacingFile, "let first = kept.load(ordering: .acquiring)"),
                             .load("link", .relaxed, into: "link"),
                         ]
                     ),

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The compiler specialises these where they are called. It does not specialise what is done with each element of a parameter pack: the form
+// for any number of properties finds out at each evaluation what they are.
+extension Derived where Value: Equatable {
+    /// Makes a derived value of this property, which it retains. A result that equals the one before is no change. (P24)
+    ///
+    /// - Parameters:
+    ///   - first: The property, whose value is the function's first parameter.
+    ///   - fileID: Where the value is made: for the message about one that needs itself.
+    ///   - line: The line there.
+    ///   - compute: Receives a value that was present. Runs on any thread, under no lock.
+    @inlinable
+    public convenience init<First: ObservableProperty>(
+        _ first: First,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        compute: @escaping @Sendable (First.Value) -> Value
+    ) {
+        self.init(fileID, line) { collector in
+            collector.snapshot {
+                let values = (collector.read(first))
+                return { collector.finish(compute(values), ==) }
+            }
+        }
+    }
+
+    /// Makes a derived value of two properties, which it retains. A result that equals the one before is no change. (P24)
+    ///
+    /// - Parameters:
+    ///   - first: The first property, whose value is the function's first parameter.
+    ///   - second: The second property, whose value is the function's second parameter.
+    ///   - fileID: Where the value is made: for the message about one that needs itself.
+    ///   - line: The line there.
+    ///   - compute: Receives values that were present together. Runs on any thread, under no lock.
+    @inlinable
+    public convenience init<First: ObservableProperty, Second: ObservableProperty>(
+        _ first: First,
+        _ second: Second,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        compute: @escaping @Sendable (First.Value, Second.Value) -> Value
+    ) {
+        self.init(fileID, line) { collector in
+            collector.snapshot {
+                let values = (collector.read(first), collector.read(second))
+                return { collector.finish(compute(values.0, values.1), ==) }
+            }
+        }
+    }
+
+    /// Makes a derived value of three properties, which it retains. A result that equals the one before is no change. (P24)
+    ///
+    /// - Parameters:
+    ///   - first: The first property, whose value is the function's first parameter.
+    ///   - second: The second property, whose value is the function's second parameter.
+    ///   - third: The third property, whose value is the function's third parameter.
+    ///   - fileID: Where the value is made: for the message about one that needs itself.
+    ///   - line: The line there.
+    ///   - compute: Receives values that were present together. Runs on any thread, under no lock.
+    @inlinable
+    public convenience init<First: ObservableProperty, Second: ObservableProperty, Third: ObservableProperty>(
+        _ first: First,
+        _ second: Second,
+        _ third: Third,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        compute: @escaping @Sendable (First.Value, Second.Value, Third.Value) -> Value
+    ) {
+        self.init(fileID, line) { collector in
+            collector.snapshot {
+                let values = (collector.read(first), collector.read(second), collector.read(third))
+                return { collector.finish(compute(values.0, values.1, values.2), ==) }
+            }
+        }
+    }
+
+    /// Makes a derived value of four properties, which it retains. A result that equals the one before is no change. (P24)
+    ///
+    /// - Parameters:
+    ///   - first: The first property, whose value is the function's first parameter.
+    ///   - second: The second property, whose value is the function's second parameter.
+    ///   - third: The third property, whose value is the function's third parameter.
+    ///   - fourth: The fourth property, whose value is the function's fourth parameter.
+    ///   - fileID: Where the value is made: for the message about one that needs itself.
+    ///   - line: The line there.
+    ///   - compute: Receives values that were present together. Runs on any thread, under no lock.
+    @inlinable
+    public convenience init<
+        First: ObservableProperty,
+        Second: ObservableProperty,
+        Third: ObservableProperty,
+        Fourth: ObservableProperty
+    >(
+        _ first: First,
+        _ second: Second,
+        _ third: Third,
+        _ fourth: Fourth,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        compute: @escaping @Sendable (First.Value, Second.Value, Third.Value, Fourth.Value) -> Value
+    ) {
+        self.init(fileID, line) { collector in
+            collector.snapshot {
+                let values = (
+                    collector.read(first), collector.read(second), collector.read(third), collector.read(fourth)
+                )
+                return { collector.finish(compute(values.0, values.1, values.2, values.3), ==) }
+            }
+        }
+    }
+
+    /// Makes a derived value of five properties, which it retains. A result that equals the one before is no change. (P24)
+    ///
+    /// - Parameters:
+    ///   - first: The first property, whose value is the function's first parameter.
+    ///   - second: The second property, whose value is the function's second parameter.
+    ///   - third: The third property, whose value is the function's third parameter.
+    ///   - fourth: The fourth property, whose value is the function's fourth parameter.
+    ///   - fifth: The fifth property, whose value is the function's fifth parameter.
+    ///   - fileID: Where the value is made: for the message about one that needs itself.
+    ///   - line: The line there.
+    ///   - compute: Receives values that were present together. Runs on any thread, under no lock.
+    @inlinable
+    public convenience init<
+        First: ObservableProperty,
+        Second: ObservableProperty,
+        Third: ObservableProperty,
+        Fourth: ObservableProperty,
+        Fifth: ObservableProperty
+    >(
+        _ first: First,
+        _ second: Second,
+        _ third: Third,
+        _ fourth: Fourth,
+        _ fifth: Fifth,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        compute: @escaping @Sendable (First.Value, Second.Value, Third.Value, Fourth.Value, Fifth.Value) -> Value
+    ) {
+        self.init(fileID, line) { collector in
+            collector.snapshot {
+                let values = (
+                    collector.read(first), collector.read(second), collector.read(third), collector.read(fourth),
+                    collector.read(fifth)
+                )
+                return { collector.finish(compute(values.0, values.1, values.2, values.3, values.4), ==) }
+            }
+        }
+    }
+}
