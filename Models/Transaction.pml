@@ -18,7 +18,7 @@
 // COMMITTERS  threads that commit, COMMITS times each
 // SETS        plain changes of the first property, by one more thread
 // READERS     threads that read the first property, then the second
-// SNAPSHOTS   threads that take a snapshot of both: versions, values, versions
+// SNAPSHOTS   threads that take a snapshot of both: values with their versions, then versions
 // STOPS       a committer may stop for good between any two steps
 // PINS        values are references: a reader pins what it has found, and looks again; a committer
 //             executes the heavy barrier and frees what it has replaced and no reader has pinned
@@ -438,11 +438,9 @@ proctype reading(byte self) {
 // Group.snapshot: the double collect.
 proctype collecting(byte self) {
   byte word, owner, value;
-  byte v0, v1, x, y, w0, w1;
+  byte x, y, w0, w1;
   do
-  :: loadVersion(0, v0);
-     loadVersion(1, v1);
-     load(0, x);
+  :: load(0, x);
      load(1, y);
 #ifdef VERSIONS_ARE_COLLECTED_ONCE
      break
@@ -450,8 +448,8 @@ proctype collecting(byte self) {
      loadVersion(0, w0);
      loadVersion(1, w1);
      if
-     :: v0 + v1 == w0 + w1 -> break
-     :: else -> d_step { v0 = 0; v1 = 0; x = 0; y = 0; w0 = 0; w1 = 0 }
+     :: x + y == w0 + w1 -> break
+     :: else -> d_step { x = 0; y = 0; w0 = 0; w1 = 0 }
      fi
 #endif
   od;

@@ -67,7 +67,7 @@ extension Bar {
     static let besideChurn = Bar.ratio(3)
     /// Beside as many plain sets.
     static let commit = Bar.ratio(2)
-    /// Beside as many plain reads.
+    /// Beside as many standalone reads.
     static let snapshot = Bar.ratio(2)
     static let snapshotBesideCommits = Bar.ratio(1)
     static let setManyObserved = Bar.ratio(1.4)

@@ -107,12 +107,12 @@ extension CountedOperation {
     ]
 
     private static let groups = [
-        CountedOperation("group.commit.2", Most(instructions: 2_800, allocations: 0)) {
+        CountedOperation("group.commit.2", Most(instructions: 600, allocations: 0)) {
             let (first, second) = (Observed(0), Observed(0))
             let group = Group(first, second)
             return { commitInLoop(group, first, second, $0) }
         },
-        CountedOperation("list.commit.8", Most(instructions: 7_800, allocations: 0)) {
+        CountedOperation("list.commit.8", Most(instructions: 1_700, allocations: 0)) {
             let properties = (0..<8).map { Observed($0) }
             let list = PropertyList(properties)
             return { times in
@@ -121,11 +121,11 @@ extension CountedOperation {
                 }
             }
         },
-        CountedOperation("group.snapshot.2", Most(instructions: 145, allocations: 0)) {
+        CountedOperation("group.snapshot.2", Most(instructions: 90, allocations: 0)) {
             let group = Group(Observed(0), Observed(0))
             return { snapshotInLoop(group, $0) }
         },
-        CountedOperation("list.snapshot.8", Most(instructions: 2_450, allocations: 1)) {
+        CountedOperation("list.snapshot.8", Most(instructions: 1_250, allocations: 1)) {
             let list = PropertyList((0..<8).map { Observed($0) })
             return { times in for _ in 0..<times { consume(list.value.count) } }
         },

@@ -32,7 +32,8 @@ extension Structure {
             ValueCell+Mutants ValueEncoding
             """,
             "Transaction": """
-            Commit CommitReach Observed+CommitMember Transaction
+            Commit CommitReach Draft GroupMembers Lent Member MemberList Observed+CommitMember
+            PropertyList Snapshots Transaction
             """,
             "Delivery": """
             Flush IsolatedObservation IteratorSource+Mutants

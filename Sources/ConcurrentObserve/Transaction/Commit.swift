@@ -33,27 +33,27 @@ internal enum Commit {
     /// Runs `body`, and publishes what it has set if it returns true.
     @usableFromInline
     static func run(_ group: GroupMembers, _ body: (borrowing Transaction) -> Bool) {
-        // In the order of their locks, each once.
-        let members = group.whole
+        // In the order of their locks, each once. Safe: the caller keeps the group.
+        let members = unsafe group.whole
         // Safe, all: records are never freed.
         let record = unsafe ThreadRecord.current
         if unsafe record.pointee.isInsideBody { trapInsideBody() }
         // Safe: the drafts are used in here alone.
         unsafe withUnsafeTemporaryAllocation(of: Draft.self, capacity: members.count) { drafts in
-            for index in members.indices { unsafe drafts.initializeElement(at: index, to: Draft(of: members[index])) }
-            for member in members { unsafe member.lockForBody(record) }
+            for index in members.indices {
+                unsafe drafts.initializeElement(at: index, to: Draft(of: members[index]))
+            }
+            for index in members.indices { unsafe members[index].lockForBody(record) }
             unsafe record.pointee.userCode += 1
             unsafe record.pointee.isInsideBody = true
             inject("commit.body")
             let hasReturned = unsafe body(Transaction(drafts))
             unsafe record.pointee.isInsideBody = false
-            if shouldPublish(hasReturned) { return unsafe publish(members, drafts, record) }
-            for member in members {
-                member.leaveBody()
-                member.unlock()
+            if shouldPublish(hasReturned) {
+                unsafe publish(members, drafts, record)
+            } else {
+                unsafe discard(members, drafts, record)
             }
-            for index in members.indices { unsafe members[index].discard(&drafts[index]) }
-            unsafe record.pointee.userCode -= 1
         }
     }
 
@@ -67,30 +67,70 @@ internal enum Commit {
     }
 
     /// Under all the locks, which it releases.
+    @inline(__always)
     private static func publish(
-        _ members: [any CommitMember],
+        _ members: UnsafeBufferPointer<Member>,
         _ drafts: UnsafeMutableBufferPointer<Draft>,
         _ record: UnsafeMutablePointer<ThreadRecord>
     ) {
-        // Safe, all: records are never freed; the caller has the drafts.
+        // Safe, all: records are never freed; the caller has the members and the drafts.
         unsafe record.pointee.decision.reset()
         for index in members.indices {
-            members[index].leaveBody()
+            unsafe members[index].leaveBody()
             unsafe members[index].prepare(&drafts[index], by: record)
         }
         unsafe record.pointee.decision.make()
         inject("commit.decided")
-        for index in members.indices { unsafe members[index].enqueue(drafts[index]) }
-        let reach = members.contains(where: \.isPossiblyObserved) ? CommitReach() : nil
-        unsafe reach?.gather(record) {
-            for index in members.indices { unsafe members[index].callCombinations(drafts[index]) }
-        }
+        let isObserved = unsafe members.contains { $0.isPossiblyObserved }
+        let reach = unsafe isObserved ? deliverUnderLocks(members, drafts, record) : nil
         for index in members.indices { unsafe members[index].settle(&drafts[index]) }
         // Not earlier: in the child of a fork no other thread takes over a record in the midst of a commit. (P18)
         unsafe record.pointee.userCode -= 1
         inject("commit.settled")
         reach?.destroyReplaced()
-        for index in members.indices { unsafe members[index].announce(&drafts[index]) }
+        for index in members.indices where unsafe drafts[index].isToBeAnnounced {
+            unsafe members[index].property.announce(&drafts[index])
+        }
+    }
+
+    /// Puts the changes into mailboxes and combinations, and keeps what the observers receive. Under all the locks, after the decision.
+    ///
+    /// Observers that register once the locks are released have a later version.
+    @inline(never)
+    private static func deliverUnderLocks(
+        _ members: UnsafeBufferPointer<Member>,
+        _ drafts: UnsafeMutableBufferPointer<Draft>,
+        _ record: UnsafeMutablePointer<ThreadRecord>
+    ) -> CommitReach {
+        // Safe, all: as in publish(_:_:_:).
+        let observed = members.indices.filter { unsafe drafts[$0].isSet && members[$0].isPossiblyObserved }
+        for index in observed where unsafe members[index].mayHaveMailboxes {
+            unsafe members[index].property.enqueue(drafts[index])
+        }
+        let reach = CommitReach()
+        unsafe reach.gather(record) {
+            for index in observed { unsafe members[index].property.callCombinations(drafts[index]) }
+        }
+        for index in observed { unsafe members[index].property.keepAnnouncement(&drafts[index]) }
+        return reach
+    }
+
+    /// Releases all the locks; nothing was prepared.
+    @inline(never)
+    private static func discard(
+        _ members: UnsafeBufferPointer<Member>,
+        _ drafts: UnsafeMutableBufferPointer<Draft>,
+        _ record: UnsafeMutablePointer<ThreadRecord>
+    ) {
+        // Safe, all: as in publish(_:_:_:).
+        for index in members.indices {
+            unsafe members[index].leaveBody()
+            unsafe members[index].unlock()
+        }
+        for index in members.indices where unsafe drafts[index].isSet {
+            unsafe members[index].property.discard(&drafts[index])
+        }
+        unsafe record.pointee.userCode -= 1
     }
 
     @inline(never)

@@ -17,7 +17,15 @@ internal struct Draft: BitwiseCopyable {
     var version: UInt64 = 0
     var announcement: UnsafeMutableRawPointer?
 
-    init(of member: any CommitMember) { lockAddress = member.lockAddress }
+    @inline(__always)
+    init(of member: Member) { lockAddress = member.lockAddress }
+
+    /// Once settled: whether the property's type is needed for what is left to do.
+    @inline(__always)
+    var isToBeAnnounced: Bool {
+        // Safe: compared alone.
+        unsafe isSet && (mayBeReference || announcement != nil)
+    }
 }
 
 /// A change of a commit, kept for its observers.

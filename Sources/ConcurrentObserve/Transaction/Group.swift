@@ -58,9 +58,10 @@ public struct Group<Value: Sendable>: ObservableProperty {
         for property in repeat each property { all.append(property) }
         self.init(
             {
-                let version = readVersion()
-                let value = (repeat (each properties).value)
-                return Snapshots.isSame(version, readVersion()) ? (value, version) : nil
+                let found = (repeat (each properties).snapshot())
+                var version: UInt64 = 0
+                for snapshot in repeat each found { version &+= snapshot.version }
+                return Snapshots.isSame(version, readVersion()) ? ((repeat (each found).value), version) : nil
             },
             readVersion,
             GroupMembers(of: all),
@@ -128,9 +129,10 @@ extension Group {
         let readVersion: @Sendable () -> UInt64 = { first.version &+ second.version }
         self.init(
             {
-                let version = readVersion()
-                let value = (first.value, second.value)
-                return Snapshots.isSame(version, readVersion()) ? (value, version) : nil
+                let (one, two) = (first.snapshot(), second.snapshot())
+                let version = one.version &+ two.version
+                guard Snapshots.isSame(version, first.version &+ second.version) else { return nil }
+                return ((one.value, two.value), version)
             },
             readVersion,
             GroupMembers(of: [first, second]),
@@ -150,9 +152,10 @@ extension Group {
         let readVersion: @Sendable () -> UInt64 = { first.version &+ second.version &+ third.version }
         self.init(
             {
-                let version = readVersion()
-                let value = (first.value, second.value, third.value)
-                return Snapshots.isSame(version, readVersion()) ? (value, version) : nil
+                let (one, two, three) = (first.snapshot(), second.snapshot(), third.snapshot())
+                let version = one.version &+ two.version &+ three.version
+                guard Snapshots.isSame(version, first.version &+ second.version &+ third.version) else { return nil }
+                return ((one.value, two.value, three.value), version)
             },
             readVersion,
             GroupMembers(of: [first, second, third]),
@@ -180,9 +183,11 @@ extension Group {
         }
         self.init(
             {
-                let version = readVersion()
-                let value = (first.value, second.value, third.value, fourth.value)
-                return Snapshots.isSame(version, readVersion()) ? (value, version) : nil
+                let (one, two, three, four) = (first.snapshot(), second.snapshot(), third.snapshot(), fourth.snapshot())
+                let version = one.version &+ two.version &+ three.version &+ four.version
+                guard Snapshots.isSame(version, first.version &+ second.version &+ third.version &+ fourth.version)
+                else { return nil }
+                return ((one.value, two.value, three.value, four.value), version)
             },
             readVersion,
             GroupMembers(of: [first, second, third, fourth]),

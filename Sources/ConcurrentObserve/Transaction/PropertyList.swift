@@ -38,9 +38,20 @@ public struct PropertyList<Property: ObservableProperty>: ObservableProperty {
     @inlinable
     public func snapshot() -> (value: [Property.Value], version: UInt64) {
         Snapshots.take(members) {
-            let version = version
-            let value = properties.map(\.value)
-            return Snapshots.isSame(version, self.version) ? (value, version) : nil
+            unsafe properties.withLentElements { properties in
+                var version: UInt64 = 0
+                let value = unsafe [Property.Value](unsafeUninitializedCapacity: properties.count) { values, count in
+                    while count < properties.count {
+                        let found = unsafe properties[count].snapshot()
+                        version &+= found.version
+                        unsafe values.initializeElement(at: count, to: found.value)
+                        count += 1
+                    }
+                }
+                var later: UInt64 = 0
+                for index in properties.indices { later &+= unsafe properties[index].version() }
+                return Snapshots.isSame(version, later) ? (value, version) : nil
+            }
         }
     }
 

@@ -6,7 +6,7 @@ internal enum Snapshots {
     /// Looks in vain before publication is held off: each means that a change was published meanwhile.
     @inlinable static var mostLooks: Int { 16 }
 
-    /// Whether no version has changed. Each only grows, so that equal sums are of equal versions.
+    /// Whether no version has changed since its value was read. Each only grows, so that equal sums are of equal versions.
     @inlinable @inline(__always)
     static func isSame(_ before: UInt64, _ after: UInt64) -> Bool {
         #if INSTRUMENTED
@@ -29,23 +29,27 @@ internal enum Snapshots {
     /// It holds all or none, and waits with none: nothing waits for it in a ring, and a fork does not find it inside.
     @usableFromInline @inline(never)
     static func takeHeld<Value>(_ members: GroupMembers, _ look: () -> Value?) -> Value {
-        let list = members.list
+        // Safe: the caller keeps the group.
+        let list = unsafe members.list
         var wait = Backoff()
         while true {
             // Where not all can be named it goes on as before: lock-free.
-            let found = list.isComplete ? ForkGate.pass { hold(list.members, look) } : look()
+            let found =
+                unsafe list.pointee.isComplete
+                ? ForkGate.pass { unsafe hold(list.pointee.members, look) } : look()
             if let found { return found }
             wait.pause()
         }
     }
 
     /// Nil if a member could not be held, or `look` returns nil.
-    private static func hold<Value>(_ members: [any CommitMember], _ look: () -> Value?) -> Value? {
+    private static func hold<Value>(_ members: UnsafeBufferPointer<Member>, _ look: () -> Value?) -> Value? {
         var holds: [MutationLock.Hold] = []
         holds.reserveCapacity(members.count)
-        defer { for (member, hold) in zip(members, holds) { member.release(hold) } }
-        for member in members {
-            guard let hold = member.tryHold() else { return nil }
+        // Safe, both: takeHeld(_:_:)'s caller keeps the group.
+        defer { for index in holds.indices { unsafe members[index].release(holds[index]) } }
+        for index in members.indices {
+            guard let hold = unsafe members[index].tryHold() else { return nil }
             holds.append(hold)
         }
         return look()

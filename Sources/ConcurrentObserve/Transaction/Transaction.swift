@@ -22,13 +22,14 @@ public struct Transaction: ~Copyable {
     ///
     /// - Complexity: O(log *n*) in the members.
     public subscript<Value: Sendable>(_ property: Observed<Value>) -> Value {
-        @inlinable get {
+        @inlinable @inline(__always) get {
             // Safe: the body's thread alone uses the drafts, and the words of this one are of the property's type.
             let draft = unsafe self.draft(of: property.cell.source)
             return unsafe draft.pointee.isSet
                 ? ValueEncoding<Value>.copy(draft.pointee.words) : property.cell.copyUnderLock()
         }
-        @inlinable nonmutating set {
+        // Always inline, since a setter is handed a reference of its own, which would be counted.
+        @inlinable @inline(__always) nonmutating set {
             // Safe: as above.
             let draft = unsafe self.draft(of: property.cell.source)
             let replaced = unsafe draft.pointee.isSet ? draft.pointee.words : nil
