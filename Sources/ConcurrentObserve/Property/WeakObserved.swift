@@ -89,14 +89,20 @@ extension WeakObserved {
         #if INSTRUMENTED
         if let present = swallowed(referent) { return present }
         #endif
-        let box = WeakBox(referent)
-        watch(referent, for: box)
+        let box = watchedBox(referent)
         inject("weak.watched")
         let replaced = storage.exchange(box)
         replaced.stopWatching()
         // Not earlier: a referent that dies finds the property that refers to it, and the observers receive an object, not nil.
         withExtendedLifetime(referent) {}
         return replaced
+    }
+
+    /// What refers to an object, whose death is observed from now on.
+    internal func watchedBox(_ referent: Referent?) -> WeakBox<Referent> {
+        let box = WeakBox(referent)
+        watch(referent, for: box)
+        return box
     }
 
     /// Sees to it that the property becomes nil when `referent` dies, unless `box` is replaced by then.

@@ -28,6 +28,9 @@ internal protocol CommitMember: AnyObject, Sendable {
 
     /// The version, where it is left as it is.
     var settledWrongly: UInt64? { get }
+
+    /// True if the lock is released before the decision.
+    func releasesWrongly(_ draft: borrowing Draft) -> Bool
     #endif
 }
 

@@ -12,6 +12,10 @@ internal struct Draft: BitwiseCopyable {
     @usableFromInline var isSet = false
     /// Whether values may be references, which are retired when they are replaced.
     @usableFromInline var mayBeReference = true
+    /// Whether the body may read the property only.
+    @usableFromInline var isHeldStill = false
+    /// The object that a weak property is to refer to, retained: see `keep(_:)`.
+    var kept: UnsafeMutableRawPointer?
     /// Once settled: what was replaced, the number of the change, and what is to be delivered of it, if the property is observed.
     var replaced = Latch.Words()
     var version: UInt64 = 0

@@ -54,7 +54,7 @@ internal final class GroupMembers: Sendable {
     @inline(never)
     private func trapIncomplete() -> Never {
         fatalError(
-            "ConcurrentObserve: commit was called on a group with a path, a weak property or a property type of yours. Make a group of the Observed properties that change together."
+            "ConcurrentObserve: commit was called with a path, a derived value or a property type of yours. Make a group of the Observed and weak properties that change together, and name such properties in `reading:`."
         )
     }
 }

@@ -56,6 +56,9 @@ extension Member {
     @inline(__always)
     func settle(_ draft: inout Draft) {
         if draft.isSet { draft.version = settleVersion() }
+        #if INSTRUMENTED
+        if unsafe property.releasesWrongly(draft) { return }
+        #endif
         unlock()
     }
 

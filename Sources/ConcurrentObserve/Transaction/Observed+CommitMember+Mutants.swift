@@ -4,6 +4,11 @@
 extension Observed {
     /// True if the change is published at once.
     func preparesWrongly(_ draft: inout Draft) -> Bool {
+        if releasesWrongly(draft) {
+            mutation.release()
+            inject("commit.prepared")
+            return true
+        }
         if mutant(.aMemberLeftAloneIsNumbered), !draft.isSet {
             draft.words = cell.encode(cell.copyUnderLock())
             draft.isSet = true
@@ -13,6 +18,11 @@ extension Observed {
         _ = cell.latch.publish(draft.words)
         inject("commit.prepared")
         return true
+    }
+
+    /// True if the lock is released before the decision.
+    func releasesWrongly(_ draft: borrowing Draft) -> Bool {
+        draft.isHeldStill && mutant(.aPropertyThatIsReadIsReleasedEarly)
     }
 
     /// The version, where it is left as it is.

@@ -33,11 +33,13 @@ extension Observed: CommitMember {
             announce(replaced, kept.new)
         }
         replaced.retire()
+        draft.releaseKept()
     }
 
     func discard(_ draft: inout Draft) {
         draft.isSet = false
         ValueEncoding<Value>.discard(draft.words)
+        draft.releaseKept()
     }
 }
 

@@ -18,7 +18,7 @@ public struct Transaction: ~Copyable {
 
     /// The draft of a member. Reading it returns what the body has set, or else the present value, which no other thread changes
     /// meanwhile. Setting it makes a change, equal or not, which is published when the body returns. A member that the body does not
-    /// set does not change. Traps if the property is no member of the group.
+    /// set does not change. Traps if the property is no member of the group, and when the body sets one that the commit only reads.
     ///
     /// - Complexity: O(log *n*) in the members.
     public subscript<Value: Sendable>(_ property: Observed<Value>) -> Value {
@@ -32,6 +32,7 @@ public struct Transaction: ~Copyable {
         @inlinable @inline(__always) nonmutating set {
             // Safe: as above.
             let draft = unsafe self.draft(of: property.cell.source)
+            if unsafe draft.pointee.isHeldStill { Self.trapHeldStill() }
             let replaced = unsafe draft.pointee.isSet ? draft.pointee.words : nil
             unsafe draft.pointee.words = property.cell.encode(newValue)
             unsafe draft.pointee.isSet = true
@@ -73,9 +74,16 @@ public struct Transaction: ~Copyable {
     }
 
     @usableFromInline @inline(never)
+    internal static func trapHeldStill() -> Never {
+        fatalError(
+            "ConcurrentObserve: the body of a commit set a property that the commit only reads. Make the property a member of the group that commits, and not of `reading:` alone."
+        )
+    }
+
+    @usableFromInline @inline(never)
     internal static func trapOutside() -> Never {
         fatalError(
-            "ConcurrentObserve: the body of a commit used the draft of a property that is no member of the group. Add the property to the group."
+            "ConcurrentObserve: the body of a commit used the draft of a property that is no member of the group. Add the property to the group, or name it in `reading:`."
         )
     }
 }

@@ -44,6 +44,7 @@ struct ExplorerMutant: Sendable {
             "P19.never-backwards"
         ),
         ExplorerMutant(.aPreparedMarkIsLeftBehind, "commit-read", "P2.version-fits", "P2.versions-without-gaps"),
+        ExplorerMutant(.aPropertyThatIsReadIsReleasedEarly, "commit-reading", "P19.read-held-still"),
         ExplorerMutant(.aSnapshotCollectsVersionsOnce, "commit-snapshot", "P20.present-together"),
         // Tables
         ExplorerMutant(.aReplacedTableKeepsItsWord, "grow-walk", "P14.not-while-called"),

@@ -41,6 +41,19 @@ extension LibraryProgram {
             rest: [{ world.checkRest(2) }]
         )
     }
+
+    /// A commit that reads one property and changes the other, and a set of the first. (P19)
+    static let commitReading = LibraryProgram(
+        name: "commit-reading",
+        summary: "a commit that sets one property to what it reads of another, against a set of that",
+        threads: [["commit Y reading X"], ["set X", "look at Y"]]
+    ) { backend in
+        let world = CommitWorld(backend)
+        return Program.Instance(
+            threads: [[{ world.copyFirst() }], [{ world.first.value = 1 }, { world.lookAtSecond() }]],
+            rest: [{ world.checkCopy() }]
+        )
+    }
 }
 
 /// Two properties that always change together, by one each.
@@ -51,6 +64,8 @@ final class CommitWorld: @unchecked Sendable {
     let (first, second): (Observed<Int>, Observed<Int>)
     let group: Group<(Int, Int)>
     let reversed: Group<(Int, Int)>
+    /// The second's version after the first was set.
+    private var seen: UInt64 = 0
 
     init(_ backend: LibraryBackend) {
         self.backend = backend
@@ -85,6 +100,26 @@ final class CommitWorld: @unchecked Sendable {
     func takeSnapshot() {
         let (x, y) = group.value
         check(x == y, "P20.present-together", "a snapshot has \(x) and \(y)")
+    }
+
+    /// Sets the second to what the first is.
+    func copyFirst() {
+        PropertyList([second]).commit(reading: first) { transaction in
+            transaction[second] = transaction[first]
+            backend.userStep("in the body")
+        }
+    }
+
+    /// After the first was set to 1.
+    func lookAtSecond() { seen = second.version }
+
+    func checkCopy() {
+        let (value, version) = second.snapshot()
+        check(
+            version == seen || value == 1,
+            "P19.read-held-still",
+            "the first was 1 when the second had version \(seen), and version \(version) of that is \(value)"
+        )
     }
 
     func checkRest(_ commits: Int) {

@@ -24,7 +24,7 @@ struct LibraryProgram: Sendable {
         setSetObserve, modifyObserve, compareExchange, readSet, borrowSet, magazine, magazineDrain, tornRead,
         propertyDeathCancel, serialSetSet, bindSetSet, bindBothWays, bindPathCycle, pathRelinkSet, serialPathRelinkSet,
         pathRelinkRelink, pathDeathSet, pathDeathAhead, weakDeathSet, groupCancelAll, bindCancelAll,
-        commitCommit, commitRead, commitSnapshot,
+        commitCommit, commitRead, commitSnapshot, commitReading,
         forkCancel, forkModify, refusedCancel, exitNotify,
     ]
 

@@ -57,6 +57,13 @@ extension Mutant {
         Mutant(.aCommitIsDeliveredInParts, "transactions", [.invariant("P21.whole"), .invariant("P21.once")]),
         Mutant(.aCombinationGoesOnWithoutAMember, "transactions", [.invariant("P21.whole")]),
         Mutant(.aCommitIsDeliveredTwice, "transactions", [.invariant("P21.once")]),
+        Mutant(
+            .aPropertyThatIsReadIsReleasedEarly,
+            "transactions",
+            [.invariant("P19.read-held-still")],
+            at: "commit.prepared"
+        ),
+        Mutant(.aCommitDropsItsReferentsEarly, "transactions", [.invariant("P12.nil-once")]),
     ]
 }
 #endif

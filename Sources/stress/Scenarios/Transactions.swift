@@ -9,7 +9,8 @@ extension Scenario {
         name: "transactions",
         summary: "commits of groups in any order against snapshots, reads, sets, modify and bodies that throw",
         invariants: [
-            "P19.one-seen-all-seen", "P19.never-backwards", "P19.throw-publishes-nothing", "P19.left-alone",
+            "P19.one-seen-all-seen", "P19.never-backwards", "P19.throw-publishes-nothing", "P19.left-alone", "P19.read-held-still",
+            "P12.nil-once",
             "P20.present-together", "P21.whole", "P21.once", "P2.version-fits", "P2.versions-without-gaps",
             "P5.no-lock-around-user-code",
             "P14.nothing-left", "P16.backlog-drains",
@@ -34,10 +35,16 @@ extension Scenario {
                 worker.commitPair(bank)
             case 10:
                 worker.begin("modify")
-                bank.tally.modify { $0 += 1 }
-            case 11...12:
+                worker.checkMirror(bank)
+            case 11:
                 worker.begin("read")
                 worker.readPair(bank)
+            case 12:
+                worker.begin("mirror")
+                worker.mirror(bank)
+            case 15 where worker.generator.oneIn(4):
+                worker.begin("commit a weak one")
+                worker.commitReferent(bank)
             case 13 where worker.generator.oneIn(8):
                 worker.begin("observe")
                 let another = PairWitness(bank, round)
@@ -59,6 +66,10 @@ extension Scenario {
 }
 
 private struct Refusal: Error {}
+
+private final class Transient: WeaklyObservable {
+    let lifetime = ReferentLifetime()
+}
 
 /// An observer of a pair that receives every commit once, whole, beginning with the one after its initial value.
 private final class PairWitness: Sendable {
@@ -108,6 +119,8 @@ private final class Bank: Sendable {
     let idle = Observed("idle")
     /// Changed by `modify`, by commits that set nothing else, and by others.
     let tally = Observed<UInt64>(0)
+    /// Set by commits that read the tally, to its value.
+    let mirror = Observed<UInt64>(0)
 
     /// Always equal, and observed together, while their observations are cancelled, too.
     let left = Observed<UInt64>(0)
@@ -222,6 +235,53 @@ extension Worker {
             "P19.throw-publishes-nothing",
             "after a body that threw: \(bank.idle.value), version \(bank.idle.version)"
         )
+    }
+
+    fileprivate func mirror(_ bank: Bank) {
+        Group(bank.mirror, bank.idle).commit(reading: Group(bank.tally, bank.first)) { transaction in
+            transaction[bank.mirror] = transaction[bank.tally]
+        }
+    }
+
+    /// What is published after a change of the tally was made with the tally of after it.
+    fileprivate func checkMirror(_ bank: Bank) {
+        let tally = bank.tally.modify {
+            $0 += 1
+            return $0
+        }
+        let before = bank.mirror.version
+        for _ in 0..<8 {
+            let mirror = bank.mirror.snapshot()
+            check(
+                mirror.version == before || mirror.value >= tally,
+                "P19.read-held-still",
+                "\(mirror.value) was published after \(tally) in the property that the commit has read"
+            )
+            _ = bank.all.value
+        }
+    }
+
+    /// Commits of a weak property of this thread alone: its referent dies in the body, before or after the change.
+    fileprivate func commitReferent(_ bank: Bank) {
+        let weak = WeakObserved<Transient>()
+        var referent: Transient? = Transient()
+        let setsAgain = generator.oneIn(2)
+        Group(bank.idle, weak).commit { transaction in
+            transaction[weak] = Transient()
+            if setsAgain { transaction[weak] = referent }
+            referent = setsAgain ? nil : referent
+        }
+        check(
+            weak.value == nil && weak.version == 2,
+            "P12.nil-once",
+            "a referent that no one has any more: version \(weak.version)"
+        )
+        referent = referent ?? Transient()
+        weak.value = referent
+        Group(weak, bank.idle).commit { _ in referent = nil }
+        // By a thread of the library.
+        let isNil = waitWhileMoving({ weak.version }) { weak.version == 4 }
+        check(isNil && weak.value == nil, "P12.nil-once", "a referent that died in a body: version \(weak.version)")
     }
 
     fileprivate func readPair(_ bank: Bank) {

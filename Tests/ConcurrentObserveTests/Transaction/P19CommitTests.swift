@@ -231,7 +231,7 @@ extension Promises.P19CommitTests {
 /// What must not be done inside the body of a commit.
 enum CommitMisuse: String, CaseIterable, Codable, Sendable {
     case setAnother, modifyAnother, exchangeAnother, setMember, modifyMember, commitAgain, commitMember, outsider
-    case observeMember, path, weak, setInModify, commitInModify
+    case observeMember, path, derived, setInModify, commitInModify, setHeld, pathHeld
 
     func commit() {
         let (member, partner, other) = (Observed(0), Observed(0), Observed(0))
@@ -247,7 +247,9 @@ enum CommitMisuse: String, CaseIterable, Codable, Sendable {
         case .outsider: group.commit { transaction in transaction[other] = 1 }
         case .observeMember: group.commit { _ in _ = Group(other, partner).observe { _ in } }
         case .path: Group(member, Car(1).property(\.mileage)).commit { _ in }
-        case .weak: Group(member, WeakObserved<Referent>()).commit { _ in }
+        case .derived: Group(member, other.map { $0 + 1 }).commit { _ in }
+        case .setHeld: group.commit(reading: other) { transaction in transaction[other] = 1 }
+        case .pathHeld: group.commit(reading: Car(1).property(\.mileage)) { _ in }
         case .setInModify: member.modify { _ in other.value = 1 }
         case .commitInModify: member.modify { _ in Group(other, partner).commit { _ in } }
         }
@@ -262,7 +264,8 @@ enum CommitMisuse: String, CaseIterable, Codable, Sendable {
         case .commitAgain, .commitMember, .commitInModify: "commit was called inside the body of a modify or a commit."
         case .outsider: "the body of a commit used the draft of a property that is no member of the group."
         case .observeMember: "a property was observed inside the body of its own modify or commit."
-        case .path, .weak: "commit was called on a group with a path, a weak property or a property type of yours."
+        case .path, .derived, .pathHeld: "commit was called with a path, a derived value or a property type of yours."
+        case .setHeld: "the body of a commit set a property that the commit only reads."
         }
     }
 }
