@@ -37,6 +37,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case aCommitIsPublishedInParts = "a commit is published in parts"
     case aCommitsDecisionIsResetTooEarly = "a commit's decision is reset too early"
     case aCommitsErrorPublishesItsDrafts = "a commit's error publishes its drafts"
+    case aCommitNumbersItsChangesApart = "a commit numbers its changes apart"
     case aComparisonIsNotRepeated = "a comparison is not repeated"
     case aComparisonsCancellationIsIgnored = "a comparison's cancellation is ignored"
     case aCoreIsLoadedInTwoSteps = "a core is loaded in two steps"

@@ -90,7 +90,7 @@ extension PathLeaf {
     @inlinable @inline(__always)
     func pass<Member: PathMember>(_ change: Change<Member.Stored>, of member: Member.Type) where Member.Value == Value {
         if case .valueChanged = change.reason {
-            pass(old: change.old, new: change.new, version: change.version, of: member)
+            pass(change.old, change.new, change.version, change.commitNumber, of: member)
         } else {
             passAhead(Member.value(of: change.new), change.version)
         }
@@ -109,16 +109,17 @@ extension PathLeaf {
 
     @inlinable @inline(never)
     func pass<Member: PathMember>(
-        old: Member.Stored?,
-        new: Member.Stored,
-        version: UInt64,
+        _ old: Member.Stored?,
+        _ new: Member.Stored,
+        _ version: UInt64,
+        _ commit: UInt64,
         of member: Member.Type
     ) where Member.Value == Value {
         guard isBeforeCut(version) else { return }
         if let relayed = relayed(version) {
-            deliver(change(old: old, new: new, version: version, of: member), as: relayed)
+            deliver(change(old, new, version, commit, of: member), as: relayed)
         } else {
-            change(old: old, new: new, version: version, of: member).deliver(to: userAddress)
+            change(old, new, version, commit, of: member).deliver(to: userAddress)
         }
         // Acquire and release: as in expectDeliveries(through:).
         if outstanding.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 { finish() }
@@ -127,16 +128,18 @@ extension PathLeaf {
     /// The path's change for one of the property.
     @inlinable @inline(__always)
     func change<Member: PathMember>(
-        old: Member.Stored?,
-        new: Member.Stored,
-        version: UInt64,
+        _ old: Member.Stored?,
+        _ new: Member.Stored,
+        _ version: UInt64,
+        _ commit: UInt64,
         of member: Member.Type
     ) -> Change<Value> where Member.Value == Value {
         Change(
-            reason: .valueChanged,
-            old: old.map(Member.value),
-            new: Member.value(of: new),
-            version: number(of: version)
+            .valueChanged,
+            old.map(Member.value),
+            Member.value(of: new),
+            number(of: version),
+            commitNumber: commit
         )
     }
 
@@ -172,7 +175,7 @@ extension PathLeaf {
         // A prior delivery is made under no lock.
         guard case .valueChanged = change.reason else { return passAhead(Member.value(of: change.new), change.version) }
         guard isBeforeCut(change.version) else { return }
-        receiver.enqueue(self.change(old: change.old, new: change.new, version: change.version, of: member))
+        receiver.enqueue(self.change(change.old, change.new, change.version, change.commitNumber, of: member))
         // Release: pairs with the acquire in expectDeliveries(through:), which comes later and finds all of them done.
         outstanding.wrappingSubtract(1, ordering: .releasing)
     }

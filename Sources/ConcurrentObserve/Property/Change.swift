@@ -19,13 +19,31 @@ public struct Change<Value: Sendable>: Sendable {
     /// The initial delivery has that of the present value, 0 before the first change; so has a prior one.
     public let version: UInt64
 
+    /// The number of ``commit``, or 0.
+    @usableFromInline internal let commitNumber: UInt64
+
+    /// Which commit has made the change: a number that its changes of all members have in common, and no other change of the process has.
+    /// (P21)
+    ///
+    /// Nil if no commit has made it, in the initial delivery and in a prior one, for a result of a derived value, and if a path has been
+    /// relinked. The changes of a group and of a path that carry a commit's have its number. The numbers do not tell the order of the
+    /// commits: versions do.
+    @inlinable
+    public var commit: UInt64? { commitNumber == 0 ? nil : commitNumber }
+
     /// Makes a change, for tests of code that receives one.
     @inlinable
-    public init(reason: ChangeReason, old: Value?, new: Value, version: UInt64) {
+    public init(reason: ChangeReason, old: Value?, new: Value, version: UInt64, commit: UInt64? = nil) {
+        self.init(reason, old, new, version, commitNumber: commit ?? 0)
+    }
+
+    @inlinable @inline(__always)
+    internal init(_ reason: ChangeReason, _ old: Value?, _ new: Value, _ version: UInt64, commitNumber: UInt64) {
         self.reason = reason
         self.old = old
         self.new = new
         self.version = version
+        self.commitNumber = commitNumber
     }
 }
 
@@ -54,6 +72,6 @@ extension Change {
     /// The change, seen as one of other values.
     @inlinable
     internal func map<Other>(_ transform: (Value) -> Other) -> Change<Other> {
-        Change<Other>(reason: reason, old: old.map(transform), new: transform(new), version: version)
+        Change<Other>(reason, old.map(transform), transform(new), version, commitNumber: commitNumber)
     }
 }

@@ -16,8 +16,15 @@ extension Observed {
         #if INSTRUMENTED
         if mutant(.aChangeIsEnqueuedOutsideTheLock) { enqueue(replaced, new) }
         #endif
-        if observers.mayHaveMailboxesOrLinks { return deliverToAllKinds(replaced, new) }
+        if observers.mayHaveMailboxesOrLinks { return deliverToAllKinds(change(of: replaced, new)) }
         observers.deliver(change(of: replaced, new))
+    }
+
+    /// Calls the observers with a change that was put into the mailboxes already. Under no lock.
+    @inline(never)
+    internal func announce(_ change: Change<Value>) {
+        if observers.mayHaveMailboxesOrLinks { return deliverToAllKinds(change) }
+        if observers.isPossiblyObserved { observers.deliver(change) }
     }
 
     @inlinable @inline(__always)
@@ -33,13 +40,13 @@ extension Observed {
     /// As `deliver`, with mailboxes, and paths that lead on from here. Out of line: the others keep
     /// nothing for the steps after their walk.
     @inlinable @inline(never)
-    internal func deliverToAllKinds(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
+    internal func deliverToAllKinds(_ change: Change<Value>) {
         let hasMailboxes = observers.mayHaveMailboxes
         let deferred =
-            observers.mayHave(ListHints.third) ? observers.relinkPaths(version: replaced.version) : LinkDeliveries()
+            observers.mayHave(ListHints.third) ? observers.relinkPaths(version: change.version) : LinkDeliveries()
         if hasMailboxes { observers.wakeMailboxes(of: Change<Value>.self) }
         deferred.deliver()
-        observers.deliver(change(of: replaced, new))
+        observers.deliver(change)
         deferred.deliverLate()
         if hasMailboxes { observers.drainMailboxes(of: Change<Value>.self) }
     }

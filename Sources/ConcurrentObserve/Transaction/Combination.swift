@@ -11,8 +11,9 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
     /// How many changes were noted, a commit being one, and how many of them are published.
     var noted = 0
     private var published = 0
-    /// Commits that are not published yet, and what they have replaced, in their order: the values, and how many changes were noted.
-    private var steps: [(value: Value, noted: Int)] = []
+    /// Commits that are not published yet, and what they have replaced, in their order: the values, how many changes were noted, and the
+    /// number of the commit, or 0.
+    private var steps: [(value: Value, noted: Int, commit: UInt64)] = []
     /// What the user's observer observes. Nil before all members have their values, and once one of them is gone.
     private var property: Observed<Value>?
     private var read: (@Sendable () -> Value)?
@@ -72,7 +73,7 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
         #endif
         while let step = lock.withLock({ commitUnpublished(to: property) }) {
             willAnnounce(step.replaced.version, step.notes)
-            property.announce(step.replaced, step.value)
+            property.announce(step.change)
             step.replaced.retire()
             if step.isLast { return }
         }
@@ -85,17 +86,45 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
         let words = property.cell.encode(present.value)
         // A registration in a body may publish. The slots have the members' values: none ends here.
         property.mutation.acquireAnywhere(property.cell.latch.owner)
-        let replaced = property.commit(words, present.value)
+        let replaced = property.cell.publish(words)
+        let step = Published(
+            value: present.value,
+            replaced: replaced,
+            present.commit,
+            present.notes,
+            isLast: present.isLast
+        )
+        if property.observers.mayHaveMailboxes { property.observers.enqueue(step.change) }
         property.mutation.release()
-        return Published(value: present.value, replaced: replaced, notes: present.notes, isLast: present.isLast)
+        return step
     }
 
-    /// A change that is still to be announced: which notes it is of, and whether these were all.
+    /// A change that is still to be announced: which commit it is of, or 0, which notes, and whether these were all.
     private struct Published: ~Copyable {
         let value: Value
         let replaced: ValueCell<Value>.Replaced
+        let commit: UInt64
         let notes: ClosedRange<Int>
         let isLast: Bool
+
+        init(
+            value: Value,
+            replaced: consuming ValueCell<Value>.Replaced,
+            _ commit: UInt64,
+            _ notes: ClosedRange<Int>,
+            isLast: Bool
+        ) {
+            self.value = value
+            self.replaced = replaced
+            self.commit = commit
+            self.notes = notes
+            self.isLast = isLast
+        }
+
+        /// Made anew for each use, so that no copy of the replaced value is left when that is retired.
+        var change: Change<Value> {
+            Change(.valueChanged, replaced.value, value, replaced.version, commitNumber: commit)
+        }
     }
 
     /// Whether all members are observed. Once one is not, nothing is published any more: of a commit that changes it the others' values
@@ -109,12 +138,12 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
 
     /// The members' values, if one has changed since they were published, which notes they are of, and whether these are all. Under
     /// the lock.
-    func takeUnpublished() -> (value: Value, notes: ClosedRange<Int>, isLast: Bool)? {
+    func takeUnpublished() -> (value: Value, notes: ClosedRange<Int>, commit: UInt64, isLast: Bool)? {
         guard published < noted, isWhole else { return nil }
-        let step = steps.isEmpty ? (value: read!(), noted: noted) : steps.removeFirst()
+        let step = steps.isEmpty ? (value: read!(), noted: noted, commit: 0) : steps.removeFirst()
         let notes = published + 1...step.noted
         published = step.noted
-        return (step.value, notes, published == noted)
+        return (step.value, notes, step.commit, published == noted)
     }
 }
 
@@ -207,7 +236,7 @@ extension Combination {
 // MARK: - Commits
 
 extension Combination: ReachedByCommits {
-    func take(_ slots: [AnyMemberSlot], _ replaced: inout [Any]) {
+    func take(_ slots: [AnyMemberSlot], of commit: UInt64, _ replaced: inout [Any]) {
         lock.withLock {
             // Changes of which the threads have not come here yet: when they do, they find them taken.
             var isBehind = false
@@ -218,22 +247,24 @@ extension Combination: ReachedByCommits {
             if isBehind { noted += 1 }
             addStep()
             for slot in slots { slot.takeStaged(&replaced) }
-            addCommit()
+            addCommit(commit)
         }
     }
 
     /// Under the lock.
-    private func addCommit() {
+    private func addCommit(_ commit: UInt64) {
         #if INSTRUMENTED
         if mutant(.aCommitIsDeliveredTwice) { addWrongStep() }
         #endif
         noted += 1
-        addStep()
+        addStep(of: commit)
     }
 
     /// Has the present values published by themselves, if they are not yet. Under the lock.
-    func addStep() {
+    ///
+    /// - Parameter commit: The number of the commit that has made them, or 0.
+    func addStep(of commit: UInt64 = 0) {
         guard let read, (steps.last?.noted ?? published) < noted else { return }
-        steps.append((read(), noted))
+        steps.append((read(), noted, commit))
     }
 }

@@ -104,10 +104,11 @@ internal enum Commit {
     ) -> CommitReach {
         // Safe, all: as in publish(_:_:_:).
         let observed = members.indices.filter { unsafe drafts[$0].isSet && members[$0].isPossiblyObserved }
+        let reach = CommitReach()
+        for index in observed { unsafe drafts[index].commit = reach.number(of: index) }
         for index in observed where unsafe members[index].mayHaveMailboxes {
             unsafe members[index].property.enqueue(drafts[index])
         }
-        let reach = CommitReach()
         unsafe reach.gather(record) {
             for index in observed { unsafe members[index].property.callCombinations(drafts[index]) }
         }

@@ -1,13 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
+
 /// The combinations that observe a commit's changes: each takes all of them in one step. (P21)
 ///
 /// The commit calls the combinations' own observers under the locks of all members, so that no later change of a member comes before it
 /// there. They put each change into a slot, and the slot here.
 internal final class CommitReach {
+    /// The number of the commit. (P21)
+    let number: UInt64
+
+    /// The number of the last commit that was possibly observed.
+    private static let lastNumber = Atomic<UInt64>(0)
+
     private var reached: [Reached] = []
     /// What was replaced, and the combinations: destroyed under no lock, since that may run user code. (P5)
     private var replaced: [Any] = []
+
+    init() {
+        // Relaxed: nothing is read because of it.
+        number = Self.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
+    }
+
+    /// The number for the change of a member.
+    func number(of index: Int) -> UInt64 {
+        #if INSTRUMENTED
+        if mutant(.aCommitNumbersItsChangesApart) { return number &+ UInt64(index) }
+        #endif
+        return number
+    }
 
     private struct Reached {
         let combination: any ReachedByCommits
@@ -29,7 +50,7 @@ internal final class CommitReach {
         unsafe record.pointee.commitReach = Unmanaged.passUnretained(self).toOpaque()
         callCombinations()
         unsafe record.pointee.commitReach = nil
-        for index in reached.indices { reached[index].combination.take(reached[index].slots, &replaced) }
+        for index in reached.indices { reached[index].combination.take(reached[index].slots, of: number, &replaced) }
     }
 
     /// That of the calling thread, while it gathers.
@@ -52,6 +73,8 @@ internal final class CommitReach {
 internal protocol ReachedByCommits: AnyObject {
     /// Takes what the slots have staged, as one change. Runs no user code.
     ///
-    /// - Parameter replaced: Receives what is to be destroyed under no lock. (P5)
-    func take(_ slots: [AnyMemberSlot], _ replaced: inout [Any])
+    /// - Parameters:
+    ///   - commit: The number of the commit.
+    ///   - replaced: Receives what is to be destroyed under no lock. (P5)
+    func take(_ slots: [AnyMemberSlot], of commit: UInt64, _ replaced: inout [Any])
 }

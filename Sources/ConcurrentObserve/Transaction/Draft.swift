@@ -16,6 +16,8 @@ internal struct Draft: BitwiseCopyable {
     @usableFromInline var isHeldStill = false
     /// The object that a weak property is to refer to, retained: see `keep(_:)`.
     var kept: UnsafeMutableRawPointer?
+    /// The number of the commit, if it may be observed.
+    var commit: UInt64 = 0
     /// Once settled: what was replaced, the number of the change, and what is to be delivered of it, if the property is observed.
     var replaced = Latch.Words()
     var version: UInt64 = 0

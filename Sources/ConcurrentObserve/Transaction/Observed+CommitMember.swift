@@ -3,19 +3,20 @@
 extension Observed: CommitMember {
     var member: Member { Member(self) }
 
-    func enqueue(_ draft: borrowing Draft) { observers.enqueue(change(of: draft)) }
+    func enqueue(_ draft: borrowing Draft) {
+        observers.enqueue(change(of: draft, ValueEncoding<Value>.copy(draft.words), cell.version))
+    }
 
     func callCombinations(_ draft: borrowing Draft) {
         #if INSTRUMENTED
         if mutant(.aCommitIsDeliveredInParts) { return }
         #endif
-        observers.deliverToCombinations(change(of: draft))
+        observers.deliverToCombinations(change(of: draft, ValueEncoding<Value>.copy(draft.words), cell.version))
     }
 
-    /// Under the lock, after the decision.
-    private func change(of draft: borrowing Draft) -> Change<Value> {
-        let (old, new) = (ValueEncoding<Value>.copy(draft.replaced), ValueEncoding<Value>.copy(draft.words))
-        return Change(reason: .valueChanged, old: old, new: new, version: cell.version)
+    private func change(of draft: borrowing Draft, _ new: Value, _ version: UInt64) -> Change<Value> {
+        let old = ValueEncoding<Value>.copy(draft.replaced)
+        return Change(.valueChanged, old, new, version, commitNumber: draft.commit)
     }
 
     func keepAnnouncement(_ draft: inout Draft) {
@@ -30,7 +31,7 @@ extension Observed: CommitMember {
             // Safe: keepAnnouncement(_:) has stored it, for this property.
             let kept = unsafe Unmanaged<Announcement<Value>>.fromOpaque(announcement).takeRetainedValue()
             unsafe draft.announcement = nil
-            announce(replaced, kept.new)
+            announce(change(of: draft, kept.new, draft.version))
         }
         replaced.retire()
         draft.releaseKept()

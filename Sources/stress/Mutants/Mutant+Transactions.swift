@@ -56,6 +56,7 @@ extension Mutant {
         ),
         Mutant(.aCommitIsDeliveredInParts, "transactions", [.invariant("P21.whole"), .invariant("P21.once")]),
         Mutant(.aCombinationGoesOnWithoutAMember, "transactions", [.invariant("P21.whole")]),
+        Mutant(.aCommitNumbersItsChangesApart, "transactions", [.invariant("P21.one-number")]),
         Mutant(.aCommitIsDeliveredTwice, "transactions", [.invariant("P21.once")]),
         Mutant(
             .aPropertyThatIsReadIsReleasedEarly,

@@ -9,9 +9,11 @@ extension Scenario {
         name: "transactions",
         summary: "commits of groups in any order against snapshots, reads, sets, modify and bodies that throw",
         invariants: [
-            "P19.one-seen-all-seen", "P19.never-backwards", "P19.throw-publishes-nothing", "P19.left-alone", "P19.read-held-still",
+            "P19.one-seen-all-seen", "P19.never-backwards", "P19.throw-publishes-nothing", "P19.left-alone",
+            "P19.read-held-still",
             "P12.nil-once",
-            "P20.present-together", "P21.whole", "P21.once", "P2.version-fits", "P2.versions-without-gaps",
+            "P20.present-together", "P21.whole", "P21.once", "P21.one-number", "P2.version-fits",
+            "P2.versions-without-gaps",
             "P5.no-lock-around-user-code",
             "P14.nothing-left", "P16.backlog-drains",
         ],
@@ -48,7 +50,7 @@ extension Scenario {
             case 13 where worker.generator.oneIn(8):
                 worker.begin("observe")
                 let another = PairWitness(bank, round)
-                worker.commitPair(bank)
+                worker.compareNumbers(bank)
                 another.token.cancelAndWaitBlocking()
             case 14:
                 worker.begin("withdraw")
@@ -214,6 +216,26 @@ extension Worker {
                 transaction[bank.right] += 1
                 transaction[bank.left] += 1
             }
+        }
+    }
+
+    /// Observers of two properties that change together receive the same number of the commit.
+    fileprivate func compareNumbers(_ bank: Bank) {
+        let (first, second) = (Guarded<[UInt64: UInt64?]>([:]), Guarded<[UInt64: UInt64?]>([:]))
+        let tokens = [
+            bank.first.observe { change in first.withLock { $0[change.new] = .some(change.commit) } },
+            bank.second.observe { change in second.withLock { $0[change.new.serial] = .some(change.commit) } },
+        ]
+        commitPair(bank)
+        for token in tokens { token.cancelAndWaitBlocking() }
+        let others = second.withLock { $0 }
+        for (serial, number) in first.withLock({ $0 }) {
+            guard let other = others[serial] else { continue }
+            check(
+                number != nil && number == other,
+                "P21.one-number",
+                "two changes of commit \(serial) have the numbers \(number ?? 0) and \(other ?? 0)"
+            )
         }
     }
 

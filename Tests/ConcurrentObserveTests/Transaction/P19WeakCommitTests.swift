@@ -19,7 +19,10 @@ extension Promises.P19WeakCommitTests {
         let (first, second) = (Referent("first"), Referent("second"))
         let group = Group(active, name)
         let log = Log<String>()
-        let token = active.observe { log.append("\($0.old??.description ?? "nil") \($0.new?.description ?? "nil") \(name.value)") }
+        let token = active.observe { change in
+            let (old, new) = (change.old??.description ?? "nil", change.new?.description ?? "nil")
+            log.append("\(old) \(new) \(name.value)")
+        }
         group.commit { transaction in
             #expect(transaction[active] == nil)
             transaction[active] = second
@@ -72,7 +75,10 @@ extension Promises.P19WeakCommitTests {
         token.cancel()
     }
 
-    @Test("P12 P19 The object that a member refers to dies in the body: the property becomes nil after it, once", arguments: [true, false])
+    @Test(
+        "P12 P19 The object that a member refers to dies in the body: the property becomes nil after it, once",
+        arguments: [true, false]
+    )
     func diesInBody(throwing: Bool) throws {
         let (active, name) = (WeakObserved<Referent>(), Observed(0))
         let referent = Slot<Referent>()
