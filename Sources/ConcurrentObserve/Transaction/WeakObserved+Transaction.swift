@@ -34,7 +34,7 @@ extension Draft {
         guard let referent = unsafe kept else { return }
         unsafe kept = nil
         // Safe: keep(_:) has retained it.
-        unsafe ThreadRecord.withUserCode { unsafe Unmanaged<AnyObject>.fromOpaque(referent).release() }
+        ThreadRecord.withUserCode { unsafe Unmanaged<AnyObject>.fromOpaque(referent).release() }
     }
 }
 
