@@ -32,8 +32,8 @@ extension Structure {
             ValueCell+Mutants ValueEncoding
             """,
             "Transaction": """
-            Commit CommitReach Draft GroupMembers Lent Member MemberList Observed+CommitMember
-            PropertyList Snapshots Transaction
+            Commit Commit+Reading CommitReach Draft GroupMembers Lent Member MemberList
+            Observed+CommitMember PropertyList Snapshots Transaction WeakObserved+Transaction
             """,
             "Delivery": """
             Flush IsolatedObservation IteratorSource+Mutants

@@ -26,7 +26,7 @@ public struct Change<Value: Sendable>: Sendable {
     /// (P21)
     ///
     /// Nil if no commit has made it, in the initial delivery and in a prior one, for a result of a derived value, and if a path has been
-    /// relinked. The changes of a group and of a path that carry a commit's have its number. The numbers do not tell the order of the
+    /// relinked. The changes of a group and of a path that carry a commit's have its number. The numbers do not give the order of the
     /// commits: versions do.
     @inlinable
     public var commit: UInt64? { commitNumber == 0 ? nil : commitNumber }

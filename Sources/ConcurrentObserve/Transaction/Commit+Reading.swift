@@ -85,10 +85,11 @@ extension Transaction {
     internal func holdStill(allBut group: GroupMembers) {
         // Both are in the order of the locks, each once.
         // Safe, all: the caller keeps the group; within bounds; the body's thread alone uses the drafts.
-        var own = unsafe group.whole[...]
+        let own = unsafe group.whole
+        var next = 0
         for index in unsafe drafts.indices {
-            if let member = own.first, unsafe drafts[index].lockAddress == member.lockAddress {
-                own.removeFirst()
+            if unsafe next < own.count && drafts[index].lockAddress == own[next].lockAddress {
+                next += 1
             } else {
                 unsafe drafts[index].isHeldStill = true
             }
