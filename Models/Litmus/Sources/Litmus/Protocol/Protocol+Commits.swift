@@ -4,6 +4,7 @@ private let latchFile = "Property/Latch.swift"
 private let preparingFile = "Property/Latch+Preparing.swift"
 private let decisionFile = "Reclamation/CommitDecision.swift"
 private let mutationFile = "Property/MutationLock.swift"
+private let membersFile = "Transaction/GroupMembers.swift"
 
 /// Commits of several properties. The words of versions are 0, 1 and 2 for "not yet", "prepared" and "settled".
 extension Protocol {
@@ -162,5 +163,36 @@ extension Protocol {
             ],
             never: { $0["modifier"] != 0 && $0["before"] != $0["after"] }
         ),
+        members(
+            "a group and its members",
+            .load("list", .acquiring, into: "list").at(membersFile, "found.load(ordering: .acquiring)")
+        ),
+        // The exchange that fails is a load.
+        members(
+            "two make a group's members",
+            .load("list", .acquiringAndReleasing, into: "list").at(membersFile, "ordering: .acquiringAndReleasing")
+        ),
     ]
+
+    /// A thread that finds the list of a group's members, which another thread has made.
+    private static func members(_ name: String, _ find: Instruction) -> Test {
+        Test(
+            name,
+            claim: "the list of a group's members is complete before it is found (P19)",
+            given: ["list": 1],
+            plain: ["members"],
+            [
+                Test.Thread(
+                    "maker",
+                    [
+                        .store("members", 1, .relaxed),
+                        .compareExchange("list", 0, 1, .acquiringAndReleasing)
+                            .at(membersFile, "ordering: .acquiringAndReleasing"),
+                    ]
+                ),
+                Test.Thread("finder", [find, .branch("list"), .load("members", .relaxed, into: "seen")]),
+            ],
+            never: { $0["seen"] == 0 }
+        )
+    }
 }
