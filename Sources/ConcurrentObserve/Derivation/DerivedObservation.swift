@@ -90,8 +90,8 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
 
     override func settle(becauseOf cause: AnnouncedChange?) {
         guard let node = derived else { return end() }
-        // A function has changed a source, perhaps by the last release of an object. What is evaluated now may need what the outer evaluation has: it
-        // would seem to need itself.
+        // A function has changed a source, perhaps by the last release of an object. What is evaluated now may need what the outer
+        // evaluation has: it would seem to need itself.
         if EvaluationStack.current.isEvaluating { return settleElsewhere() }
         withResults { results in
             runLoop(node, results)
