@@ -42,7 +42,7 @@ extension Structure {
             "Derivation": """
             Collector Collector+Reading DerivationCell
             DerivationCell+Evaluating DerivationCell+Replacing DerivationPlace Derived+Property
-            DerivedObservation DerivedResults EvaluationStack SourceSet SourceWords StepWords VersionBuffer
+            DerivedObservation DerivedResults EvaluationStack Group+Derivation SourceSet SourceWords StepWords VersionBuffer
             """,
         ]
         return Set(

@@ -85,6 +85,9 @@ extension Member {
 
     // MARK: Snapshots
 
+    /// How often the property has changed. Any thread.
+    var version: UInt64 { unsafe latch.pointee.presentVersion }
+
     /// Takes the lock, or beside a body the body's lock, for a snapshot; nothing is published then. Nil if it is not free.
     func tryHold() -> MutationLock.Hold? { unsafe mutation.pointee.tryHold(latch.pointee.owner) }
 

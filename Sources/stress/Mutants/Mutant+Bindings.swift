@@ -21,7 +21,8 @@ extension Mutant {
             .aBindingAppliesAnOlderChange,
             "two-way-binding",
             [.invariant("P3.destination-follows")],
-            at: "bind.passing"
+            at: "bind.passing",
+            .seconds(40)
         ),
         Mutant(
             .aBindingDecidesOutsideTheLock,

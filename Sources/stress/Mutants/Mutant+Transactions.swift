@@ -29,7 +29,8 @@ extension Mutant {
                 .invariant("P19.one-seen-all-seen"), .invariant("P20.present-together"),
                 .invariant("P19.never-backwards"), .invariant("P2.version-fits"),
             ],
-            at: "commit.decided"
+            at: "commit.decided",
+            .seconds(40)
         ),
         Mutant(
             .aPreparedMarkIsLeftBehind,

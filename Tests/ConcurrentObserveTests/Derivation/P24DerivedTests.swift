@@ -9,6 +9,57 @@ extension Promises {
 }
 
 extension Promises.P24DerivedTests {
+    @Test("P24 P8 Of a group's members, read together, an observed value follows each, also after cancellations at one")
+    func followsMembers() {
+        let (first, second, runs) = (Observed(1), Observed(2), Counter())
+        let derived = Derived { get in
+            let (left, right) = get(Group(first, second))
+            runs.increment()
+            return left + right + get(PropertyList([first, second])).reduce(0, +)
+        }
+        let received = Log<Int>()
+        let token = derived.observeValues { received.append($0) }
+        #expect(first.observationCount == 1 && second.observationCount == 1)
+        first.cancelAllObservations()
+        first.value = 10
+        Group(first, second).commit { transaction in
+            transaction[first] = 20
+            transaction[second] = 3
+        }
+        #expect(received.entries == [24, 46])
+        #expect(runs.value == 3)
+        #expect(token.cancelAndWaitBlocking() == .finished)
+        #expect(first.observationCount == 0 && second.observationCount == 0)
+    }
+
+    @Test("P22 P23 Beside commits, what a function reads of a group, and beside it, was present together")
+    func groupBesideCommits() throws {
+        let (first, second, mixtures) = (Observed(0), Observed(0), Counter())
+        let derived = Derived { get in
+            let (left, right) = get(Group(first, second))
+            if left != right { mixtures.increment() }
+            return (left, get(first))
+        }
+        let results = Counter()
+        let token = derived.observe { change in if change.new.0 != change.new.1 { results.increment() } }
+        try onThreads(3) { thread in
+            for _ in 0..<2_000 {
+                if thread == 0 {
+                    let (left, right) = derived.value
+                    if left != right { results.increment() }
+                } else {
+                    Group(first, second).commit { transaction in
+                        transaction[first] += 1
+                        transaction[second] += 1
+                    }
+                }
+            }
+        }
+        #expect(mixtures.value == 0 && results.value == 0)
+        #expect(derived.value == (4_000, 4_000))
+        token.cancel()
+    }
+
     @Test("P24 Unobserved, a source that only the function of another time has read is not retained")
     func retention() throws {
         let k = Observed(true)

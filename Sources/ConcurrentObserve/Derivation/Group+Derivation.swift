@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Group: DerivationSource {
+    func read(into collector: Collector) -> Value { members.read(self, into: collector) }
+}
+
+extension PropertyList: DerivationSource {
+    func read(into collector: Collector) -> [Property.Value] { members.read(self, into: collector) }
+}
+
+extension GroupMembers {
+    /// The present values of a group, which keeps these members. If they are all, a derived value follows each, as if its function had read
+    /// one after the other, but the values were present together. Else it follows the group.
+    fileprivate func read<Whole: ObservableProperty>(_ group: Whole, into collector: Collector) -> Whole.Value {
+        // Safe, all: the caller keeps the group, which keeps the list.
+        guard unsafe list.pointee.isComplete else {
+            let (value, version) = group.snapshot()
+            collector.note(OtherProperty(group), version)
+            return value
+        }
+        let members = unsafe list.pointee.members
+        var wait = Backoff()
+        while true {
+            let versions = unsafe members.map(\.version)
+            let value = group.value
+            // Each version only grows: the values are of these.
+            if unsafe zip(members, versions).allSatisfy({ member, version in member.version == version }) {
+                for index in versions.indices {
+                    // A member is an `Observed`.
+                    let root = unsafe members[index].property as! any DerivationRoot
+                    collector.note(root, versions[index], isRetained: true)
+                }
+                return value
+            }
+            wait.pause()
+        }
+    }
+}
