@@ -25,29 +25,37 @@ final class History: Sendable {
     /// A key with its value, or nil for a deletion.
     typealias Changes = [String: String?]
 
-    private let child: Child
+    private let urls: [String]
+    private let prefix: String
+    private let children = Mutex<[Child]>([])
     private let revisions = Mutex<[Int64: Changes]>([:])
     private let newest = Observed<Int64>(0)
 
     init(_ urls: [String], prefix: String) throws {
-        child = try Child([
+        (self.urls, self.prefix) = (urls, prefix)
+        try watch(from: 1)
+    }
+
+    private func watch(from revision: Int64) throws {
+        let child = try Child([
             "env", "ETCDCTL_API=3", "etcdctl", "--endpoints", urls.joined(separator: ","), "watch", "--prefix", prefix,
-            "--rev", "1", "-w", "json",
+            "--rev", "\(revision)", "-w", "json",
         ])
+        children.withLock { $0.append(child) }
         Thread.detachNewThread { [weak self] in
-            while let line = self?.child.readLine() {
+            while let line = child.readLine() {
                 guard let line = try? JSONDecoder().decode(Line.self, from: Data(line.utf8)) else { continue }
-                for event in line.Events ?? [] {
-                    let text = { (coded: String) in
-                        String(decoding: Data(base64Encoded: coded) ?? Data(), as: UTF8.self)
-                    }
-                    let value: String? = event.type == 1 ? nil : text(event.kv.value ?? "")
-                    self?.revisions.withLock {
-                        $0[event.kv.mod_revision, default: [:]][text(event.kv.key)] = .some(value)
-                    }
-                    self?.newest.value = event.kv.mod_revision
-                }
+                self?.add(line.Events ?? [])
             }
+        }
+    }
+
+    private func add(_ events: [Line.Event]) {
+        for event in events {
+            let text = { (coded: String) in String(decoding: Data(base64Encoded: coded) ?? Data(), as: UTF8.self) }
+            let value: String? = event.type == 1 ? nil : text(event.kv.value ?? "")
+            revisions.withLock { $0[event.kv.mod_revision, default: [:]][text(event.kv.key)] = .some(value) }
+            newest.modify { $0 = max($0, event.kv.mod_revision) }
         }
     }
 
@@ -56,7 +64,15 @@ final class History: Sendable {
 
     /// All changes up to a revision that has some.
     func changes(until revision: Int64) async throws -> [Int64: Changes] {
-        try await eventually("etcdctl shows revision \(revision)", within: .seconds(30)) { newest.value >= revision }
+        // etcdctl may stay with a connection that a cut has left dead: then another one watches from where it stopped.
+        do {
+            try await eventually("etcdctl shows revision \(revision)", within: .seconds(5)) { newest.value >= revision }
+        } catch {
+            try watch(from: newest.value + 1)
+            try await eventually("another etcdctl shows revision \(revision)", within: .seconds(30)) {
+                newest.value >= revision
+            }
+        }
         // Its last event may be one of several.
         try await Task.sleep(for: .milliseconds(100))
         return revisions.withLock { $0 }
