@@ -95,7 +95,12 @@ extension Mutant {
             "value-destruction",
             [.invariant("P5.not-on-another-writer"), .invariant("P14.not-while-read")]
         ),
-        Mutant(.everyBoxedValueIsTakenForInert, "value-destruction", [.invariant("P5.not-on-another-writer")]),
+        Mutant(
+            .everyBoxedValueIsTakenForInert,
+            "value-destruction",
+            [.invariant("P5.not-on-another-writer")],
+            .seconds(40)
+        ),
         Mutant(.aBodysErrorPublishesItsValue, "parked-in-modify", [.invariant("P5.throw-publishes-nothing")]),
         Mutant(
             .aComparisonIsNotRepeated,
