@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Measures the library beside Boost.Signals2, Qt 5, libsigc++, Java, and Rust's arc-swap and tokio::sync::watch, in one run.
+# Measures the library beside Boost.Signals2, Qt 5, libsigc++, Java, Rust's arc-swap and tokio::sync::watch, and the
+# transactional memories of Clojure and GHC, in one run.
 #
 #   Scripts/bench-peers.sh [--quick] [--only TEXT] [--publish]
 #
@@ -59,6 +60,8 @@ has_boost() { echo '#include <boost/signals2.hpp>' | g++ -E -x c++ - >/dev/null;
 has_qt() { command -v g++ && pkg-config --exists Qt5Core; } >/dev/null
 has_sigc() { command -v g++ && pkg-config --exists sigc++-2.0; } >/dev/null
 has_java() { command -v java && command -v javac; } >/dev/null
+has_clojure() { command -v clojure && command -v java; } >/dev/null
+has_ghc() { command -v ghc; } >/dev/null
 # The crates as Debian packages them, for a cargo that fetches nothing.
 crates=/usr/share/cargo/registry
 has_crates() { command -v cargo && compgen -G "$crates/arc-swap-*" && compgen -G "$crates/tokio-[0-9]*"; } >/dev/null
@@ -96,6 +99,16 @@ if has Rust has_crates rustc cargo librust-arc-swap-dev librust-tokio-dev; then
     version() { cargo tree "${debian[@]}" --manifest-path "$manifest" | awk -v name="$1" '$2 == name { print substr($3, 2) }'; }
     programs+=("arc-swap $(version arc-swap)=$build/rust/target/release/arc-swap")
     programs+=("tokio \`watch\` $(version tokio)=$build/rust/target/release/tokio-watch")
+fi
+if has Clojure has_clojure clojure; then
+    # The process itself is what the benchmark asks and ends: not the shell that the command is.
+    jars=$(printf '%s:' /usr/share/java/{clojure,spec.alpha,core.specs.alpha}.jar)
+    version=$(java -cp "$jars" clojure.main -e '(print (clojure-version))')
+    programs+=("Clojure $version=java -cp $jars clojure.main $sources/clojure/peer.clj")
+fi
+if has GHC has_ghc ghc; then
+    ghc -v0 -O2 -threaded -with-rtsopts=-N -outputdir "$build/haskell" -o "$build/stm" "$sources/haskell/Peer.hs"
+    programs+=("GHC $(ghc --numeric-version)=$build/stm")
 fi
 
 Benchmarks/.build/release/bench peers "${arguments[@]}" --markdown "$results/peers.md" "${programs[@]}" |

@@ -46,6 +46,12 @@ extension Sample {
         self.init(time / Double(runs.map(\.done).reduce(0, +)), isDisturbed: !runs.isUndisturbed)
     }
 
+    /// The time of the first thread, divided by its operations. The others must run at the same time.
+    package init(ofFirst runs: [ThreadRun]) {
+        let first = runs[0]
+        self.init((first.end - first.begin) / Double(first.done), isDisturbed: !runs.isUndisturbed)
+    }
+
     /// The first of at most eight measurements that was not disturbed; if each was, the last.
     package static func undisturbed(_ measure: () throws -> Sample) rethrows -> Sample {
         var last = try measure()

@@ -65,10 +65,10 @@ extension Bar {
     static let lendOnTwoThreads = Bar.ratio(0.25)
     static let growthOfLending = Bar.value(1.1)
     static let besideChurn = Bar.ratio(3)
-    /// Beside as many plain sets.
-    static let commit = Bar.ratio(2)
-    /// Beside as many standalone reads.
-    static let snapshot = Bar.ratio(2)
+    /// A commit of so many properties, beside one plain set.
+    static func commit(of properties: Int) -> Bar { .ratio(2 * Double(properties)) }
+    /// A snapshot of so many properties, beside one standalone read.
+    static func snapshot(of properties: Int) -> Bar { .ratio(2 * Double(properties)) }
     static let snapshotBesideCommits = Bar.ratio(1)
     static let setManyObserved = Bar.ratio(1.4)
     static let bindOneWay = Bar.ratio(3)
@@ -92,6 +92,8 @@ extension Bar {
     static let firedNode = Bar.ratio(20)
     static let diamondOfCombine = Bar.ratio(1.0 / 10)
     static let bytesPerDerived = Bar.value(256)
+    /// "At least 0.8 times as fast."
+    static let philosophers = Bar.ratio(1.25)
     static let enqueue = Bar.ratio(0.5)
     static let consumeTasks = Bar.ratio(1.0 / 5)
     static let consumeStream = Bar.ratio(1.0 / 3)

@@ -61,6 +61,15 @@ extension CountedOperation {
             let property = Observed(0)
             return { setInLoop(property, $0) }
         },
+        // One barrier and one scan of the threads for 64 changes, which allocate; the boxes do not.
+        CountedOperation("property.set.five-words", Most(instructions: 440, allocations: 0.1)) {
+            let property = Observed(Words(first: 0))
+            return { times in for number in 0..<times { property.value = Words(first: number) } }
+        },
+        CountedOperation("property.set.inert-struct", Most(instructions: 600, allocations: 0.1)) {
+            let (property, name) = (Observed(Limits(name: "", perMinute: 0)), PropertyReadSuite.heapString)
+            return { times in for number in 0..<times { property.value = Limits(name: name, perMinute: number) } }
+        },
         CountedOperation("property.set.1-observer", Most(instructions: 255, allocations: 0)) {
             let (property, counter) = (Observed(0), Counter())
             let token = property.observe { change in counter.value &+= change.new }
@@ -86,7 +95,7 @@ extension CountedOperation {
             let token = cars.garage.engine.observe(\.rpm) { change in counter.value &+= change.new }
             return { times in withExtendedLifetime((cars, token)) { setInLoop(cars.garage.engine.rpm, times) } }
         },
-        CountedOperation("path.set.3-steps", Most(instructions: 365, allocations: 0)) {
+        CountedOperation("path.set.3-steps", Most(instructions: 385, allocations: 0)) {
             let (cars, counter) = (Cars(), Counter())
             let token = cars.garage.observe(\.car.engine.rpm) { change in counter.value &+= change.new }
             return { times in withExtendedLifetime((cars, token)) { setInLoop(cars.garage.engine.rpm, times) } }
@@ -125,7 +134,7 @@ extension CountedOperation {
             let group = Group(Observed(0), Observed(0))
             return { snapshotInLoop(group, $0) }
         },
-        CountedOperation("list.snapshot.8", Most(instructions: 1_250, allocations: 1)) {
+        CountedOperation("list.snapshot.8", Most(instructions: 820, allocations: 1)) {
             let list = PropertyList((0..<8).map { Observed($0) })
             return { times in for _ in 0..<times { consume(list.value.count) } }
         },

@@ -18,7 +18,7 @@ struct Measure: ParsableCommand {
         StuckSuite.cases, MemorySuite.cases, MillionSuite.cases, PropertyReadSuite.cases, PropertySetSuite.cases,
         TransactionSuite.cases,
         ObservationSuite.cases, PathSuite.cases, BindingSuite.cases, DeliverySuite.cases, LatencySuite.cases,
-        ScalingSuite.cases, DerivedSuite.cases,
+        ScalingSuite.cases, DerivedSuite.cases, PhilosopherSuite.cases,
     ].flatMap { $0 }
 
     func run() throws {

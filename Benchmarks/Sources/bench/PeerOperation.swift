@@ -20,6 +20,7 @@ struct PeerOperation {
     static let all =
         [0, 1, 10, 100].map(notify) + [0, 1, 10, 100].map(notifyOnTwoThreads) + [threeKinds]
         + [0, 100, 10_000].map(connect) + sets + reads(1, "") + reads(2, ", two threads")
+        + transactions(1, "") + transactions(2, ", two threads")
 
     /// One round of ours.
     func measure(_ times: Int) -> [ThreadRun] {
@@ -97,6 +98,20 @@ struct PeerOperation {
             PeerOperation(name: "lend-string", threads: threads, live: 0, title: "lend a string" + situation) {
                 let property = Observed(strings.0)
                 return (0..<threads).map { _ in { lendInLoop(property, $0) } }
+            },
+        ]
+    }
+
+    private static func transactions(_ threads: Int, _ situation: String) -> [PeerOperation] {
+        [
+            PeerOperation(name: "transfer", threads: threads, live: 0, title: "move between two" + situation) {
+                let (from, to) = (Observed(1000), Observed(1000))
+                let group = Group(from, to)
+                return (0..<threads).map { _ in { transferInLoop(group, from, to, $0) } }
+            },
+            PeerOperation(name: "snapshot", threads: threads, live: 0, title: "read two together" + situation) {
+                let group = Group(Observed(1000), Observed(1000))
+                return (0..<threads).map { _ in { snapshotInLoop(group, $0) } }
             },
         ]
     }

@@ -16,19 +16,34 @@ func nanosecondsPerOperation(_ times: Int, _ bodies: [@Sendable (_ times: Int) -
     .undisturbed { Sample(of: runTogether(times, bodies)) }
 }
 
-/// What each of several threads does that begin together, until the first has done `times` operations.
-func runTogether(_ times: Int, _ bodies: [@Sendable (_ times: Int) -> Void]) -> [ThreadRun] {
-    let (start, finish) = (StartingLine(bodies.count), FinishLine())
+/// What an operation costs a thread while another one does something else without a pause; measured as `nanosecondsPerOperation(_:_:)` is.
+func nanosecondsPerOperation(
+    _ times: Int,
+    _ body: @escaping @Sendable (_ times: Int) -> Void,
+    beside other: @escaping @Sendable (_ times: Int) -> Void
+) -> Sample {
+    .undisturbed { Sample(ofFirst: runTogether(times, [body], beside: [other])) }
+}
+
+/// What each of several threads does that begin together, until the first has done `times` operations; those in `others` do not end it,
+/// however much they have done.
+func runTogether(
+    _ times: Int,
+    _ bodies: [@Sendable (_ times: Int) -> Void],
+    beside others: [@Sendable (_ times: Int) -> Void] = []
+) -> [ThreadRun] {
+    let (start, finish) = (StartingLine(bodies.count + others.count), FinishLine())
     let origin = ContinuousClock.now
     // Several look at the finish line, and do not need to do so for each operation.
     let portion = max(1, times / 100)
-    let threads = bodies.map { body in
+    let limits = bodies.map { ($0, times) } + others.map { ($0, Int.max) }
+    let threads = limits.map { body, limit in
         MeasuredThread {
             start.wait()
             let preemptions = creference_preemptions()
             let begin = ContinuousClock.now
             var done = 0
-            while done < times, !finish.isReached {
+            while done < limit, !finish.isReached {
                 body(portion)
                 done += portion
             }

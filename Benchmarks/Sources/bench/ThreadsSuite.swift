@@ -3,6 +3,7 @@
 import CReference
 import ConcurrentObserve
 import Judging
+import Synchronization
 
 /// One registry with one observer, notified on two threads at once.
 ///
@@ -64,21 +65,23 @@ enum ThreadsSuite {
         unit: .nanoseconds,
         bar: .besideChurn,
         summary: .median
-    ) { effort in
+    ) { _ in
         let (churned, quiet) = (ObservedCounters(1), ObservedCounters(1))
-        let events = effort.work(400_000)
+        let events = 200_000
         let registry = churned.registry
         let counter = Counter()
+        let elsewhere = Atomic(0)
         return Case.Sides(
             ours: {
-                let busy = BusyThread { registry.observe { event in counter.value &+= event }.cancel() }
-                defer { busy.stop() }
-                return nanoseconds { churned.notify(events) } / Double(events)
+                nanosecondsPerOperation(events, churned.notify) { times in
+                    for _ in 0..<times { registry.observe { event in counter.value &+= event }.cancel() }
+                }
             },
             reference: {
-                let busy = BusyThread {}
-                defer { busy.stop() }
-                return nanoseconds { quiet.notify(events) } / Double(events)
+                nanosecondsPerOperation(events, quiet.notify) { times in
+                    // Relaxed: nothing follows from it.
+                    for _ in 0..<times { elsewhere.add(1, ordering: .relaxed) }
+                }
             }
         )
     }

@@ -3,23 +3,23 @@
 import ConcurrentObserve
 import Synchronization
 
-/// Commits and snapshots of groups: on one thread beside as many plain sets and reads, and beside a writer against one mutex.
+/// Commits and snapshots of groups: on one thread beside one plain set and one read, and beside a writer against one mutex.
 enum TransactionSuite {
     static let cases = [
         commitOfTwo, commitOfMany, commitObserved, snapshotOfTwo, snapshotOfMany, snapshotBesideCommits,
     ]
 
-    private static let commitOfTwo = Case(name: "group.commit.2", unit: .nanoseconds, bar: .commit) { effort in
+    private static let commitOfTwo = Case(name: "group.commit.2", unit: .nanoseconds, bar: .commit(of: 2)) { effort in
         let (first, second) = (Observed(0), Observed(0))
         let group = Group(first, second)
         let times = effort.work(200_000)
         return Case.Sides(
             ours: { nanoseconds { commitInLoop(group, first, second, times) } / Double(times) },
-            reference: { nanoseconds { setBothInLoop(first, second, times) } / Double(times) }
+            reference: { nanoseconds { setBothInLoop(first, second, times) } / Double(2 * times) }
         )
     }
 
-    private static let commitOfMany = Case(name: "list.commit.8", unit: .nanoseconds, bar: .commit) { effort in
+    private static let commitOfMany = Case(name: "list.commit.8", unit: .nanoseconds, bar: .commit(of: 8)) { effort in
         let properties = (0..<8).map { Observed($0) }
         let list = PropertyList(properties)
         let times = effort.work(50_000)
@@ -35,7 +35,7 @@ enum TransactionSuite {
             },
             reference: {
                 nanoseconds { for value in 0..<times { for property in properties { property.value = value } } }
-                    / Double(times)
+                    / Double(properties.count * times)
             }
         )
     }
@@ -64,9 +64,10 @@ enum TransactionSuite {
         )
     }
 
-    // Beside as many standalone reads: each in a function of its own, as `property.read.int` is measured. Reads that are inlined into a
+    // Beside one standalone read, in a function of its own, as `property.read.int` is measured. Reads that are inlined into a
     // loop share work that the compiler moves out of it, which a read that stands alone has to do.
-    private static let snapshotOfTwo = Case(name: "group.snapshot.2", unit: .nanoseconds, bar: .snapshot) { effort in
+    private static let snapshotOfTwo = Case(name: "group.snapshot.2", unit: .nanoseconds, bar: .snapshot(of: 2)) {
+        effort in
         let (first, second) = (Observed(0), Observed(0))
         let group = Group(first, second)
         let times = effort.work(500_000)
@@ -76,18 +77,22 @@ enum TransactionSuite {
                 nanoseconds {
                     readSingly(first, times)
                     readSingly(second, times)
-                } / Double(times)
+                } / Double(2 * times)
             }
         )
     }
 
-    private static let snapshotOfMany = Case(name: "list.snapshot.8", unit: .nanoseconds, bar: .snapshot) { effort in
+    private static let snapshotOfMany = Case(name: "list.snapshot.8", unit: .nanoseconds, bar: .snapshot(of: 8)) {
+        effort in
         let properties = (0..<8).map { Observed($0) }
         let list = PropertyList(properties)
         let times = effort.work(100_000)
         return Case.Sides(
             ours: { nanoseconds { for _ in 0..<times { consume(list.value.count) } } / Double(times) },
-            reference: { nanoseconds { for property in properties { readSingly(property, times) } } / Double(times) }
+            reference: {
+                nanoseconds { for property in properties { readSingly(property, times) } }
+                    / Double(properties.count * times)
+            }
         )
     }
 
@@ -97,20 +102,18 @@ enum TransactionSuite {
         unit: .nanoseconds,
         bar: .snapshotBesideCommits,
         summary: .median
-    ) { effort in
+    ) { _ in
         let (first, second) = (Observed(0), Observed(0))
         let (group, pair) = (Group(first, second), MutexPair())
-        let times = effort.work(200_000)
+        let times = 100_000
         return Case.Sides(
             ours: {
-                let busy = BusyThread { commitInLoop(group, first, second, 1) }
-                defer { busy.stop() }
-                return nanoseconds { snapshotInLoop(group, times) } / Double(times)
+                nanosecondsPerOperation(times, { snapshotInLoop(group, $0) }) { commitInLoop(group, first, second, $0) }
             },
             reference: {
-                let busy = BusyThread { pair.set(1) }
-                defer { busy.stop() }
-                return nanoseconds { for _ in 0..<times { consume(pair.sum) } } / Double(times)
+                nanosecondsPerOperation(times, { times in for _ in 0..<times { consume(pair.sum) } }) { times in
+                    for value in 0..<times { pair.set(value) }
+                }
             }
         )
     }
@@ -129,6 +132,16 @@ func commitInLoop(_ group: Group<(Int, Int)>, _ first: Observed<Int>, _ second: 
         group.commit { transaction in
             transaction[first] = value
             transaction[second] = value
+        }
+    }
+}
+
+@inline(never)
+func transferInLoop(_ group: Group<(Int, Int)>, _ from: Observed<Int>, _ to: Observed<Int>, _ times: Int) {
+    for _ in 0..<times {
+        group.commit { transaction in
+            transaction[from] &-= 1
+            transaction[to] &+= 1
         }
     }
 }
