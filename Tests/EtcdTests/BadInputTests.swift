@@ -4,6 +4,7 @@
 import ConcurrentObserve
 @testable import ConcurrentObserveEtcd
 import Foundation
+import GRPCCore
 import Testing
 
 @Suite("Servers that are not there, not etcd, or not honest", .timeLimit(.minutes(1)))
@@ -111,6 +112,57 @@ struct BadInputTests {
         }
     }
 
+    @Test(
+        "A list of a revision that cannot be, or of keys that are newer than it: an error, no trap, and no contents",
+        arguments: [(0, 5), (-9, -3), (.max, 5), (10, 11), (10, 0)] as [(Int64, Int64)]
+    )
+    func impossibleRevisions(list: Int64, key: Int64) async throws {
+        let script = ScriptedServer(listRevision: list, keyRevision: key) { _ in try await Task.sleep(for: .seconds(60))
+        }
+        try await script.run { url in
+            try await withMirror(.test("/t/", [url]), ready: false) { mirror in
+                try await eventually("an error", within: .seconds(5)) {
+                    mirror.state.value.error?.code == .protocolViolation
+                }
+                #expect(mirror.contents.value.entries.isEmpty)
+            }
+        }
+    }
+
+    @Test("An empty page that says there is another")
+    func endlessList() async throws {
+        let script = ScriptedServer(keys: [], repeatsPages: true) { _ in try await Task.sleep(for: .seconds(60)) }
+        try await script.run { url in
+            try await withMirror(.test("/t/", [url]), ready: false) { mirror in
+                try await eventually("an error", within: .seconds(5)) {
+                    mirror.state.value.error?.code == .protocolViolation
+                }
+            }
+        }
+    }
+
+    @Test("A server that lists the same page again and again")
+    func samePage() async throws {
+        let script = ScriptedServer(repeatsPages: true) { _ in try await Task.sleep(for: .seconds(60)) }
+        try await script.run { url in
+            let metrics = TestMetrics()
+            let mirror = EtcdMirror<String>.test("/t/", [url], metrics: metrics)
+            try await attempts(mirror, metrics, expecting: .protocolViolation, named: "connecting")
+            #expect(mirror.contents.value.entries.isEmpty)
+        }
+    }
+
+    @Test("A server that has compacted whatever it is asked for")
+    func compactsEverything() async throws {
+        let error = RPCError(code: .outOfRange, message: "etcdserver: mvcc: required revision has been compacted")
+        let script = ScriptedServer(rangeError: error) { _ in try await Task.sleep(for: .seconds(60)) }
+        try await script.run { url in
+            let metrics = TestMetrics()
+            let mirror = EtcdMirror<String>.test("/t/", [url], metrics: metrics)
+            try await attempts(mirror, metrics, expecting: .revisionGone, named: "connecting")
+        }
+    }
+
     @Test("A server that claims a million keys")
     func claims() async throws {
         let script = ScriptedServer(count: 1_000_000) { _ in try await Task.sleep(for: .seconds(60)) }
@@ -134,7 +186,7 @@ struct BadInputTests {
 
     @Test(
         "A watch of nonsense, and one that ends at once: stale or not, never a busy loop, and the list's contents stay",
-        arguments: 0..<5
+        arguments: 0..<6
     )
     func nonsense(_ kind: Int) async throws {
         let script = ScriptedServer { writer in
@@ -145,6 +197,10 @@ struct BadInputTests {
             case 3:
                 let events = [12, 11].map { ScriptedServer.event("/t/a", $0) }
                 try await writer.write(ScriptedServer.message(events))
+            case 4:
+                var end = ScriptedServer.message([])
+                (end.canceled, end.compactRevision) = (true, 500)
+                try await writer.write(end)
             default: return
             }
             try await Task.sleep(for: .seconds(60))
@@ -158,7 +214,13 @@ struct BadInputTests {
                 #expect(count >= 2 && count <= 25, "\(count) sessions in 2 s")
                 #expect(mirror.contents.value.shown == ["/t/a": Shown(value: "x", revision: 5)])
                 try await eventually("an error") {
-                    mirror.state.value.error?.code == (kind == 4 ? .unreachable : .protocolViolation)
+                    let code: MirrorError.Code =
+                        switch kind {
+                        case 4: .revisionGone
+                        case 5: .unreachable
+                        default: .protocolViolation
+                        }
+                    return mirror.state.value.error?.code == code
                 }
             }
         }
@@ -186,18 +248,24 @@ struct BadInputTests {
         }
     }
 
-    @Test("Endless fragments end the session before they fill memory")
-    func endlessFragments() async throws {
+    @Test(
+        "Endless fragments end the session before they fill memory, also where the events are empty",
+        arguments: [false, true]
+    )
+    func endlessFragments(areEmpty: Bool) async throws {
         let script = ScriptedServer { writer in
-            var part = ScriptedServer.message((0..<1_000).map { _ in ScriptedServer.event("/t/a", 11) })
+            let event = areEmpty ? Etcdserverpb_Event() : ScriptedServer.event("/t/a", 11)
+            var part = ScriptedServer.message([Etcdserverpb_Event](repeating: event, count: 1_000))
             part.fragment = true
             while true { try await writer.write(part) }
         }
         try await script.run { url in
             let mirror = EtcdMirror<String>.test("/t/", [url]) { $0.maximumMessageBytes = 1 << 20 }
+            let before = memoryOfProcess(getpid())
             try await withMirror(mirror, ready: false) { mirror in
                 try await eventually("an error") { mirror.state.value.error?.code == .protocolViolation }
             }
+            #expect(memoryOfProcess(getpid()) - before < 64 << 20)
         }
     }
 }

@@ -13,13 +13,15 @@ final class Child: Sendable {
     /// What the child has written to standard output and the test has not read.
     private let rest = Mutex(Data())
 
-    /// - Parameter command: Arguments of a shell that ends what it runs at the end of its standard input.
+    /// - Parameters:
+    ///   - arguments: A program with its arguments.
+    ///   - ends: Whether the shell around the program ends it, at the end of the shell's own standard input; if not, the program gets that input.
     init(_ arguments: [String], ends: Bool = true) throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/bash")
-        // The first line that it writes is the process id of the program.
-        let guarded = #"exec 3<&0; "$@" <&3 & p=$!; echo $p; wait $p"#
-        let watched = #""$@" </dev/null & p=$!; echo $p; cat >/dev/null; kill -9 $p"#
+        // The first line is the process id, written before the program can write. The shell keeps no standard output: it ends with the program.
+        let guarded = #"exec 3<&0; (echo $BASHPID; exec "$@" <&3) & exec >&-; wait"#
+        let watched = #"(echo $BASHPID; exec "$@" </dev/null) & exec >&-; cat >/dev/null; kill -9 %1"#
         process.arguments = ["-c", ends ? watched : guarded, "bash"] + arguments
         let (input, output) = (Pipe(), Pipe())
         process.standardInput = input
@@ -29,19 +31,28 @@ final class Child: Sendable {
         self.process = Mutex(process)
         self.input = input.fileHandleForWriting
         self.output = Mutex(output.fileHandleForReading)
-        programID.withLock { $0 = Int32(readLine() ?? "") ?? 0 }
+        guard let id = readLine().flatMap({ Int32($0) }) else { throw TestFailure("\(arguments) does not start") }
+        programID.withLock { $0 = id }
     }
 
     private let programID = Mutex<Int32>(0)
 
+    /// The program's process id; 0 until it has started.
     var id: Int32 { programID.withLock { $0 } }
 
-    func send(_ signal: Int32) { _ = kill(programID.withLock { $0 }, signal) }
+    func send(_ signal: Int32) {
+        // 0 would be the test's own process group.
+        guard id > 0 else { return }
+        _ = kill(id, signal)
+    }
 
     func write(_ line: String) throws { try input.write(contentsOf: Data((line + "\n").utf8)) }
 
-    /// The next line of standard output; nil at its end. Blocks.
-    func readLine() -> String? {
+    /// The next line of standard output. Blocks.
+    ///
+    /// - Parameter limit: For how long at most, in milliseconds; -1 for as long as it takes.
+    /// - Returns: nil at the end of the output, and at the limit: a program that was asked and is silent for so long has hung.
+    func readLine(within limit: Int32 = 30_000) -> String? {
         rest.withLock { rest in
             output.withLock { output in
                 while true {
@@ -50,6 +61,11 @@ final class Child: Sendable {
                         rest = Data(rest[(end + 1)...])
                         return line
                     }
+                    var waiting = pollfd(fd: output.fileDescriptor, events: Int16(POLLIN), revents: 0)
+                    // Safe: one descriptor, for the length of the call.
+                    let ready = unsafe poll(&waiting, 1, limit)
+                    if ready < 0, errno == EINTR { continue }
+                    guard ready > 0 else { return nil }
                     let piece = output.availableData
                     if piece.isEmpty { return nil }
                     rest += piece
@@ -82,7 +98,8 @@ final class Proxy: Sendable {
     init(to port: Int) throws {
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("proxy.py").path
         child = try Child(["python3", "-u", script, "127.0.0.1", "\(port)"], ends: false)
-        self.port = Int(child.readLine() ?? "") ?? 0
+        guard let port = child.readLine().flatMap({ Int($0) }) else { throw TestFailure("the proxy does not start") }
+        self.port = port
     }
 
     func command(_ line: String) throws { _ = try answer(line) }
@@ -92,7 +109,7 @@ final class Proxy: Sendable {
 
     private func answer(_ line: String) throws -> String {
         try child.write(line)
-        guard let answer = child.readLine() else { throw TestFailure("the proxy has ended") }
+        guard let answer = child.readLine() else { throw TestFailure("the proxy does not answer '\(line)'") }
         return answer
     }
 }

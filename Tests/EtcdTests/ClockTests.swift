@@ -44,7 +44,10 @@ struct ClockTests {
     func pause() async throws {
         let etcd = try await EtcdCluster()
         let metrics = TestMetrics()
-        let mirror = EtcdMirror<String>.test("/t/", etcd.urls, metrics: metrics) { $0.requestTimeout = .seconds(5) }
+        let mirror = EtcdMirror<String>.test("/t/", etcd.urls, metrics: metrics) {
+            $0.requestTimeout = .seconds(5)
+            $0.probeTimeout = .seconds(5)
+        }
         try await withMirror(mirror) { mirror in
             for index in 0..<3 {
                 etcd.send(SIGSTOP)

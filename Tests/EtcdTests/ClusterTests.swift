@@ -36,6 +36,62 @@ struct ClusterTests {
         print("leader: \(count) transactions")
     }
 
+    @Test(
+        "A member loses its data, and joins anew while others write: its mirror resumes; a second after healing the mirrors equal a range read"
+    )
+    func joinsAnew() async throws {
+        // Members may change before they have known each other for long.
+        let etcd = try await EtcdCluster(nodes: 3, arguments: ["--strict-reconfig-check=false"])
+        let history = try History(etcd.urls, prefix: "/t/")
+        let victim = try await etcd.leader()
+        let metrics = TestMetrics()
+        // One that can go nowhere else, and one that can.
+        let mirrors: [EtcdMirror<String>] = [
+            .test("/t/", [etcd.urls[victim]], metrics: metrics),
+            .test("/t/", (0..<3).map { etcd.urls[(victim + $0) % 3] }),
+        ]
+        let recorders = mirrors.map(Recorder.init)
+        let tasks = mirrors.map { mirror in Task { try await mirror.run() } }
+        defer { for task in tasks { task.cancel() } }
+        for mirror in mirrors { try await mirror.waitUntilReady(within: .seconds(15)) }
+        let writers = Writers(etcd.urls, "/t/")
+        try await Task.sleep(for: .seconds(1))
+        let lost = try await TestClient.with(etcd.urls[victim]) { try await $0.status().header.memberID }
+        etcd.kill(victim)
+        try etcd.wipe(victim)
+        try await eventually("stale") { mirrors[0].state.value.name == "stale" }
+        try await mirrors[1].waitUntilReady(within: .seconds(15))
+        try await etcd.joinAnew(victim, inPlaceOf: lost)
+        try await etcd.waitUntilHealthy()
+        for mirror in mirrors { try await mirror.waitUntilReady(within: .seconds(10)) }
+        let count = await writers.stop()
+        try await check(mirrors, recorders, history, etcd.urls[victim])
+        // The new member has the old revisions: nothing was lost but a copy.
+        #expect(metrics["lists_total"] == 1)
+        print("joined anew: \(count) transactions")
+    }
+
+    @Test(
+        "A member stands still: its mirror goes to another after a probe's interval and limit, however long a request may take"
+    )
+    func standsStill() async throws {
+        let etcd = try await EtcdCluster(nodes: 3)
+        let still = (try await etcd.leader() + 1) % 3
+        let mirror = EtcdMirror<String>.test("/t/", (0..<3).map { etcd.urls[(still + $0) % 3] }) {
+            $0.requestTimeout = .seconds(20)
+            $0.probeTimeout = .seconds(1)
+        }
+        try await withMirror(mirror) { mirror in
+            etcd.send(SIGSTOP, to: still)
+            defer { etcd.send(SIGCONT, to: still) }
+            let begin = ContinuousClock.now
+            try await TestClient.with(etcd.urls[(still + 1) % 3]) { _ = try await $0.put("/t/a", "1") }
+            try await eventually("the change is there", within: .seconds(10)) { mirror.contents.value["/t/a"] == "1" }
+            print("a member stood still: its mirror had the change after \(begin.duration(to: .now))")
+            try await mirror.waitUntilReady(within: .seconds(5))
+        }
+    }
+
     @Test("A member without a quorum: a mirror that can reach no other is stale; one that can is ready")
     func partition() async throws {
         let etcd = try await EtcdCluster(nodes: 3)

@@ -158,6 +158,72 @@ struct EngineTests {
         }
     }
 
+    @Test(
+        "A single change that the engine leaves out of the watch: a comparison finds it, and lists; the session goes on"
+    )
+    func leftOut() async throws {
+        let engine = MemoryEngine()
+        engine.commit(["a": "1", "b": "1"])
+        var configuration = configuration
+        configuration.comparisonInterval = .milliseconds(50)
+        let metrics = TestMetrics()
+        let mirror = EngineMirror<MemoryEngine, String>(
+            following: engine,
+            configuration: configuration,
+            coding: .text,
+            factory: metrics
+        )
+        try await withMirror(mirror) { mirror in
+            let (seen, states) = (Recording(mirror.contents), Recording(mirror.state))
+            engine.commit(["a": "2"])
+            engine.commit(["b": "2"], isLeftOut: true)
+            engine.commit(["a": "3"])
+            try await eventually("the change is found") { mirror.contents.value["b"] == "2" }
+            #expect(isEqual(mirror, engine))
+            engine.commit(["a": "4"])
+            try await eventually("the watch goes on") { mirror.contents.value["a"] == "4" }
+            #expect(seen.values.filter(\.isFromList).map(\.revision) == [4])
+            #expect(seen.values.last?.isFromList == false)
+            #expect(states.values.allSatisfy { $0.isReady })
+            #expect(metrics[engine: "memory", "divergences_total"] == 1)
+        }
+    }
+
+    @Test("The article's engine: a file that is replaced is one change; one that is not there leaves the last contents")
+    func file() async throws {
+        struct Flag: Codable, Sendable, Equatable { var isEnabled: Bool }
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("flags-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        func replace(_ text: String) throws {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
+        }
+        try replace("1\na {\"isEnabled\":true}\nb {\"isEnabled\":true}\n")
+        let mirror = EngineMirror<FileEngine, Flag>(following: FileEngine(path: path), coding: .json)
+        try await withMirror(mirror) { mirror in
+            #expect(
+                mirror.contents.value.entries.mapValues(\.value) == [
+                    "a": Flag(isEnabled: true), "b": Flag(isEnabled: true),
+                ]
+            )
+            let seen = Recording(mirror.contents)
+            try replace("3\na {\"isEnabled\":false}\nc {\"isEnabled\":true}\n")
+            try await eventually("the new file") { mirror.contents.value.revision == 3 }
+            #expect(seen.values.count == 1)
+            #expect(
+                mirror.contents.value.entries.mapValues(\.value) == [
+                    "a": Flag(isEnabled: false), "c": Flag(isEnabled: true),
+                ]
+            )
+            try FileManager.default.removeItem(atPath: path)
+            try await eventually("stale") { mirror.state.value.name == "stale" }
+            #expect(mirror.contents.value["c"] == Flag(isEnabled: true))
+            // Older than what the mirror has: the data were lost.
+            try replace("2\na {\"isEnabled\":true}\n")
+            try await mirror.waitUntilReady(within: .seconds(5))
+            #expect(mirror.contents.value.entries.mapValues(\.value) == ["a": Flag(isEnabled: true)])
+        }
+    }
+
     @Test("An engine whose configuration cannot be used: run() throws")
     func configuration() async throws {
         struct Nowhere: MirrorEngine {
@@ -172,6 +238,55 @@ struct EngineTests {
         let error = await #expect(throws: MirrorError.self) { try await mirror.run() }
         #expect(error?.code == .invalidConfiguration)
         #expect(mirror.state.value.name == "failed")
+    }
+
+    @Test("An engine that reports revisions after which none can come: an error, and no trap", arguments: 0..<4)
+    func impossibleRevisions(kind: Int) async throws {
+        let mirror = EngineMirror(
+            following: NonsenseEngine(kind: kind),
+            configuration: configuration,
+            coding: MirrorCoding<String>.text
+        )
+        try await withMirror(mirror, ready: false) { mirror in
+            for _ in 0..<3 {
+                try await eventually("an error", within: .seconds(5)) {
+                    mirror.state.value.error?.code == .protocolViolation
+                }
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            #expect(mirror.position.value == (kind < 2 ? 0 : 5))
+        }
+    }
+}
+
+/// An engine whose lists, or whose watches, are of revisions that cannot be.
+private struct NonsenseEngine: MirrorEngine {
+    static let name = "nonsense"
+    let kind: Int
+
+    func servers() -> [String] { ["here"] }
+
+    func withSession(at server: String, _ body: @escaping @Sendable (Session) async throws -> Void) async throws {
+        try await body(Session(kind: kind))
+    }
+
+    struct Session: MirrorSession {
+        let kind: Int
+
+        func list(at revision: Int64?, limit: Int, page: ([MirrorItem]) throws -> Void) async throws -> MirrorMoment {
+            MirrorMoment(revision: kind == 0 ? .max : kind == 1 ? -1 : 5)
+        }
+
+        func watch(
+            from revision: Int64,
+            receive: @escaping @Sendable (MirrorMessage) async throws -> Void
+        ) async throws {
+            try await receive(.started)
+            try await receive(kind == 2 ? .complete(upTo: .max) : .change(revision: .max, []))
+            throw MirrorError(.unreachable, "the watch has ended")
+        }
+
+        func probe() {}
     }
 }
 #endif

@@ -76,7 +76,8 @@ final class EtcdCluster: Sendable {
 
     var urls: [String] { nodes.map(\.url) }
 
-    func start(_ index: Int) throws {
+    /// - Parameter isNew: Whether the node has no data, and gets those of the others.
+    func start(_ index: Int, isNew: Bool = false) throws {
         let node = nodes[index]
         let cluster = nodes.map { "\($0.name)=\($0.peerURL)" }.joined(separator: ",")
         let child = try Child(
@@ -87,7 +88,7 @@ final class EtcdCluster: Sendable {
                 "--initial-cluster", cluster, "--heartbeat-interval", "50", "--election-timeout", "500",
                 // The disk is no part of these tests.
                 "--unsafe-no-fsync", "--log-level", "error",
-            ] + arguments
+            ] + (isNew ? ["--initial-cluster-state", "existing"] : []) + arguments
         )
         children.withLock { $0[index] = child }
     }
@@ -110,6 +111,14 @@ final class EtcdCluster: Sendable {
         try FileManager.default.removeItem(at: folder.appendingPathComponent(nodes[index].name))
     }
 
+    /// Starts a node without data as a new member of the cluster, which forgets the one that had them.
+    func joinAnew(_ index: Int, inPlaceOf member: UInt64) async throws {
+        let others = nodes.indices.filter { $0 != index }.map { nodes[$0].url }
+        try await control("member remove \(String(member, radix: 16))", at: others)
+        try await control("member add \(nodes[index].name) --peer-urls \(nodes[index].peerURL)", at: others)
+        try start(index, isNew: true)
+    }
+
     func waitUntilHealthy() async throws {
         let deadline = ContinuousClock.now + .seconds(20)
         for node in nodes {
@@ -126,8 +135,10 @@ final class EtcdCluster: Sendable {
     }
 
     /// Runs `etcdctl`, as root if there is one.
-    func control(_ command: String) async throws {
-        var arguments = ["env", "ETCDCTL_API=3", "etcdctl", "--endpoints", urls.joined(separator: ",")]
+    func control(_ command: String, at endpoints: [String]? = nil) async throws {
+        var arguments = ["env", "ETCDCTL_API=3", "etcdctl", "--endpoints", (endpoints ?? urls).joined(separator: ",")]
+        // A busy machine takes longer than etcdctl's own limits, which are 2 and 5 seconds.
+        arguments += ["--dial-timeout", "20s", "--command-timeout", "20s"]
         if let tls = access?.tls {
             arguments += ["--cacert", tls.certificateAuthorities!]
             if let chain = tls.certificateChain { arguments += ["--cert", chain, "--key", tls.privateKey!] }
@@ -157,22 +168,27 @@ final class EtcdCluster: Sendable {
     }
 
     static func freePorts(_ count: Int) -> [Int] {
-        // Bound all at once, so that they differ.
-        let sockets = (0..<count).map { _ in socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
+        // Bound all at once, so that they differ. Below what the system gives to outgoing connections: one of those could take the port of a
+        // server that is down for a moment.
+        var sockets: [Int32] = []
         defer { for descriptor in sockets { close(descriptor) } }
-        return sockets.map { descriptor in
+        var ports: [Int] = []
+        while ports.count < count {
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            sockets.append(descriptor)
+            let port = Int.random(in: 10_000..<32_000)
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = UInt16(port).bigEndian
             address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-            unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            let bound = unsafe withUnsafePointer(to: &address) { pointer in
                 unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                    _ = unsafe bind(descriptor, pointer, length)
-                    _ = unsafe getsockname(descriptor, pointer, &length)
+                    unsafe bind(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_in>.size))
                 }
             }
-            return Int(UInt16(bigEndian: address.sin_port))
+            if bound == 0 { ports.append(port) }
         }
+        return ports
     }
 }
 #endif

@@ -43,7 +43,7 @@ final class History: Sendable {
         ])
         children.withLock { $0.append(child) }
         Thread.detachNewThread { [weak self] in
-            while let line = child.readLine() {
+            while let line = child.readLine(within: -1) {
                 guard let line = try? JSONDecoder().decode(Line.self, from: Data(line.utf8)) else { continue }
                 self?.add(line.Events ?? [])
             }

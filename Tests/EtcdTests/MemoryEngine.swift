@@ -16,6 +16,8 @@ final class MemoryEngine: MirrorEngine {
         /// What the keys were at each revision from `oldest` on.
         var states: [Int64: Values] = [0: [:]]
         var changes: [Int64: [MirrorItem]] = [:]
+        /// Revisions that no watch reports.
+        var leftOut: Set<Int64> = []
         var oldest: Int64 = 0
         var isDown = false
     }
@@ -24,10 +26,13 @@ final class MemoryEngine: MirrorEngine {
     // MARK: - What others do to it
 
     /// Changes keys in one revision; nil deletes one.
+    ///
+    /// - Parameter isLeftOut: Whether the watches do not report it, by a defect of the engine's.
     @discardableResult
-    func commit(_ values: [MirrorKey: String?]) -> Int64 {
+    func commit(_ values: [MirrorKey: String?], isLeftOut: Bool = false) -> Int64 {
         data.modify { data in
             data.revision += 1
+            if isLeftOut { data.leftOut.insert(data.revision) }
             let items = values.map { key, text in
                 MirrorItem(key: key, value: text.map { Array($0.utf8) }, revision: data.revision)
             }
@@ -100,7 +105,9 @@ final class MemoryEngine: MirrorEngine {
                 if data.history != history { throw MirrorError(.unreachable, "the engine has lost its data") }
                 if data.oldest >= next { throw MirrorError(.revisionGone, "\(next) is gone") }
                 while next <= data.revision {
-                    try await receive(.change(revision: next, data.changes[next]!))
+                    if !data.leftOut.contains(next) {
+                        try await receive(.change(revision: next, data.changes[next]!))
+                    }
                     next += 1
                 }
             }

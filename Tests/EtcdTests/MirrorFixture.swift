@@ -14,6 +14,7 @@ extension EtcdConfiguration {
     static func test(_ urls: [String]) -> EtcdConfiguration {
         var configuration = EtcdConfiguration(endpoints: urls)
         configuration.requestTimeout = .seconds(1)
+        configuration.probeTimeout = .seconds(1)
         configuration.probeInterval = .milliseconds(250)
         configuration.backoff.first = .milliseconds(20)
         configuration.backoff.longest = .milliseconds(250)
@@ -78,8 +79,8 @@ final class TestMetrics: MetricsFactory {
 
     private let counts = Mutex<[String: Count]>([:])
 
-    subscript(name: String) -> Int {
-        counts.withLock { Int($0["etcd_mirror_\(name)"]?.value.withLock { $0 } ?? -1) }
+    subscript(engine engine: String = "etcd", name: String) -> Int {
+        counts.withLock { Int($0["\(engine)_mirror_\(name)"]?.value.withLock { $0 } ?? -1) }
     }
 
     private func count(_ label: String) -> Count {

@@ -15,6 +15,13 @@ struct ScriptedServer: Sendable {
     /// What everything but the first list shows: the server has lost events.
     var laterKeys: [String]?
     var rangeDelay = Duration.zero
+    /// The revision of every list, and that of its keys.
+    var listRevision: Int64 = 10
+    var keyRevision: Int64 = 5
+    /// Whether every page says that there is another, and is the same.
+    var repeatsPages = false
+    /// What every list ends with.
+    var rangeError: RPCError?
     /// How many keys the server claims to have; nil for the truth.
     var count: Int64?
     /// What comes after the watch was created.
@@ -30,7 +37,10 @@ struct ScriptedServer: Sendable {
         )
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await server.serve() }
-            defer { group.cancelAll() }
+            // Not by cancellation: a server of gRPC that is cancelled traps, if it has accepted a connection that it does not serve yet.
+            defer { server.beginGracefulShutdown() }
+            // A mirror that comes before the server listens would have a session that ends at once.
+            _ = try await server.listeningAddress
             try await body("http://127.0.0.1:\(port)")
         }
     }
@@ -58,6 +68,19 @@ struct ScriptedServer: Sendable {
         return message
     }
 
+    /// Runs a body until it ends, the client has gone, or the server goes down.
+    private static func untilCancelled(
+        _ context: ServerContext,
+        _ body: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await body() }
+            group.addTask { try await context.cancellation.cancelled }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
     private struct Store: Etcdserverpb_KV.SimpleServiceProtocol {
         let script: ScriptedServer
         private let lists = Lists()
@@ -79,10 +102,13 @@ struct ScriptedServer: Sendable {
         func range(request: Etcdserverpb_RangeRequest, context: ServerContext) async throws
             -> Etcdserverpb_RangeResponse
         {
-            try await Task.sleep(for: script.rangeDelay)
+            try await untilCancelled(context) { try await Task.sleep(for: script.rangeDelay) }
+            if let error = script.rangeError { throw error }
             var answer = Etcdserverpb_RangeResponse()
             answer.header = header
-            answer.kvs = keys(request).map { event($0, 5).kv }
+            answer.header.revision = script.listRevision
+            answer.kvs = keys(request).map { event($0, script.keyRevision).kv }
+            answer.more = script.repeatsPages
             answer.count = script.count ?? Int64(answer.kvs.count)
             return answer
         }
@@ -113,14 +139,16 @@ struct ScriptedServer: Sendable {
             var created = message([])
             created.created = true
             try await response.write(created)
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask {
-                    for try await message in request {
-                        if case .progressRequest? = message.requestUnion { script.onProgressRequest() }
+            try await untilCancelled(context) {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        for try await message in request {
+                            if case .progressRequest? = message.requestUnion { script.onProgressRequest() }
+                        }
                     }
+                    try await script.watch(response)
+                    group.cancelAll()
                 }
-                try await script.watch(response)
-                group.cancelAll()
             }
         }
     }

@@ -47,13 +47,14 @@ struct ServiceTests {
         try await mirror.set("1", for: "/f/a")
         _ = try await TestClient.with(etcd.urls[0]) { try await $0.put("/f/b", Data([0xFF])) }
         try await eventually("malformed") { mirror.contents.value.errors.count == 1 }
+        // They follow the contents, this one last.
+        try await eventually("the metrics follow") { metrics["malformed_keys"] == 1 }
         #expect(metrics["ready"] == 1)
         #expect(metrics["keys"] == 1)
-        #expect(metrics["malformed_keys"] == 1)
         #expect(metrics["revisions_total"] == 2)
         #expect(metrics["events_total"] == 2)
         #expect(metrics["lists_total"] == 1)
-        #expect(metrics["position"] == Int(mirror.position.value))
+        try await eventually("the position's follows") { metrics["position"] == Int(mirror.position.value) }
         try proxy.command("drop")
         try await eventually("stale") { mirror.state.value.name == "stale" }
         #expect(metrics["ready"] == 0)
@@ -65,10 +66,34 @@ struct ServiceTests {
         #expect(mirror.contents.value["/f/a"] == "1")
         #expect(
             lines.value == [
-                "info: the mirror is ready", "warning: the mirror is stale", "info: the mirror is ready",
-                "warning: the mirror is stale",
+                "info: the mirror is ready", "error: a value is malformed: its key keeps the last good one",
+                "warning: the mirror is stale", "info: the mirror is ready", "warning: the mirror is stale",
             ]
         )
+    }
+
+    @Test(
+        "Malformed values of a list are logged, ten of them, and the number of the others; not again when the mirror lists again"
+    )
+    func malformedList() async throws {
+        let etcd = try await EtcdCluster()
+        let lines = Observed<[String]>([])
+        try await TestClient.with(etcd.urls[0]) { client in
+            for index in 0..<13 { try await client.put("/f/\(index)", Data([0xFF])) }
+            let mirror = EtcdMirror<String>(
+                .prefix("/f/"),
+                at: .test(etcd.urls),
+                coding: .text,
+                logger: Logger(label: "mirror") { _ in Lines(lines) },
+                factory: TestMetrics()
+            )
+            let malformed = "error: a value is malformed: its key keeps the last good one"
+            let listed = [String](repeating: malformed, count: 10) + ["error: more values are malformed"]
+            for _ in 0..<2 {
+                try await withMirror(mirror) { mirror in #expect(mirror.contents.value.errors.count == 13) }
+            }
+            #expect(lines.value.filter { $0.hasPrefix("error: ") } == listed)
+        }
     }
 
     @Test("A quiet watcher's position follows etcd's progress notifications, so that a compaction costs it no list")

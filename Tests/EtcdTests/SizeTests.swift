@@ -40,6 +40,7 @@ struct SizeTests {
                 .test("/t/", etcd.urls) {
                     $0.maximumKeys = maximum
                     $0.requestTimeout = .seconds(5)
+                    $0.probeTimeout = .seconds(5)
                 }
             }
             let before = memoryOfProcess(getpid())
@@ -82,6 +83,7 @@ struct SizeTests {
         let mirrors = (0..<count).map { _ in
             EtcdMirror<String>.test("/t/", etcd.urls) {
                 $0.requestTimeout = .seconds(10)
+                $0.probeTimeout = .seconds(10)
                 $0.probeInterval = .seconds(5)
             }
         }

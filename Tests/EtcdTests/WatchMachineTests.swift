@@ -4,7 +4,7 @@
 @testable import ConcurrentObserveEtcd
 import Testing
 
-@Suite("What the messages of a watch mean")
+@Suite("What the messages of a watch mean", .timeLimit(.minutes(1)))
 struct WatchMachineTests {
     private func machine(at position: Int64 = 10, trusts: Bool = false) throws -> WatchMachine {
         var machine = WatchMachine(range: .prefix("k"), position: position, trustsProgressAnswers: trusts)
@@ -43,6 +43,33 @@ struct WatchMachineTests {
         #expect(try machine.receive(message([b], isFragment: true)) == [])
         #expect(machine.position == 10)
         #expect(try machine.receive(message([c])) == [revision([a, b]), revision([c])])
+    }
+
+    @Test(
+        "Of a part, the revisions before its last one are whole: they are applied at once; the last one waits for its end"
+    )
+    func revisionsOfFragments() throws {
+        var machine = try machine()
+        let (a, b, c) = (event("k1", 11), event("k1", 12), event("k2", 12))
+        #expect(try machine.receive(message([a, b], isFragment: true)) == [revision([a])])
+        #expect(machine.position == 11)
+        #expect(try machine.receive(message([c], isFragment: true)) == [])
+        #expect(try machine.receive(message([event("k1", 13)])) == [revision([b, c]), revision([event("k1", 13)])])
+    }
+
+    @Test("What a revision's events may take in memory is limited, also where they are empty")
+    func largeRevision() throws {
+        var machine = WatchMachine(range: .prefix(""), position: 10, trustsProgressAnswers: false, maximumBytes: 10_000)
+        _ = try machine.receive(WatchMessage(watchID: 7, isCreated: true))
+        // Many revisions are no more than one.
+        for revision in 11..<200 {
+            let next = event(MirrorKey([UInt8](repeating: 1, count: 1_000)), Int64(revision))
+            #expect(try machine.receive(message([next], isFragment: true)).count == (revision == 11 ? 0 : 1))
+        }
+        let empty = MirrorItem(key: "", value: nil, revision: 200)
+        #expect(throws: MirrorError.self) {
+            for _ in 0..<100 { _ = try machine.receive(message([empty], isFragment: true)) }
+        }
     }
 
     @Test("Between fragments no bookmark counts")

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Sourced by the scripts beside the manifest: builds the server, in the configuration that CONFIGURATION names (release), and runs it on a
-# free port. Leaves its process in `server`, its log in `log`, where it listens in `port` and `url`; the server is killed when the script ends.
+# Sourced by the scripts beside the manifest: builds the server, as build.sh says, and runs it on a free port, with the options that the array
+# `options` has. Leaves its process in `server`, its log in `log`, where it listens in `port` and `url`; the server is killed when the script
+# ends.
 
-configuration=${CONFIGURATION:-release}
-swift build -c "$configuration" --product FlagServer >&2
+source Checks/build.sh
 work=$(mktemp -d)
 log=$work/log
 : >"$log"
-"$(swift build -c "$configuration" --show-bin-path)/FlagServer" --port 0 2>"$log" &
+"$program" --port 0 ${options[@]+"${options[@]}"} 2>"$log" &
 server=$!
 trap 'kill -9 $server 2>/dev/null || true; rm -rf "$work"' EXIT
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clients of GET /events that check what they receive."""
 
+import functools
 import json
 import os
 import select
@@ -11,6 +12,13 @@ import subprocess
 
 class Broken(Exception):
     """The server has broken a promise; the text says which."""
+
+
+@functools.lru_cache(maxsize=4_096)
+def decode(event):
+    """An event's kind and its data. Many streams receive the same bytes: nothing changes what this returns."""
+    fields = dict(line.split(b": ", 1) for line in event.split(b"\n"))
+    return fields[b"event"], json.loads(fields[b"data"])
 
 
 class Stream:
@@ -45,8 +53,7 @@ class Stream:
     def handle(self, event):
         if event.startswith(b":"):
             return
-        fields = dict(line.split(b": ", 1) for line in event.split(b"\n"))
-        kind, data = fields[b"event"], json.loads(fields[b"data"])
+        kind, data = decode(event)
         if self.ended:
             raise Broken(f"{self.name}: {kind} after the end")
         if kind == b"change":
@@ -106,13 +113,15 @@ class Stream:
 class SocketStream(Stream):
     """A client on a socket of its own, with a small receive buffer: what it has not read waits in the server."""
 
+    path = "/events"
+
     def __init__(self, name, address):
         super().__init__(name)
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
         self.socket.settimeout(30)
         self.socket.connect(address)
-        self.socket.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n")
+        self.socket.sendall(f"GET {self.path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n".encode())
         self.socket.setblocking(False)
         self.bytes = b""
         self.in_body = False
@@ -122,7 +131,7 @@ class SocketStream(Stream):
 
     def read(self):
         try:
-            data = self.socket.recv(262_144)
+            data = self.socket.recv(32_768)
         except BlockingIOError:
             return
         except ConnectionResetError:
@@ -157,6 +166,34 @@ class SocketStream(Stream):
             at = end + 2
         self.bytes = data[at:]
         self.accept(b"".join(text))
+
+
+class ProviderStream(SocketStream):
+    """A client of GET /provider/events. Checks the events that OpenFeature names: that of the present state first, then every commit once and in
+    order, or counted as dropped."""
+
+    path = "/provider/events"
+
+    def __init__(self, name, address):
+        super().__init__(name, address)
+        self.states = []  # the events of the state
+
+    def handle(self, event):
+        if event.startswith(b":"):
+            return
+        kind, data = decode(event)
+        if kind == b"PROVIDER_CONFIGURATION_CHANGED":
+            self.configuration(data)
+        else:
+            self.states.append(kind.decode().removeprefix("PROVIDER_"))
+
+    def configuration(self, data):
+        dropped = data["dropped"] - self.dropped
+        if self.version is not None and data["version"] != self.version + 1 + dropped:
+            raise Broken(f"{self.name}: from version {self.version} to {data['version']}, {dropped} counted as dropped")
+        if not self.states or not data["flagsChanged"]:
+            raise Broken(f"{self.name}: {data} after the states {self.states}")
+        self.version, self.dropped = data["version"], data["dropped"]
 
 
 class CurlStream(Stream):

@@ -5,7 +5,7 @@
 import json
 import unittest
 
-from streams import Broken, Stream
+from streams import Broken, ProviderStream, Stream
 
 
 def event(kind, **data):
@@ -78,6 +78,26 @@ class StreamTests(unittest.TestCase):
                 self.read(state(1), change(2), change(3)).check(wrong)
         with self.assertRaisesRegex(Broken, "0 lost, 1 counted"):
             self.read(state(1), change(2, dropped=1)).check(listing(2))
+
+    def test_providers(self):
+        def read(*kinds):
+            stream = ProviderStream.__new__(ProviderStream)
+            Stream.__init__(stream, "test")
+            stream.states = []
+            for kind in kinds:
+                if isinstance(kind, str):
+                    stream.accept(event(f"PROVIDER_{kind}"))
+                    continue
+                version, dropped = kind if isinstance(kind, tuple) else (kind, 0)
+                stream.accept(event("PROVIDER_CONFIGURATION_CHANGED", version=version, flagsChanged=["f"], dropped=dropped))
+            return stream
+
+        stream = read("READY", 4, 5, "STALE", "READY", 6)
+        self.assertEqual((stream.states, stream.version), (["READY", "STALE", "READY"], 6))
+        self.assertEqual(read("READY", 4, (7, 2), (8, 2)).dropped, 2)
+        for kinds in [("READY", 4, 6), ("READY", 4, 4), (4,), ("READY", 4, (7, 1)), ("READY", 4, (5, 1)), ("READY", (4, 1), (6, 1))]:
+            with self.assertRaises(Broken):
+                read(*kinds)
 
 
 if __name__ == "__main__":

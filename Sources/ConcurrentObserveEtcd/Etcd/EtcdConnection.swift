@@ -46,7 +46,7 @@ final class EtcdConnection: Sendable {
                 config: .defaults { config in
                     // The mirror waits between sessions itself.
                     config.backoff.initial = .seconds(1)
-                    config.channelDebuggingCallbacks.onCreateTCPConnection = PingHandler.add
+                    config.channelDebuggingCallbacks.onCreateTCPConnection = PingHandler.addToClient
                     config.connection.keepalive = .init(
                         time: .seconds(20),
                         timeout: .seconds(5),

@@ -21,6 +21,7 @@ public struct EtcdSession: MirrorSession {
         request.limit = Int64(connection.configuration.pageSize)
         var header: Etcdserverpb_ResponseHeader?
         var read = 0
+        var last: MirrorKey?
         while true {
             let page: Etcdserverpb_RangeResponse
             do {
@@ -33,9 +34,25 @@ public struct EtcdSession: MirrorSession {
             let count = max(Int(page.count), read + page.kvs.count)
             read += page.kvs.count
             guard count <= limit else { throw MirrorError.tooManyKeys(count, allowed: limit) }
+            guard page.header.revision > 0, !page.more || !page.kvs.isEmpty else {
+                throw MirrorError(.protocolViolation, "a list is without a revision, or without an end")
+            }
             let items = page.kvs.map { MirrorItem($0) }
-            if let stranger = items.first(where: { !range.contains($0.key) }) {
-                throw MirrorError(.protocolViolation, "the key '\(stranger.key)' is outside the range")
+            for item in items {
+                guard range.contains(item.key) else {
+                    throw MirrorError(.protocolViolation, "the key '\(item.key)' is outside the range")
+                }
+                guard item.revision > 0, item.revision <= page.header.revision else {
+                    throw MirrorError(
+                        .protocolViolation,
+                        "the key '\(item.key)' of revision \(item.revision) is in a list of revision \(page.header.revision)"
+                    )
+                }
+                // etcd lists keys in their order. Pages that begin anew would have no end.
+                if let last, !(last < item.key) {
+                    throw MirrorError(.protocolViolation, "the key '\(item.key)' is listed after '\(last)'")
+                }
+                last = item.key
             }
             try handle(items)
             let first = header ?? page.header

@@ -23,9 +23,10 @@ struct WatchMachine: Sendable {
     let trustsProgressAnswers: Bool
     private(set) var position: Int64
     private var watchID: Int64?
+    /// The events of a revision whose end has not come yet.
     private var fragments: [MirrorItem] = []
     private var fragmentBytes = 0
-    /// How many bytes the fragments of one message may have together.
+    /// How many bytes these events may have together.
     private let maximumBytes: Int
 
     init(range: EtcdRange, position: Int64, trustsProgressAnswers: Bool, maximumBytes: Int = .max) {
@@ -60,13 +61,22 @@ struct WatchMachine: Sendable {
         }
         if message.events.isEmpty, !message.isFragment, fragments.isEmpty { return bookmark(message.headerRevision) }
         fragments += message.events
-        if message.isFragment {
-            fragmentBytes += message.events.reduce(0) { $0 + $1.key.bytes.count + ($1.value?.count ?? 0) }
-            guard fragmentBytes <= maximumBytes else { throw violation("the fragments of one message are too many") }
-            return []
+        guard message.isFragment else {
+            defer { (fragments, fragmentBytes) = ([], 0) }
+            return try revisions(of: fragments)
         }
-        defer { (fragments, fragmentBytes) = ([], 0) }
-        return try revisions(of: fragments)
+        // The last revision may go on in the next part. Those before are whole.
+        let last = fragments.last?.revision
+        let begin = fragments.lastIndex { $0.revision != last }.map { $0 + 1 } ?? 0
+        let whole = try revisions(of: Array(fragments[..<begin]))
+        if begin > 0 {
+            fragments.removeFirst(begin)
+            fragmentBytes = fragments.reduce(0) { $0 + $1.size }
+        } else {
+            fragmentBytes += message.events.reduce(0) { $0 + $1.size }
+        }
+        guard fragmentBytes <= maximumBytes else { throw violation("the events of one revision are too many") }
+        return whole
     }
 
     private mutating func bookmark(_ revision: Int64) -> [MirrorMessage] {
@@ -97,5 +107,10 @@ struct WatchMachine: Sendable {
     }
 
     private func violation(_ message: String) -> MirrorError { MirrorError(.protocolViolation, message) }
+}
+
+extension MirrorItem {
+    /// How many bytes of memory it takes, about: also events without a key or a value take some.
+    fileprivate var size: Int { 128 + key.bytes.count + (value?.count ?? 0) }
 }
 #endif

@@ -44,18 +44,22 @@ extension EngineMirror {
     }
 
     /// Reads all keys, and changes the contents to them.
+    ///
+    /// - Throws: `MirrorError` of the code `revisionGone` if a compaction comes between the pages, twice.
     func list(_ session: Engine.Session) async throws -> SynchronisationTarget {
-        let begin = ContinuousClock.now
+        var begin = ContinuousClock.now
         var listed: [MirrorItem] = []
         let moment: MirrorMoment
         do {
             moment = try await session.list(at: nil, limit: configuration.maximumKeys) { listed += $0 }
         } catch let error as MirrorError where error.code == .revisionGone {
-            // Between two pages.
-            return try await list(session)
+            (begin, listed) = (.now, [])
+            moment = try await session.list(at: nil, limit: configuration.maximumKeys) { listed += $0 }
         }
+        try MirrorError.check(moment.revision)
         guard listed.count <= configuration.maximumKeys else { throw tooManyKeys(listed.count) }
-        let changed = store.applyList(listed, of: moment)
+        let (changed, malformed) = store.applyList(listed, of: moment)
+        noteMalformed(malformed)
         metrics.lists.increment()
         noteContents()
         logger.debug(
@@ -92,6 +96,13 @@ extension EngineMirror {
 }
 
 extension MirrorError {
+    /// - Throws: If no revision can come after this one.
+    static func check(_ revision: Int64) throws {
+        guard revision >= 0, revision < .max else {
+            throw MirrorError(.protocolViolation, "the engine reports the revision \(revision)")
+        }
+    }
+
     static func tooManyKeys(_ count: Int, allowed: Int) -> MirrorError {
         MirrorError(.tooManyKeys, "there are \(count) keys; \(allowed) are allowed")
     }

@@ -60,15 +60,29 @@ extension EngineMirror {
     /// Brings the contents up to date, and keeps them so. Returns only by throwing.
     private func follow(_ session: Engine.Session) async throws {
         var target = try await synchronise(session)
+        var lastGone: ContinuousClock.Instant?
         while true {
             do {
                 try await watch(session, until: target)
             } catch let reason as ListAgain {
+                if reason == .gone {
+                    // A compaction may come between a list and its watch. A server that reports one after each list would be asked without a pause.
+                    if let lastGone, lastGone.duration(to: .now) < configuration.backoff.reset {
+                        throw MirrorError.goneAgain
+                    }
+                    lastGone = .now
+                }
                 metrics.relists.increment()
                 logger.notice("the mirror lists again", metadata: ["reason": "\(reason)"])
                 target = try await list(session)
             }
         }
+    }
+}
+
+extension MirrorError {
+    static var goneAgain: MirrorError {
+        MirrorError(.revisionGone, "the engine no longer has a revision that it has just listed, again")
     }
 }
 

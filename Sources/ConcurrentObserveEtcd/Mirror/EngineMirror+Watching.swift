@@ -20,7 +20,9 @@ extension EngineMirror {
                 }
             }
             group.addTask {
-                try await self.withLimit { for await _ in started { return } }
+                try await self.withLimit(self.configuration.requestTimeout, "no watch was created in time") {
+                    for await _ in started { return }
+                }
                 try await self.catchUp(session, with: target)
                 try await self.probe(session)
             }
@@ -36,13 +38,14 @@ extension EngineMirror {
             break
         case .change(let revision, let items):
             let position = store.position.value
+            try MirrorError.check(revision)
             guard revision > position else {
                 throw MirrorError(
                     .protocolViolation,
                     "a change of revision \(revision) comes after revision \(position)"
                 )
             }
-            store.apply(items, revision: revision)
+            noteMalformed(store.apply(items, revision: revision))
             metrics.revisions.increment()
             metrics.events.increment(by: items.count)
             noteContents()
@@ -51,6 +54,7 @@ extension EngineMirror {
         case .complete(let revision):
             // A server that lags behind has a lower one.
             guard revision > store.position.value else { return }
+            try MirrorError.check(revision)
             store.complete(upTo: revision)
             metrics.position.set(revision)
         }
@@ -76,7 +80,9 @@ extension EngineMirror {
         while true {
             try await Task.sleep(for: configuration.probeInterval)
             let begin = ContinuousClock.now
-            try await session.probe()
+            try await withLimit(configuration.probeTimeout, "a probe was not answered in time") {
+                try await session.probe()
+            }
             confirm(begin)
         }
     }
@@ -100,16 +106,32 @@ extension EngineMirror {
         }
     }
 
-    private func withLimit(_ body: @escaping @Sendable () async -> Void) async throws {
+    private func withLimit(
+        _ limit: Duration,
+        _ failure: String,
+        _ body: @escaping @Sendable () async throws -> Void
+    ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { await body() }
-            group.addTask { [configuration] in
-                try await Task.sleep(for: configuration.requestTimeout)
-                throw MirrorError(.unreachable, "no watch was created in time")
+            group.addTask { try await body() }
+            group.addTask {
+                try await Task.sleep(for: limit)
+                throw MirrorError(.unreachable, failure)
             }
             defer { group.cancelAll() }
             try await group.next()
         }
+    }
+
+    func noteMalformed(_ errors: [MirrorValueError]) {
+        // Of a list of nonsense, enough to see what it is.
+        for error in errors.prefix(10) {
+            logger.error(
+                "a value is malformed: its key keeps the last good one",
+                metadata: ["key": "\(error.key)", "revision": "\(error.revision)", "error": "\(error.underlying)"]
+            )
+        }
+        guard errors.count > 10 else { return }
+        logger.error("more values are malformed", metadata: ["count": "\(errors.count - 10)"])
     }
 
     func noteContents() {

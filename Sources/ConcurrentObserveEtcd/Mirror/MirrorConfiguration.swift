@@ -6,9 +6,15 @@ public struct MirrorConfiguration: Sendable {
     /// How long a request may take, and the beginning of a watch.
     public var requestTimeout = Duration.seconds(5)
 
-    /// How often the mirror asks whether its contents may still count as current. It becomes stale when an answer takes longer than
-    /// ``requestTimeout``.
-    public var probeInterval = Duration.seconds(5)
+    /// How often the mirror asks whether its contents may still count as current. After ``probeTimeout`` without an answer the session ends, the
+    /// mirror is stale, and tries another server. So what a server that stands still has kept back comes after the sum of both at most.
+    ///
+    /// A probe is a request. Pings of the connection could not come as often: etcd's servers close a connection with more than one in five seconds.
+    public var probeInterval = Duration.seconds(2)
+
+    /// How long the answer to a probe may take. An election takes etcd one to two and a half seconds with its own settings: with less than that,
+    /// each ends the sessions of all mirrors, which then read their ranges anew.
+    public var probeTimeout = Duration.seconds(3)
 
     /// How often the mirror compares its contents with the engine's.
     public var comparisonInterval = Duration.seconds(300)

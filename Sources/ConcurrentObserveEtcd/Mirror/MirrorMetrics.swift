@@ -3,7 +3,8 @@
 #if Etcd
 import CoreMetrics
 
-/// What a mirror is doing, for swift-metrics; each with the dimension `mirror`.
+/// What a mirror is doing, for swift-metrics; each with the dimension `mirror`. They follow the contents: who has seen a change may
+/// still find the metrics of before it.
 struct MirrorMetrics: Sendable {
     /// 1 while the contents may count as current, else 0.
     let isReady: Meter

@@ -65,8 +65,8 @@ final class MirrorStore<Value: Sendable>: Sendable {
 
     /// Changes to what a list found. No key has changed: no change in the process.
     ///
-    /// - Returns: How many keys were changed.
-    func applyList(_ listed: [MirrorItem], of moment: MirrorMoment) -> Int {
+    /// - Returns: How many keys were changed, and which of their values are malformed.
+    func applyList(_ listed: [MirrorItem], of moment: MirrorMoment) -> (changed: Int, malformed: [MirrorValueError]) {
         let before = snapshot
         var records: [MirrorKey: Record] = [:]
         var changed: [MirrorItem] = []
@@ -80,19 +80,25 @@ final class MirrorStore<Value: Sendable>: Sendable {
         }
         known.withLock { $0 = Known(position: moment.revision, history: moment.history, records: records) }
         // The first list shows that there are no keys, too.
-        if !changed.isEmpty || before.position == 0 { publish(changed, revision: moment.revision, isFromList: true) }
+        var malformed: [MirrorValueError] = []
+        if !changed.isEmpty || before.position == 0 {
+            malformed = publish(changed, revision: moment.revision, isFromList: true)
+        }
         position.value = moment.revision
-        return changed.count
+        return (changed.count, malformed)
     }
 
     /// Changes to what one revision brought.
-    func apply(_ items: [MirrorItem], revision: Int64) {
+    ///
+    /// - Returns: Which of the values are malformed.
+    func apply(_ items: [MirrorItem], revision: Int64) -> [MirrorValueError] {
         known.withLock { known in
             for item in items { known.records[item.key] = item.value == nil ? nil : Record(item) }
             known.position = revision
         }
-        publish(items, revision: revision, isFromList: false)
+        let malformed = publish(items, revision: revision, isFromList: false)
         position.value = revision
+        return malformed
     }
 
     /// Notes that nothing has changed up to a revision.
@@ -103,9 +109,9 @@ final class MirrorStore<Value: Sendable>: Sendable {
 
     /// The one function in which a revision becomes a change in the process: first of the contents, then of the properties of single keys,
     /// one after the other. A commit of several properties would make these one change.
-    private func publish(_ items: [MirrorItem], revision: Int64, isFromList: Bool) {
+    private func publish(_ items: [MirrorItem], revision: Int64, isFromList: Bool) -> [MirrorValueError] {
         var next = contents.value
-        for item in items { decode(item, into: &next) }
+        let malformed = items.compactMap { decode($0, into: &next) }
         next.revision = revision
         next.isFromList = isFromList
         contents.value = next
@@ -122,20 +128,25 @@ final class MirrorStore<Value: Sendable>: Sendable {
             return stale
         }
         for (property, key) in stale { property.value = next[key] }
+        return malformed
     }
 
-    private func decode(_ item: MirrorItem, into contents: inout MirrorContents<Value>) {
+    /// - Returns: What is wrong with the value; nil if nothing is.
+    private func decode(_ item: MirrorItem, into contents: inout MirrorContents<Value>) -> MirrorValueError? {
         guard let bytes = item.value else {
             contents.entries[item.key] = nil
             contents.errors[item.key] = nil
-            return
+            return nil
         }
         do {
             let value = try coding.decode(item.key, bytes)
             contents.entries[item.key] = MirrorEntry(value: value, revision: item.revision, counts: item.counts)
             contents.errors[item.key] = nil
+            return nil
         } catch {
-            contents.errors[item.key] = MirrorValueError(key: item.key, revision: item.revision, underlying: error)
+            let error = MirrorValueError(key: item.key, revision: item.revision, underlying: error)
+            contents.errors[item.key] = error
+            return error
         }
     }
 

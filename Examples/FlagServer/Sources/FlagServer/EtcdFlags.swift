@@ -11,15 +11,21 @@ import ServiceLifecycle
 extension FlagService {
     /// Makes the flags those of etcd's keys `/flags/NAME`, which all servers of a fleet show.
     mutating func follow(etcd urls: [String], metrics: TextMetrics, logger: Logger) {
+        var configuration = EtcdConfiguration(endpoints: urls)
+        // A member that stands still keeps changes back for three seconds at most, and another is asked.
+        configuration.probeInterval = .seconds(1)
+        configuration.probeTimeout = .seconds(2)
         let mirror = EtcdMirror<Flag>(
             .prefix("/flags/"),
-            at: EtcdConfiguration(endpoints: urls),
+            at: configuration,
             coding: .flags,
             logger: logger,
             factory: metrics,
             label: "flags"
         )
-        services.append(MirroredFlags(mirror: mirror, flags: flags))
+        let status = Observed(ProviderStatus.notReady)
+        let hasFlags = Observed(false)
+        services.append(MirroredFlags(mirror: mirror, flags: flags, status: status, hasFlags: hasFlags))
         source = FlagSource(
             change: { changes in
                 do {
@@ -29,7 +35,9 @@ extension FlagService {
                     throw SourceUnavailable(message: "\(error)")
                 }
             },
-            state: { mirror.sourceState }
+            state: { mirror.sourceState },
+            status: status.readOnly,
+            hasFlags: hasFlags.readOnly
         )
     }
 }
@@ -38,6 +46,8 @@ extension FlagService {
 private struct MirroredFlags: Service {
     let mirror: EtcdMirror<Flag>
     let flags: FeatureFlags
+    let status: Observed<ProviderStatus>
+    let hasFlags: Observed<Bool>
 
     func run() async throws {
         // On the mirror's task, one revision after the other, each as one commit: when a change has been written, the flags have it.
@@ -48,8 +58,28 @@ private struct MirroredFlags: Service {
             guard !changed.isEmpty else { return }
             flags.change(Dictionary(uniqueKeysWithValues: changed.map { ($0, change.new[$0.key] ?? Flag()) }))
         }
-        defer { token.cancel() }
+        let states = mirror.state.observe(options: .initial) { change in
+            // The mirror has set its contents, and so the flags, before it is ready.
+            if case .ready = change.new { hasFlags.value = true }
+            status.value = ProviderStatus(change.new)
+        }
+        defer {
+            token.cancel()
+            states.cancel()
+        }
         try await mirror.run()
+    }
+}
+
+extension ProviderStatus {
+    fileprivate init(_ state: EtcdMirrorState) {
+        self =
+            switch state {
+            case .ready: .ready
+            case .stale(_, let error): .stale("\(error)")
+            case .connecting(nil): .notReady
+            case .connecting(let error?), .failed(_, let error): .error("\(error)")
+            }
     }
 }
 
@@ -63,12 +93,18 @@ extension EtcdMirror where Value == Flag {
             default: nil
             }
         let age = since.map { $0.duration(to: .now) / .seconds(1) }
+        let errors = contents.value.errors
         return SourceState(
             source: "etcd",
             state: state.name,
             staleSeconds: age,
             error: state.error.map { "\($0)" },
-            revision: position.value
+            revision: position.value,
+            malformed: Dictionary(
+                uniqueKeysWithValues: Flag.Name.allCases.compactMap { name in
+                    errors[name.key].map { (name.rawValue, "\($0)") }
+                }
+            )
         )
     }
 }

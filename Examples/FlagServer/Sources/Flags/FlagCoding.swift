@@ -45,11 +45,34 @@ extension Flag: Decodable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         isEnabled = try container.decode(Bool.self, forKey: .enabled)
-        let share = try container.decodeIfPresent(Int.self, forKey: .rollout) ?? 100
-        guard (0...100).contains(share) else {
-            throw DecodingError.dataCorruptedError(forKey: .rollout, in: container, debugDescription: "it is no share")
+        rollout = try Flag.rollout(in: container)
+        // A name that is misspelt would otherwise be a rollout to all.
+        let members = try decoder.container(keyedBy: AnyMember.self)
+        guard let unknown = members.allKeys.first(where: { CodingKeys(stringValue: $0.stringValue) == nil }) else {
+            return
         }
-        rollout = UInt8(share)
+        throw DecodingError.dataCorruptedError(forKey: unknown, in: members, debugDescription: Flag.unknownMember)
+    }
+
+    fileprivate static let unknownMember = "no such member"
+
+    private static func rollout(in container: KeyedDecodingContainer<CodingKeys>) throws -> UInt8 {
+        do {
+            let share = try container.decodeIfPresent(Double.self, forKey: .rollout) ?? 100
+            if let whole = UInt8(exactly: share), whole <= 100 { return whole }
+        } catch DecodingError.dataCorrupted {
+            // A number that is too large to be one.
+        }
+        throw DecodingError.dataCorruptedError(forKey: .rollout, in: container, debugDescription: "it is no share")
+    }
+
+    /// A member of any name.
+    private struct AnyMember: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init?(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
     }
 }
 
@@ -61,6 +84,8 @@ extension DecodingError {
         case .typeMismatch(_, let context), .valueNotFound(_, let context):
             context.codingPath.isEmpty
                 ? "the body is not an object" : "'\(context.codingPath.text)' has the wrong type"
+        case .dataCorrupted(let context) where context.debugDescription == Flag.unknownMember:
+            "'\(context.codingPath.text)' is not known"
         case .dataCorrupted(let context):
             context.codingPath.isEmpty ? "the body is not JSON" : "'\(context.codingPath.text)' has no allowed value"
         @unknown default: "the body cannot be decoded"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import Hummingbird
 import NIOCore
 
@@ -11,5 +12,15 @@ struct FlagRequestContext: RequestContext {
     init(source: Source) {
         coreContext = CoreRequestContextStorage(source: source)
         channel = source.channel
+    }
+}
+
+extension FlagRequestContext {
+    /// The flag that the path names: `dark%2Dmode` is `dark-mode`.
+    var flagName: String {
+        get throws {
+            let given = try parameters.require("name")
+            return given.removingPercentEncoding ?? given
+        }
     }
 }

@@ -50,7 +50,7 @@ struct FlagRoutes: Sendable {
     }
 
     private func name(_ context: FlagRequestContext) throws -> Flag.Name {
-        try name(context.parameters.require("name"))
+        try name(context.flagName)
     }
 
     private func name(_ given: String) throws -> Flag.Name {

@@ -2,6 +2,7 @@
 
 import Hummingbird
 import Logging
+import NIOCore
 import ServiceLifecycle
 
 /// The service: its flags, its routes and what runs beside them.
@@ -12,9 +13,15 @@ public struct FlagService: Sendable {
     /// What runs beside the requests.
     package var services: [any Service] = []
     package let metrics: TextMetrics
-    let logger: Logger
+    package let logger: Logger
     /// How often a stream is sent something when nothing changes.
     package var heartbeat = Duration.seconds(15)
+    /// How long a connection may be without a request, or a request without its next byte.
+    package var idleLimit = TimeAmount.seconds(60)
+    /// How many connections there may be.
+    package var connectionLimit = Descriptors.raiseLimit()
+    /// How long a connection may take to end by itself when the service goes down.
+    package let shutdownLimit = TimeAmount.seconds(5)
 
     public init(metrics: TextMetrics, logger: Logger) {
         flags = FeatureFlags()
@@ -23,17 +30,40 @@ public struct FlagService: Sendable {
         self.logger = logger
     }
 
+    /// Runs the application until the process is asked to end by SIGTERM or SIGINT.
+    ///
+    /// - Parameter port: Where to listen; 0 for any that is free.
+    /// - Throws: What a service throws, above all that it cannot listen.
+    public func run(host: String, port: Int) async throws {
+        var configuration = ServiceGroupConfiguration(
+            services: [application(host: host, port: port)],
+            gracefulShutdownSignals: [.sigterm, .sigint],
+            logger: logger
+        )
+        // The two ports go down one after the other, each within `shutdownLimit`. What is left then is cancelled.
+        configuration.maximumGracefulShutdownDuration = .seconds(15)
+        try await ServiceGroup(configuration: configuration).run()
+    }
+
     /// The application, to be run once. It stops when its service group shuts down, after every stream has ended.
+    /// A connection that does not end within `shutdownLimit` is closed.
     ///
     /// - Parameter port: Where to listen; 0 for any that is free.
     public func application(host: String = "127.0.0.1", port: Int = 8_080) -> some ApplicationProtocol {
         Application(
             router: router,
+            server: .http1(
+                configuration: .init(
+                    additionalChannelHandlers: [ShutdownLimit(shutdownLimit)],
+                    idleTimeout: idleLimit
+                )
+            ),
             configuration: ApplicationConfiguration(
                 address: .hostname(host, port: port),
                 serverName: "FlagServer",
                 // A thousand clients may come at once.
-                backlog: 1_024
+                backlog: 1_024,
+                availableConnectionsDelegate: ConnectionLimit(connectionLimit, logger: logger)
             ),
             services: [ChangeLog(flags: flags, logger: logger, factory: metrics)] + services,
             logger: logger
@@ -45,11 +75,14 @@ public struct FlagService: Sendable {
         router.add(middleware: MetricsMiddleware())
         router.add(middleware: LogRequestsMiddleware(.debug))
         router.add(middleware: ErrorBodies())
+        router.add(middleware: ContinueMiddleware())
         router.get("/") { _, _ in Page.response }
         router.get("metrics") { _, _ in metrics.text }
         FlagRoutes(flags: flags, source: source).add(to: router)
-        let stream = EventStream(flags: flags, metrics: StreamMetrics(factory: metrics), heartbeat: heartbeat)
-        EventRoute(stream: stream).add(to: router)
+        EvaluationRoutes(flags: flags, source: source).add(to: router)
+        let streams = StreamMetrics(factory: metrics)
+        ProviderEvents(flags: flags, status: source.status, metrics: streams, heartbeat: heartbeat).add(to: router)
+        EventRoute(stream: EventStream(flags: flags, metrics: streams, heartbeat: heartbeat)).add(to: router)
         return router
     }
 }

@@ -10,10 +10,13 @@ struct StreamMetrics: Sendable {
     let sent: Counter
     /// Commits that clients were not sent, since later ones came before they could take them.
     let dropped: Counter
+    /// Commits of which clients of the provider's events were sent no event of their own.
+    let providerDropped: Counter
 
     init(factory: any MetricsFactory) {
         open = Meter(label: "flag_streams_open", factory: factory)
         sent = Counter(label: "flag_events_sent_total", factory: factory)
         dropped = Counter(label: "flag_events_dropped_total", factory: factory)
+        providerDropped = Counter(label: "flag_provider_events_dropped_total", factory: factory)
     }
 }

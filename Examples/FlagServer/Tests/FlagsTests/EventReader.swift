@@ -37,27 +37,30 @@ enum ReceivedEvent: Equatable, Sendable {
     case end
 }
 
-/// Reads `GET /events`, one event after the other.
+/// Reads a stream of events, one after the other.
 struct EventReader {
     private var body: HTTPClientResponse.Body.AsyncIterator
     private var text = ""
 
     /// Connects to the server at a port of this machine.
-    static func connect(to port: Int) async throws -> EventReader {
-        let request = HTTPClientRequest(url: "http://localhost:\(port)/events")
+    static func connect(to port: Int, path: String = "events") async throws -> EventReader {
+        let request = HTTPClientRequest(url: "http://localhost:\(port)/\(path)")
         let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
         #expect(response.status == .ok)
         #expect(response.headers["content-type"] == ["text/event-stream; charset=utf-8"])
         return EventReader(body: response.body.makeAsyncIterator())
     }
 
-    /// The next event; nil once the server has ended the stream.
-    mutating func next() async throws -> ReceivedEvent? {
+    /// The next event of `GET /events`; nil once the server has ended the stream.
+    mutating func next() async throws -> ReceivedEvent? { try await nextText().map(parse) }
+
+    /// The next event as it was sent, without the empty line; nil once the server has ended the stream.
+    mutating func nextText() async throws -> Substring? {
         while true {
             if let end = text.range(of: "\n\n") {
                 let event = text[..<end.lowerBound]
                 text = String(text[end.upperBound...])
-                return try parse(event)
+                return event
             }
             guard let buffer = try await body.next() else { return nil }
             text += String(buffer: buffer)

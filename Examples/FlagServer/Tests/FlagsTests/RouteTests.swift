@@ -136,6 +136,9 @@ struct RouteTests {
         (#"{"enabled": 1}"#, .badRequest, "'enabled' has the wrong type"),
         (#"{"enabled": true, "rollout": 101}"#, .badRequest, "'rollout' has no allowed value"),
         (#"{"enabled": true, "rollout": -1}"#, .badRequest, "'rollout' has no allowed value"),
+        (#"{"enabled": true, "rollout": 25.5}"#, .badRequest, "'rollout' has no allowed value"),
+        (#"{"enabled": true, "rollout": 99999999999999999999}"#, .badRequest, "'rollout' has no allowed value"),
+        (#"{"enabled": true, "rolout": 5}"#, .badRequest, "'rolout' is not known"),
         (String(repeating: " ", count: 2_000), .contentTooLarge, "1024 bytes at most"),
     ]
 

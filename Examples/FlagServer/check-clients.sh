@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# What clients cannot break: a server ends when it is asked to while they do not read, or have sent half a request; the events of a client that
+# falls behind say how far; and before the flags are known none is sent any.
+#
+#   ./check-clients.sh
+#
+# CONFIGURATION is release unless it says debug. Called from any directory.
+#
+# Exit codes: 0 all holds, 1 something does not, 2 usage or a missing tool.
+set -euo pipefail
+[ $# = 0 ] || { echo "usage: $0" >&2; exit 2; }
+cd "$(dirname "${BASH_SOURCE[0]}")"
+command -v python3 >/dev/null || { echo "check-clients.sh: no python3: apt-get install python3" >&2; exit 2; }
+# Before anything is built: that the checks can fail.
+python3 Checks/test_streams.py --quiet
+export TRAITS=${TRAITS:-Etcd,Flagd}
+source Checks/build.sh
+
+# What takes longer has hung.
+timeout 600 python3 Checks/shutdown.py "$program"
+timeout 600 python3 Checks/clients.py "$program"
+echo "check-clients.sh: ok"
