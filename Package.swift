@@ -101,6 +101,7 @@ let package = Package(
                 .product(name: "SwiftSyntaxMacros", package: "swift-syntax", condition: .when(traits: ["Macros"])),
                 .product(name: "SwiftCompilerPlugin", package: "swift-syntax", condition: .when(traits: ["Macros"])),
                 .product(name: "SwiftIfConfig", package: "swift-syntax", condition: .when(traits: ["Macros"])),
+                .product(name: "SwiftLexicalLookup", package: "swift-syntax", condition: .when(traits: ["Macros"])),
             ],
             swiftSettings: settings
         ),
@@ -222,7 +223,8 @@ if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "etcd" {
         .target(name: "WallClock", path: "Tests/WallClock"),
         .testTarget(
             name: "EtcdTests",
-            dependencies: ["ConcurrentObserveEtcd", "WallClock"] + etcd,
+            dependencies: ["ConcurrentObserveEtcd", "WallClock"] + etcd
+                + [.product(name: "NIOEmbedded", package: "swift-nio", condition: .when(traits: ["Etcd"]))],
             exclude: ["proxy.py"],
             swiftSettings: settings
         ),

@@ -8,12 +8,25 @@
 //
 //   CHANGES      how often each of the two is changed
 //   READERS      threads that read the derived value, once each
+//   FAILURES     runs on what is there that may be disturbed, before the function runs on copies
+//   LOSSES       publications of others after which a call takes theirs
 
 #ifndef CHANGES
 #define CHANGES 2
 #endif
 #ifndef READERS
 #define READERS 1
+#endif
+
+#ifndef FAILURES
+#define FAILURES 1
+#endif
+#ifndef LOSSES
+#ifdef A_LOST_CALL_TAKES_THE_FIRST_RESULT
+#define LOSSES 1
+#else
+#define LOSSES 2
+#endif
 #endif
 
 #include "Marks.pml"
@@ -23,9 +36,10 @@ hidden byte noMixture;        // P23: what is published is the function of versi
 hidden byte nothingLost;      // P24: in the end the observers were notified of the last result
 hidden byte oneAtATime;       // one thread at a time registers and ends links
 hidden byte noneTwice;        // P24: no version is published twice
+hidden byte ends;             // P25: a call runs the function so many times at most
 hidden byte isCurrent;        // P22: what a read returns is no older than what was there when it began
 hidden byte noStaleLink;      // in the end only what was read last is linked
-hidden byte aReaderIsFirst, aNoteIsLeft, theShapeChanges; // windows
+hidden byte aReaderIsFirst, aNoteIsLeft, theShapeChanges, copiesAreOld, anothersIsTaken; // windows
 
 #define FREE 0
 #define ENTERED 1
@@ -45,27 +59,54 @@ byte busy;
 #define isStale (atA != a || (readsB && atB != b))
 
 // DerivationCell.refresh, if the record is stale: evaluates without a lock, any threads at once; the first to commit over the record that it
-// began with publishes.
+// began with publishes. After some disturbed runs the function reads copies, which were taken together.
 inline refresh() {
   do
-  :: atomic { stale = isStale; base = records }
+  :: atomic { stale = isStale; base = records; failures = 0 }
      if
-     :: !stale -> break
+     :: !stale || losses == LOSSES ->
+#ifdef LOOK_FOR_OTHERS
+        window(anothersIsTaken, stale);
+#endif
+        break
      :: else
      fi;
-     myA = a;
-     inject("derived.read");
-     if
-     :: myA % 2 -> myB = b; mineReadsB = 1
-     :: else -> mineReadsB = 0
-     fi;
-     inject("derived.evaluated");
-#ifndef AN_EVALUATION_OF_MIXED_VERSIONS_IS_PUBLISHED
-     if
-     // What one source had was there together, whether it is still there or not.
-     :: mineReadsB && (myA != a || myB != b) -> skip // again
-     :: else ->
+     do
+     :: claim(ends, failures <= FAILURES && losses < LOSSES);
+        if
+        :: failures < FAILURES ->
+           myA = a;
+           inject("derived.read");
+           if
+           :: myA % 2 -> myB = b; mineReadsB = 1
+           :: else -> mineReadsB = 0
+           fi
+        :: else ->
+           inject("derived.copies");
+#ifdef COPIES_ARE_TAKEN_ONE_BY_ONE
+           myA = a;
+           if
+           :: myA % 2 -> myB = b; mineReadsB = 1
+           :: else -> mineReadsB = 0
+           fi
+#else
+           // While the publication of both is held off.
+           atomic { myA = a; mineReadsB = myA % 2; myB = (mineReadsB -> b : myB) }
 #endif
+        fi;
+        inject("derived.evaluated");
+        if
+#ifndef AN_EVALUATION_OF_MIXED_VERSIONS_IS_PUBLISHED
+#ifdef COPIES_ARE_NEVER_TAKEN
+        // What one source had was there together, whether it is still there or not.
+        :: mineReadsB && (myA != a || myB != b) -> failures++ // again
+#else
+        :: failures < FAILURES && mineReadsB && (myA != a || myB != b) -> failures++ // again
+#endif
+#endif
+        :: else -> break
+        fi
+     od;
      inject("derived.collected");
      // Under the lock of the derived value.
      atomic {
@@ -80,30 +121,29 @@ inline refresh() {
 #ifdef LOOK_FOR_A_SHAPE
           window(theShapeChanges, mineReadsB != readsB && records > 1);
 #endif
+#ifdef LOOK_FOR_OLD_COPIES
+          window(copiesAreOld, myA != a);
+#endif
           atA = myA; atB = myB; readsB = mineReadsB;
           records++;
 #ifdef WHAT_A_READER_COMMITS_IS_NOT_DELIVERED
           if
           :: isReader
           :: else -> pending = records
-          fi
+          fi;
 #else
-          pending = records
+          pending = records;
 #endif
-          isMine = 1
-       :: else
+          isPublished = 1
+       :: else -> losses++
        fi
      }
-     // It was current during the call.
      if
-     :: isMine -> break
+     :: isPublished -> break
      :: else
      fi
-#ifndef AN_EVALUATION_OF_MIXED_VERSIONS_IS_PUBLISHED
-     fi
-#endif
   od;
-  atomic { stale = 0; base = 0; myA = 0; myB = 0; mineReadsB = 0; isMine = 0 }
+  atomic { stale = 0; base = 0; myA = 0; myB = 0; mineReadsB = 0; failures = 0; losses = 0; isPublished = 0 }
 }
 
 // DerivedObservation.settle: in the loop, evaluates and links; after it, delivers what waits, whatever thread has committed that.
@@ -166,8 +206,8 @@ inline settle() {
 }
 
 #define LOCALS \
-  byte base, myA, myB, seen; \
-  bit stale, mineReadsB, isMine, newLink, hasMore, seenB;
+  byte base, myA, myB, seen, failures, losses; \
+  bit stale, mineReadsB, newLink, hasMore, seenB, isPublished;
 
 // Changes `a`, then `b`: each is published, then the links are called, if there are any.
 proctype changer() {
@@ -204,7 +244,9 @@ proctype observer() {
 proctype reader() {
   LOCALS
   bit isReader = 1;
-  byte since = a;
+  byte since;
+  // A step of its own: a declaration takes its value when the process is made.
+  since = a;
   refresh();
 #ifdef LOOK_FOR_A_READER
   window(aReaderIsFirst, pending && a);

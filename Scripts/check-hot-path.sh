@@ -178,17 +178,20 @@ check_property() {
 
     check_lend "$1" || verdict=1
 
-    # The walk, and what it does for each observer, which is or is not a function of its own. Where there are mailboxes, or paths lead
-    # through the property, another function delivers, which is theirs to pay.
+    # What hands a change to the walk. Where there are mailboxes, or paths lead through the property, another function delivers, which is
+    # theirs to pay.
     local others='8ObservedC17deliverToAllKinds'
+    local shared='8ObservedC4walk'
     local type
     for type in Si Sb Si_Sit; do
-        check_each "$1" "8ObservedC7deliver.*[FU_]${type}_T" any "$cold|$others|8ObservedC7deliver.*U_${type}_T" || verdict=1
-        if ! grep -E 'calls of observers: [1-9]' "$work/each" >/dev/null; then
-            echo "    FORBIDDEN no observer is called: this is not the walk of $type"
-            verdict=1
-        fi
+        check_each "$1" "8ObservedC7deliver.*[FU_]${type}_T" any "$cold|$others|$shared" || verdict=1
     done
+    # The walk, which is compiled once, in the library.
+    check_each "$1" "$shared" any "$cold" || verdict=1
+    if ! grep -E 'calls of observers: [1-9]' "$work/each" >/dev/null; then
+        echo "    FORBIDDEN no observer is called: this is not the walk"
+        verdict=1
+    fi
     return "$verdict"
 }
 
@@ -296,7 +299,7 @@ check_variants() {
     local call='^( *)unsafe call\(observer, callback\)$'
     local get='^( *@inlinable @inline\(__always\) get \{) cell.copy\(\) \}$'
     local body='^( *)return try body\(words, version\)$'
-    local forms='^( *)lent\.call\(observer\)$'
+    local forms='^( *)closure\(change\)$'
 
     variant check_walk "$walk" "counts a reference" swift_retain \
         "s/$call/\1let probe = unsafe Unmanaged<Observer>.fromOpaque(UnsafeRawPointer(bitPattern: observer)!).retain()\n\1unsafe call(observer, callback)\n\1unsafe probe.release()/"
@@ -308,7 +311,7 @@ check_variants() {
     variant check_walk "$walk" "adds atomically" "read-modify-write" \
         "s/$call/\1unsafe frame.pointee.passes.add(1, ordering: .relaxed)\n\1unsafe call(observer, callback)/"
     variant check_property "$announcing" "copies an array for a change" "ArrayBuffer|swift_allocObject" \
-        "s/$forms/\1probe(observer.address)\n&/" \
+        "s/$forms/\1probe(closure.observer)\n&/" \
         '@inlinable @inline(__always) internal func probe(_ address: UInt) { var list: [UInt] = []; list.append(address); probeSink(list) }
 @inlinable @inline(never) internal func probeSink(_ list: [UInt]) { if list.count > 9 { print(list) } }'
     reject
@@ -331,7 +334,7 @@ check_variants() {
     variant check_walk "$walk" "fences" "a fence|read-modify-write" \
         "s/$call/\1atomicMemoryFence(ordering: .sequentiallyConsistent)\n\1unsafe call(observer, callback)/"
     variant check_property "$announcing" "counts a reference for a change" "swift_retain" \
-        "s/$forms/\1let probe = unsafe Unmanaged<Observer>.fromOpaque(UnsafeRawPointer(bitPattern: observer.address)!).retain()\n&\n\1unsafe probe.release()/"
+        "s/$forms/\1let probe = unsafe Unmanaged<Observer>.fromOpaque(UnsafeRawPointer(bitPattern: closure.observer)!).retain()\n&\n\1unsafe probe.release()/"
     reject
 
     variant check_walk "$walk" "fences where membarrier is in use" fullFence \

@@ -49,7 +49,7 @@ compile $fixtures/Refused.swift -typecheck || status=$?
 }
 # Where a message belongs to a place, the text before it names file and line: `Refused.swift:11:1: error: …`; notes are the compiler's own.
 grep -E '^[^ |`].*: (error|warning): ' "$work/said" | sed -E "s|^$fixtures/Refused.swift:([0-9]+):[0-9]+: |\1 |" >"$work/found"
-awk 'match($0, /\/\/ (error|warning): /) { print FNR " " substr($0, RSTART + 3) }' $fixtures/Refused.swift >"$work/expected"
+awk -F ' // ' '{ for (i = 2; i <= NF; i++) if ($i ~ /^ *(error|warning): /) print FNR " " $i }' $fixtures/Refused.swift >"$work/expected"
 missing=0
 while IFS= read -r line; do
     number=${line%% *} text=${line#*: }

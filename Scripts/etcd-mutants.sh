@@ -56,9 +56,27 @@ mutant "the watch begins with the position itself" Etcd/WatchMachine.swift \
 mutant "the watch begins one revision too late" Etcd/WatchMachine.swift \
     'var startRevision: Int64 { position + 1 }' 'var startRevision: Int64 { position + 2 }' 'resumes'
 mutant "a fragment is applied as a whole message" Etcd/WatchMachine.swift \
-    'if message.isFragment {' 'if false {' 'fragments'
+    'guard message.isFragment else {' 'guard false else {' 'fragments'
 mutant "a fragment is ignored" Etcd/WatchMachine.swift \
     'fragments += message.events' 'if !message.isFragment { fragments += message.events }' 'fragments'
+mutant "half of a revision is applied with its part" Etcd/WatchMachine.swift \
+    'map { $0 + 1 } ?? 0' 'map { _ in fragments.count } ?? 0' 'WatchMachine'
+mutant "a part waits for all that follow" Etcd/WatchMachine.swift \
+    'lastIndex { $0.revision != last }' 'lastIndex { _ in false }' 'WatchMachine'
+mutant "pages may begin anew" Etcd/EtcdSession.swift \
+    'if let last, !(last < item.key) {' 'if false {' 'samePage'
+mutant "a list needs no revision" Etcd/EtcdSession.swift \
+    'guard page.header.revision > 0, !page.more || !page.kvs.isEmpty else {' 'guard page.header.revision != -1 else {' 'impossibleRevisions|endlessList'
+mutant "keys may be newer than their list" Etcd/EtcdSession.swift \
+    'guard item.revision > 0, item.revision <= page.header.revision else {' 'guard true else {' 'impossibleRevisions'
+mutant "any number is a revision" Mirror/EngineMirror+Reading.swift \
+    'guard revision >= 0, revision < .max else {' 'guard true else {' 'impossibleRevisions'
+mutant "an event without bytes takes no memory" Etcd/WatchMachine.swift \
+    '128 + key' 'key' 'WatchMachine'
+mutant "the mirror lists again without a pause" Mirror/EngineMirror+Running.swift \
+    'throw MirrorError.goneAgain' '_ = lastGone' 'nonsense'
+mutant "a list that is gone is read again and again" Mirror/EngineMirror+Reading.swift \
+    '(begin, listed) = (.now, [])' 'return try await list(session)' 'compactsEverything'
 # The comparison and the watch find it, each for itself: both are broken.
 edit Mirror/EngineMirror+Watching.swift 'throw ListAgain.gone
                 }' 'return
@@ -76,10 +94,10 @@ mutant "the header of events is taken for a bookmark" Etcd/WatchMachine.swift \
 mutant "answers to progress requests count with every server" Etcd/WatchMachine.swift \
     'return trustsProgressAnswers && fragments.isEmpty' 'return fragments.isEmpty' 'progressAnswers|fragments|resumes'
 mutant "the position is set before the contents" Mirror/MirrorStore.swift \
-    '        publish(items, revision: revision, isFromList: false)
+    '        let malformed = publish(items, revision: revision, isFromList: false)
         position.value = revision' \
     '        position.value = revision
-        publish(items, revision: revision, isFromList: false)' 'transactions'
+        let malformed = publish(items, revision: revision, isFromList: false)' 'transactions'
 mutant "half of a revision is published" Mirror/MirrorStore.swift \
     'publish(items, revision: revision, isFromList: false)' \
     'publish(Array(items.prefix(1)), revision: revision, isFromList: false)' 'transactions'
@@ -87,15 +105,27 @@ mutant "a change does not compare" Etcd/EtcdMirror+Writing.swift \
     'request.compare = [unchanged]' 'request.compare = []' 'conflicts'
 mutant "a malformed value deletes the last good one" Mirror/MirrorStore.swift \
     '        } catch {
-            contents.errors' '        } catch {
+            let error' '        } catch {
             contents.entries[item.key] = nil
-            contents.errors' 'malformed'
+            let error' 'malformed'
 mutant "there is no probe" Mirror/EngineMirror+Watching.swift \
     'try await session.probe()' '' 'stops|hangs'
+mutant "a probe has the limit of a request" Mirror/EngineMirror+Watching.swift \
+    'withLimit(configuration.probeTimeout,' 'withLimit(configuration.requestTimeout,' 'standsStill'
+mutant "a malformed value is not logged" Mirror/EngineMirror+Watching.swift \
+    'noteMalformed(store.apply(items, revision: revision))' '_ = store.apply(items, revision: revision)' 'ServiceTests'
+mutant "a malformed value of a list is not logged" Mirror/EngineMirror+Reading.swift \
+    'noteMalformed(malformed)' '_ = malformed' 'ServiceTests'
 mutant "there is no pause between sessions" Mirror/EngineMirror+Running.swift \
     'try? await Task.sleep(for: pause)' '_ = pause' 'unreachable'
 mutant "pings reach the HTTP/2 handler" Etcd/EtcdConnection.swift \
-    'config.channelDebuggingCallbacks.onCreateTCPConnection = PingHandler.add' '' 'transactions'
+    'config.channelDebuggingCallbacks.onCreateTCPConnection = PingHandler.addToClient' '' 'transactions'
+mutant "every ping is answered in front of what limits them" Etcd/PingHandler.swift \
+    ', allowed > 0 else' ' else' 'PingTests'
+mutant "the preface of a client is taken for a frame" Etcd/PingHandler.swift \
+    'isServer ? 24 : 0' '0' 'PingTests'
+mutant "what is written allows no ping" Etcd/PingHandler.swift \
+    'allowed = min(allowed + 1 + count / Self.bytesForPing, Self.mostAllowed)' '_ = count' 'PingTests'
 mutant "a change at the position counts" Mirror/EngineMirror+Watching.swift \
     'guard revision > position else' 'guard revision > 0 else' 'EngineTests'
 mutant "progress moves the position back" Mirror/EngineMirror+Watching.swift \

@@ -4,7 +4,10 @@
 import PackageDescription
 
 /// Each is a program of its own; what it prints is in expected/NAME.txt.
-let recipes = ["BoundSettings", "CacheInvalidation", "ConfigReload", "ConnectionState", "ProgressReport"]
+let recipes = [
+    "BoundSettings", "CacheInvalidation", "ConfigReload", "ConnectionState", "LimitsTogether", "Permissions",
+    "ProgressReport", "ServiceHealth", "Transfers",
+]
 
 // A package of its own, as a user's is.
 let package = Package(

@@ -38,7 +38,10 @@
 /// whatever delivery, and those of paths that begin here. The macro writes it. A class that has
 /// registries, too, writes its own instead.
 ///
-/// Constants, computed and static variables, what is compiled out, and variables marked
+/// A computed variable that is marked `@ConcurrentDerived` is observable, too: `observedProperties` has it as a
+/// `Derived`.
+///
+/// Constants, other computed variables, static variables, what is compiled out, and variables marked
 /// `@ConcurrentObservationIgnored` stay what they are.
 ///
 /// - A variable without an initial value is initialised in the initialisers of the class. A variable that
@@ -59,7 +62,9 @@
     named(_DynamicProperties),
     named(_dynamicProperties),
     named(_ReadOnlyDynamicProperties),
-    named(_readOnlyDynamicProperties)
+    named(_readOnlyDynamicProperties),
+    named(_DerivedProperties),
+    named(_derivedProperties)
 )
 @attached(memberAttribute)
 @attached(

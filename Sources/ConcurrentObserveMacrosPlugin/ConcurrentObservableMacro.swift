@@ -27,7 +27,7 @@ extension ConcurrentObservableMacro: MemberMacro {
             return []
         case .read(let model):
             model.problems(in: context).forEach(context.diagnose)
-            return dynamic(model, context) + properties(model) + removal(model)
+            return dynamic(model, context) + derived(model, context) + properties(model) + removal(model)
         }
     }
 
@@ -39,6 +39,11 @@ extension ConcurrentObservableMacro: MemberMacro {
                 let property = "_object.\(variable.storage)\(variable.isReadOnly ? ".readOnly" : "")"
                 return "\(variable.access)var \(variable.name): \(type) { \(property) }"
             }
+        lines += model.derivedLines { variable in
+            guard !variable.isHidden else { return nil }
+            return
+                "\(variable.access)var \(variable.name): \(DerivedVariable.derived)<\(variable.type)> { \(model.derivedOf(variable)) }"
+        }
         for kind in DynamicKind.allCases where model.has(where: kind.includes) {
             lines += kind.subscript(access: model.access)
         }
@@ -61,7 +66,9 @@ extension ConcurrentObservableMacro: MemberMacro {
     /// The method that ends all observations, unless the class has its own.
     private static func removal(_ model: ModelClass) -> [DeclSyntax] {
         guard !model.cancelsObservations else { return [] }
-        let lines = model.lines { variable in "\(variable.storage).cancelAllObservations()" }
+        let lines =
+            model.lines { variable in "\(variable.storage).cancelAllObservations()" }
+            + model.derivedLines { "\(DerivedVariable.storage)._\($0.name.bare).cancelAllObservations()" }
         return [
             """
             /// Ends every observation of this object, as if each was cancelled.
@@ -85,20 +92,32 @@ extension ModelClass {
     /// What `line` makes of the observed variables, under the conditions that these are under.
     func lines(_ line: (ObservedVariable) -> String?) -> [String] { lines(of: members, line) }
 
-    private func lines(of members: MemberBlockItemListSyntax, _ line: (ObservedVariable) -> String?) -> [String] {
+    private func lines(
+        of members: MemberBlockItemListSyntax,
+        _ line: (ObservedVariable) -> String?
+    ) -> [String] {
+        declarationLines(of: members) { declaration in
+            guard case .observed(let variable) = ObservedVariable.read(declaration, privateTypes: privateTypes)
+            else { return nil }
+            return line(variable)
+        }
+    }
+
+    /// What `line` makes of the declarations of variables, under the conditions that these are under.
+    func declarationLines(
+        of members: MemberBlockItemListSyntax,
+        _ line: (VariableDeclSyntax) -> String?
+    ) -> [String] {
         members.flatMap { member -> [String] in
             if let conditional = member.decl.as(IfConfigDeclSyntax.self) {
                 let clauses = conditional.clauses.flatMap { clause -> [String] in
                     guard case .decls(let members) = clause.elements else { return [] }
                     let condition = clause.condition.map { " \($0.trimmedDescription)" } ?? ""
-                    return ["\(clause.poundKeyword.text)\(condition)"] + lines(of: members, line)
+                    return ["\(clause.poundKeyword.text)\(condition)"] + declarationLines(of: members, line)
                 }
                 return clauses + ["#endif"]
             }
-            guard let declaration = member.decl.as(VariableDeclSyntax.self),
-                case .observed(let variable) = ObservedVariable.read(declaration, privateTypes: privateTypes)
-            else { return [] }
-            return line(variable).map { [$0] } ?? []
+            return member.decl.as(VariableDeclSyntax.self).flatMap(line).map { [$0] } ?? []
         }
     }
 }
@@ -183,10 +202,9 @@ extension ModelClass {
     fileprivate func problems(in context: some MacroExpansionContext) -> [Diagnostic] {
         let compiled = members.compiled(for: context.buildConfiguration)
         return compiled.flatMap { member -> [Diagnostic] in
-            guard let variable = member.decl.as(VariableDeclSyntax.self),
-                case .refused(let problems) = ObservedVariable.read(variable)
-            else { return [] }
-            return problems
+            guard let variable = member.decl.as(VariableDeclSyntax.self) else { return [] }
+            if case .refused(let problems) = ObservedVariable.read(variable) { return problems }
+            return derivedProblems(of: variable)
         } + EarlySettings(compiled).problems(in: compiled)
     }
 }

@@ -60,6 +60,7 @@ struct ObservedVariable {
     ) -> Reading {
         guard declaration.bindingSpecifier.tokenKind == .keyword(.var),
             !declaration.attributes.has("ConcurrentObservationIgnored"),
+            !declaration.attributes.has(DerivedVariable.mark),
             !declaration.isStatic, !declaration.isComputed
         else { return .plain }
         let problems = declaration.problems
@@ -137,28 +138,17 @@ struct ObservedVariable {
 
 extension VariableDeclSyntax {
     /// Whether the variable belongs to no object.
-    fileprivate var isStatic: Bool {
+    var isStatic: Bool {
         modifiers.contains { [.keyword(.static), .keyword(.class)].contains($0.name.tokenKind) }
     }
 
     /// Whether the variable is the class's alone.
-    fileprivate var isPrivate: Bool {
+    var isPrivate: Bool {
         modifiers.contains { $0.name.tokenKind == .keyword(.private) && $0.detail == nil }
     }
 
     /// Whether no storage belongs to the variable.
-    fileprivate var isComputed: Bool {
-        bindings.contains { binding in
-            switch binding.accessorBlock?.accessors {
-            case nil: false
-            case .getter: true
-            case .accessors(let accessors):
-                !accessors.contains {
-                    [.keyword(.willSet), .keyword(.didSet)].contains($0.accessorSpecifier.tokenKind)
-                }
-            }
-        }
-    }
+    var isComputed: Bool { bindings.contains(where: \.isComputed) }
 
     /// Why it cannot be observed, apart from its type.
     fileprivate var problems: [Diagnostic] {
@@ -246,6 +236,18 @@ extension VariableDeclSyntax {
 }
 
 extension PatternBindingSyntax {
+    /// Whether no storage belongs to it.
+    var isComputed: Bool {
+        switch accessorBlock?.accessors {
+        case nil: false
+        case .getter: true
+        case .accessors(let accessors):
+            !accessors.contains {
+                [.keyword(.willSet), .keyword(.didSet)].contains($0.accessorSpecifier.tokenKind)
+            }
+        }
+    }
+
     /// The type as it is written, or what the text of the value shows.
     fileprivate var valueType: TypeOfText {
         if let written = typeAnnotation?.type { return .known(written.trimmed) }
@@ -253,7 +255,7 @@ extension PatternBindingSyntax {
     }
 
     /// Whether the type or the value names one of these types.
-    fileprivate func mentions(oneOf types: Set<String>) -> Bool {
+    func mentions(oneOf types: Set<String>) -> Bool {
         tokens(viewMode: .sourceAccurate).contains { $0.identifier.map { types.contains($0.name) } ?? false }
     }
 }

@@ -10,7 +10,9 @@ struct Plugin: CompilerPlugin {
     let providingMacros: [any Macro.Type] = [
         ConcurrentObservableMacro.self,
         ConcurrentObservedMacro.self,
+        ConcurrentDerivedMacro.self,
         ConcurrentObservationIgnoredMacro.self,
+        InertValueMacro.self,
     ]
 }
 #else

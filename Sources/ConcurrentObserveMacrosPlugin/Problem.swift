@@ -42,6 +42,29 @@ extension Diagnostic {
 extension AttributeListSyntax {
     /// Whether an attribute of this name is among them.
     func has(_ name: String) -> Bool { contains { $0.as(AttributeSyntax.self)?.simpleName == name } }
+
+    /// Attributes of which nothing is known: property wrappers, result builders, macros, and global actors look alike.
+    ///
+    /// - Parameter mark: An attribute that is known, beside those that say who may use a declaration, and how it is compiled.
+    func unknown(but mark: String? = nil) -> [AttributeSyntax] {
+        flatMap { element -> [AttributeSyntax] in
+            switch element {
+            case .attribute(let attribute):
+                let name = attribute.simpleName
+                return name == mark || Self.harmless.contains(name) ? [] : [attribute]
+            case .ifConfigDecl(let conditional):
+                return conditional.clauses.flatMap { clause -> [AttributeSyntax] in
+                    guard case .attributes(let attributes) = clause.elements else { return [] }
+                    return attributes.unknown(but: mark)
+                }
+            }
+        }
+    }
+
+    private static let harmless: Set = [
+        "available", "inlinable", "inline", "usableFromInline", "nonobjc", "objc", "_spi", "_documentation",
+        "_optimize", "_alwaysEmitIntoClient", "backDeployed",
+    ]
 }
 
 extension AttributeSyntax {

@@ -446,6 +446,7 @@ extension Promises.MigrationTests {
         let car = Car()
         let isDue = car.mileage.map { $0 > 1_000 }
         let title = Derived(car.name, car.mileage) { "\($0): \($1)" }
+        let line = car.name.combine(car.mileage) { "\($0), \($1)" }
         let token = title.observeValues(includingInitial: true) { title in show(title) }
         let due = isDue.observe { change in show(change.new) }
         compare(["Golf: 0", "Golf: 7", "Golf: 2000", "true"]) {
@@ -454,6 +455,7 @@ extension Promises.MigrationTests {
             car.mileage.value = 2_000
             car.mileage.value = 2_000
         }
+        compare(["Golf, 2000"]) { show(line.value) }
         let rpm = Derived { get in get(car.spare).map { get($0.rpm) } ?? 0 }
         compare(["true"]) { show(Derived { get in get(rpm) < 6_000 }.value) }
         let spare = Engine()

@@ -6,12 +6,15 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+size_t interposition_bytes_in_use(void) { return mallinfo2().uordblks; }
 
 static atomic_bool has_stopped;
 static atomic_bool is_released;

@@ -243,3 +243,113 @@ enum Outer {
 
     static let start = 1
 }
+
+/// Derived variables.
+@ConcurrentObservable
+public final class Watched {
+    public let limit: Int
+    public var level = 1
+    var state = State.idle
+    var slot: Slot<Int>?
+    private var secret = [1]
+    @ConcurrentDerived public var isHigh: Bool { level > limit }
+    @ConcurrentDerived var isIdle: Bool {
+        if case .idle = state { return !isHigh }
+        return false
+    }
+    @ConcurrentDerived var slotValue: Int { slot?.value ?? Self.none }
+    @ConcurrentDerived private var sum: Int { secret.reduce(level) { $0 + $1 } }
+    @ConcurrentDerived var history: [Int] {
+        get {
+            guard let slot else { return [] }
+            let level = level
+            return slot.history.filter { $0 > level }
+        }
+    }
+
+    static let none = 0
+
+    init(limit: Int) { self.limit = limit }
+
+    func observeSum() -> ObservationToken { observe(\.sum) { (_: Change<Int>) in } }
+}
+
+@ConcurrentObservable
+final class Station {
+    var watched = Watched(limit: 1)
+}
+
+func use(_ watched: Watched, _ station: Station) -> [ObservationToken] {
+    let isHigh: Derived<Bool> = watched.observedProperties.isHigh
+    return [
+        isHigh.observe { change in print(change.new) },
+        watched.observe(\.isIdle) { (_: Change<Bool>) in },
+        watched.observe(\.history, delivery: .serial()) { (_: Change<[Int]>) in },
+        station.observe(\.watched.isHigh) { (_: Change<Bool>) in },
+        station.property(\.watched.slotValue).observeValues { print($0 + 1) },
+    ]
+}
+
+/// What the macro's names must not hide, and models as those that a body follows.
+let object = 41
+
+@ConcurrentObservable
+final class Part {
+    var model = "V8"
+    var collector = 1
+    var read = 2
+    var follow = 3
+    var peer: Slot<Int>?
+    var peers: [Slot<Int>] = []
+}
+
+@ConcurrentObservable
+final class Whole {
+    var get = 1
+    var part = Part()
+    var spare: Part?
+    var parts: [Part] = []
+    private var entry = Entry()
+    private struct Entry: Sendable { var count = 0 }
+    @ConcurrentDerived var title: String { part.model + "\(part.collector + part.read + part.follow)" }
+    @ConcurrentDerived var total: Int { self.get + object + entry.count + MemoryLayout<Self>.size }
+    @ConcurrentDerived var mapped: String { spare.map { $0.model } ?? spare.flatMap { $0.model } ?? "" }
+    @ConcurrentDerived var reads: [Int] { parts.map { $0.read } + parts.sorted { $0.read < $1.read }.map(\.read) }
+    @ConcurrentDerived var peer: Int? { spare?.peer?.value ?? parts[0].peers[0].value }
+    @ConcurrentDerived var peers: [Int] {
+        let peers = part.peers
+        return peers.map { $0.value }
+    }
+    @ConcurrentDerived var itself: Part { unfollowed(spare) ?? unfollowed(part) }
+    @ConcurrentDerived var all: [Part] { unfollowed(parts) }
+    @ConcurrentDerived var isSame: Bool {
+        unfollowed(part) === unfollowed(spare) && unfollowed(part.peer) === unfollowed(part.peers).first
+    }
+    @available(*, deprecated) @ConcurrentDerived var old: Int { self.get }
+}
+
+/// Values that are inert.
+@InertValue
+public struct Limits: Equatable {
+    public var name: String
+    let byRegion: [String: Set<Int>], kind: Kind?
+    var code = Int("x")
+    private var pair = Pair(first: 1, second: "a")
+    #if os(Linux)
+    var conditional = 1
+    #endif
+
+    @InertValue
+    enum Kind: Equatable { case fixed, named(String, level: Int) }
+
+    @InertValue
+    struct Pair<First: InertValue & Equatable>: Equatable {
+        let first: First
+        let second: String
+    }
+
+    @InertValue
+    fileprivate struct Concealed { var name: String }
+}
+
+func use(_ limits: Limits) -> any InertValue { limits }

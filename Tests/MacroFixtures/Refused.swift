@@ -12,7 +12,7 @@ class Base {  // error: needs a final class
     init() {}
 }
 
-class Derived: Base {}  // warning: must restate inherited
+class Subclass: Base {}  // warning: must restate inherited
 
 @ConcurrentObservable  // error: needs a final class
 struct Value {}
@@ -96,3 +96,104 @@ func remove(_ model: ByHand) {
 func removeAny(_ model: some ConcurrentObservable) {
     model.cancelAllObservations()  // error: adopt 'ObservationSource'
 }
+
+@ConcurrentObservable
+final class Unfollowed {
+    var level = 1
+    var plain: Int { level }
+    @ConcurrentDerived var a: Int { plain }  // error: mark it '@ConcurrentDerived'
+    @ConcurrentDerived var b: Int { next() }  // error: make it static
+    @ConcurrentDerived var c: Int { d }  // error: needs itself
+    @ConcurrentDerived var d: Int { c }  // error: needs itself
+    @ConcurrentDerived var e = 1  // error: nothing but a getter
+    func next() -> Int { level }
+}
+
+final class Shop: ConcurrentObservable {
+    let name = Observed("a")
+    let car = Observed(Referring())
+    var count: Int { 1 }
+}
+
+func count(_ shop: Shop) -> Int { shop.count }
+
+@resultBuilder
+enum Doubler {
+    static func buildBlock(_ x: Int) -> Int { x * 2 }
+}
+
+@ConcurrentObservable
+final class Itself {
+    var shop = Shop()
+    var spare: Shop?
+    var shops: [Shop] = []
+    @ConcurrentDerived var typed: Int { let s: Shop = shop; return s.count }  // error: used as itself
+    @ConcurrentDerived var passed: Int { count(shop) }  // error: used as itself
+    @ConcurrentDerived var member: Int { shop.count }  // error: used as itself
+    @ConcurrentDerived var bound: Int { if let s: Shop = spare { s.count } else { 0 } }  // error: used as itself
+    @ConcurrentDerived var properties: Int { shop.observedProperties.count }  // error: used as itself
+    @ConcurrentDerived var result: Shop { shop }  // error: used as itself
+    @ConcurrentDerived var mapped: Int { shops.map(count)[0] }  // error: used as itself
+    @Doubler @ConcurrentDerived var doubled: Int { 1 }  // error: cannot be combined with '@ConcurrentDerived'
+    @ConcurrentDerived var opaque: Int! { 1 }  // error: needs the type of its results
+    @ConcurrentDerived func next() -> Int { 1 }  // error: in the body of a class
+}
+
+@ConcurrentObservable
+final class Deeper {
+    var itself = Itself()
+    @ConcurrentDerived var a: Int { count(itself.shop) }  // error: can throw // warning: used as itself
+}
+
+struct Unmodelled {
+    @ConcurrentDerived var a: Int { 1 }  // error: in the body of a class that is '@ConcurrentObservable'
+}
+
+@InertValue
+struct Inert {
+    var name: String
+    var action: @Sendable () -> Void  // error: is not inert
+}
+
+@InertValue
+struct InertObject {
+    var owner: Plain  // error: must be inert
+    var plains = [Plain()]  // error: must be inert
+}
+
+@propertyWrapper
+struct Owning: Sendable {
+    var wrappedValue: Int
+    private let owner = Plain()
+    init(wrappedValue: Int) { self.wrappedValue = wrappedValue }
+}
+
+@InertValue
+struct InertWrapped {
+    @Owning var x = 3  // error: what '@Owning' stores for the variable is not checked
+}
+
+@InertValue
+struct InertConditional {
+    #if os(Linux)
+    var owner: Plain  // error: must be inert
+    #else
+    var action: () -> Void
+    #endif
+}
+
+@InertValue
+enum InertCases {
+    case none
+    #if os(Linux)
+    case owner(Plain)  // error: must be inert
+    #endif
+}
+
+enum Space {
+    @InertValue
+    private struct Concealed { var name: String }  // error: make it 'fileprivate'
+}
+
+@InertValue  // error: is for structs and enumerations
+final class InertClass {}

@@ -2,9 +2,43 @@
 
 #if Macros
 @testable import ConcurrentObserveMacrosPlugin
+import SwiftDiagnostics
+import SwiftParser
+import SwiftSyntax
 import SwiftSyntaxMacroExpansion
 import SwiftSyntaxMacrosGenericTestSupport
 import Testing
+
+/// The macros, as the compiler knows them.
+private let macros: [String: MacroSpec] = [
+    "ConcurrentObservable": MacroSpec(
+        type: ConcurrentObservableMacro.self,
+        conformances: ["ConcurrentObservable", "ObservationSource", "Sendable"]
+    ),
+    "ConcurrentObserved": MacroSpec(type: ConcurrentObservedMacro.self),
+    "ConcurrentDerived": MacroSpec(type: ConcurrentDerivedMacro.self),
+    "InertValue": MacroSpec(type: InertValueMacro.self, conformances: ["InertValue"]),
+    "ConcurrentObservationIgnored": MacroSpec(type: ConcurrentObservationIgnoredMacro.self),
+]
+
+/// Expects what the macros say about `source`, whatever they make of it.
+func expectProblems(
+    _ source: String,
+    _ problems: [String],
+    location: Testing.SourceLocation = #_sourceLocation
+) {
+    let file = Parser.parse(source: source)
+    let context = BasicMacroExpansionContext(
+        sourceFiles: [file: .init(moduleName: "Test", fullFilePath: "test.swift")]
+    )
+    _ = file.expand(
+        macroSpecs: macros,
+        contextGenerator: {
+            BasicMacroExpansionContext(sharingWith: context, lexicalContext: $0.allMacroLexicalContexts())
+        }
+    )
+    #expect(context.diagnostics.map(\.message) == problems, sourceLocation: location)
+}
 
 /// Expects what the macros make of `source`, and what they say about it.
 func expectExpansion(
@@ -12,20 +46,13 @@ func expectExpansion(
     _ expanded: String,
     diagnostics: [DiagnosticSpec] = [],
     fixed: String? = nil,
-    location: SourceLocation = #_sourceLocation
+    location: Testing.SourceLocation = #_sourceLocation
 ) {
     assertMacroExpansion(
         source,
         expandedSource: expanded,
         diagnostics: diagnostics,
-        macroSpecs: [
-            "ConcurrentObservable": MacroSpec(
-                type: ConcurrentObservableMacro.self,
-                conformances: ["ConcurrentObservable", "ObservationSource", "Sendable"]
-            ),
-            "ConcurrentObserved": MacroSpec(type: ConcurrentObservedMacro.self),
-            "ConcurrentObservationIgnored": MacroSpec(type: ConcurrentObservationIgnoredMacro.self),
-        ],
+        macroSpecs: macros,
         fixedSource: fixed,
         failureHandler: { failure in Issue.record("\(failure.message)", sourceLocation: location) }
     )
@@ -38,7 +65,7 @@ func expectRefusal(
     column: Int = 5,
     remedy: String? = nil,
     fixed: String? = nil,
-    location: SourceLocation = #_sourceLocation
+    location: Testing.SourceLocation = #_sourceLocation
 ) {
     let source = "@ConcurrentObservable\nfinal class Car {\n    MEMBER\n}"
     expectExpansion(

@@ -132,4 +132,98 @@ struct Counted: Sendable {
 final class CountingModel {
     var counted = Counted()
 }
+
+@ConcurrentObservable
+final class Turbine {
+    static let maximum = 6_000
+    let limit: Int
+    let tolerance = 1.5
+    var rpm = 800
+    var isStalled = false
+    var mode = Guesses.State.idle
+    var gear: Gear?
+    var engine = Engine()
+    private(set) var alarms = 0
+    weak var driver: Driver?
+    @ConcurrentDerived var isHealthy: Bool { rpm < limit && !isStalled }
+    @ConcurrentDerived
+    var load: Double {
+        get {
+            let limit = Double(self.limit) * tolerance
+            guard mode == .moving else { return 0 }
+            return Double(rpm) / limit
+        }
+    }
+    @ConcurrentDerived var status: String {
+        if let gear { return "\(gear.number): \(isHealthy ? "healthy" : "sick")" }
+        return [alarms].map { [rpm] alarms in "\(alarms) \(rpm <= Self.maximum)" }[0]
+    }
+    @ConcurrentDerived var engineIsHot: Bool { engine.rpm > 6_000 }
+    @ConcurrentDerived fileprivate var name: String? { driver?.name }
+    #if Macros
+    @ConcurrentDerived var `default`: Int { rpm &+ alarms }
+    #endif
+
+    init(limit: Int) { self.limit = limit }
+
+    func raise() { alarms += 1 }
+
+    func observeName(_ body: @escaping @Sendable (String?) -> Void) -> ObservationToken {
+        observe(\.name) { change in body(change.new) }
+    }
+}
+
+@ConcurrentObservable
+final class Plant {
+    var turbine = Turbine(limit: 1_000)
+    var spare: Turbine?
+}
+
+let object = 41
+
+@ConcurrentObservable
+final class Named {
+    var model = "V8"
+    var level = 1
+    var gear = Gear()
+    var gears: [Gear] = []
+}
+
+@ConcurrentObservable
+final class Owner {
+    var get = 1
+    var named = Named()
+    var spare: Named?
+    var all: [Named] = []
+    private struct Entry: Sendable { var count = 0 }
+    private var entry = Entry()
+    @ConcurrentDerived var title: String { named.model + (spare?.model ?? "") }
+    @ConcurrentDerived var sum: Int { all.map { $0.level + $0.gear.number }.reduce(self.get, +) }
+    @ConcurrentDerived var mapped: Int { spare.map { $0.gear.number } ?? object }
+    @ConcurrentDerived var gears: [Int] {
+        let gears = named.gears
+        return gears.map { $0.number }
+    }
+    @ConcurrentDerived var present: Named { unfollowed(spare) ?? unfollowed(named) }
+    @ConcurrentDerived var isSpare: Bool { unfollowed(named) === unfollowed(spare) }
+    @ConcurrentDerived private var count: Int { entry.count }
+
+    func enter() -> Int {
+        entry.count += 1
+        return property(\.count).value
+    }
+}
+
+@InertValue
+struct Limits: Equatable {
+    var name = "default"
+    let byRegion: [String: Int]
+    var kind: Kind?
+    var code = Int("x"), first = 1, second = 2
+    var sum: Int { first + second }
+    static let shared = Engine()
+
+    @InertValue
+    enum Kind: Equatable { case fixed, named(String, level: Int) }
+}
 #endif

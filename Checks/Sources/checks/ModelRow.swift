@@ -68,8 +68,11 @@ struct ModelRow: Equatable {
         let safety = isTemporal ? [] : ["-DSAFETY", "-DNOFAIR"]
         let options = [kind == .holds ? "-O1" : "-O0", "-w"] + safety + ["-DMEMLIM=4000", "-o", "pan", "pan.c"]
         if try Command("gcc", options, in: work.path).run().code != 0 { return result("gcc rejects it") }
-        let search = ["./pan", "-m\(depth)", "-w22"] + (isTemporal ? ["-a", "-f"] : [])
-        let log = try Command("nice", search, in: work.path, atMost: 300).run().output
+        // The largest has 24 million states: with fewer slots each look walks a chain.
+        let slots = kind == .holds ? "-w25" : "-w22"
+        let search = ["./pan", "-m\(depth)", slots] + (isTemporal ? ["-a", "-f"] : [])
+        // On a busy machine a minute of the largest becomes ten.
+        let log = try Command("nice", search, in: work.path, atMost: 1200).run().output
         let states = log.lines.first { $0.contains("states, stored") }?.split(separator: " ").first.map(String.init)
         return result(Self.found(log), states ?? "-")
     }

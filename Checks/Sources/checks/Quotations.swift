@@ -9,9 +9,16 @@ import Foundation
 /// stands for code that is left out. DocC's snippets cannot do it: they are files of this package,
 /// and the code is that of a package with dependencies of its own.
 enum Quotations {
-    static let article = "Sources/ConcurrentObserve/ConcurrentObserve.docc/EmbeddingInAService.md"
+    static let articles = [
+        "Sources/ConcurrentObserve/ConcurrentObserve.docc/EmbeddingInAService.md",
+        "Sources/ConcurrentObserveEtcd/ConcurrentObserveEtcd.docc/AnotherEngine.md",
+    ]
 
     static func check(_ checkout: Checkout) throws -> String {
+        "\(try articles.map { try count($0, checkout) }.reduce(0, +)) quotations"
+    }
+
+    private static func count(_ article: String, _ checkout: Checkout) throws -> Int {
         var count = 0
         for block in Page(checkout.text(article) ?? "").blocks where block.language == "swift" {
             let place = "\(article):\(block.end)"
@@ -28,7 +35,7 @@ enum Quotations {
             }
         }
         if count == 0 { throw Failure("\(article) quotes nothing", code: 2) }
-        return "\(count) quotations"
+        return count
     }
 
     private static func plain(_ lines: [some StringProtocol]) -> [String] {

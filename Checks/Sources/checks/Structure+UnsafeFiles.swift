@@ -9,7 +9,7 @@ extension Structure {
             Exploration Instrumentation+Stress
             """,
             "Reclamation": """
-            CallbackAges DeinitWorker DeliveryContext Diagnostics EventCount
+            Box BoxPool CallbackAges DeinitWorker DeliveryContext Diagnostics EventCount
             ForbiddenSections Fork ForkGate FrameBlock FrameScan KnownTypes
             LibraryThread Lock Magazine Magazine+Sweeping MagazineReleases
             ObserverPool PendingEvents ProcessorClock ReadSection
@@ -28,12 +28,15 @@ extension Structure {
             RegistryCore+Mutants RegistryTypes TableContents VersionedObserver
             """,
             "Property": """
-            MutationLock PropertyTypes SingleReference ValueBox ValueCell
+            ChangeStamps MutationLock PropertyTypes SingleReference ValueBox ValueCell
             ValueCell+Mutants ValueEncoding
             """,
             "Transaction": """
-            Commit Commit+Reading CommitReach Draft GroupMembers Lent Member MemberList
-            Observed+CommitMember PropertyList Snapshots Transaction WeakObserved+Transaction
+            CarriedCommit Commit CommitReach Draft GroupMembers Lent Member MemberList
+            Observed+CommitMember PropertyList Snapshots Snapshots+Mutants Transaction WeakObserved+Transaction
+            """,
+            "Binding": """
+            BindingClaim
             """,
             "Delivery": """
             Flush IsolatedObservation IteratorSource+Mutants

@@ -38,6 +38,8 @@ extension Words {
         Exception("sem_post", because: "POSIX's name"),
         Exception("center.post", in: "Benchmarks", because: "NotificationCenter's name"),
         Exception("visitPost", in: "Sources/ConcurrentObserveMacrosPlugin", because: "swift-syntax's name"),
+        Exception("POST", in: "Examples/FlagServer", because: "HTTP's method"),
+        Exception(".post", in: "Examples/FlagServer", because: "HTTP's method"),
         Exception("data-post", in: "Models/Litmus", because: "a published test's name"),
     ]
 }

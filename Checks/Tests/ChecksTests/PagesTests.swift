@@ -52,11 +52,16 @@ struct PagesTests {
         ] as [(String, String?)]
     )
     func quotations(article: String, found: String?) {
-        let checkout = Checkout([
-            Quotations.article: article, "A.swift": "func f() {\n    let a = 1\n\n    let b = 1\n}\n",
-        ])
-        let said = message { _ = try Quotations.check(checkout) }
-        #expect(found == nil ? said == nil : said?.contains(found!) == true)
+        let right = "<!-- from A.swift -->\n```swift\nlet a = 1\n```"
+        // In each of the articles, the others being right.
+        for place in Quotations.articles {
+            let checkout = Checkout(
+                Dictionary(uniqueKeysWithValues: Quotations.articles.map { ($0, $0 == place ? article : right) })
+                    .merging(["A.swift": "func f() {\n    let a = 1\n\n    let b = 1\n}\n"]) { one, _ in one }
+            )
+            let said = message { _ = try Quotations.check(checkout) }
+            #expect(found == nil ? said == nil : said?.contains(found!) == true)
+        }
     }
 
     @Test("An example is marked, and has its output behind it")

@@ -27,6 +27,10 @@ internal final class Agreements: @unchecked Sendable {
     private let lock = SourceLock()
     private var entries: [Pair: Entry] = [:]
 
+    /// Held while the claims of a carried commit are decided, inside the locks of its destinations: of two commits that meet on several
+    /// pairs, one prevails on all. Those of the agreements are taken inside. No thread holds it while the process forks. (P18)
+    private let decision = SourceLock()
+
     private init() {}
 
     /// Counts a binding of two properties. Returns their agreement, and which side `left` is. Under
@@ -66,6 +70,14 @@ internal final class Agreements: @unchecked Sendable {
             }
         }
         return agreement
+    }
+
+    /// Runs `body`, which decides claims of several pairs, while no other thread does. Under the destinations' locks.
+    static func decideTogether(_ body: () -> Void) {
+        #if INSTRUMENTED
+        if mutant(.aCommitIsAgreedUponPairByPair) { return body() }
+        #endif
+        shared.decision.withLock(body)
     }
 
     /// Counts one binding less. The caller holds the agreement, of which no last reference is

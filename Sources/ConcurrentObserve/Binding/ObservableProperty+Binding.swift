@@ -10,6 +10,8 @@ extension ObservableProperty {
     /// threads meanwhile. A callback of the destination that blocks delays its own thread only. As any change does, this one traps in
     /// the body of the destination's own `modify`: do not call this, or set this property, there. (P5)
     ///
+    /// What bindings make of the changes of one commit is one commit. (P21)
+    ///
     /// Neither side is retained (P11). The binding ends with this property (`.sourceDeleted`), or with the destination
     /// (`.ownerDeleted`, noticed as an owner's death is, P13), or with its token. Bindings may form a cycle: a change passes each of them at most once, and
     /// does not undo what others have set meanwhile; but with several writers the properties of a cycle may end up with

@@ -12,8 +12,8 @@ extension OneWayBinding {
         from arrival: Arrival,
         by observer: UInt
     ) {
-        let isLatest = arrive(version, by: observer)
-        destination.receive(value, through: edge, from: arrival) { _ in isLatest }
+        let claim = EarlyClaim(isLatest: arrive(version, by: observer))
+        destination.receive(value, through: edge, from: arrival, by: observer, if: claim)
     }
 
     /// A binding that retains its destination.
@@ -27,5 +27,13 @@ extension OneWayBinding {
             return { change in binding.pass(change, of: source, to: destination, by: observer.address) }
         }
     }
+}
+
+/// What was decided before.
+private struct EarlyClaim: BindingClaim {
+    let isLatest: Bool
+    static var isOfPair: Bool { false }
+    var goesBack: Bool { false }
+    func holds(at present: UInt64) -> Bool { isLatest }
 }
 #endif

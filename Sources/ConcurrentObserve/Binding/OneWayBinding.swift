@@ -56,7 +56,7 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
     ) {
         let (value, version) = (change.new, change.version)
         if isOutdated(version) { return }
-        let arrival = Arrival(version, of: source, isInitial: change.reason == .initial)
+        let arrival = Arrival(version, of: source, change.commitNumber, isInitial: change.reason == .initial)
         let edge = Edge(self, keepsValue: keepsValue)
         switch arrival.decision(through: edge, to: destination.observers.identity) {
         case .over:
@@ -64,9 +64,8 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
         case .onward:
             pass(transform(value), version, to: destination, through: edge, from: arrival, by: observer)
         case .around(let since):
-            destination.receive(transform(value), through: edge, from: arrival) { present in
-                arrive(version, by: observer) && isStill(since, present)
-            }
+            let claim = Claim(self, version, by: observer, since: since)
+            destination.receive(transform(value), through: edge, from: arrival, by: observer, if: claim)
         }
     }
 
@@ -94,7 +93,8 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
             return passEarly(value, version, to: destination, through: edge, from: arrival, by: observer)
         }
         #endif
-        destination.receive(value, through: edge, from: arrival) { _ in arrive(version, by: observer) }
+        let claim = Claim(self, version, by: observer, since: nil)
+        destination.receive(value, through: edge, from: arrival, by: observer, if: claim)
     }
 
     /// Whether a later version has arrived.

@@ -66,13 +66,17 @@ internal struct Arrival {
     private let isCombined: Bool
     /// What it shows, if it is a path's.
     private let shown: ShownVersion?
+    /// The number of the commit that has made it, or 0.
+    fileprivate let commit: UInt64
 
     /// A change of a source that is being delivered on this thread.
     ///
-    /// - Parameter isInitial: It is delivered to one observer alone, and no step made it.
+    /// - Parameters:
+    ///   - commit: The number of the commit that has made it, or 0.
+    ///   - isInitial: It is delivered to one observer alone, and no step made it.
     @usableFromInline
-    init(_ version: UInt64, of source: SourceIdentity, isInitial: Bool) {
-        (self.version, self.source) = (version, source)
+    init(_ version: UInt64, of source: SourceIdentity, _ commit: UInt64, isInitial: Bool) {
+        (self.version, self.source, self.commit) = (version, source, commit)
         let announced = AnnouncedChange.current(version, of: source)
         let made = isInitial ? nil : announced
         propagation = made?.original as? Propagation
@@ -80,6 +84,9 @@ internal struct Arrival {
         isCombined = made?.isCombined ?? false
         shown = announced?.shown
     }
+
+    /// Whether a commit has made it.
+    @usableFromInline var isOfCommit: Bool { commit != 0 }
 
     /// Runs `announcement` of the change that `edge` has made of this one.
     @usableFromInline
@@ -169,17 +176,22 @@ extension Arrival {
 }
 
 extension Observed {
-    /// Sets the property for a binding if `condition` holds under its lock, and notifies its
-    /// observers. Under no lock. (P5)
+    /// Sets the property for a binding if its claim holds under the property's lock, and notifies its
+    /// observers. What is made of a commit that the thread announces waits for the rest of it. (P21)
+    /// Under no lock. (P5)
+    ///
+    /// - Parameter observer: The address of the binding's observer, which a frame has as current.
     @inlinable
-    internal func receive(
+    internal func receive<Claim: BindingClaim>(
         _ value: Value,
         through edge: Edge,
         from arrival: Arrival,
-        if condition: (_ version: UInt64) -> Bool
+        by observer: UInt,
+        if claim: Claim
     ) {
         inject("bind.passing")
-        guard let replaced = publish(value, if: condition) else { return }
+        if arrival.isOfCommit, carry(value, through: edge, from: arrival, by: observer, if: claim) { return }
+        guard let replaced = publish(value, if: { claim.holds(at: $0) }) else { return }
         inject("bind.published")
         // An observer that is registered from now on has a later version than this. Without
         // observers no callback asks for the context.
@@ -189,5 +201,21 @@ extension Observed {
             }
         }
         replaced.retire()
+    }
+
+    /// Leaves the change to the commit that the calling thread carries on, if it is of that.
+    @usableFromInline @inline(never)
+    internal func carry<Claim: BindingClaim>(
+        _ value: Value,
+        through edge: Edge,
+        from arrival: Arrival,
+        by observer: UInt,
+        if claim: Claim
+    ) -> Bool {
+        guard let carried = CarriedCommit.taking(arrival.commit) else { return false }
+        carried.add(
+            BoundChange(value, for: self, by: Observer.held(at: observer), through: edge, from: arrival, if: claim)
+        )
+        return true
     }
 }

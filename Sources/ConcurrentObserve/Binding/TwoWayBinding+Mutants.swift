@@ -4,8 +4,8 @@
 extension TwoWayBinding {
     /// Goes on when the observation has ended.
     @usableFromInline
-    func callbackBackwardAlways() -> @Sendable (Change<Right>) -> Void {
-        { [weak self] change in self?.passBackward(change) }
+    func callbackBackwardAlways(by observer: UInt) -> @Sendable (Change<Right>) -> Void {
+        { [weak self] change in self?.passBackward(change, by: observer) }
     }
 }
 

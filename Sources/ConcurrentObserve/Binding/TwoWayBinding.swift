@@ -38,13 +38,14 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
     /// Starts both directions; the right takes the left's value before this returns.
     @inlinable
     func start(_ left: Observed<Left>, _ right: Observed<Right>) -> ObservationToken {
-        let observer = left.makeObserver([], owner: rightReference)
-        let wayBack = right.attach(PropertyObserver([], .inline(.plain(callbackBackward(within: observer)))))
+        let observer = left.makeObserver(.ofBinding, owner: rightReference)
+        let wayBack = right.attach(PropertyObserver(.ofBinding, .inline(.plain(callbackBackward(within: observer)))))
         // The token speaks for the left's death; the right's is that of an owner.
         wayBack.onEnd { end in if end == .sourceDeleted { observer.end(.ownerDeleted) } }
+        let address = observer.address
         observer.setCallback(
             Callback<Change<Left>> { [self] change in
-                passForward(change)
+                passForward(change, by: address)
                 withExtendedLifetime(wayBack) {}
             }
         )
@@ -72,42 +73,38 @@ extension TwoWayBinding {
     @inlinable
     func callbackBackward(within observer: Observer) -> @Sendable (Change<Right>) -> Void {
         #if INSTRUMENTED
-        if mutant(.anEndedBindingGoesOnBackwards) { return callbackBackwardAlways() }
+        if mutant(.anEndedBindingGoesOnBackwards) { return callbackBackwardAlways(by: observer.address) }
         #endif
         let binding = WeakReference(self)
         return { [agreement, side] change in
-            Observer.visit(at: observer.address) { _ in
+            Observer.visit(at: observer.address) { address in
                 // First: most often it is the echo of a change from the left.
                 guard agreement.isNews(change.version, of: side.other) else { return }
-                binding.object(as: TwoWayBinding.self)?.passBackward(change)
+                binding.object(as: TwoWayBinding.self)?.passBackward(change, by: address)
             }
         }
     }
 
     /// Passes a change of the left on to the right.
+    ///
+    /// - Parameter observer: The address of the observer whose token speaks for both ways: a frame has it as current.
     @inlinable
-    func passForward(_ change: Change<Left>) {
+    func passForward(_ change: Change<Left>, by observer: UInt) {
         let (value, version, isInitial) = (change.new, change.version, change.reason == .initial)
         guard isInitial || agreement.isNews(version, of: side),
             let right = rightReference.object(as: Observed<Right>.self)
         else { return }
-        let arrival = Arrival(version, of: leftSide, isInitial: isInitial)
+        let arrival = Arrival(version, of: leftSide, change.commitNumber, isInitial: isInitial)
         let edge = Edge(self, keepsValue: keepsValue)
         switch arrival.decision(through: edge, to: rightSide) {
         case .over(let known):
             agreement.note(version, of: side, as: known)
         case .onward:
-            right.receive(forward(value), through: edge, from: arrival) { [agreement, side] present in
-                agreement.apply(version, of: side, toOtherAt: present, isInitial: isInitial)
-            }
+            let claim = TwoWayClaim(agreement, version, of: side, since: nil, isInitial: isInitial)
+            right.receive(forward(value), through: edge, from: arrival, by: observer, if: claim)
         case .around(let since):
-            right.receive(forward(value), through: edge, from: arrival) { [agreement, side] present in
-                if present == since {
-                    return agreement.apply(version, of: side, toOtherAt: present, isInitial: isInitial)
-                }
-                agreement.note(version, of: side, as: since)
-                return false
-            }
+            let claim = TwoWayClaim(agreement, version, of: side, since: since, isInitial: isInitial)
+            right.receive(forward(value), through: edge, from: arrival, by: observer, if: claim)
         }
     }
 
@@ -120,27 +117,23 @@ extension TwoWayBinding {
     }
 
     /// Passes a change of the right on to the left.
+    ///
+    /// - Parameter observer: As in ``passForward(_:by:)``.
     @inlinable
-    func passBackward(_ change: Change<Right>) {
+    func passBackward(_ change: Change<Right>, by observer: UInt) {
         let (value, version, side) = (change.new, change.version, side.other)
         guard let left = leftReference.object(as: Observed<Left>.self) else { return }
-        let arrival = Arrival(version, of: rightSide, isInitial: false)
+        let arrival = Arrival(version, of: rightSide, change.commitNumber, isInitial: false)
         let edge = Edge(self, keepsValue: keepsValue)
         switch decisionBackward(arrival, through: edge) {
         case .over(let known):
             agreement.note(version, of: side, as: known)
-        case .around(let since):
-            left.receive(backward(value), through: edge, from: arrival) { [agreement] present in
-                if present == since {
-                    return agreement.apply(version, of: side, toOtherAt: present, isInitial: false)
-                }
-                agreement.note(version, of: side, as: since)
-                return false
-            }
         case .onward:
-            left.receive(backward(value), through: edge, from: arrival) { [agreement] present in
-                agreement.apply(version, of: side, toOtherAt: present, isInitial: false)
-            }
+            let claim = TwoWayClaim(agreement, version, of: side, since: nil, isInitial: false)
+            left.receive(backward(value), through: edge, from: arrival, by: observer, if: claim)
+        case .around(let since):
+            let claim = TwoWayClaim(agreement, version, of: side, since: since, isInitial: false)
+            left.receive(backward(value), through: edge, from: arrival, by: observer, if: claim)
         }
     }
 }

@@ -53,7 +53,7 @@ internal struct Collected {
     }
 
     /// So many roots are looked through one after the other.
-    private static var few: Int { 8 }
+    static var few: Int { 8 }
 
     private func find(_ address: UInt) -> Int? {
         if addresses.count > Self.few { return places[address] }

@@ -29,8 +29,10 @@ extension Collector {
         return true
     }
 
-    private var isStill: Bool {
+    /// Whether all that was read so far is as it was.
+    var isStill: Bool {
         if state.isTorn { return false }
+        if let copies = state.copies, copies.cover(state.collected, state.versions) { return true }
         guard let set = state.followed else { return state.collected.isStill(state.versions) }
         for index in 0..<state.seen where SourceSet.version(at: set.address(index)) != state.versions[index] {
             return false

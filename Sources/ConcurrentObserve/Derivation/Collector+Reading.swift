@@ -15,13 +15,14 @@ extension Collector {
     @inlinable @inline(__always)
     func read<Value: Sendable>(_ property: Observed<Value>) -> Value {
         let (value, version) = property.cell.load()
-        if !follow(property.cell.source, version) { note(property: property, version) }
+        if !follow(property.cell.source, version) { return note(property: property, value, version) }
         inject("derived.read")
         return value
     }
 
     /// The result of a derived value that is bits alone.
     func read(_ derived: any DerivationNode, _ cell: borrowing DerivationCell) -> Latch.Words {
+        if outcome.isOnCopies { return evaluateOnCopies(derived, cell) }
         while true {
             let present = cell.refresh(derived)
             if note(derived, present) {
@@ -31,9 +32,13 @@ extension Collector {
         }
     }
 
+    /// Returns the value that the function is to read: the present one, or the copy's.
     @usableFromInline @inline(never)
-    func note<Value: Sendable>(property: Observed<Value>, _ version: UInt64) {
-        note(property, version, isRetained: true)
+    func note<Value: Sendable>(property: Observed<Value>, _ value: Value, _ version: UInt64) -> Value {
+        let copy = outcome.isOnCopies ? copy(of: property) : nil
+        note(property, copy?.version ?? version, isRetained: true)
+        inject("derived.read")
+        return copy.map { ($0.property as! Observed<Value>).value } ?? value
     }
 
     /// The value of a property of another type.

@@ -14,15 +14,22 @@ extension Collector {
         @usableFromInline var retains = false
         /// Whether the function has run on a snapshot that was complete before: what came later does not concern it.
         @usableFromInline var isSnapshot = false
+        /// Whether the function runs on copies.
+        @usableFromInline var isOnCopies = false
 
         /// The result, in words; and whether it equals the one before, so that these are the words of the earlier one.
         @usableFromInline var result = Latch.Words()
         @usableFromInline var isSame = false
         /// Whether the result is bits alone.
         @usableFromInline var isInline = false
+        /// The number of the function's run. Another one between two evaluations.
+        @usableFromInline var run = 0
 
         @inlinable
         init() {}
+
+        /// Whether what is read may be that of the evaluation before.
+        var mayFollow: Bool { !isListing && !isOnCopies }
     }
 
     /// What an evaluation has collected so far.
@@ -45,6 +52,8 @@ extension Collector {
         var cursor = 0
         var seen = 0
         var seenNodes = 0
+        /// Where each root of the set is, if the function has read one of many again.
+        var places: [UInt: Int] = [:]
         /// The versions of these.
         var versions = VersionBuffer()
         var nodeVersions = VersionBuffer()
@@ -55,6 +64,10 @@ extension Collector {
         var wait = Backoff()
         /// Whether one root was read at two versions.
         var isTorn = false
+        /// What the function reads in place of its sources; nil while they do not change faster than it runs.
+        var copies: SourceCopies?
+        /// How often the sources have changed while it read or ran.
+        var failures = 0
         /// Looks out for the thread's own changes of what it has read; nil while that is not suspected.
         var watch: SelfWatch?
 

@@ -52,20 +52,29 @@ internal final class Collector {
         startAnew()
     }
 
+    /// Begins a look at an evaluation: as if its roots were read.
+    func begin(lookingAt present: borrowing Present) {
+        begin(after: .none, watch: nil)
+        let set = present.set
+        for index in 0..<set.count { note(rootOf: set, index, set.rootVersion(index)) }
+    }
+
     /// Forgets what was collected.
     @usableFromInline
     func restart() { startAnew() }
 
     @inline(__always)
     private func startAnew() {
+        outcome.run &+= 1
         state.cursor = 0
         state.seen = 0
         state.seenNodes = 0
         state.isTorn = false
         outcome.retains = false
         if !state.collected.isEmpty { state.collected = Collected() }
+        if !state.places.isEmpty { state.places = [:] }
         state.followed = nil
-        guard let set = state.base, state.watch == nil, !outcome.isListing, !set.hasOthers else { return }
+        guard let set = state.base, state.watch == nil, outcome.mayFollow, !set.hasOthers else { return }
         state.followed = set
         let (count, nodes) = (set.count, set.nodeCount)
         state.versions.reserve(count)
@@ -83,6 +92,7 @@ internal final class Collector {
     /// Sources keep changing while the function reads.
     @usableFromInline @inline(never)
     func pauseAndRestart() {
+        noteFailure()
         restart()
         state.wait.pause()
     }
@@ -97,11 +107,16 @@ internal final class Collector {
     /// Releases what it has used, if that is more than most evaluations use.
     @inline(__always)
     func clear() {
-        if !state.collected.isEmpty || state.versions.isLarge || state.childVersions.isLarge { clearAll() }
+        outcome.run &+= 1
+        if !state.collected.isEmpty || state.versions.isLarge || state.childVersions.isLarge || state.failures > 0 {
+            clearAll()
+        }
     }
 
     @inline(never)
     private func clearAll() {
+        state.failures = 0
+        endCopies()
         state.collected = Collected()
         state.versions.shrink()
         state.childVersions.shrink()
@@ -113,6 +128,16 @@ internal final class Collector {
         guard ThreadRecord.ownAddress != thread else { return }
         fatalError(
             "ConcurrentObserve: the function of a derived value has handed its reader to another thread. Read on the thread that runs the function, and hand on the values."
+        )
+    }
+
+    /// Traps where what belongs to a run of the function is used after it.
+    @usableFromInline
+    func trapOutside(run: Int) {
+        trapElsewhere()
+        guard outcome.run != run else { return }
+        fatalError(
+            "ConcurrentObserve: the function of a derived value has kept a followed model beyond its run. Follow the model again in each run, or keep what 'unfollowed(_:)' gives."
         )
     }
 
@@ -139,14 +164,25 @@ extension Collector {
             state.cursor = cursor + 1
             state.seen = cursor + 1
             return true
-        } else {
-            for index in 0..<state.seen where set.address(index) == address {
-                put(index, version)
-                return true
-            }
+        } else if let index = seenPlace(of: address, in: set) {
+            put(index, version)
+            return true
         }
         leaveSet()
         return false
+    }
+
+    /// The index of a root that was read already.
+    private func seenPlace(of address: UInt, in set: SourceWords) -> Int? {
+        if state.seen > Collected.few { return placeOfMany(address, in: set) }
+        for index in 0..<state.seen where set.address(index) == address { return index }
+        return nil
+    }
+
+    @inline(never)
+    private func placeOfMany(_ address: UInt, in set: SourceWords) -> Int? {
+        if state.places.isEmpty { for index in 0..<set.count { state.places[set.address(index)] = index } }
+        return state.places[address].flatMap { $0 < state.seen ? $0 : nil }
     }
 
     /// Whether the set that is followed has this derived value next.
@@ -204,7 +240,7 @@ extension Collector {
         if !follow(address, version) { add(address, version, .root(of: set, index)) }
     }
 
-    private func add(_ address: UInt, _ version: UInt64, _ origin: Origin) {
+    func add(_ address: UInt, _ version: UInt64, _ origin: Origin) {
         let index = place(address, version, origin)
         state.collected.steps.append(Int32(index))
     }

@@ -9,7 +9,7 @@ extension DerivationCell {
     /// An evaluation that was current during the call.
     borrowing func refresh(_ derived: any DerivationNode) -> Present {
         let base = load()
-        if !base.isNone, isCurrent(base) { return base }
+        if !base.isNone, isCurrent(base, derived) { return base }
         let present = evaluate(after: base, derived)
         return present.isNone ? refreshAgain(derived) : present
     }
@@ -17,25 +17,47 @@ extension DerivationCell {
     /// After another thread was first.
     @inline(never)
     private borrowing func refreshAgain(_ derived: any DerivationNode) -> Present {
+        var losses = 1
         while true {
             let base = load()
-            if !base.isNone, isCurrent(base) { return base }
+            if losses == Self.mostLosses || isCurrent(base, derived) { return base }
             let present = evaluate(after: base, derived)
             if !present.isNone { return present }
+            losses += 1
         }
     }
 
+    /// If so many evaluations were published while the call made one, the last of them has begun when the first was there, and so during
+    /// the call: its snapshot is one that held during the call, though a source may have changed since. (P22)
+    private static var mostLosses: Int { 2 }
+
     /// Whether an evaluation is current. Under no lock.
-    private borrowing func isCurrent(_ present: borrowing Present) -> Bool {
+    private borrowing func isCurrent(_ present: borrowing Present, _ derived: any DerivationNode) -> Bool {
         #if INSTRUMENTED
         if mutant(.aDerivedValueStaysStale) { return true }
         #endif
-        return present.isCurrent
+        return present.set.hasOthers ? areOthersCurrent(present, derived) : present.isCurrent
+    }
+
+    /// Other sources run code of their own, which may need this value: then the look is a step of a ring, as an evaluation is. (P25)
+    @inline(never)
+    private borrowing func areOthersCurrent(_ present: borrowing Present, _ derived: any DerivationNode) -> Bool {
+        var isCurrent = false
+        _ = EvaluationStack.current.perform(derived, place) { collector in
+            collector.begin(lookingAt: present)
+            isCurrent = present.isCurrent
+            return .none
+        }
+        return isCurrent
     }
 
     /// Evaluates, and publishes; `none` if another thread was first.
     private borrowing func evaluate(after base: borrowing Present, _ derived: any DerivationNode) -> Present {
-        EvaluationStack.current.perform(derived, place) { collector in
+        #if INSTRUMENTED
+        let held = holdIfMutant()
+        defer { release(held) }
+        #endif
+        return EvaluationStack.current.perform(derived, place) { collector in
             collect(collector, after: base, derived)
             inject("derived.collected")
             return commit(collector, over: base, derived)
@@ -61,7 +83,7 @@ extension DerivationCell {
         after base: borrowing Present,
         _ derived: any DerivationNode
     ) -> Bool {
-        if !base.isNone, stillReads(base, collector, derived) {
+        if !base.isNone, !collector.outcome.isOnCopies, stillReads(base, collector, derived) {
             collector.outcome.isSame = true
         } else {
             ThreadRecord.withUserCode { run(collector) }
@@ -70,6 +92,8 @@ extension DerivationCell {
         return collector.outcome.isSnapshot || collector.isConsistent
     }
 
+    /// After several failures the function runs on copies, which were present together: then it fails again only where it reads
+    /// what it has not read before, or what cannot be copied, as a property of a type that the library does not know. (P25)
     @inline(never)
     private borrowing func collectAgain(
         _ collector: Collector,
@@ -83,7 +107,8 @@ extension DerivationCell {
             discard(collector, derived)
             failures += 1
             collector.endWatch()
-            pauseBeforeRetry(&wait)
+            collector.noteFailure()
+            wait.pause()
             if failures >= Self.suspicious { watch = SelfWatch(derived, place, after: watch?.runs ?? 0) }
             collector.begin(after: base, watch: watch)
         } while !collectOnce(collector, after: base, derived)
@@ -92,12 +117,6 @@ extension DerivationCell {
 
     /// After so many failures the function may be one that sets what it reads.
     private static var suspicious: Int { 2 }
-
-    /// What is done when sources keep changing while the function runs. Others make progress meanwhile: each failure is a change.
-    ///
-    /// To come: after several failures the function runs on copies, taken together under the locks of the sources that
-    /// it has read. Today the double collect is repeated, with longer and longer pauses.
-    private borrowing func pauseBeforeRetry(_ wait: inout Backoff) { wait.pause() }
 
     private borrowing func discard(_ collector: Collector, _ derived: any DerivationNode) {
         if !collector.outcome.isSame, !collector.outcome.isInline { derived.discard(collector.outcome.result) }

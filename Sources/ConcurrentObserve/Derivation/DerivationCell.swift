@@ -24,6 +24,10 @@ internal struct DerivationCell: ~Copyable, Sendable {
     /// thread holds it while the process forks: a child may be the first to read a value that another thread was
     /// publishing. (P18)
     @usableFromInline let lock = SourceLock()
+    #if INSTRUMENTED
+    /// That there should not be.
+    let evaluating = SourceLock()
+    #endif
 
     @usableFromInline
     init(_ place: DerivationPlace, _ function: @escaping @Sendable (Collector) -> Void) {

@@ -11,7 +11,7 @@ internal protocol DerivationSource<Value>: ObservableProperty {
 }
 
 /// What a derived value is evaluated of in the end: a property that keeps its value itself.
-internal protocol DerivationRoot: AnyObject, Sendable {
+internal protocol DerivationRoot: CommitMember {
     /// Where the version is, in the memory of the property.
     var versionAddress: UInt { get }
 
@@ -20,6 +20,9 @@ internal protocol DerivationRoot: AnyObject, Sendable {
 
     /// Registers a link, which is called with every change that begins afterwards.
     func register(_ link: LinkedPath) -> Observer
+
+    /// The present value and version, for a function to read later. Publication may be held off meanwhile.
+    func copy() -> SourceCopy
 }
 
 extension Observed: DerivationRoot {
@@ -52,7 +55,13 @@ extension ReadOnly: DerivationSource {
 }
 
 extension WeakObserved: DerivationSource {
-    func read(into collector: Collector) -> Referent? { storage.read(into: collector).referent }
+    func read(into collector: Collector) -> Referent? {
+        let copy = collector.copy(of: storage)
+        let (referent, version) = (copy.map { $0.property as! Observed<WeakBox<Referent>> } ?? storage).referent()
+        collector.note(storage, copy?.version ?? version, isRetained: true)
+        inject("derived.read")
+        return referent
+    }
 }
 
 extension RemovingDuplicates: DerivationSource {
@@ -65,14 +74,16 @@ extension Path: DerivationSource {
         for link in steps.links {
             guard let present = object else { break }
             let property = link.property(in: present)
-            let (next, version) = link.sample(property)
-            collector.note(property as! any DerivationRoot, version)
+            let copy = collector.copy(of: property)
+            let (next, version) = link.sample(copy?.property ?? property)
+            collector.note(property as! any DerivationRoot, copy?.version ?? version)
             object = next
         }
         guard let object, let last = steps.last else { return steps.absent! }
         let property = last.property(in: object)
-        let (value, version) = last.snapshot(of: property)
-        collector.note(property as! any DerivationRoot, version)
+        let copy = collector.copy(of: property)
+        let (value, version) = last.snapshot(of: copy?.property ?? property)
+        collector.note(property as! any DerivationRoot, copy?.version ?? version)
         return value
     }
 }

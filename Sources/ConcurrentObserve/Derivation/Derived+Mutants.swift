@@ -12,6 +12,13 @@ extension Collector {
 }
 
 extension DerivationCell {
+    /// Holds a lock while a function runs, as if no function ever needed what another thread evaluates.
+    borrowing func holdIfMutant() -> Bool? { mutant(.anEvaluationHoldsALock) ? evaluating.acquire() : nil }
+
+    borrowing func release(_ held: Bool?) {
+        if let held { evaluating.release(held) }
+    }
+
     /// Publishes an evaluation over the present one, whatever it began with.
     borrowing func commitOverLater(
         _ collector: Collector,

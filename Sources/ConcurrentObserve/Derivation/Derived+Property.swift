@@ -81,6 +81,10 @@ extension Derived: ObservableProperty {
 
     @usableFromInline @inline(never)
     internal func readReference(into collector: Collector) -> Value {
+        if collector.outcome.isOnCopies {
+            // The copies keep it.
+            return ValueEncoding<Value>.copy(collector.evaluateOnCopies(self, cell))
+        }
         while true {
             let present = cell.refresh(self)
             guard let value = copy(of: present), collector.note(self, present) else { continue }

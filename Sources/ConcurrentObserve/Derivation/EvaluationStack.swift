@@ -50,7 +50,7 @@
         unsafe memory.pointee.collectors[index]._withUnsafeGuaranteedRef { $0 }
     }
 
-    /// Runs an evaluation of `derived`, unless the thread is in one already: that traps.
+    /// Runs an evaluation of `derived`. Traps if the thread is in one already, and what led back to it was present together.
     @inline(__always)
     func perform(
         _ derived: any DerivationNode,
@@ -58,7 +58,7 @@
         _ body: (Collector) -> Present
     ) -> Present {
         let address = UInt(bitPattern: ObjectIdentifier(derived))
-        if isInside(address) { trapCycle(address, place) }
+        if isInside(address), isRing(address) { trapCycle(address, place) }
         let index = depth
         // Safe, all: never released; the stack is the calling thread's.
         if unsafe index == memory.pointee.collectors.count {
@@ -71,11 +71,24 @@
         unsafe memory.pointee.collectors[index]._withUnsafeGuaranteedRef { collector in
             collector.take(address, place)
             present = body(collector)
+            if collector.state.failures > 0 { passOn(collector.state.failures, below: index) }
             collector.clear()
         }
         unsafe hash.pointee &-= 1
         unsafe memory.pointee.depth = index
         return present
+    }
+
+    /// What an evaluation has read changes in each of its runs, and so does what the one that reads it has read: each counts the failures
+    /// inside it as its own. Otherwise it would have the inner one fail as often in each of its own runs, and so on, level by level.
+    @inline(never)
+    private func passOn(_ failures: Int, below index: Int) {
+        #if INSTRUMENTED
+        if mutant(.failuresInsideAreNotCounted) { return }
+        #endif
+        guard index > 0 else { return }
+        let outer = collector(index - 1)
+        outer.state.failures = max(outer.state.failures, failures)
     }
 
     /// Whether the thread is in the function of a derived value.
@@ -94,9 +107,28 @@
         return false
     }
 
+    /// Whether the way from a derived value to itself is of values that were present together.
+    ///
+    /// If not, there may be no ring: each function has read a source at another time. The derived value is then evaluated once more,
+    /// inside itself, and the outer evaluation discards what it has read, as every mixture. (P23)
+    @inline(never)
+    private func isRing(_ derived: UInt) -> Bool {
+        #if INSTRUMENTED
+        if mutant(.aMixtureIsTakenForARing) { return true }
+        #endif
+        let inside = (0..<depth).filter { collector($0).state.derived == derived }
+        // A source that changes faster than a real ring is walked would hide it until the stack ends.
+        guard let last = inside.last, inside.count < Self.mostMixtures else { return true }
+        // Each version was present from its read until now.
+        return (last..<depth).allSatisfy { collector($0).isStill }
+    }
+
+    /// So many ways in a row do not lead back to a value by chance.
+    private static var mostMixtures: Int { 64 }
+
     /// Ends the process, with the path from the derived value to itself.
     private func trapCycle(_ derived: UInt, _ place: DerivationPlace) -> Never {
-        let first = (0..<depth).first { collector($0).state.derived == derived } ?? 0
+        let first = (0..<depth).last { collector($0).state.derived == derived } ?? 0
         let path = (first..<depth).map { collector($0).state.place.text } + [place.text]
         let text = path.joined(separator: " → ")
         fatalError(

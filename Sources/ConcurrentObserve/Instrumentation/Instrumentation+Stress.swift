@@ -20,17 +20,18 @@ public enum Instrumentation {
         "reclaim.taken", "reclaim.barrier", "reclaim.scan", "reclaim.free",
         "destroy.item", "finish.mark", "record.exit", "barrier.heavy",
         "read.word", "read.committer", "read.copied", "read.loaded", "read.pinned", "lend.loaded", "publish.word",
-        "magazine.filled", "magazine.copied", "magazine.barrier", "ring.filled", "reference.release",
+        "magazine.filled", "magazine.copied", "magazine.barrier", "ring.filled", "reference.release", "boxes.take",
         "set.locked", "set.published", "modify.body", "modify.ending", "compare.equal",
-        "commit.body", "commit.prepared", "commit.decided", "commit.settled",
+        "commit.traced", "commit.body", "commit.prepared", "commit.decided", "commit.settled",
+        "carry.gathered", "carry.deciding",
         "path.enter", "path.relink", "path.cut",
         "register.since", "observer.home", "initial.sampled", "initial.published", "visit.current", "visit.marked",
-        "weak.watched", "weak.died", "weak.found",
+        "weak.watched", "weak.died", "weak.found", "weak.read",
         "bind.passing", "bind.published",
         "mailbox.enqueue", "mailbox.woken", "mailbox.taken", "mailbox.job",
         "sequence.wait",
         "derived.enter", "derived.look", "derived.store", "derived.read", "derived.evaluated", "derived.collected",
-        "derived.link", "derived.deliver",
+        "derived.link", "derived.deliver", "derived.copies",
     ]
 
     /// The seeded bug that is on, if any. Written once, before any other thread runs.
@@ -39,6 +40,10 @@ public enum Instrumentation {
     /// Called at every injection point, if any. Written once, before any other thread runs.
     nonisolated(unsafe) public static var perturbation: Perturbation?
 
+    /// Called where a snapshot holds off publication, on the thread that takes it, if set. Written once, before any other thread
+    /// runs.
+    nonisolated(unsafe) public static var snapshotIsHeld: (@Sendable () -> Void)?
+
     /// Asked wherever the library would start a thread, if set: true if it must not get one. Written once, before any other
     /// thread runs.
     nonisolated(unsafe) public static var refusesThread: (@Sendable () -> Bool)?
@@ -46,6 +51,10 @@ public enum Instrumentation {
     /// Asked wherever the library calls membarrier, or registers the process for it, if set: the error number, or 0. Written
     /// once, before any other thread runs.
     nonisolated(unsafe) public static var barrierFault: (@Sendable (_ isRegistration: Bool) -> Int32)?
+
+    /// After how many failures the function of a derived value runs on copies, if not after as many as usual. Written while no thread
+    /// under test runs.
+    nonisolated(unsafe) public static var failuresBeforeCopies: Int?
 
     /// How many freed tables are kept, poisoned, so that a walker which still uses one is caught, not crashed. 0 under
     /// AddressSanitizer, which sees the use itself. Written while no thread under test runs.
@@ -76,6 +85,10 @@ internal func faultPoint(_ point: StaticString) {
     guard let perturbation = unsafe Instrumentation.perturbation else { return }
     perturbation(point)
 }
+
+internal func noteHeldSnapshot() { unsafe Instrumentation.snapshotIsHeld?() }
+
+internal func failuresBeforeCopies(_ usual: Int) -> Int { unsafe Instrumentation.failuresBeforeCopies ?? usual }
 
 internal func isThreadRefused() -> Bool {
     if let exploration = unsafe Instrumentation.exploration { return exploration.refusesThread() }

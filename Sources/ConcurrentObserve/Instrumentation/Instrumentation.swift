@@ -13,6 +13,14 @@ internal func inject(_ point: StaticString) {}
 @_alwaysEmitIntoClient @inline(__always)
 internal func faultPoint(_ point: StaticString) {}
 
+/// A snapshot holds off publication. Counted nowhere, in the library that users build.
+@_alwaysEmitIntoClient @inline(__always)
+internal func noteHeldSnapshot() {}
+
+/// After how many failures the function of a derived value runs on copies: as usual, in the library that users build.
+@_alwaysEmitIntoClient @inline(__always)
+internal func failuresBeforeCopies(_ usual: Int) -> Int { usual }
+
 /// Whether the system has no thread to give. Never for this reason, in the library that users build.
 @_alwaysEmitIntoClient @inline(__always)
 internal func isThreadRefused() -> Bool { false }

@@ -2,7 +2,7 @@
 
 extension ConcurrentObservable {
     /// Calls `body` with every change of the property that `path` leads to, wherever it leads: short for
-    /// ``property(_:)`` and `observe`. (P1, P2, P4)
+    /// `property(_:)` and `observe`. (P1, P2, P4)
     ///
     /// - Parameters:
     ///   - path: The steps, as in `\.engine.rpm`.

@@ -9,7 +9,7 @@
 /// final class Car: ConcurrentObservable { let engine = Observed(Engine()) }
 /// let token = car.observe(\.engine.rpm) { change in print(change.new) }
 /// ```
-public protocol ConcurrentObservable: AnyObject, Sendable {
+public protocol ConcurrentObservable: AnyObject, Sendable, HoldsModels {
     /// Where the observed properties are: the object itself, unless it says otherwise.
     associatedtype Properties: Sendable = Self
 
@@ -23,7 +23,7 @@ extension ConcurrentObservable where Properties == Self {
 }
 
 /// An optional object that paths may go through. `Optional` adopts it; nothing else needs to.
-public protocol OptionalConcurrentObservable {
+public protocol OptionalConcurrentObservable: HoldsModels {
     /// What it is an optional of.
     associatedtype Wrapped: ConcurrentObservable
 
@@ -34,6 +34,12 @@ public protocol OptionalConcurrentObservable {
 extension Optional: OptionalConcurrentObservable where Wrapped: ConcurrentObservable {
     public var wrapped: Wrapped? { self }
 }
+
+/// A model, or an optional or an array of models: what a derived value follows. Nothing else needs to adopt it.
+public protocol HoldsModels {}
+
+extension Optional: HoldsModels where Wrapped: ConcurrentObservable {}
+extension Array: HoldsModels where Element: ConcurrentObservable {}
 
 extension ConcurrentObservable {
     /// Not there unless the class says what can be observed: see `ObservationSource`.

@@ -2,7 +2,7 @@
 
 /// The property that a key path leads to at present, wherever it leads: itself observable.
 ///
-/// ``ConcurrentObservable/property(_:)`` makes it. It retains its root; what is observed through it does not. (P11)
+/// ``ConcurrentObservable`` makes it with `property(_:)`. It retains its root; what is observed through it does not. (P11)
 ///
 /// When a step before the last is replaced, from any thread, observers receive `.pathChanged`, with the value there and the one before,
 /// and then the changes of the new property; those of the old one they do not receive any more. A step that is nil makes the value nil.
@@ -109,8 +109,7 @@ extension Path {
     internal func attachAlong(_ observer: PropertyObserver<Value>) -> ObservationToken {
         switch observer.form {
         case .inline(let callback):
-            let options = observer.withoutCombination.options
-            return attach(options, owner: observer.owner, nil) { $0.setCallback(callback) }
+            return attach(observer.options, owner: observer.owner, nil) { $0.setCallback(callback) }
         case .mailbox(let factory):
             if let kept = steps.kept { return kept.attach(observer, from: root) }
             return attach(factory.make(), observer.options, owner: observer.owner)

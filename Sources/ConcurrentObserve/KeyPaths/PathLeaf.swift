@@ -8,7 +8,8 @@ public import Synchronization
 /// adding, without a lock. When the path is led elsewhere, its end is cut at a version: all up to it are delivered, on the threads that
 /// made them, and none after it. When the last of those has been delivered, the leaf is done.
 @usableFromInline
-internal final class PathLeaf<Value: Sendable>: Sendable {
+internal final class PathLeaf<Value: Sendable>: @unchecked Sendable {
+    // Unchecked: `last` is guarded by the locks of the last property.
     private let path: PathObservation<Value>
 
     /// The observer of the property, and where it is. Its closure keeps the leaf, until it is destroyed.
@@ -25,6 +26,13 @@ internal final class PathLeaf<Value: Sendable>: Sendable {
     /// receives its changes.
     private let way: ShownVersion?
 
+    /// The properties on the way, as commits name them: the first one, and all others. 0 for a path of one step.
+    private let link: UInt
+    private let otherLinks: [UInt]
+
+    /// The value before a commit that changes the last property and leads the path elsewhere, and its version.
+    private var last: (value: Value, version: UInt64)?
+
     /// The path's version when it began to lead here.
     @usableFromInline let base: UInt64
 
@@ -39,12 +47,14 @@ internal final class PathLeaf<Value: Sendable>: Sendable {
         user: Observer,
         observer: VersionedObserver,
         base: UInt64,
-        way: ShownVersion?
+        way: ShownVersion?,
+        links: some Collection<UInt>
     ) {
         self.path = path
         self.observer = observer
         self.base = base
         self.way = way
+        (link, otherLinks) = (links.first ?? 0, Array(links.dropFirst()))
         address = observer.address
         source = observer.sourceIdentity
         userAddress = user.address
@@ -115,6 +125,7 @@ extension PathLeaf {
         _ commit: UInt64,
         of member: Member.Type
     ) where Member.Value == Value {
+        if commit != 0, isTaken(old, new, version, commit, of: member) { return }
         guard isBeforeCut(version) else { return }
         if let relayed = relayed(version) {
             deliver(change(old, new, version, commit, of: member), as: relayed)
@@ -174,6 +185,7 @@ extension PathLeaf {
     where Member.Value == Value {
         // A prior delivery is made under no lock.
         guard case .valueChanged = change.reason else { return passAhead(Member.value(of: change.new), change.version) }
+        if isFolded(change.old, change.version, of: member) { return }
         guard isBeforeCut(change.version) else { return }
         receiver.enqueue(self.change(change.old, change.new, change.version, change.commitNumber, of: member))
         // Release: pairs with the acquire in expectDeliveries(through:), which comes later and finds all of them done.
@@ -190,4 +202,54 @@ extension PathLeaf {
         let ahead = Change(reason: .prior, old: nil, new: value, version: number(of: version))
         ahead.deliver(to: userAddress)
     }
+}
+
+// MARK: - Commits
+
+extension PathLeaf {
+    /// Whether a commit calls the observer under the locks: then the change is delivered to a combination alone, and later once more.
+    @usableFromInline @inline(never)
+    func isTaken<Member: PathMember>(
+        _ old: Member.Stored?,
+        _ new: Member.Stored,
+        _ version: UInt64,
+        _ commit: UInt64,
+        of member: Member.Type
+    ) -> Bool where Member.Value == Value {
+        guard let reach = CommitReach.current else { return false }
+        if !isFolded(old, version, of: member), path.isOfCombination, isBeforeCut(version) {
+            let change = change(old, new, version, commit, of: member)
+            change.deliver(to: userAddress)
+            // If the observation has just ended, this is the last reference to a weak property's referent. (P5)
+            reach.keep(change)
+        }
+        return true
+    }
+
+    /// Whether the commit that makes a change also leads the path elsewhere. Then the path is cut before the change: its observer receives
+    /// the commit as one change, when the path is relinked. Under the locks. (P21)
+    func isFolded<Member: PathMember>(
+        _ old: Member.Stored?,
+        _ version: UInt64,
+        of member: Member.Type
+    ) -> Bool where Member.Value == Value {
+        guard link != 0, let old, let reach = CommitReach.current, isLedAway(by: reach) else { return false }
+        // Relaxed, both: as in Observed.cut(at:).
+        if limit.load(ordering: .relaxed) == .max {
+            last = (Member.value(of: old), version - 1)
+            limit.store(version - 1, ordering: .relaxed)
+        }
+        return true
+    }
+
+    private func isLedAway(by commit: CommitReach) -> Bool {
+        #if INSTRUMENTED
+        if mutant(.aPathReceivesACommitInParts) { return false }
+        #endif
+        return commit.changes(link) || otherLinks.contains { commit.changes($0) }
+    }
+
+    /// The last value that belongs to the path, and its version, where a commit has cut it. Once, when the property's lock has shown the
+    /// limit.
+    func takeLast() -> (value: Value, version: UInt64) { last.take()! }
 }

@@ -21,6 +21,14 @@ internal class PathLink: @unchecked Sendable {
     /// Traps in the body of the property's own `modify`. (P5)
     func trapInsideBody(of property: PathObject) { preconditionFailure("a link knows its property") }
 
+    /// The property, as a commit knows it.
+    func member(_ property: PathObject) -> any CommitMember { preconditionFailure("a link knows its property") }
+
+    /// The object that the property leads to in the body of a commit: what the body has set, or else the present one.
+    func object(of property: PathObject, in transaction: borrowing Transaction) -> PathObject? {
+        preconditionFailure("a link knows its property")
+    }
+
     /// Registers an observer. Returns the object that the property leads to at that moment, and the version.
     func publish(_ observer: VersionedObserver, of property: PathObject) -> (object: PathObject?, version: UInt64) {
         preconditionFailure("a link knows its property")
@@ -55,6 +63,12 @@ where Member.Value == Traversal.Value {
         known.mutation.trapInsideBody(.observe, known.cell.latch.owner)
     }
 
+    override func member(_ property: PathObject) -> any CommitMember { Member.known(property) }
+
+    override func object(of property: PathObject, in transaction: borrowing Transaction) -> PathObject? {
+        Traversal.object(in: Member.value(of: transaction[Member.known(property)]))
+    }
+
     override func publish(_ observer: VersionedObserver, of property: PathObject) -> (
         object: PathObject?, version: UInt64
     ) {
@@ -62,7 +76,8 @@ where Member.Value == Traversal.Value {
     }
 
     override func sample(_ property: PathObject) -> (object: PathObject?, version: UInt64) {
-        passed(Member.known(property).snapshot())
+        let (value, version) = Member.present(Member.known(property))
+        return (Traversal.object(in: value), version)
     }
 
     private func passed(_ stored: (value: Member.Stored, version: UInt64)) -> (object: PathObject?, version: UInt64) {

@@ -17,6 +17,12 @@ internal protocol PathMember: SendableMetatype {
     /// How the path sees a value.
     static func value(of stored: Stored) -> Value
 
+    /// The present value, as the path sees it, and its version.
+    static func present(_ property: Observed<Stored>) -> (value: Value, version: UInt64)
+
+    /// Sets a property's draft to what the path sees as `value`. In the body of a commit.
+    static func setDraft(_ value: Value, of named: Named, _ transaction: borrowing Transaction)
+
     /// The path that goes on from `links` to such a member, as a mailbox keeps its changes; nil if
     /// it keeps them as they are.
     static func kept<Model: ConcurrentObservable, Root: ConcurrentObservable>(
@@ -51,6 +57,9 @@ extension PathMember {
         from root: Root.Type
     ) -> (any KeptPath<Root, Value>)? { nil }
 
+    @usableFromInline
+    static func present(_ property: Observed<Stored>) -> (value: Value, version: UInt64) { seen(property.snapshot()) }
+
     /// How the path sees a value with its version.
     static func seen(_ stored: (value: Stored, version: UInt64)) -> (value: Value, version: UInt64) {
         (value(of: stored.value), stored.version)
@@ -67,6 +76,11 @@ internal enum PlainMember<Value: Sendable>: PathMember {
 
     @inlinable
     static func value(of stored: Value) -> Value { stored }
+
+    @usableFromInline
+    static func setDraft(_ value: Value, of named: Observed<Value>, _ transaction: borrowing Transaction) {
+        transaction[named] = value
+    }
 }
 
 /// A property that is seen as one that may be nil: the path to it may lead nowhere.
@@ -79,6 +93,18 @@ internal enum OptionalMember<Stored: Sendable>: PathMember {
 
     @inlinable
     static func value(of stored: Stored) -> Stored? { .some(stored) }
+
+    @usableFromInline
+    static func setDraft(_ value: Stored?, of named: Observed<Stored>, _ transaction: borrowing Transaction) {
+        guard let value else { trapNil() }
+        transaction[named] = value
+    }
+
+    private static func trapNil() -> Never {
+        fatalError(
+            "ConcurrentObserve: the body of a commit set a path to nil whose last property cannot be nil. Set the optional step before it to nil, or set a value."
+        )
+    }
 }
 
 /// A weak property, seen as one of its referents.
@@ -93,6 +119,10 @@ internal enum WeakMember<Referent: WeaklyObservable>: PathMember {
 
     static func value(of stored: WeakBox<Referent>) -> Referent? { stored.referent }
 
+    static func present(_ property: Observed<WeakBox<Referent>>) -> (value: Referent?, version: UInt64) {
+        property.referent()
+    }
+
     static func kept<Model: ConcurrentObservable, Root: ConcurrentObservable>(
         _ path: MemberPath<Model, Self>,
         of model: Model.Type,
@@ -103,6 +133,10 @@ internal enum WeakMember<Referent: WeaklyObservable>: PathMember {
         if mutant(.aMailboxKeepsReferents) { return nil }
         #endif
         return WeakPath(path, of: model, after: links)
+    }
+
+    static func setDraft(_ value: Referent?, of named: WeakObserved<Referent>, _ transaction: borrowing Transaction) {
+        transaction[named] = value
     }
 }
 
@@ -117,6 +151,14 @@ internal enum BoxMember<Referent: WeaklyObservable>: PathMember {
     static func property(of named: WeakObserved<Referent>) -> Observed<WeakBox<Referent>> { named.storage }
 
     static func value(of stored: WeakBox<Referent>) -> WeakBox<Referent> { stored }
+
+    static func setDraft(
+        _ value: WeakBox<Referent>,
+        of named: WeakObserved<Referent>,
+        _ transaction: borrowing Transaction
+    ) {
+        preconditionFailure("a path is seen as one of boxes by mailboxes alone")
+    }
 }
 
 /// A read-only view, seen as the property that it shows.
@@ -129,6 +171,11 @@ internal enum ReadOnlyMember<Value: Sendable>: PathMember {
 
     @inlinable
     static func value(of stored: Value) -> Value { stored }
+
+    @usableFromInline
+    static func setDraft(_ value: Value, of named: ReadOnly<Value>, _ transaction: borrowing Transaction) {
+        trapReadOnly()
+    }
 }
 
 /// A read-only view, seen as a property that may be nil: the path to it may lead nowhere.
@@ -141,4 +188,15 @@ internal enum OptionalReadOnlyMember<Stored: Sendable>: PathMember {
 
     @inlinable
     static func value(of stored: Stored) -> Stored? { .some(stored) }
+
+    @usableFromInline
+    static func setDraft(_ value: Stored?, of named: ReadOnly<Stored>, _ transaction: borrowing Transaction) {
+        trapReadOnly()
+    }
+}
+
+private func trapReadOnly() -> Never {
+    fatalError(
+        "ConcurrentObserve: the body of a commit set a path whose last property is shown read-only. Make the property itself a member."
+    )
 }

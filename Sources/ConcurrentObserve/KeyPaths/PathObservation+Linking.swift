@@ -36,6 +36,7 @@ extension PathObservation {
             observer.setContent(HeldObject<LinkedPath>(self), of: .links())
             if isRoot { rootProperty = property } else { links[depth].property = property }
             links[depth].observer = observer
+            links[depth].source = step.member(property).member.lockAddress
             let present = step.publish(observer, of: property)
             links[depth].seen = present.version
             next = present.object
@@ -55,16 +56,22 @@ extension PathObservation {
         pending.add(1, ordering: .relaxed)
         let observer = makeObserver(
             last.core(of: property),
-            receiver == nil ? marks : marks.union(ObserverMark(.second)),
+            receiver == nil ? inlineMarks : marks.union(ObserverMark(.second)),
             isRoot: isRoot
         )
-        let cut = PathLeaf(of: self, user: user!, observer: observer, base: version, way: way)
+        let cut = PathLeaf(of: self, user: user!, observer: observer, base: version, way: way, links: sources)
         if let receiver { last.connect(observer, to: cut, receiver) } else { last.connect(observer, to: cut) }
         if isRoot { rootProperty = property }
         let isPassed = links.contains { link in link.observer?.core === observer.core }
         leaf = Leaf(property: isRoot ? nil : property, cut: cut, isPassed: isPassed)
         return last.publish(observer, of: property).value
     }
+
+    /// The marks of the last property's observer: a commit that changes properties on the way, too, calls it under the locks. (P21)
+    private var inlineMarks: ObserverMark { hasOneStep ? marks : marks.union(.isCombined) }
+
+    /// The properties on the way, as commits name them.
+    private var sources: some Collection<UInt> { links.lazy.map(\.source) }
 
     /// An observer of a property of the path, without its closure.
     func makeObserver(_ core: RegistryCore, _ marks: ObserverMark, isRoot: Bool) -> VersionedObserver {

@@ -25,6 +25,8 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
     let hasOneStep: Bool
     let marks: ObserverMark
     private let isOfBinding: Bool
+    /// Whether the user's observer is the library's, of properties that are observed together.
+    let isOfCombination: Bool
     /// The owner of the user's observation. The root's property looks after it as after those of its own. (P13)
     let owner: WeakReference?
     /// Where the changes go, if they are not delivered inline.
@@ -57,6 +59,8 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
         /// What the path retains: nil for the root's own, and while the path does not lead here.
         var property: PathObject?
         var observer: Observer?
+        /// The property, as commits name it.
+        var source: UInt = 0
         /// The version of the property for which the path below it is linked.
         var seen: UInt64 = 0
 
@@ -83,6 +87,7 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
         hasOneStep = path.links.isEmpty
         marks = options.marks
         isOfBinding = options.contains(.ofBinding)
+        isOfCombination = options.contains(.ofCombination)
         super.init()
     }
 
@@ -196,6 +201,8 @@ extension PathObservation {
             return leaf.cut.drop()
         }
         round.endings += 1
+        // First: a commit that finds the path cut is not delivered to a combination without it. (P21)
+        if isOfCombination { user?.markCutOff() }
         // A leaf that is the root's own is gone with it: nothing more can come from it.
         if leaf != nil, cutLeaf(&round) == nil { round.endings += 1 }
     }

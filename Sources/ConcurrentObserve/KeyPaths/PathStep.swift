@@ -26,6 +26,19 @@ internal class PathStep<Value: Sendable>: @unchecked Sendable {
     /// Traps in the body of the property's own `modify`. (P5)
     func trapInsideBody(of property: PathObject) { preconditionFailure("a step knows its property") }
 
+    /// The property, as a commit knows it.
+    func member(_ property: PathObject) -> any CommitMember { preconditionFailure("a step knows its property") }
+
+    /// The draft of the property in an object. In the body of a commit.
+    func draft(in object: PathObject, of transaction: borrowing Transaction) -> Value {
+        preconditionFailure("a step finds its property")
+    }
+
+    /// Sets the draft of the property in an object. In the body of a commit.
+    func setDraft(_ value: Value, in object: PathObject, of transaction: borrowing Transaction) {
+        preconditionFailure("a step finds its property")
+    }
+
     /// Gives an observer of the property, which is not registered yet, the closure that passes its changes on.
     func connect(_ observer: Observer, to leaf: PathLeaf<Value>) { preconditionFailure("a step knows its property") }
 
@@ -44,7 +57,7 @@ internal class PathStep<Value: Sendable>: @unchecked Sendable {
         preconditionFailure("a step knows its property")
     }
 
-    /// Ends a leaf at the present version. See `Observed.cut(at:)`.
+    /// Ends a leaf at the present version, unless a commit has ended it. See `Observed.cut(at:)`.
     func cut(_ leaf: PathLeaf<Value>, of property: PathObject) -> (value: Value, version: UInt64) {
         preconditionFailure("a step knows its property")
     }
@@ -103,6 +116,16 @@ internal final class MemberStep<Model: ConcurrentObservable, Member: PathMember>
         known.mutation.trapInsideBody(.observe, known.cell.latch.owner)
     }
 
+    override func member(_ property: PathObject) -> any CommitMember { Member.known(property) }
+
+    override func draft(in object: PathObject, of transaction: borrowing Transaction) -> Member.Value {
+        Member.value(of: transaction[Member.property(path, of: Model.self, in: object)])
+    }
+
+    override func setDraft(_ value: Member.Value, in object: PathObject, of transaction: borrowing Transaction) {
+        Member.setDraft(value, of: (object as! Model).observedProperties[keyPath: path], transaction)
+    }
+
     override func connect(_ observer: Observer, to leaf: PathLeaf<Member.Value>) { connection(observer, leaf) }
 
     override func connect(
@@ -126,14 +149,14 @@ internal final class MemberStep<Model: ConcurrentObservable, Member: PathMember>
     }
 
     override func snapshot(of property: PathObject) -> (value: Member.Value, version: UInt64) {
-        Member.seen(Member.known(property).snapshot())
+        Member.present(Member.known(property))
     }
 
     override func cut(
         _ leaf: PathLeaf<Member.Value>,
         of property: PathObject
     ) -> (value: Member.Value, version: UInt64) {
-        Member.seen(Member.known(property).cut(at: leaf.limit))
+        Member.known(property).cut(at: leaf.limit).map(Member.seen) ?? leaf.takeLast()
     }
 
     override func kept<Root: ConcurrentObservable>(

@@ -17,9 +17,11 @@
 /// Conform with structs and enumerations that store numbers, strings, collections of these, and other inert values. Values without
 /// references (all of whose parts are `BitwiseCopyable`) need no conformance.
 ///
-/// - Warning: The compiler does not check this. If a `deinit` of yours is reached nonetheless, it runs once and under no lock, but it may
-///   run on any thread that changes any property, or on the thread that reclaims memory for all of them: one that blocks holds up all
-///   reclamation, and one that waits for the library may wait for ever. (P5, P14)
+/// The macro `@InertValue` of `ConcurrentObserveMacros` conforms a type and has the compiler check what it stores.
+///
+/// - Warning: The compiler does not check a conformance that is written by hand. If a `deinit` of yours is reached nonetheless, it runs
+///   once and under no property's lock, but it may run on any thread that changes any property, or on the thread that reclaims memory
+///   for all of them: one that blocks holds up all reclamation, and one that waits for the library may wait for ever. (P5, P14)
 public protocol InertValue: Sendable {}
 
 extension String: InertValue {}

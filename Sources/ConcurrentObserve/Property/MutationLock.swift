@@ -21,6 +21,12 @@ internal struct MutationLock: ~Copyable, Sendable {
     enum Purpose { case set, modify, observe }
 
     init() {}
+
+    /// What changes of the property are stamped by: see `ChangeStamps`. Compared, not followed.
+    var address: UInt {
+        // Safe: an address only; atomics are never copied to be lent.
+        unsafe withUnsafePointer(to: lock) { UInt(bitPattern: $0) }
+    }
 }
 
 // MARK: - Changes
@@ -41,9 +47,16 @@ extension MutationLock {
         enterForbiddenForUserCode()
     }
 
-    /// Releases it.
+    /// Releases it, after a change or without one.
     @usableFromInline
     borrowing func release() {
+        ChangeStamps.note(address)
+        releaseUnchanged()
+    }
+
+    /// Releases it, where nothing was changed.
+    @inline(__always)
+    borrowing func releaseUnchanged() {
         leaveForbiddenForUserCode()
         lock.unlock()
     }

@@ -17,7 +17,8 @@ public struct ObservationOptions: OptionSet, Sendable {
     /// `compareExchange` send none.
     public static let prior = ObservationOptions(rawValue: 2)
 
-    /// The observer is a binding: a path delivers with each change which versions it shows.
+    /// The observer is a binding: a path delivers with each change which versions it shows, and what the bindings make of a commit is
+    /// a commit. (P21)
     @usableFromInline
     internal static let ofBinding = ObservationOptions(rawValue: 128)
 
@@ -30,7 +31,9 @@ extension ObservationOptions {
     /// The options as bits of an observer's mark.
     @usableFromInline
     internal var marks: ObserverMark {
-        let marks: ObserverMark = contains(.prior) ? .receivesPrior : []
-        return contains(.ofCombination) ? marks.union(.isCombined) : marks
+        var marks: ObserverMark = contains(.prior) ? .receivesPrior : []
+        if contains(.ofCombination) { marks.formUnion(.isCombined) }
+        if contains(.ofBinding) { marks.formUnion(.isOfBinding) }
+        return marks
     }
 }

@@ -17,14 +17,19 @@ extension Observed {
         if mutant(.aChangeIsEnqueuedOutsideTheLock) { enqueue(replaced, new) }
         #endif
         if observers.mayHaveMailboxesOrLinks { return deliverToAllKinds(change(of: replaced, new)) }
-        observers.deliver(change(of: replaced, new))
+        walk(change(of: replaced, new), of: replaced.version)
     }
+
+    /// Compiled once, for changes of any value: it gets the change's address and hands that on to each closure, where
+    /// code for one type of value would copy the change for each. The property knows the type, which is not looked for.
+    @usableFromInline @inline(never)
+    internal func walk(_ change: Change<Value>, of version: UInt64) { observers.deliver(change, of: version) }
 
     /// Calls the observers with a change that was put into the mailboxes already. Under no lock.
     @inline(never)
     internal func announce(_ change: Change<Value>) {
         if observers.mayHaveMailboxesOrLinks { return deliverToAllKinds(change) }
-        if observers.isPossiblyObserved { observers.deliver(change) }
+        if observers.isPossiblyObserved { walk(change, of: change.version) }
     }
 
     @inlinable @inline(__always)
@@ -46,7 +51,7 @@ extension Observed {
             observers.mayHave(ListHints.third) ? observers.relinkPaths(version: change.version) : LinkDeliveries()
         if hasMailboxes { observers.wakeMailboxes(of: Change<Value>.self) }
         deferred.deliver()
-        observers.deliver(change)
+        walk(change, of: change.version)
         deferred.deliverLate()
         if hasMailboxes { observers.drainMailboxes(of: Change<Value>.self) }
     }

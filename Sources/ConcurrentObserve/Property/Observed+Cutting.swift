@@ -6,8 +6,12 @@ extension Observed {
     /// Stores the present version in `limit`, and returns it with its value: no change is made
     /// meanwhile, so that every delivery of a later version finds the limit. For observers of the
     /// library's own, which end at a version.
-    internal func cut(at limit: borrowing Atomic<UInt64>) -> (value: Value, version: UInt64) {
+    ///
+    /// - Returns: Nil if the limit has been set before, by a commit.
+    internal func cut(at limit: borrowing Atomic<UInt64>) -> (value: Value, version: UInt64)? {
         mutation.withLockAtGate(cell.latch.owner) {
+            // Relaxed: as below.
+            guard limit.load(ordering: .relaxed) == .max else { return nil }
             let present = cell.load()
             // Relaxed: ordered before every later change by `lock`, or, beside a body, by
             // `bodyLock`, which the body's thread finds free before it publishes.

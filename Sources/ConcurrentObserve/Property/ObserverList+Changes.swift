@@ -6,20 +6,39 @@ extension ObserverList {
     /// An observer receives what came after its registration, however late this thread gets here.
     /// (P4)
     @inlinable @inline(__always)
-    internal borrowing func deliver<Value>(_ change: Change<Value>) {
-        let lent = LentChange(change)
-        walk(.callbacks()) { (observer: borrowing LentObserver<Callback<Change<Value>>>) in
-            guard VersionedObserver.receives(lent.change.version, at: observer.address) else { return }
-            lent.call(observer)
+    internal borrowing func deliver<Value>(_ change: Change<Value>) { deliver(change, of: change.version) }
+
+    /// As above. The version apart: where it is in a change, code for any value would have to find out.
+    @inlinable @inline(__always)
+    internal borrowing func deliver<Value>(_ change: Change<Value>, of version: UInt64) {
+        walkClosures(before: version) { closure in
+            closure(change)
         }
     }
 
     /// Calls the inline observers that are the library's, of properties that are observed together. Under the property's lock. (P21)
+    ///
+    /// - Returns: Whether there are bindings among the observers.
     @inline(never)
-    internal borrowing func deliverToCombinations<Value>(_ change: Change<Value>) {
+    internal borrowing func deliverToCombinations<Value>(_ change: Change<Value>) -> Bool {
+        let lent = LentChange(change)
+        var hasBindings = false
+        walk(.callbacks()) { (observer: borrowing LentObserver<Callback<Change<Value>>>) in
+            let mark = observer.mark
+            if mark.contains(.isOfBinding) { hasBindings = true }
+            guard mark.contains(.isCombined), observer.since < lent.change.version else { return }
+            lent.call(observer)
+        }
+        return hasBindings
+    }
+
+    /// Calls the inline observers that are bindings, or all others, with a change of a commit. Under no lock. (P21)
+    @inline(never)
+    internal borrowing func deliver<Value>(_ change: Change<Value>, toBindings: Bool) {
         let lent = LentChange(change)
         walk(.callbacks()) { (observer: borrowing LentObserver<Callback<Change<Value>>>) in
-            guard observer.mark.contains(.isCombined), observer.since < lent.change.version else { return }
+            guard observer.mark.contains(.isOfBinding) == toBindings, observer.since < lent.change.version
+            else { return }
             lent.call(observer)
         }
     }
@@ -47,17 +66,6 @@ extension ObserverList {
                 receiver.wake()
             }
         }
-    }
-}
-
-extension VersionedObserver {
-    /// Whether the observer at `address` receives the change of a version: it began before.
-    @inlinable @inline(__always)
-    internal static func receives(_ version: UInt64, at address: UInt) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.anEarlierChangeIsDelivered) { return true }
-        #endif
-        return since(at: address) < version
     }
 }
 

@@ -36,16 +36,23 @@ extension PropertyObserver {
     ///
     /// What waits in a mailbox waits as the other property's; it is transformed when it is
     /// delivered.
+    ///
+    /// - Parameter asCombination: Whether `transform` runs no user code, so that a commit may call the observer under its locks.
     internal func pulledBack<Other: Sendable>(
+        asCombination: Bool = false,
         _ transform: @escaping @Sendable (Change<Other>) -> Change<Value>?
     ) -> PropertyObserver<Other> {
         switch form {
         case .inline(let callback):
-            // The transform is user code.
             PropertyObserver<Other>(
-                withoutCombination.options,
+                asCombination ? options : withoutCombination.options,
                 owner: owner,
-                .inline(callback.pulledBack(transform))
+                .inline(
+                    callback.pulledBack(
+                        runsNoUserCode: asCombination && options.contains(.ofCombination),
+                        transform
+                    )
+                )
             )
         case .mailbox(let factory):
             PropertyObserver<Other>(options, owner: owner, .mailbox(factory.pulledBack(transform)))

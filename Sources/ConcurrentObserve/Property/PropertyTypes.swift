@@ -24,7 +24,8 @@ extension Observed {
                 ObserverKind<HeldObject<ChangeReceiver<Value>>>.self,
                 LentMailbox<Change<Value>>.self,
                 // Of a debug build, which calls the standard library's generic functions.
-                UnsafePointer<BoxedValue<Value>>?.self, UnsafePointer<Callback<Change<Value>>>?.self,
+                UnsafePointer<BoxedValue<Value>>?.self, UnsafeMutablePointer<Value>?.self,
+                UnsafePointer<Callback<Change<Value>>>?.self,
                 (Snapshot, RegistryCore.DeferredActions)?.self, Snapshot?.self, UnsafePointer<Atomic<UInt64>>.self,
             ]
         } size: {

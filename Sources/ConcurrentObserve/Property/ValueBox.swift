@@ -1,41 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One value of a property, on the heap: what readers follow an address to, and what is retired when the value is replaced.
+/// One value of a property, on the heap: what readers follow an address to, and what is retired when the value is replaced. The memory is
+/// a `Box`.
 @usableFromInline
-internal final class ValueBox<Value: Sendable>: Sendable {
-    /// Readers find it by its offset.
-    private let value: Value
-
-    @usableFromInline
-    init(_ value: Value) {
-        self.value = value
-        // Safe: addresses are compared, not followed.
-        unsafe assert(
-            withUnsafePointer(to: self.value) { UInt(bitPattern: $0) } == Self.valueAddress(Self.address(of: self)),
-            "a box's layout is not the one that readers read"
-        )
-    }
-}
-
-extension ValueBox {
-    /// The address of a new box, to which the caller then owns a reference.
-    @inlinable
+internal enum ValueBox<Value: Sendable> {
+    /// The address of a box with a copy of `value`, to which the caller then owns the only reference.
+    @inlinable @inline(__always)
     static func allocate(_ value: Value) -> UInt {
-        // Safe: an address only.
-        unsafe UInt(bitPattern: Unmanaged.passRetained(ValueBox(value)).toOpaque())
+        let address = takeBox(size, type)
+        // Safe: the box is the caller's, and has room for the value behind its header.
+        unsafe UnsafeMutablePointer<Value>(bitPattern: valueAddress(address)).unsafelyUnwrapped.initialize(to: value)
+        return address
     }
 
-    /// The address of `box`, as latches and pins hold it.
-    static func address(of box: ValueBox) -> UInt {
-        // Safe: an address only; a thread that follows it pins the box or owns a reference.
-        unsafe UInt(bitPattern: Unmanaged.passUnretained(box).toOpaque())
+    /// How many bytes the value needs, and what aligns it: boxes are aligned to 16.
+    @inlinable @inline(__always)
+    static var size: Int { MemoryLayout<Value>.size &+ max(0, MemoryLayout<Value>.alignment &- 16) }
+
+    /// See `BoxHeader`.
+    @inlinable @inline(__always)
+    static var type: UInt {
+        // Safe: the address of the type's metadata, which is never freed.
+        _isPOD(Value.self) ? 0 : unsafe unsafeBitCast(Value.self as Any.Type, to: UInt.self)
     }
 
-    /// Where the value in the box at `address` is: behind the object's header, as strictly aligned as its type asks.
+    /// Where the value in the box at `address` is.
     @inlinable @inline(__always)
     static func valueAddress(_ address: UInt) -> UInt {
-        let mask = UInt(MemoryLayout<Value>.alignment) &- 1
-        return address &+ (16 &+ mask) & ~mask
+        addressOfValue(inBoxAt: address, alignment: MemoryLayout<Value>.alignment)
     }
 
     /// The value in the box at `address`, in place.
@@ -43,16 +35,20 @@ extension ValueBox {
     /// The caller pins the box, or owns a reference.
     @inlinable @inline(__always)
     static func value(at address: UInt) -> UnsafePointer<BoxedValue<Value>> {
-        // Safe: `init` has checked that the value is there; a struct of one member is laid out as its member.
+        // Safe: `allocate` has put the value there; a struct of one member is laid out as its member.
         unsafe UnsafePointer(bitPattern: valueAddress(address)).unsafelyUnwrapped
     }
+}
 
-    /// Destroys the box at `address`, which no other thread can be reading.
-    @usableFromInline
-    static func release(at address: UInt) {
-        // Safe: the caller owns the last reference.
-        unsafe Unmanaged<ValueBox>.fromOpaque(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped).release()
-    }
+/// A box for a value: see `BoxPool`.
+@usableFromInline
+internal func takeBox(_ bytes: Int, _ type: UInt) -> UInt { BoxPool.take(bytes, type: type) }
+
+/// Releases the box at `address`, which no other thread can be reading, and destroys its value.
+@usableFromInline
+internal func releaseBox(at address: UInt) {
+    // Safe: the caller owns the only reference.
+    unsafe Unmanaged<Box>.fromOpaque(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped).release()
 }
 
 /// A value where it is: not copyable, so that lending it counts no reference.

@@ -143,6 +143,6 @@ extension ValueEncoding {
     @inlinable
     static func discard(_ words: Latch.Words) {
         if isAlwaysInline { return }
-        if isBoxed(words) { ValueBox<Value>.release(at: words.first) } else { _ = decode(words) }
+        if isBoxed(words) { releaseBox(at: words.first) } else { _ = decode(words) }
     }
 }

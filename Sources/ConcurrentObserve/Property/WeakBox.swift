@@ -55,11 +55,24 @@ extension WeakBox {
         return referent
     }
 
+    /// Whether the box has never referred to an object.
+    var isNone: Bool { watch == nil }
+
     /// Whether `observer` observes this box's referent on its behalf.
     func isWatched(by observer: Observer) -> Bool { watch?.observer === observer }
 
     /// Ends the observation: the property refers to something else.
     func stopWatching() { watch?.cancel() }
+}
+
+/// A value that refers to an object, and does not keep it alive.
+internal protocol RefersWeakly {
+    /// The object while it lives. Where user code may run, or where the last reference is not released.
+    var present: AnyObject? { get }
+}
+
+extension WeakBox: RefersWeakly {
+    var present: AnyObject? { referent }
 }
 
 /// Boxes are equal if they stem from the same setting of the property, or are nil: the same referent set twice is two boxes.

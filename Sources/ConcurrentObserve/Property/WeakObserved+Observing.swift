@@ -10,12 +10,18 @@ extension WeakObserved: ObservableProperty {
     ///
     /// - Complexity: O(1) amortised.
     public func attach(_ observer: PropertyObserver<Referent?>) -> ObservationToken {
-        storage.attach(observer.pulledBack { $0.map(\.referent) })
+        storage.attach(Self.seen(observer))
     }
 
     /// Begins observations for as long as the property lives. (P11)
     public var weakAttachment: WeakAttachment<Referent?> {
         let attach = storage.weakAttachment
-        return { observer in attach(observer.pulledBack { $0.map(\.referent) }) }
+        return { observer in attach(Self.seen(observer)) }
+    }
+
+    /// The observer, as one of the references that the property stores. A commit may call it under the locks: to look a referent up
+    /// runs no user code, and the combination keeps it.
+    private static func seen(_ observer: PropertyObserver<Referent?>) -> PropertyObserver<WeakBox<Referent>> {
+        observer.pulledBack(asCombination: true) { $0.map(\.referent) }
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
+
 /// A reference that any thread may read and change, that does not keep its referent alive, and that delivers every change to its observers:
 /// change, the referent's death included.
 ///
@@ -59,7 +61,7 @@ extension WeakObserved {
     ///
     /// - Complexity: Reading: O(1). Setting: O(*n*) in the observers.
     public var value: Referent? {
-        get { storage.withValue { $0.read() } }
+        get { storage.withValue { $0.read() } ?? storage.referent().value }
         set { _ = replace(by: newValue) }
     }
 
@@ -70,8 +72,23 @@ extension WeakObserved {
     ///
     /// Nil between the beginning of the referent's `deinit` and the change that announces its death, with the version of the referent.
     public func snapshot() -> (value: Referent?, version: UInt64) {
-        let (box, version) = storage.snapshot()
-        return (box.referent, version)
+        storage.referent()
+    }
+}
+
+extension Observed {
+    /// The present referent of the weak property that this is the storage of, and its version. Where user code may run.
+    internal func referent<Referent>() -> (value: Referent?, version: UInt64) where Value == WeakBox<Referent> {
+        while true {
+            let (box, version) = snapshot()
+            inject("weak.read")
+            if let referent = box.read() { return (referent, version) }
+            if box.isNone { return (nil, version) }
+            // Acquire: pairs with the release of the last reference, which follows the change that has replaced the referent.
+            atomicMemoryFence(ordering: .acquiring)
+            // Otherwise the referent may have died as one that was replaced before: then the property was never nil.
+            if self.version == version { return (nil, version) }
+        }
     }
 }
 

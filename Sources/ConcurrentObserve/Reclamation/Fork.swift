@@ -29,6 +29,7 @@ internal enum Fork {
                 Fork.check(curcu_fork_handlers_error(), "the system has no memory for its fork handlers")
                 ForkGate.prepare()
                 ObserverPool.prepare()
+                BoxPool.prepare()
                 KnownTypes.prepare()
                 RetiredCounts.prepare()
                 _ = (ReclamationThread.shared, DeinitThreads.shared, CallbackAges.shared, ThreadRecords.shared)

@@ -112,6 +112,7 @@ extension Magazine {
         unsafe released.store(head.load(ordering: .relaxed) &- swept.pointee.count, ordering: .relaxed)
         releasesEnded.store(releasesBegun.load(ordering: .relaxed), ordering: .relaxed)
         unsafe owned.pointee.weight = 0
+        unsafe boxes.pointee.restartInChild()
     }
 
     /// Forgets what the rehearsal has done. Nothing is in it.

@@ -38,11 +38,16 @@ import Synchronization
     let owned: UnsafeMutablePointer<Owned>
     let swept: UnsafeMutablePointer<Swept>
 
+    /// The boxes that the magazine's releases have emptied.
+    let boxes: UnsafeMutablePointer<BoxPool>
+
     struct Owned {
         /// Bytes behind the references since the owner last saw the magazine empty.
         var weight = 0
         /// Whether there are so many thread records that the owner should not scan them.
         var hasManyRecords = false
+        /// Whether the owner is releasing what it has claimed.
+        var isReleasing = false
     }
 
     struct Swept {
@@ -74,6 +79,7 @@ import Synchronization
         unsafe owned.initialize(to: Owned())
         unsafe swept = .allocate(capacity: 1)
         unsafe swept.initialize(to: Swept())
+        unsafe boxes = BoxPool.allocate()
     }
 
     static func allocate() -> UnsafeMutablePointer<Magazine> {
@@ -175,6 +181,17 @@ extension Magazine {
         return wasEmpty
     }
 
+    /// Releases what is there, if there is no room for a reference to so many bytes. The owner alone, under no lock.
+    borrowing func makeRoom(for weight: Int, handOver: (UInt) -> Void) {
+        #if INSTRUMENTED
+        if mutant(.aMagazineThatWasFilledMeanwhileIsTakenForEmpty) {
+            return makeRoomOnce(for: weight, handOver: handOver)
+        }
+        #endif
+        // Again, where a value that is said to be inert, and is not, has filled it meanwhile.
+        while isFull(for: weight) { release(handOver: handOver) }
+    }
+
     /// Releases all references that no frame pins, and hands the others over. The owner alone,
     /// under no lock. Runs no user code.
     ///
@@ -182,27 +199,56 @@ extension Magazine {
     borrowing func release(handOver: (UInt) -> Void) {
         // Relaxed: a drain that has seen the references claimed sees this, by the exchange.
         releasesBegun.store(releasesBegun.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
-        let count = unsafe claim(into: claimed)
-        if count > 0 {
-            AsymmetricBarrier.heavy()
-            inject("magazine.barrier")
-            var scan = FrameScan()
-            // Safe: magazines are never freed.
-            unsafe owned.pointee.hasManyRecords = scan.recordCount > Self.mostRecords
-            for index in 0..<count {
-                // Safe: the claim has made the references this thread's.
-                let reference = unsafe claimed[index]
-                if mustKeep(reference, &scan) { handOver(reference) } else { releaseReference(reference) }
+        // Safe: magazines are never freed.
+        if isRoomInUse {
+            // A value that is said to be inert, and is not: its `deinit` has filled the magazine
+            // again. The room is in use until the release that has claimed into it is done.
+            unsafe withUnsafeTemporaryAllocation(of: UInt.self, capacity: Int(Self.capacity)) { room in
+                // Safe: the room is not empty, so it has an address.
+                unsafe release(claimingInto: room.baseAddress!, handOver: handOver)
             }
-            finished(count)
+        } else {
+            unsafe owned.pointee.isReleasing = true
+            unsafe release(claimingInto: claimed, handOver: handOver)
+            unsafe owned.pointee.isReleasing = false
         }
         // Release: pairs with the acquire in waitForReleases(until:).
         releasesEnded.store(releasesEnded.load(ordering: .relaxed) &+ 1, ordering: .releasing)
     }
 
-    private borrowing func mustKeep(_ reference: UInt, _ scan: inout FrameScan) -> Bool {
+    private var isRoomInUse: Bool {
         #if INSTRUMENTED
-        if mutant(.aMagazineIsReleasedUnseen) { return false }
+        if mutant(.aMagazineIsReleasedIntoARoomInUse) { return false }
+        #endif
+        // Safe: magazines are never freed.
+        return unsafe owned.pointee.isReleasing
+    }
+
+    private borrowing func release(claimingInto room: UnsafeMutablePointer<UInt>, handOver: (UInt) -> Void) {
+        let count = unsafe claim(into: room)
+        guard count > 0 else { return }
+        // Safe, all: magazines and pools are never freed.
+        unsafe boxes.pointee.empty()
+        AsymmetricBarrier.heavy()
+        inject("magazine.barrier")
+        var scan = FrameScan()
+        unsafe owned.pointee.hasManyRecords = scan.recordCount > Self.mostRecords
+        let boxType = Box.typeAddress
+        for index in 0..<count {
+            // The claim has made the references this thread's.
+            let reference = unsafe room[index]
+            if mustKeep(reference, boxType, &scan) {
+                handOver(reference)
+            } else if unsafe !boxes.pointee.keep(reference, boxType: boxType) {
+                releaseReference(reference)
+            }
+        }
+        finished(count)
+    }
+
+    private borrowing func mustKeep(_ reference: UInt, _ boxType: UInt, _ scan: inout FrameScan) -> Bool {
+        #if INSTRUMENTED
+        if passesOverFrames(reference, boxType) { return false }
         #endif
         return scan.mustKeep(reference)
     }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ReclamationThread {
-    /// How many items a pass took, and how many are still held.
+    /// How many items a pass took, how many are still held, and whether threads keep boxes.
     ///
     /// Not a tuple: the runtime makes a tuple's metadata under a lock, on first use, where a fork
     /// could catch it. (P18)
     struct PassResult {
         let took: Int
         let stillHeld: Int
+        let keepsBoxes: Bool
     }
 
     /// Reclaims what can be reclaimed: takes everything that is retired, executes one barrier for
@@ -26,7 +27,10 @@ extension ReclamationThread {
             let batch = batches.begin()
             var sorted = takeRetired(batch)
             let count = sorted.count
-            guard count > 0 || !held.isEmpty else { return PassResult(took: 0, stillHeld: 0) }
+            let keepsBoxes = sweepBoxes()
+            guard count > 0 || !held.isEmpty else {
+                return PassResult(took: 0, stillHeld: 0, keepsBoxes: keepsBoxes)
+            }
             inject("reclaim.taken")
 
             // Everything in the batch was out of reach before it was taken: the barrier comes
@@ -51,7 +55,7 @@ extension ReclamationThread {
             DeinitThreads.shared.enqueue(triage.withUserCode)
             CallbackAges.shared.observe()
             PendingEvents.look()
-            return PassResult(took: count, stillHeld: held.count)
+            return PassResult(took: count, stillHeld: held.count, keepsBoxes: keepsBoxes)
         }
     }
 

@@ -107,7 +107,7 @@ import Synchronization
             if result.took > 0 || deinitThreadsAreBehind {
                 pause = Self.shortestPause
                 quietPasses = 0
-            } else if result.stillHeld > 0 || magazinesAreFilled {
+            } else if result.stillHeld > 0 || result.keepsBoxes || magazinesAreFilled {
                 pause = min(pause * 2, Self.longestPause)
                 quietPasses = 0
             } else {

@@ -115,6 +115,7 @@ extension UnsafeMutablePointer<ThreadRecord> {
         unsafe pointee.userCode = 0
         unsafe pointee.context = nil
         unsafe pointee.evaluation = nil
+        unsafe pointee.carriedCommit = nil
     }
 }
 

@@ -35,9 +35,7 @@ extension ThreadRecord {
         let magazine = unsafe record.ownMagazine
         let hasManyRecords = unsafe magazine.pointee.owned.pointee.hasManyRecords
         if hasManyRecords, weight <= largestInRing, putIntoRing(SourcedReference(reference)) { return }
-        if unsafe magazine.pointee.isFull(for: weight) {
-            unsafe magazine.pointee.release { unsafe record.handOver($0, from: magazine) }
-        }
+        unsafe magazine.pointee.makeRoom(for: weight) { unsafe record.handOver($0, from: magazine) }
         if unsafe magazine.pointee.put(reference, weight: weight) { noticeMagazine() }
     }
 
@@ -59,6 +57,13 @@ extension UnsafeMutablePointer<ThreadRecord> {
         // Release: pairs with the acquire in forMagazine(_:).
         unsafe pointee.magazine.store(UInt(bitPattern: magazine), ordering: .releasing)
         return unsafe magazine
+    }
+
+    /// The boxes that the calling thread keeps; nil before its first retired reference.
+    var ownBoxes: UnsafeMutablePointer<BoxPool>? {
+        // Safe: records and magazines are never freed. Relaxed: the owner's own.
+        let magazine = unsafe UnsafeMutablePointer<Magazine>(bitPattern: pointee.magazine.load(ordering: .relaxed))
+        return unsafe magazine?.pointee.boxes
     }
 
     /// Retires a reference once more, outside the magazine, since a frame pins its object.

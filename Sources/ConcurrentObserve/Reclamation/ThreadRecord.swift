@@ -27,6 +27,9 @@ internal struct ThreadRecord: ~Copyable {
     /// What the thread's commit reaches, while it looks for that under its locks. Owner alone; see `CommitReach`.
     var commitReach: UnsafeMutableRawPointer?
 
+    /// What the bindings make of the commit that the thread announces, while it calls them. Owner alone; see `CarriedCommit`.
+    var carriedCommit: UnsafeMutableRawPointer?
+
     /// The innermost evaluation of a derived value on the thread's stack, if there is one. Owner
     /// alone; the room above knows what it is.
     var evaluation: UnsafeRawPointer?

@@ -61,6 +61,7 @@ import Synchronization
         inject("record.exit")
         unsafe record.trapIfInsideCallback()
         unsafe record.releasePooled()
+        unsafe record.ownBoxes?.pointee.empty()
         unsafe ReadSection.detach(record)
         curcu_set_thread_record(nil)
         unsafe makeFree(record)

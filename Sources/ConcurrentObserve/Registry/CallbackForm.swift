@@ -62,12 +62,20 @@ extension CallbackForm {
 
     /// The form for other events, each of which `transform` makes into one of these, or into nil:
     /// then nothing is called.
-    func pulledBack<Other>(_ transform: @escaping @Sendable (Other) -> Event?) -> CallbackForm<Other> {
+    ///
+    /// - Parameter runsNoUserCode: Whether neither does: then nothing that `transform` makes is dropped again where user code must not run.
+    func pulledBack<Other>(
+        runsNoUserCode: Bool = false,
+        _ transform: @escaping @Sendable (Other) -> Event?
+    ) -> CallbackForm<Other> {
         .choosing { observer, tally in
             let body = body(for: observer, tally)
             // A frame has the observer as current while its closure is called.
             let address = observer.address
             guard let tally else {
+                if runsNoUserCode {
+                    return { other in if Observer.isActive(at: address), let event = transform(other) { body(event) } }
+                }
                 return { other in
                     if let event = transform(other), Observer.isActiveAfterTransform(at: address) { body(event) }
                 }

@@ -60,6 +60,20 @@ extension Observer {
         }
     }
 
+    /// Marks that what the observer receives is cut off.
+    func markCutOff() {
+        #if INSTRUMENTED
+        if mutant(.aGroupGoesOnWithoutAPathsRoot) { return }
+        #endif
+        // Relaxed: the lock of the last property comes between this and a commit that finds the path cut. If the end comes at the same
+        // moment, and the bit is lost, the end does as well.
+        mark.bitwiseOr(ObserverMark.isCutOff.rawValue, ordering: .relaxed)
+    }
+
+    /// Whether the observation goes on, and is not cut off. The lock of the last property comes between the mark and a commit that finds
+    /// the path cut.
+    var isReceiving: Bool { isMarkedActive && !knownMark.contains(.isCutOff) }
+
     /// Marks the end. Under the core's lock.
     func markEnded(_ reason: ObservationEnd) {
         // Release: pairs with the acquires in isActive and isMarkedActive. Walkers need none: the

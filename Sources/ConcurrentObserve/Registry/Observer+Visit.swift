@@ -13,6 +13,18 @@ extension Observer {
         let record = unsafe ThreadRecord.current
         let frame = unsafe record.enterFrame()
         defer { unsafe record.leaveFrame() }
+        if unsafe announce(address, in: frame) {
+            inject("visit.marked")
+            call(address)
+        }
+        unsafe frame.pointee.clear()
+    }
+
+    /// Names an observer as the one that a frame's thread is about to call. True if it is live: then its closure stays until the frame
+    /// is cleared.
+    @inlinable @inline(__always)
+    static func announce(_ address: UInt, in frame: UnsafeMutablePointer<Frame>) -> Bool {
+        // Safe, all: frames are never freed.
         // Relaxed: a statistic with one writer.
         unsafe frame.pointee.passes.store(frame.pointee.passes.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
         // Release: as in a walk.
@@ -21,10 +33,39 @@ extension Observer {
         // AsymmetricBarrier.heavy().
         AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
         inject("visit.current")
-        if Observer.isActive(at: address) {
-            inject("visit.marked")
-            call(address)
-        }
+        return Observer.isActive(at: address)
+    }
+}
+
+extension Observer {
+    /// Begins a visit that goes on after the return, inside those that were begun before. The caller holds the observer.
+    ///
+    /// - Returns: The frame, for ``endVisit(_:)``; nil if the observation has ended.
+    static func beginVisit(at address: UInt) -> UnsafeMutablePointer<Frame>? {
+        // Safe: records and frames are never freed; the frame is this visit's until endVisit(_:).
+        let frame = unsafe ThreadRecord.current.enterFrame()
+        if unsafe announce(address, in: frame) || goesOnAfterItsEnd { return unsafe frame }
+        unsafe endVisit(frame)
+        return nil
+    }
+
+    /// Ends the innermost visit.
+    static func endVisit(_ frame: UnsafeMutablePointer<Frame>) {
+        // Safe, both: as above.
         unsafe frame.pointee.clear()
+        unsafe ThreadRecord.current.leaveFrame()
+    }
+
+    private static var goesOnAfterItsEnd: Bool {
+        #if INSTRUMENTED
+        if mutant(.aCancelledBindingCarriesItsChange) { return true }
+        #endif
+        return false
+    }
+
+    /// The observer at an address. A frame has it as current, or the caller holds it.
+    static func held(at address: UInt) -> Observer {
+        // Safe: so it is allocated.
+        unsafe Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped).takeUnretainedValue()
     }
 }

@@ -61,4 +61,19 @@ extension Frame {
         return .none
     }
 }
+
+extension ObserverList {
+    @inlinable
+    borrowing func walkClosuresByAnEarlyStart(_ version: UInt64, _ call: (borrowing LentClosure) -> Void) {
+        unsafe withPinnedTable(of: .first) { contents, frame in
+            let latest = unsafe contents.pointee.latestStart.load(ordering: .relaxed)
+            inject("walk.count")
+            let count = unsafe contents.pointee.loadCount()
+            unsafe contents.pointee.visit(count, frame, fenced: AsymmetricBarrier.needsFences) { observer, callback in
+                guard latest < version || VersionedObserver.receives(version, at: observer) else { return }
+                unsafe call(LentClosure(observer: observer, callback))
+            }
+        }
+    }
+}
 #endif

@@ -19,7 +19,8 @@ extension ObserverList {
         _ call: (borrowing LentObserver<Content>) -> Void
     ) {
         unsafe withPinnedTable(of: kind.list) { contents, frame in
-            unsafe contents.pointee.visit(frame, fenced: AsymmetricBarrier.needsFences) { observer, _ in
+            let count = unsafe contents.pointee.loadCount()
+            unsafe contents.pointee.visit(count, frame, fenced: AsymmetricBarrier.needsFences) { observer, _ in
                 call(LentObserver(at: observer))
             }
         }
@@ -31,10 +32,29 @@ extension ObserverList {
     @inlinable @inline(__always)
     internal borrowing func walkClosures(_ call: (borrowing LentClosure) -> Void) {
         unsafe withPinnedTable(of: .first) { contents, frame in
-            if !AsymmetricBarrier.needsFences {
-                unsafe contents.pointee.visit(frame, fenced: false) { unsafe call(LentClosure(observer: $0, $1)) }
-            } else {
-                unsafe contents.pointee.visit(frame, fenced: true) { unsafe call(LentClosure(observer: $0, $1)) }
+            let count = unsafe contents.pointee.loadCount()
+            unsafe contents.pointee.visitClosures(count, frame, call)
+        }
+    }
+
+    /// Calls `call` with the closure of every observer whose observation began before a version, and that is live when
+    /// the walk gets there. Where the table knows that all began before it, as `walkClosures`: one comparison for all of
+    /// them, and nothing is read of an observer. (P4)
+    @inlinable @inline(__always)
+    internal borrowing func walkClosures(before version: UInt64, _ call: (borrowing LentClosure) -> Void) {
+        #if INSTRUMENTED
+        if mutant(.theLatestStartIsReadBeforeTheCount) { return walkClosuresByAnEarlyStart(version, call) }
+        #endif
+        unsafe withPinnedTable(of: .first) { contents, frame in
+            let count = unsafe contents.pointee.loadCount()
+            // Relaxed: after the count, whose acquire pairs with the release in append(_:). It is the latest start of
+            // these entries, or of these and more.
+            if unsafe contents.pointee.latestStart.load(ordering: .relaxed) < version {
+                return unsafe contents.pointee.visitClosures(count, frame, call)
+            }
+            unsafe contents.pointee.visit(count, frame, fenced: AsymmetricBarrier.needsFences) { observer, callback in
+                guard VersionedObserver.receives(version, at: observer) else { return }
+                unsafe call(LentClosure(observer: observer, callback))
             }
         }
     }
@@ -96,19 +116,42 @@ extension ObserverList {
 }
 
 extension TableContents {
+    /// How many entries a walk visits.
+    @inlinable @inline(__always)
+    borrowing func loadCount() -> Int {
+        // Acquire: pairs with the release in append(_:); entries below the count are complete.
+        let count = count.load(ordering: .acquiring)
+        inject("walk.count")
+        return count
+    }
+
+    /// Calls `call` with the closure of every observer that is live when the walk gets there.
+    @inlinable @inline(__always)
+    borrowing func visitClosures(
+        _ count: Int,
+        _ frame: UnsafeMutablePointer<Frame>,
+        _ call: (borrowing LentClosure) -> Void
+    ) {
+        if !AsymmetricBarrier.needsFences {
+            unsafe visit(count, frame, fenced: false) { unsafe call(LentClosure(observer: $0, $1)) }
+        } else {
+            unsafe visit(count, frame, fenced: true) { unsafe call(LentClosure(observer: $0, $1)) }
+        }
+    }
+
     /// Calls `call` with every observer that is live when the walk gets there, and with its
     /// closure. The frame pins the table.
     ///
-    /// - Parameter fenced: Whether the barrier needs a fence.
+    /// - Parameters:
+    ///   - count: How many entries it visits, as `loadCount` has given it.
+    ///   - fenced: Whether the barrier needs a fence.
     @inlinable @inline(__always)
     borrowing func visit(
+        _ count: Int,
         _ frame: UnsafeMutablePointer<Frame>,
         fenced: Bool,
         _ call: (_ observer: UInt, _ callback: UnsafePointer<ContentStorage>) -> Void
     ) {
-        // Acquire: pairs with the release in append(_:); entries below the count are complete.
-        let count = count.load(ordering: .acquiring)
-        inject("walk.count")
         #if INSTRUMENTED
         if mutant(.pinIsClearedBeforeTheWalkEnds) { unsafe frame.pointee.clearPin() }
         #endif

@@ -39,6 +39,13 @@ internal struct ObserverMark: OptionSet, Sendable {
     /// The observer is one of several properties that are observed together.
     static var isCombined: ObserverMark { ObserverMark(rawValue: 16_384) }
 
+    /// The observer is one of several properties that are observed together, and receives nothing more of the path that it observes,
+    /// whose root is gone. It ends when what it receives now is delivered.
+    static var isCutOff: ObserverMark { ObserverMark(rawValue: 32) }
+
+    /// The observer is a binding, or passes on what it receives to one.
+    static var isOfBinding: ObserverMark { ObserverMark(rawValue: 32_768) }
+
     /// Where the list stands, in two bits.
     @inlinable static var listShift: UInt32 { 8 }
     /// Where the `ObservationEnd` stands.

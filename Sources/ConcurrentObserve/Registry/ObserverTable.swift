@@ -72,9 +72,23 @@ import Synchronization
         unsafe entry.pointee.content = observer.borrowedContent
         // Relaxed: published by the release of the count, or of the table.
         unsafe entry.pointee.word.store(observer.address, ordering: .relaxed)
+        noteStart(of: observer)
         observer.index = UInt32(count)
         count += 1
         live += 1
+    }
+
+    /// Notes the version of the source at which an observation began, if it is later than those before.
+    private func noteStart(of observer: Observer) {
+        guard observer.knownMark.contains(.versioned) else { return }
+        #if INSTRUMENTED
+        if mutant(.theLatestStartIsNotNoted) { return }
+        #endif
+        let start = VersionedObserver.since(at: observer.address)
+        // Relaxed, both: under the core's lock; published with the entry, by the release of the count or of the table.
+        if unsafe start > contents.pointee.latestStart.load(ordering: .relaxed) {
+            unsafe contents.pointee.latestStart.store(start, ordering: .relaxed)
+        }
     }
 
     /// Counts an observation that has ended in this table. Under the core's lock.

@@ -14,8 +14,8 @@ internal struct SourceLock: ~Copyable, Sendable {
     init() {}
 
     /// Runs `body` while no other thread is inside a `withLock` of this lock. No source's lock may
-    /// be taken inside, but inside that of a derived value or of a combination those of what observes it. It may be
-    /// taken inside the lock of a property's changes, whose holders the fork does not wait for.
+    /// be taken inside, but inside that of a derived value or of a combination those of what observes it, and inside that of all
+    /// agreements those of each. It may be taken inside the lock of a property's changes, whose holders the fork does not wait for.
     @inlinable @inline(__always)
     borrowing func withLock<Result: ~Copyable>(_ body: () -> Result) -> Result {
         let isOutermost = acquire()

@@ -2,10 +2,12 @@
 
 public import Synchronization
 
-/// What walkers read of a table: the count, then the entries, in one piece of memory.
+/// What walkers read of a table: the count and the latest start, then the entries, in one piece of memory.
 @usableFromInline
 internal struct TableContents: ~Copyable {
     @usableFromInline let count: Atomic<Int>
+    /// No observation of the entries began at a later version of its source; 0 where they have no versions.
+    @usableFromInline let latestStart: Atomic<UInt64>
 
     /// No entry is made before it is used.
     static func allocate(capacity: Int) -> UnsafeMutablePointer<TableContents> {
@@ -15,7 +17,7 @@ internal struct TableContents: ~Copyable {
             alignment: Int(ListHints.mask) + 1
         )
         let contents = unsafe memory.bindMemory(to: TableContents.self, capacity: 1)
-        unsafe contents.initialize(to: TableContents(count: Atomic(0)))
+        unsafe contents.initialize(to: TableContents(count: Atomic(0), latestStart: Atomic(0)))
         return unsafe contents
     }
 }

@@ -34,4 +34,13 @@ internal final class VersionedObserver: Observer, @unchecked Sendable {
         // Safe: the pinned table keeps every observer that it holds; the version is constant.
         return unsafe UnsafePointer<UInt64>(bitPattern: address &+ UInt(sinceOffset)).unsafelyUnwrapped.pointee
     }
+
+    /// Whether the observer at `address` receives the change of a version: it began before.
+    @inlinable @inline(__always)
+    static func receives(_ version: UInt64, at address: UInt) -> Bool {
+        #if INSTRUMENTED
+        if mutant(.anEarlierChangeIsDelivered) { return true }
+        #endif
+        return since(at: address) < version
+    }
 }

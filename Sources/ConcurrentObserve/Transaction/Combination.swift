@@ -6,8 +6,10 @@
 /// versions without gaps, whatever threads make the changes. Several changes may be published as one, but each commit is noted under the
 /// locks of its members, and published by itself. A combination does not retain its members. (P2, P3, P11, P21)
 internal final class Combination<Value: Sendable>: @unchecked Sendable {
-    // Unchecked: everything mutable, the slots included, is guarded by `lock`.
+    // Unchecked: everything mutable, the slots included, is guarded by `lock`, but for `joined`.
     let lock = SourceLock()
+    /// What the members' observers are registered with.
+    private let options: ObservationOptions
     /// How many changes were noted, a commit being one, and how many of them are published.
     var noted = 0
     private var published = 0
@@ -19,8 +21,15 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
     private var read: (@Sendable () -> Value)?
     /// Of the members. Their closures have the combination: the cycle ends with them.
     private var observers: [Observer] = []
+    /// The tokens of the members' observations, while they join: the calling thread's.
+    private var joined: [ObservationToken] = []
     /// Whether a member's observation ended before its first value came.
     private var lacksValue = false
+
+    /// - Parameter observer: The user's options.
+    private init(_ observer: ObservationOptions) {
+        options = ObservationOptions([.initial, .ofCombination]).union(observer.intersection(.ofBinding))
+    }
 
     /// Notes a change of `member`. Under no lock.
     private func note<Member>(
@@ -42,9 +51,11 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
         }
         withExtendedLifetime(replaced) {}
         guard let (property, number) = note else { return }
-        guard let number, change.reason != .initial, let cause = AnnouncedChange.current(change.version, of: member)
+        let commit = change.commitNumber
+        guard number != nil || commit != 0, change.reason != .initial,
+            let cause = AnnouncedChange.current(change.version, of: member)
         else {
-            return publish(property) { _, _ in }
+            return publish(property) { _, _, _ in }
         }
         let relayed = cause.relayed(
             as: nil,
@@ -53,26 +64,27 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
             isCombined: true
         )
         relayed.perform {
-            publish(property) { version, notes in
-                // What several threads have changed is of neither.
-                if notes == number...number { relayed.setVersion(version) }
+            publish(property) { version, notes, published in
+                // What several threads have changed is of neither. A carried commit is of any of its changes.
+                let isOfCause = number.map { notes == $0...$0 } ?? (published == commit)
+                if isOfCause { relayed.setVersion(version) }
             }
         }
     }
 
     /// Makes what was noted a change of the property, or several, unless another thread has done it. Under no lock.
     ///
-    /// - Parameter willAnnounce: Called with the change's version, and with the numbers of what was
-    ///   noted, before the change is announced.
+    /// - Parameter willAnnounce: Called with the change's version, with the numbers of what was
+    ///   noted, and with that of the commit, or 0, before the change is announced.
     private func publish(
         _ property: Observed<Value>,
-        _ willAnnounce: (_ version: UInt64, _ notes: ClosedRange<Int>) -> Void
+        _ willAnnounce: (_ version: UInt64, _ notes: ClosedRange<Int>, _ commit: UInt64) -> Void
     ) {
         #if INSTRUMENTED
         if mutant(.aCombinationIsReadOutsideTheLock) { return publishOutOfOrder(property) }
         #endif
         while let step = lock.withLock({ commitUnpublished(to: property) }) {
-            willAnnounce(step.replaced.version, step.notes)
+            willAnnounce(step.replaced.version, step.notes, step.commit)
             property.announce(step.change)
             step.replaced.retire()
             if step.isLast { return }
@@ -133,7 +145,7 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
         #if INSTRUMENTED
         if mutant(.aCombinationGoesOnWithoutAMember) { return true }
         #endif
-        return observers.allSatisfy(\.isMarkedActive)
+        return observers.allSatisfy(\.isReceiving)
     }
 
     /// The members' values, if one has changed since they were published, which notes they are of, and whether these are all. Under
@@ -147,20 +159,27 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
     }
 }
 
-extension Combination {
-    /// Observes a member. Returns where its latest value is, and the token of its observation; nil if the member is gone.
-    func add<Member: Sendable>(
-        _ attach: WeakAttachment<Member>
-    ) -> (slot: MemberSlot<Member>, token: ObservationToken?) {
+extension Combination: Joined {
+    /// Observes what joins, and begins the user's observation. Nil if one of the members is gone.
+    static func attach(_ observer: PropertyObserver<Value>, _ joining: Joining<Value>) -> ObservationToken? {
+        let combination = Combination(observer.options)
+        let read = joining.join(combination)
+        let members = combination.joined
+        combination.joined = []
+        return read.map { combination.start(observer, members, $0) }
+    }
+
+    func join<Member: Sendable>(_ attach: WeakAttachment<Member>) -> MemberSlot<Member>? {
         let slot = MemberSlot<Member>()
         let form = CallbackForm<Change<Member>>.made { [self] observer in
             let member = observer.sourceIdentity
             return { [self] change in if change.reason != .prior { note(change, of: member, in: slot) } }
         }
-        let token = attach(PropertyObserver([.initial, .ofCombination], .inline(form)))
+        guard let token = attach(PropertyObserver(options, .inline(form))) else { return nil }
+        joined.append(token)
         // Another thread may have ended the observation before its initial delivery.
         lock.withLock { if slot.isEmpty { lacksValue = true } }
-        return (slot, token)
+        return slot
     }
 
     /// Begins the user's observation.
@@ -168,7 +187,7 @@ extension Combination {
     /// - Parameters:
     ///   - members: The tokens of the members' observations, which go on as long as the user's.
     ///   - read: Makes the combined value of the slots. Called under the lock; runs no user code.
-    func start(
+    private func start(
         _ observer: PropertyObserver<Value>,
         _ members: [ObservationToken],
         _ read: @escaping @Sendable () -> Value
@@ -219,8 +238,8 @@ extension Combination {
     /// makes a change would trap. (P5)
     private func catchUp(_ property: Observed<Value>) {
         guard lock.withLock({ published < noted }) else { return }
-        guard ThreadRecord.isInsideBody else { return publish(property) { _, _ in } }
-        ThreadRecord.retire(DeferredAction(for: self) { [self] in publish(property) { _, _ in } })
+        guard ThreadRecord.isInsideBody else { return publish(property) { _, _, _ in } }
+        ThreadRecord.retire(DeferredAction(for: self) { [self] in publish(property) { _, _, _ in } })
     }
 
     /// From now on what is noted is published.

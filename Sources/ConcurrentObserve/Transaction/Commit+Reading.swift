@@ -61,38 +61,17 @@ extension Commit {
         reading held: GroupMembers,
         _ body: (borrowing Transaction) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        try perform(GroupMembers(of: group, and: held)) { (transaction) throws(Failure) in
-            transaction.holdStill(allBut: group)
-            return try body(transaction)
-        }
+        try perform(GroupMembers(of: group, reading: held), body)
     }
 }
 
 extension GroupMembers {
-    /// Those of two groups.
+    /// Those of a group, and those of another one, which a commit only reads.
     @usableFromInline
-    convenience init(of first: GroupMembers, and second: GroupMembers) {
-        self.init { members in
-            let isComplete = first.add(to: &members)
-            return second.add(to: &members) && isComplete
-        }
-    }
-}
-
-extension Transaction {
-    /// From now on the members of `group` alone may be set, which are some of the drafts'. Before the body.
-    @usableFromInline
-    internal func holdStill(allBut group: GroupMembers) {
-        // Both are in the order of the locks, each once.
-        // Safe, all: the caller keeps the group; within bounds; the body's thread alone uses the drafts.
-        let own = unsafe group.whole
-        var next = 0
-        for index in unsafe drafts.indices {
-            if unsafe next < own.count && drafts[index].lockAddress == own[next].lockAddress {
-                next += 1
-            } else {
-                unsafe drafts[index].isHeldStill = true
-            }
+    convenience init(of group: GroupMembers, reading held: GroupMembers) {
+        self.init { found in
+            group.add(to: &found)
+            found.addHeldStill { held.add(to: &$0) }
         }
     }
 }

@@ -33,27 +33,76 @@ internal enum Commit {
     /// Runs `body`, and publishes what it has set if it returns true.
     @usableFromInline
     static func run(_ group: GroupMembers, _ body: (borrowing Transaction) -> Bool) {
-        // In the order of their locks, each once. Safe: the caller keeps the group.
-        let members = unsafe group.whole
-        // Safe, all: records are never freed.
+        // Safe, all: the caller keeps the group.
+        let list = unsafe group.list
+        if unsafe !list.pointee.isComplete { return unsafe runAlongPaths(list, body) }
+        _ = unsafe run(list.pointee.members, if: { true }, body)
+    }
+
+    /// Publishes what bindings have made of another commit, as far as their claims hold.
+    @inline(never)
+    static func run(_ list: borrowing MemberList, carrying round: CarriedRound) {
+        _ = unsafe run(list.members, if: { true }, carrying: round) { round.draft(in: $0) }
+    }
+
+    /// As ``run(_:_:)``, where the group has paths: follows them, takes the locks of the properties on the way and of the last ones, and
+    /// looks whether the paths still lead there. If they do not, it releases the locks, and follows them again.
+    @inline(never)
+    private static func runAlongPaths(
+        _ list: UnsafePointer<MemberList>,
+        _ body: (borrowing Transaction) -> Bool
+    ) {
+        // Safe, all: run(_:_:)'s caller keeps the group.
+        unsafe list.pointee.trapOthers()
+        if ThreadRecord.isInsideBody { trapInsideBody() }
+        var hasRun = false
+        while !hasRun {
+            let trace = unsafe PathTrace(list.pointee)
+            inject("commit.traced")
+            let members = MemberList(trace.found)
+            hasRun = unsafe run(members.members, if: { trace.isPresent }, body)
+            withExtendedLifetime(members) {}
+            // Under no lock: the objects' ends are user code. (P5)
+            withExtendedLifetime(trace) {}
+        }
+    }
+
+    /// Runs `body` under the locks of `members`, which are in their order, each once. False, and nothing is run, if `condition` does not
+    /// hold under the locks.
+    @inline(__always)
+    private static func run(
+        _ members: UnsafeBufferPointer<Member>,
+        if condition: () -> Bool,
+        carrying round: CarriedRound? = nil,
+        _ body: (borrowing Transaction) -> Bool
+    ) -> Bool {
+        // Safe, all: records are never freed; the caller keeps the members.
         let record = unsafe ThreadRecord.current
         if unsafe record.pointee.isInsideBody { trapInsideBody() }
         // Safe: the drafts are used in here alone.
-        unsafe withUnsafeTemporaryAllocation(of: Draft.self, capacity: members.count) { drafts in
+        return unsafe withUnsafeTemporaryAllocation(of: Draft.self, capacity: members.count) { drafts in
             for index in members.indices {
                 unsafe drafts.initializeElement(at: index, to: Draft(of: members[index]))
             }
             for index in members.indices { unsafe members[index].lockForBody(record) }
+            guard condition() else {
+                for index in members.indices {
+                    unsafe members[index].leaveBody()
+                    unsafe members[index].unlock()
+                }
+                return false
+            }
             unsafe record.pointee.userCode += 1
             unsafe record.pointee.isInsideBody = true
             inject("commit.body")
             let hasReturned = unsafe body(Transaction(drafts))
             unsafe record.pointee.isInsideBody = false
             if shouldPublish(hasReturned) {
-                unsafe publish(members, drafts, record)
+                unsafe publish(members, drafts, record, carrying: round)
             } else {
                 unsafe discard(members, drafts, record)
             }
+            return true
         }
     }
 
@@ -71,25 +120,65 @@ internal enum Commit {
     private static func publish(
         _ members: UnsafeBufferPointer<Member>,
         _ drafts: UnsafeMutableBufferPointer<Draft>,
-        _ record: UnsafeMutablePointer<ThreadRecord>
+        _ record: UnsafeMutablePointer<ThreadRecord>,
+        carrying round: CarriedRound?
     ) {
         // Safe, all: records are never freed; the caller has the members and the drafts.
         unsafe record.pointee.decision.reset()
-        for index in members.indices {
-            unsafe members[index].leaveBody()
-            unsafe members[index].prepare(&drafts[index], by: record)
-        }
+        // One step for all members before the next one begins: as little as possible comes between the first that is prepared and the last
+        // that is settled, since snapshots which meet that look again.
+        for index in members.indices { unsafe members[index].leaveBody() }
+        for index in members.indices { unsafe members[index].prepare(&drafts[index], by: record) }
         unsafe record.pointee.decision.make()
         inject("commit.decided")
         let isObserved = unsafe members.contains { $0.isPossiblyObserved }
         let reach = unsafe isObserved ? deliverUnderLocks(members, drafts, record) : nil
         for index in members.indices { unsafe members[index].settle(&drafts[index]) }
+        for index in members.indices { unsafe members[index].unlock(drafts[index]) }
         // Not earlier: in the child of a fork no other thread takes over a record in the midst of a commit. (P18)
         unsafe record.pointee.userCode -= 1
         inject("commit.settled")
-        reach?.destroyReplaced()
+        if let reach {
+            reach.destroyReplaced()
+            if reach.hasBindings || round != nil {
+                return unsafe announce(members, drafts, record, reach, carrying: round)
+            }
+        }
         for index in members.indices where unsafe drafts[index].isToBeAnnounced {
             unsafe members[index].property.announce(&drafts[index])
+        }
+    }
+
+    /// Calls the observers where there are bindings among them, or where bindings have made the changes: the bindings first. (P21)
+    @inline(never)
+    private static func announce(
+        _ members: UnsafeBufferPointer<Member>,
+        _ drafts: UnsafeMutableBufferPointer<Draft>,
+        _ record: UnsafeMutablePointer<ThreadRecord>,
+        _ reach: CommitReach,
+        carrying round: CarriedRound?
+    ) {
+        // Safe, all: as in publish(_:_:_:carrying:).
+        let announced = members.indices.filter { unsafe drafts[$0].isToBeAnnounced }
+        func propagate(_ index: Int, _ body: () -> Void) {
+            guard let round else { return body() }
+            unsafe round.propagate(drafts[index].version, of: drafts[index].lockAddress, body)
+        }
+        if reach.hasBindings {
+            for index in announced {
+                propagate(index) { unsafe members[index].property.relink(drafts[index]) }
+            }
+            let carried = CarriedCommit(of: reach.number)
+            unsafe carried.gather(record) {
+                for index in announced {
+                    unsafe carried.begin(drafts[index].lockAddress)
+                    propagate(index) { unsafe members[index].property.callBindings(drafts[index]) }
+                }
+            }
+            carried.publish(after: reach)
+        }
+        for index in announced {
+            propagate(index) { unsafe members[index].property.announce(&drafts[index]) }
         }
     }
 
@@ -104,12 +193,12 @@ internal enum Commit {
     ) -> CommitReach {
         // Safe, all: as in publish(_:_:_:).
         let observed = members.indices.filter { unsafe drafts[$0].isSet && members[$0].isPossiblyObserved }
-        let reach = CommitReach()
+        let reach = unsafe CommitReach(of: drafts)
         for index in observed { unsafe drafts[index].commit = reach.number(of: index) }
-        for index in observed where unsafe members[index].mayHaveMailboxes {
-            unsafe members[index].property.enqueue(drafts[index])
-        }
         unsafe reach.gather(record) {
+            for index in observed where unsafe members[index].mayHaveMailboxes {
+                unsafe members[index].property.enqueue(drafts[index])
+            }
             for index in observed { unsafe members[index].property.callCombinations(drafts[index]) }
         }
         for index in observed { unsafe members[index].property.keepAnnouncement(&drafts[index]) }

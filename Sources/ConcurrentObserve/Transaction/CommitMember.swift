@@ -16,7 +16,13 @@ internal protocol CommitMember: AnyObject, Sendable {
     /// Keeps a copy of the new value for the observers. Under the locks.
     func keepAnnouncement(_ draft: inout Draft)
 
-    /// Calls the observers, and retires what was replaced. Under no lock.
+    /// Relinks the paths that lead on from the property, and wakes the mailboxes. Under no lock.
+    func relink(_ draft: borrowing Draft)
+
+    /// Calls the bindings. Under no lock, once the paths are relinked.
+    func callBindings(_ draft: borrowing Draft)
+
+    /// Calls the observers, those that were not called before, and retires what was replaced. Under no lock.
     func announce(_ draft: inout Draft)
 
     /// Destroys what the body has left in the draft. Under no lock.
@@ -36,14 +42,14 @@ internal protocol CommitMember: AnyObject, Sendable {
 
 /// Something that has a value of properties below it, which a commit can change, or a snapshot hold.
 internal protocol MemberHolding {
-    /// Adds the properties whose values this one's value is made of; false if it cannot name them.
-    func addMembers(to members: inout [any CommitMember]) -> Bool
+    /// Adds the properties whose values this one's value is made of.
+    func addMembers(to found: inout FoundMembers)
 }
 
 extension ReadOnly: MemberHolding {
-    func addMembers(to members: inout [any CommitMember]) -> Bool { property.addMembers(to: &members) }
+    func addMembers(to found: inout FoundMembers) { property.addMembers(to: &found) }
 }
 
 extension RemovingDuplicates: MemberHolding {
-    func addMembers(to members: inout [any CommitMember]) -> Bool { GroupMembers.add(base, to: &members) }
+    func addMembers(to found: inout FoundMembers) { found.add(of: base) }
 }

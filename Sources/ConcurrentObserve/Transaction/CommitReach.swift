@@ -2,10 +2,12 @@
 
 import Synchronization
 
-/// The combinations that observe a commit's changes: each takes all of them in one step. (P21)
+/// The combinations and the paths that observe a commit's changes: each combination takes all of them in one step, and a path that the
+/// commit leads elsewhere takes that as one change. (P21)
 ///
 /// The commit calls the combinations' own observers under the locks of all members, so that no later change of a member comes before it
 /// there. They put each change into a slot, and the slot here.
+@safe
 internal final class CommitReach {
     /// The number of the commit. (P21)
     let number: UInt64
@@ -13,11 +15,20 @@ internal final class CommitReach {
     /// The number of the last commit that was possibly observed.
     private static let lastNumber = Atomic<UInt64>(0)
 
+    /// Whether bindings observe what the commit changes.
+    var hasBindings = false
+
     private var reached: [Reached] = []
+    /// Where each combination is in that list.
+    private var places: [ObjectIdentifier: Int] = [:]
     /// What was replaced, and the combinations: destroyed under no lock, since that may run user code. (P5)
     private var replaced: [Any] = []
 
-    init() {
+    /// What the commit changes. Used until its bindings have carried it on.
+    private let drafts: UnsafeMutableBufferPointer<Draft>
+
+    init(of drafts: UnsafeMutableBufferPointer<Draft>) {
+        unsafe self.drafts = drafts
         // Relaxed: nothing is read because of it.
         number = Self.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
     }
@@ -30,6 +41,13 @@ internal final class CommitReach {
         return number
     }
 
+    /// Whether the commit changes a property. Until its bindings have carried it on.
+    func changes(_ source: UInt) -> Bool {
+        // Safe: the commit has the drafts.
+        guard let index = unsafe Draft.index(of: source, in: drafts) else { return false }
+        return unsafe drafts[index].isSet
+    }
+
     private struct Reached {
         let combination: any ReachedByCommits
         var slots: [AnyMemberSlot]
@@ -37,18 +55,24 @@ internal final class CommitReach {
 
     /// Notes a change that was put into a slot.
     func add(_ slot: AnyMemberSlot, of combination: any ReachedByCommits) {
-        if let index = reached.firstIndex(where: { $0.combination === combination }) {
-            reached[index].slots.append(slot)
-        } else {
-            reached.append(Reached(combination: combination, slots: [slot]))
-        }
+        // Most often there is one.
+        if let first = reached.first, first.combination === combination { return reached[0].slots.append(slot) }
+        let place = places[ObjectIdentifier(combination), default: reached.count]
+        if place < reached.count { return reached[place].slots.append(slot) }
+        if !reached.isEmpty { places[ObjectIdentifier(combination)] = place }
+        reached.append(Reached(combination: combination, slots: [slot]))
     }
 
+    /// Keeps a value until no lock is held.
+    func keep(_ value: Any) { replaced.append(value) }
+
     /// Has the members' combinations take the changes. Under all the locks.
-    func gather(_ record: UnsafeMutablePointer<ThreadRecord>, _ callCombinations: () -> Void) {
+    ///
+    /// - Parameter deliver: Puts the changes into the mailboxes, and calls the observers that a commit calls under the locks.
+    func gather(_ record: UnsafeMutablePointer<ThreadRecord>, _ deliver: () -> Void) {
         // Safe, all: records are never freed; the caller keeps this object meanwhile.
         unsafe record.pointee.commitReach = Unmanaged.passUnretained(self).toOpaque()
-        callCombinations()
+        deliver()
         unsafe record.pointee.commitReach = nil
         for index in reached.indices { reached[index].combination.take(reached[index].slots, of: number, &replaced) }
     }

@@ -23,8 +23,8 @@ extension Group {
     /// - Parameter body: Receives the drafts. Counts as inside a callback.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.
-    /// - Precondition: The members are `Observed` and `WeakObserved` properties, ``ReadOnly`` views, and groups and lists of these. Paths,
-    ///   derived values and types of yours trap.
+    /// - Precondition: The members are `Observed` and `WeakObserved` properties, ``ReadOnly`` views, paths, and groups and lists of these.
+    ///   Derived values and types of yours trap.
     /// - Complexity: O(*n*) in the members, and the calls of the observers.
     @inlinable
     @discardableResult

@@ -12,7 +12,8 @@
 /// Observers receive a tuple with the latest value of each, for each change of one of them; changes that race may be folded into one. A
 /// ``commit(_:)`` is one change, by itself. (P21)
 /// Each observation numbers its changes itself, 1, 2, 3, …, `old` being `new` of the one before; its `.initial` has version 0. So the last
-/// call has the last values of all. (P2, P3)
+/// call has the last values of all. (P2, P3) A property that is named twice is observed twice: a commit of it is one change, any other
+/// change of it two.
 ///
 /// The group retains its properties; what is observed through it does not, but keeps the last values: also the referent of a weak property.
 /// (P11) When one of them is gone, the observation ends with
@@ -26,21 +27,24 @@ public struct Group<Value: Sendable>: ObservableProperty {
     @usableFromInline internal let readVersion: @Sendable () -> UInt64
     @usableFromInline internal let members: GroupMembers
     // Made when it is needed: a weak reference makes every later use of the property slower.
-    private let makeAttachment: @Sendable () -> WeakAttachment<Value>
+    internal let makeJoining: @Sendable () -> Joining<Value>
 
     @usableFromInline
     internal init(
         _ look: @escaping @Sendable () -> (value: Value, version: UInt64)?,
         _ readVersion: @escaping @Sendable () -> UInt64,
         _ members: GroupMembers,
-        _ makeAttachment: @escaping @Sendable () -> WeakAttachment<Value>
+        _ makeJoining: @escaping @Sendable () -> Joining<Value>
     ) {
         (self.look, self.readVersion, self.members) = (look, readVersion, members)
-        self.makeAttachment = makeAttachment
+        self.makeJoining = makeJoining
     }
 
     /// Begins observations for as long as all properties live. (P11)
-    public var weakAttachment: WeakAttachment<Value> { makeAttachment() }
+    public var weakAttachment: WeakAttachment<Value> {
+        let joining = makeJoining()
+        return { observer in Combination<Value>.attach(observer, joining) }
+    }
 
     /// Makes a group.
     ///
@@ -65,7 +69,7 @@ public struct Group<Value: Sendable>: ObservableProperty {
             },
             readVersion,
             GroupMembers(of: all),
-            { Self.attachment(repeat each properties) }
+            { Self.joining(repeat each properties) }
         )
     }
 
@@ -94,24 +98,22 @@ public struct Group<Value: Sendable>: ObservableProperty {
         weakAttachment(observer)!
     }
 
-    /// Attaches an observer to all properties, which it does not retain.
+    /// How all properties are observed.
     @usableFromInline
-    internal static func attachment<each Property: ObservableProperty>(
+    internal static func joining<each Property: ObservableProperty>(
         _ property: repeat each Property
-    ) -> WeakAttachment<Value> where Value == (repeat (each Property).Value) {
-        let attachments = (repeat (each property).weakAttachment)
-        return { observer in
-            let combination = Combination<Value>()
-            var members: [ObservationToken] = []
+    ) -> Joining<Value> where Value == (repeat (each Property).Value) {
+        let joinings = (repeat (each property).joining)
+        return Joining { (combination: any Joined) -> (@Sendable () -> Value)? in
             var isComplete = true
-            func add<Member: Sendable>(_ attach: WeakAttachment<Member>) -> MemberSlot<Member> {
-                let (slot, token) = combination.add(attach)
-                if let token { members.append(token) } else { isComplete = false }
-                return slot
+            func join<Member: Sendable>(_ joining: Joining<Member>) -> @Sendable () -> Member {
+                if let read = joining.join(combination) { return read }
+                isComplete = false
+                return { preconditionFailure("a group that is not whole is not read") }
             }
-            let slots = (repeat add(each attachments))
+            let reads = (repeat join(each joinings))
             guard isComplete else { return nil }
-            return combination.start(observer, members) { (repeat (each slots).value) }
+            return { (repeat (each reads)()) }
         }
     }
 }
@@ -136,7 +138,7 @@ extension Group {
             },
             readVersion,
             GroupMembers(of: [first, second]),
-            { Self.attachment(first, second) }
+            { Self.joining(first, second) }
         )
     }
 
@@ -159,7 +161,7 @@ extension Group {
             },
             readVersion,
             GroupMembers(of: [first, second, third]),
-            { Self.attachment(first, second, third) }
+            { Self.joining(first, second, third) }
         )
     }
 
@@ -191,7 +193,7 @@ extension Group {
             },
             readVersion,
             GroupMembers(of: [first, second, third, fourth]),
-            { Self.attachment(first, second, third, fourth) }
+            { Self.joining(first, second, third, fourth) }
         )
     }
 }

@@ -5,11 +5,11 @@ import Synchronization
 /// The properties of a group, found when they are first needed: a group that is only read or observed does not pay for it.
 @usableFromInline
 internal final class GroupMembers: Sendable {
-    private let find: @Sendable (inout [any CommitMember]) -> Bool
+    private let find: @Sendable (inout FoundMembers) -> Void
     /// The address of the list, or 0 before it is needed. Not a reference: a commit counts none.
     private let found = Atomic<UInt>(0)
 
-    init(_ find: @escaping @Sendable (inout [any CommitMember]) -> Bool) { self.find = find }
+    init(_ find: @escaping @Sendable (inout FoundMembers) -> Void) { self.find = find }
 
     deinit {
         // Relaxed: the last reference has been dropped.
@@ -29,7 +29,9 @@ internal final class GroupMembers: Sendable {
     private func addList() -> UnsafePointer<MemberList> {
         // Safe: freed below, or by `deinit`.
         let list = UnsafeMutablePointer<MemberList>.allocate(capacity: 1)
-        unsafe list.initialize(to: MemberList(find))
+        var members = FoundMembers()
+        find(&members)
+        unsafe list.initialize(to: MemberList(members))
         // Acquire and release: another thread's list is complete, or this one is; pairs with the acquire in `list`.
         let others = found.compareExchange(
             expected: 0,
@@ -42,44 +44,22 @@ internal final class GroupMembers: Sendable {
         unsafe list.deinitialize(count: 1).deallocate()
         return unsafe others
     }
-
-    /// All of them, for a commit. Traps if there are others.
-    @inline(__always)
-    var whole: UnsafeBufferPointer<Member> {
-        // Safe: the list lives as long as this.
-        if unsafe !list.pointee.isComplete { trapIncomplete() }
-        return unsafe list.pointee.members
-    }
-
-    @inline(never)
-    private func trapIncomplete() -> Never {
-        fatalError(
-            "ConcurrentObserve: commit was called with a path, a derived value or a property type of yours. Make a group of the Observed and weak properties that change together, and name such properties in `reading:`."
-        )
-    }
 }
 
 extension GroupMembers {
     /// Those of some properties.
     @usableFromInline
     convenience init(of properties: [any ObservableProperty]) {
-        self.init { members in
-            properties.reduce(true) { isComplete, property in Self.add(property, to: &members) && isComplete }
-        }
+        self.init { found in for property in properties { found.add(of: property) } }
     }
 
-    /// Adds the properties of something observable.
-    static func add(_ property: some ObservableProperty, to members: inout [any CommitMember]) -> Bool {
-        (property as? any MemberHolding)?.addMembers(to: &members) ?? false
-    }
-
-    func add(to members: inout [any CommitMember]) -> Bool { find(&members) }
+    func add(to found: inout FoundMembers) { find(&found) }
 }
 
 extension Group: MemberHolding {
-    func addMembers(to members: inout [any CommitMember]) -> Bool { self.members.add(to: &members) }
+    func addMembers(to found: inout FoundMembers) { members.add(to: &found) }
 }
 
 extension PropertyList: MemberHolding {
-    func addMembers(to members: inout [any CommitMember]) -> Bool { self.members.add(to: &members) }
+    func addMembers(to found: inout FoundMembers) { members.add(to: &found) }
 }

@@ -10,8 +10,10 @@ internal struct Member: @unchecked Sendable {
     // Unchecked: what the addresses lead to is Sendable.
     /// Has the steps that depend on the type.
     unowned(unsafe) let property: any CommitMember
+    /// Whether a commit only reads it.
+    var isHeldStill = false
     private let mutation: UnsafePointer<MutationLock>
-    private let latch: UnsafePointer<Latch>
+    let latch: UnsafePointer<Latch>
     private let observers: UnsafePointer<ObserverList>
 
     init<Value>(_ property: Observed<Value>) {
@@ -52,14 +54,10 @@ extension Member {
         unsafe latch.pointee.prepare(draft.words, by: UInt(bitPattern: record))
     }
 
-    /// Settles what was prepared, and releases the lock.
+    /// Settles what was prepared.
     @inline(__always)
     func settle(_ draft: inout Draft) {
         if draft.isSet { draft.version = settleVersion() }
-        #if INSTRUMENTED
-        if unsafe property.releasesWrongly(draft) { return }
-        #endif
-        unlock()
     }
 
     @inline(__always)
@@ -70,9 +68,18 @@ extension Member {
         return unsafe latch.pointee.settle()
     }
 
-    /// Releases the lock.
+    /// Releases the lock, once all members are settled.
     @inline(__always)
-    func unlock() { unsafe mutation.pointee.release() }
+    func unlock(_ draft: borrowing Draft) {
+        #if INSTRUMENTED
+        if unsafe property.releasesWrongly(draft) { return }
+        #endif
+        if draft.isSet { unsafe mutation.pointee.release() } else { unlock() }
+    }
+
+    /// Releases the lock, where nothing was changed.
+    @inline(__always)
+    func unlock() { unsafe mutation.pointee.releaseUnchanged() }
 
     // Under the lock, both: who registers from now on has a later version.
 
@@ -90,6 +97,11 @@ extension Member {
 
     /// Takes the lock, or beside a body the body's lock, for a snapshot; nothing is published then. Nil if it is not free.
     func tryHold() -> MutationLock.Hold? { unsafe mutation.pointee.tryHold(latch.pointee.owner) }
+
+    /// Whether no change was published since a moment of `ChangeStamps`. While publication is held off.
+    func isUnchanged(since moment: UInt64) -> Bool {
+        unsafe ChangeStamps.isUnchanged(mutation.pointee.address, since: moment)
+    }
 
     func release(_ hold: MutationLock.Hold) { unsafe mutation.pointee.release(hold) }
 }

@@ -6,14 +6,22 @@ internal struct MemberList: ~Copyable {
     let members: UnsafeBufferPointer<Member>
     /// Whether all values of the group are those of the members.
     let isComplete: Bool
+    /// The paths of several steps, which the members do not include.
+    let paths: [(path: any TracedPath, isHeldStill: Bool)]
     /// Retains them.
-    private let properties: [any CommitMember]
+    let properties: [(property: any CommitMember, isHeldStill: Bool)]
+    private let hasOthers: Bool
 
-    init(_ add: (inout [any CommitMember]) -> Bool) {
-        var found: [any CommitMember] = []
-        isComplete = add(&found)
-        properties = found
-        let ordered = Self.ordered(found.map(\.member))
+    init(_ found: FoundMembers) {
+        isComplete = !found.hasOthers && found.paths.isEmpty
+        (properties, paths, hasOthers) = (found.properties, found.paths, found.hasOthers)
+        let ordered = Self.ordered(
+            found.properties.map { property, isHeldStill in
+                var member = property.member
+                member.isHeldStill = isHeldStill
+                return member
+            }
+        )
         // Safe: freed below.
         let members = UnsafeMutableBufferPointer<Member>.allocate(capacity: ordered.count)
         _ = unsafe members.initialize(fromContentsOf: ordered)
@@ -30,10 +38,22 @@ internal struct MemberList: ~Copyable {
         #if INSTRUMENTED
         if mutant(.locksAreTakenByDeclaration) { return found }
         #endif
+        // Of one that is named twice the one that may be set comes first.
+        let sorted = found.sorted { left, right in
+            (left.lockAddress, left.isHeldStill ? 1 : 0) < (right.lockAddress, right.isHeldStill ? 1 : 0)
+        }
         var previous: UInt = 0
-        return found.sorted { $0.lockAddress < $1.lockAddress }.filter { member in
+        return sorted.filter { member in
             defer { previous = member.lockAddress }
             return member.lockAddress != previous
         }
+    }
+
+    /// Traps if the group has members that no commit can change.
+    func trapOthers() {
+        guard hasOthers else { return }
+        fatalError(
+            "ConcurrentObserve: commit was called with a derived value or a property type of yours. Make a group of the properties that change together, and name those that the body reads in `reading:`."
+        )
     }
 }

@@ -11,7 +11,8 @@ extension Observed: CommitMember {
         #if INSTRUMENTED
         if mutant(.aCommitIsDeliveredInParts) { return }
         #endif
-        observers.deliverToCombinations(change(of: draft, ValueEncoding<Value>.copy(draft.words), cell.version))
+        let change = change(of: draft, ValueEncoding<Value>.copy(draft.words), cell.version)
+        if observers.deliverToCombinations(change) { CommitReach.current?.hasBindings = true }
     }
 
     private func change(of draft: borrowing Draft, _ new: Value, _ version: UInt64) -> Change<Value> {
@@ -31,10 +32,36 @@ extension Observed: CommitMember {
             // Safe: keepAnnouncement(_:) has stored it, for this property.
             let kept = unsafe Unmanaged<Announcement<Value>>.fromOpaque(announcement).takeRetainedValue()
             unsafe draft.announcement = nil
-            announce(change(of: draft, kept.new, draft.version))
+            announce(change(of: draft, kept.new, draft.version), kept)
         }
         replaced.retire()
         draft.releaseKept()
+    }
+
+    private func announce(_ change: Change<Value>, _ kept: Announcement<Value>) {
+        if kept.deferred == nil { return announce(change) }
+        kept.deferred?.deliver()
+        observers.deliver(change, toBindings: false)
+        kept.deferred?.deliverLate()
+        if observers.mayHaveMailboxes { observers.drainMailboxes(of: Change<Value>.self) }
+    }
+
+    func relink(_ draft: borrowing Draft) {
+        guard let kept = announcement(of: draft) else { return }
+        kept.deferred =
+            observers.mayHave(ListHints.third) ? observers.relinkPaths(version: draft.version) : LinkDeliveries()
+        if observers.mayHaveMailboxes { observers.wakeMailboxes(of: Change<Value>.self) }
+    }
+
+    func callBindings(_ draft: borrowing Draft) {
+        guard let kept = announcement(of: draft) else { return }
+        observers.deliver(change(of: draft, kept.new, draft.version), toBindings: true)
+    }
+
+    /// What was kept for the observers.
+    private func announcement(of draft: borrowing Draft) -> Announcement<Value>? {
+        // Safe: keepAnnouncement(_:) has stored it, for this property.
+        unsafe draft.announcement.map { unsafe Unmanaged<Announcement<Value>>.fromOpaque($0).takeUnretainedValue() }
     }
 
     func discard(_ draft: inout Draft) {
@@ -45,8 +72,5 @@ extension Observed: CommitMember {
 }
 
 extension Observed: MemberHolding {
-    func addMembers(to members: inout [any CommitMember]) -> Bool {
-        members.append(self)
-        return true
-    }
+    func addMembers(to found: inout FoundMembers) { found.add(self) }
 }

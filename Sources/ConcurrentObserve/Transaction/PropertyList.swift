@@ -39,18 +39,8 @@ public struct PropertyList<Property: ObservableProperty>: ObservableProperty {
     public func snapshot() -> (value: [Property.Value], version: UInt64) {
         Snapshots.take(members) {
             unsafe properties.withLentElements { properties in
-                var version: UInt64 = 0
-                let value = unsafe [Property.Value](unsafeUninitializedCapacity: properties.count) { values, count in
-                    while count < properties.count {
-                        let found = unsafe properties[count].snapshot()
-                        version &+= found.version
-                        unsafe values.initializeElement(at: count, to: found.value)
-                        count += 1
-                    }
-                }
-                var later: UInt64 = 0
-                for index in properties.indices { later &+= unsafe properties[index].version() }
-                return Snapshots.isSame(version, later) ? (value, version) : nil
+                ValueEncoding<Property.Value>.isAlwaysInline
+                    ? unsafe Self.lookAtBits(properties) : unsafe Self.look(properties)
             }
         }
     }
@@ -64,14 +54,51 @@ public struct PropertyList<Property: ObservableProperty>: ObservableProperty {
 
     /// Begins observations for as long as all properties live. (P11)
     public var weakAttachment: WeakAttachment<[Property.Value]> {
-        let attachments = properties.map(\.weakAttachment)
-        return { observer in
-            let combination = Combination<[Property.Value]>()
-            let members = attachments.map { combination.add($0) }
-            let tokens = members.compactMap(\.token)
-            guard tokens.count == members.count else { return nil }
-            let slots = members.map(\.slot)
-            return combination.start(observer, tokens) { slots.map(\.value) }
+        let joining = makeJoining()
+        return { observer in Combination<[Property.Value]>.attach(observer, joining) }
+    }
+}
+
+// Safe, all: within bounds.
+extension PropertyList {
+    /// The values and the sum of their versions; nil if a property has changed meanwhile.
+    @inlinable @inline(__always)
+    internal static func look(
+        _ properties: UnsafeBufferPointer<Lent<Property>>
+    ) -> (value: [Property.Value], version: UInt64)? {
+        var version: UInt64 = 0
+        var values: [Property.Value] = []
+        values.reserveCapacity(properties.count)
+        for index in properties.indices {
+            let found = unsafe properties[index].snapshot()
+            version &+= found.version
+            values.append(found.value)
         }
+        return unsafe Snapshots.isSame(version, sumOfVersions(properties)) ? (values, version) : nil
+    }
+
+    /// As above, of values without references: they are collected on the stack, and copied at once into an array of their number. An array
+    /// that is filled one by one takes twice as many instructions.
+    @inlinable @inline(__always)
+    internal static func lookAtBits(
+        _ properties: UnsafeBufferPointer<Lent<Property>>
+    ) -> (value: [Property.Value], version: UInt64)? {
+        unsafe withUnsafeTemporaryAllocation(of: Property.Value.self, capacity: properties.count) { values in
+            var version: UInt64 = 0
+            for index in properties.indices {
+                let found = unsafe properties[index].snapshot()
+                version &+= found.version
+                unsafe values.initializeElement(at: index, to: found.value)
+            }
+            guard unsafe Snapshots.isSame(version, sumOfVersions(properties)) else { return nil }
+            return (unsafe Array(UnsafeBufferPointer(values)), version)
+        }
+    }
+
+    @inlinable @inline(__always)
+    internal static func sumOfVersions(_ properties: UnsafeBufferPointer<Lent<Property>>) -> UInt64 {
+        var sum: UInt64 = 0
+        for index in properties.indices { unsafe sum &+= properties[index].version() }
+        return sum
     }
 }

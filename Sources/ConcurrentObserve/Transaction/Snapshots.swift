@@ -20,6 +20,9 @@ internal enum Snapshots {
     /// - Parameter look: Returns nil if a property has changed meanwhile.
     @inlinable @inline(__always)
     static func take<Value>(_ members: GroupMembers, _ look: () -> Value?) -> Value {
+        #if INSTRUMENTED
+        if isHeldWrongly(members) { return takeHeld(members, look) }
+        #endif
         for _ in 0..<mostLooks { if let found = look() { return found } }
         return takeHeld(members, look)
     }
@@ -29,6 +32,7 @@ internal enum Snapshots {
     /// It holds all or none, and waits with none: nothing waits for it in a ring, and a fork does not find it inside.
     @usableFromInline @inline(never)
     static func takeHeld<Value>(_ members: GroupMembers, _ look: () -> Value?) -> Value {
+        noteHeldSnapshot()
         // Safe: the caller keeps the group.
         let list = unsafe members.list
         var wait = Backoff()

@@ -61,16 +61,9 @@ public struct Transaction: ~Copyable {
 
     @usableFromInline
     internal func draftOfMany(_ lockAddress: UInt) -> UnsafeMutablePointer<Draft> {
-        // Safe: the count alone.
-        var (low, high) = (0, unsafe drafts.count)
-        while low < high {
-            let middle = (low + high) / 2
-            // Safe: within bounds.
-            if unsafe drafts[middle].lockAddress < lockAddress { low = middle + 1 } else { high = middle }
-        }
-        // Safe: within bounds, where it is looked at.
-        guard unsafe low < drafts.count, unsafe drafts[low].lockAddress == lockAddress else { Self.trapOutside() }
-        return unsafe drafts.baseAddress.unsafelyUnwrapped + low
+        // Safe: within bounds.
+        guard let index = unsafe Draft.index(of: lockAddress, in: drafts) else { Self.trapOutside() }
+        return unsafe drafts.baseAddress.unsafelyUnwrapped + index
     }
 
     @usableFromInline @inline(never)

@@ -39,5 +39,5 @@ extension Draft {
 }
 
 extension WeakObserved: MemberHolding {
-    func addMembers(to members: inout [any CommitMember]) -> Bool { storage.addMembers(to: &members) }
+    func addMembers(to found: inout FoundMembers) { storage.addMembers(to: &found) }
 }

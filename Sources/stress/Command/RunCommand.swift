@@ -22,6 +22,12 @@ struct RunCommand: ParsableCommand {
     @Option(help: "Rounds for each scenario, instead of a duration.")
     var iterations: Int?
 
+    @Option(
+        help: "How long the threads run between two rests; without it, 400ms. \(DurationArgument.help)",
+        transform: DurationArgument.init(parsing:)
+    )
+    var round: DurationArgument?
+
     @Option(help: "Threads under test.")
     var threads: Int = usualThreads
 
@@ -86,6 +92,7 @@ struct RunCommand: ParsableCommand {
             stopsAtFirstFailure: failFast,
             alternates: profile == .soak
         )
+        if let round { plan.roundLength = round.duration }
         CrashReport.install(seed: seed)
         #if INSTRUMENTED
         plan.fixedPoint = hot

@@ -16,6 +16,7 @@ final class OrderedWitness: @unchecked Sendable {
 
     /// Events whose callback has returned. Release: pairs with the acquire in `settle`.
     private let received = Atomic<UInt64>(0)
+    private let latest = Atomic<UInt64>(0)
     private let isRunning = Atomic<Bool>(false)
     /// Whether the observation has ended, for whatever reason.
     private let isOver = Atomic<Bool>(false)
@@ -55,6 +56,9 @@ final class OrderedWitness: @unchecked Sendable {
     /// How many events it has received.
     var count: UInt64 { received.load(ordering: .acquiring) }
 
+    /// The version that it has received last, or 0: for other threads than the callback's.
+    var lastVersion: UInt64 { latest.load(ordering: .acquiring) }
+
     /// Whether it has received the end of its source.
     var hasReceivedEnd: Bool { isSourceDeleted.load(ordering: .acquiring) }
 
@@ -77,6 +81,7 @@ final class OrderedWitness: @unchecked Sendable {
         checkPlace(of: change)
         body()
         last = change
+        latest.store(change.version, ordering: .releasing)
         isRunning.store(false, ordering: .relaxed)
         received.store(received.load(ordering: .relaxed) &+ 1, ordering: .releasing)
     }

@@ -89,6 +89,7 @@ final class Perturbation: Sendable {
         self.fixedPoint = fixedPoint
         faults = kinds.isDisjoint(with: .faults) ? nil : Faults()
         #if INSTRUMENTED
+        unsafe Instrumentation.snapshotIsHeld = { Worker.current?.snapshotsHeldOff &+= 1 }
         if let faults {
             unsafe Instrumentation.refusesThread = { faults.refusesThread() }
             unsafe Instrumentation.barrierFault = { faults.barrierError(isRegistration: $0) }

@@ -32,6 +32,9 @@ final class Worker: @unchecked Sendable {
     /// What the pass that this thread is in has met so far.
     var pass = PassRecord()
 
+    /// Snapshots of this thread that have held off publication: in the instrumented build.
+    var snapshotsHeldOff: UInt64 = 0
+
     /// How deep this thread is inside callbacks.
     var depth = 0
 

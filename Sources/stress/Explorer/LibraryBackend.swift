@@ -38,6 +38,7 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
         // Until a program's threads run, there is no thread to be had.
         refusalsLeft = faults.contains(.noThread) ? .max : 0
         Instrumentation.emptyQuarantine()
+        unsafe Instrumentation.failuresBeforeCopies = nil
     }
 
     /// A program's threads begin.
@@ -85,9 +86,12 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
 
     /// In a forked child, where no schedule waits for the library's threads, which are real ones there: has the library do all that it has
     /// to do. (P18)
+    ///
+    /// A drain waits for what was retired before it. What that destroys retires more: a member's observation destroys the group's property,
+    /// whose death ends the group's observation, and that is destroyed next.
     func settleInChild() {
         guard inChild != nil else { return }
-        _ = ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(2))
+        for _ in 0..<4 { _ = ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(2)) }
     }
 
     /// Whether this is a forked child, and a thread that does not exist here had begun to destroy the observation's closure: then the
@@ -95,6 +99,9 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
     func wasEndingAtFork(_ token: ObservationToken) -> Bool {
         inChild != nil && (destroyed[Instrumentation.address(of: token)] ?? 0) > 0
     }
+
+    /// As ``wasEndingAtFork(_:)``, where the observation has others of the library's own that end before it: those of a group's members.
+    var wasEndingAnyAtFork: Bool { inChild != nil && !destroyed.isEmpty }
 
     /// Times that the closure of the observation was destroyed.
     func destructions(of token: ObservationToken) -> Int {

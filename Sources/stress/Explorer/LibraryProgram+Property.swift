@@ -166,6 +166,32 @@ extension LibraryProgram {
         }
     }
 
+    /// Values in boxes, which the thread that replaces them recycles, while one is copied. (P2, P14)
+    static let recycledBox = LibraryProgram(
+        name: "recycled-box",
+        summary: "four changes of a property of values in boxes against a snapshot",
+        threads: [["set 1", "set 2", "set 3", "set 4"], ["snapshot"]]
+    ) { backend in
+        let world = PropertyWorld(backend, Observed(Sextet(0)))
+        let look = {
+            let (value, version) = world.property!.snapshot()
+            world.check(value == Sextet(value.first), "P2.whole-value", "\(value) was never set")
+            world.check(
+                value.first == Int(version),
+                "P2.version-fits",
+                "\(value) is not the value of version \(version)"
+            )
+        }
+        return Program.Instance(
+            threads: [
+                (1...4).map { number in { world.set(Sextet(number)) } },
+                [look],
+            ],
+            rest: [look] + world.rest,
+            inChild: world.inChild
+        )
+    }
+
     /// A value of two words, replaced twice while it is read: in the very slot that is read. (P2)
     static let tornRead = LibraryProgram(
         name: "torn-read",

@@ -110,6 +110,22 @@ final class CommitWorld: @unchecked Sendable {
         }
     }
 
+    func modifyFirst() {
+        first.modify { value in
+            backend.userStep("in the body")
+            value += 1
+        }
+    }
+
+    /// After a commit and a `modify` of the first.
+    func checkModified() {
+        check(
+            first.snapshot() == (2, 2) && second.snapshot() == (1, 1),
+            "P2.no-lost-update",
+            "after a commit and a modify: \(first.snapshot()) and \(second.snapshot())"
+        )
+    }
+
     /// After the first was set to 1.
     func lookAtSecond() { seen = second.version }
 

@@ -21,10 +21,15 @@ struct LibraryProgram: Sendable {
     static let all: [LibraryProgram] = [
         registerNotifyCancel, waitNotify, waitNested, mutualCancel, appendCompactWalk, growWalk, deathCancel,
         cancelListen, cancelCount,
-        setSetObserve, modifyObserve, compareExchange, readSet, borrowSet, magazine, magazineDrain, tornRead,
+        setSetObserve, modifyObserve, compareExchange, readSet, borrowSet, magazine, magazineDrain, recycledBox,
+        tornRead,
         propertyDeathCancel, serialSetSet, bindSetSet, bindBothWays, bindPathCycle, pathRelinkSet, serialPathRelinkSet,
         pathRelinkRelink, pathDeathSet, pathDeathAhead, weakDeathSet, groupCancelAll, bindCancelAll,
-        commitCommit, commitRead, commitSnapshot, commitReading,
+        commitCommit, commitRead, commitSnapshot, commitReading, commitCommitRead, commitModify, commitObserve,
+        commitDeath, carryCarry, carryRead, carryBothWays, carryCancel,
+        deriveReadSet, deriveReadRead, deriveObserveSet, deriveSetSet, deriveShapeSet, deriveCancelSet, deriveCommit,
+        deriveCommitRead, deriveCopies, deriveCopiesNew, deriveCopiesTwice, deriveCross, deriveSourceDeath,
+        deriveDeathSet,
         forkCancel, forkModify, refusedCancel, exitNotify,
     ]
 

@@ -195,6 +195,19 @@ final class Boxed: Equatable, Sendable {
     static func == (left: Boxed, right: Boxed) -> Bool { left.number == right.number }
 }
 
+/// A value of six words, which belong together: too large for the property itself.
+struct Sextet: Equatable, Sendable, BitwiseCopyable {
+    let first: Int
+    let second: Int
+    let third: Int
+    let fourth: Int
+    let fifth: Int
+    let sixth: Int
+    init(_ number: Int) {
+        (first, second, third, fourth, fifth, sixth) = (number, number, number, number, number, number)
+    }
+}
+
 /// A value of two words, which belong together.
 struct Twins: Equatable, Sendable, BitwiseCopyable {
     let first: Int

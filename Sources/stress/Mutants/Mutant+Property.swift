@@ -47,11 +47,36 @@ extension Mutant {
             [.invariant("P14.not-while-read"), .invariant("P2.whole-value"), .crash]
         ),
         Mutant(
+            .aBoxIsRecycledWhileItIsRead,
+            "magazines",
+            [.invariant("P14.not-while-read"), .invariant("P2.whole-value"), .crash]
+        ),
+        Mutant(
+            .boxesAreSweptWhileTheyAreUsed,
+            "magazines",
+            [.invariant("P14.not-while-read"), .invariant("P2.whole-value"), .crash],
+            at: "boxes.take",
+            .seconds(60)
+        ),
+        Mutant(
             .aReferenceIsTakenTwice,
             "magazines",
             [.invariant("P14.not-while-read"), .invariant("P2.whole-value"), .crash],
             at: "magazine.copied",
             .seconds(60)
+        ),
+        Mutant(
+            .aMagazineIsReleasedIntoARoomInUse,
+            "magazines",
+            [.invariant("P14.destroyed-once"), .invariant("P14.not-while-read"), .invariant("P2.whole-value"), .crash]
+        ),
+        Mutant(
+            .aMagazineThatWasFilledMeanwhileIsTakenForEmpty,
+            "magazines",
+            [
+                .invariant("P14.destroyed-once"), .invariant("P14.not-while-read"), .invariant("P2.whole-value"),
+                .invariant("P16.backlog-drains"), .crash,
+            ]
         ),
         Mutant(.aMagazineIsNotNoticed, "magazines", [.invariant("P14.swept")]),
         Mutant(.anIdleThreadsMagazineStays, "magazines", [.invariant("P14.swept"), .invariant("P16.backlog-drains")]),
@@ -75,6 +100,18 @@ extension Mutant {
             "initial-against-writers",
             [.invariant("P4.nothing-earlier")],
             at: "set.published"
+        ),
+        Mutant(
+            .theLatestStartIsNotNoted,
+            "initial-against-writers",
+            [.invariant("P4.nothing-earlier")],
+            at: "set.published"
+        ),
+        Mutant(
+            .theLatestStartIsReadBeforeTheCount,
+            "initial-against-writers",
+            [.invariant("P4.nothing-earlier")],
+            at: "walk.count"
         ),
         Mutant(.anEndIsDeliveredTwice, "property-death", [.invariant("P12.end-once")]),
         Mutant(.anEndIsDeliveredBeforeTheLastCall, "property-death", [.invariant("P12.end-last")]),

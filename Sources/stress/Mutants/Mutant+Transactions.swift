@@ -28,9 +28,10 @@ extension Mutant {
             [
                 .invariant("P19.one-seen-all-seen"), .invariant("P20.present-together"),
                 .invariant("P19.never-backwards"), .invariant("P2.version-fits"),
+                // What the group's observers receive is read after the decision.
+                .invariant("P21.whole"), .invariant("P21.once"),
             ],
-            at: "commit.decided",
-            .seconds(40)
+            at: "commit.decided"
         ),
         Mutant(
             .aPreparedMarkIsLeftBehind,
@@ -66,6 +67,32 @@ extension Mutant {
             at: "commit.prepared"
         ),
         Mutant(.aCommitDropsItsReferentsEarly, "transactions", [.invariant("P12.nil-once")]),
+        Mutant(
+            .aPathsLinksAreNotCheckedAgain,
+            "transaction-paths",
+            [.invariant("P19.path-held-still"), .crash],
+            at: "commit.traced"
+        ),
+        Mutant(.aGroupGoesOnWithoutAPathsRoot, "transaction-paths", [.invariant("P21.whole")]),
+        Mutant(.aPathReceivesACommitInParts, "transaction-paths", [.invariant("P21.once")]),
+        Mutant(
+            .aBindingCarriesACommitInParts,
+            "transaction-bindings",
+            [.invariant("P21.carried-whole"), .invariant("P21.one-number")]
+        ),
+        Mutant(
+            .aCommitIsAgreedUponPairByPair,
+            "transaction-bindings",
+            [.invariant("P21.carried-whole"), .invariant("P3.pair-converges")],
+            at: "carry.deciding"
+        ),
+        Mutant(
+            .aCarriedCommitForgetsWhereItCameFrom,
+            "transaction-bindings",
+            [.invariant("P6.propagation-bounded"), .invariant("P3.destination-follows"), .crash, .hang]
+        ),
+        Mutant(.aCarriedCommitSwapsTheEndsOfABinding, "transaction-bindings", [.invariant("P3.destination-follows")]),
+        Mutant(.aSnapshotHoldsOffForABody, "parked-in-commit", [.invariant("P20.no-fallback-for-a-body")]),
     ]
 }
 #endif

@@ -64,6 +64,7 @@ extension Scenario {
         if reentered.load(ordering: .relaxed) > 0 { round.workers.first?.hit(0) }
         if blocked.load(ordering: .relaxed) > 0 { round.workers.first?.hit(1) }
         delays.judge(round, "half of the closures were destroyed later after the end than")
+        round.workers.first?.checkEndsAtRest(of: registry, round)
         standing.cancelAndWaitBlocking()
         round.checkRest()
     }
@@ -96,6 +97,34 @@ private func checkReentry(_ round: Round, _ registry: ObserverRegistry<UInt64>) 
     round.check(outcome == .deferred, "P5.deferred-in-deinit", "cancelAndWait in a deinit returned \(outcome)")
     let drained = ConcurrentObserveDiagnostics.drain(deadline: .now)
     round.check(drained == .deferred, "P5.deferred-in-deinit", "drain in a deinit returned \(drained)")
+}
+
+extension Worker {
+    /// Ends observations one by one, each when the reclamation thread has nothing else to do and sleeps: nothing but the end wakes it. (P14)
+    fileprivate func checkEndsAtRest(of registry: ObserverRegistry<UInt64>, _ round: Round) {
+        if round.isFaulted { return }
+        let delays = TimedBound("P14.prompt", limit: 100_000_000, window: 3)
+        for _ in 0..<4 {
+            usleep(150_000)
+            let isDestroyed = Destroyed()
+            registry.observe { [capture = MarkedCapture(isDestroyed)] _ in withExtendedLifetime(capture) {} }.cancel()
+            _ = wait(delays) { isDestroyed.flag.load(ordering: .acquiring) }
+        }
+        delays.judge(round, "at rest half of the closures were destroyed later after the end than")
+    }
+}
+
+/// Whether a capture is destroyed.
+private final class Destroyed: Sendable {
+    let flag = Atomic<Bool>(false)
+}
+
+private final class MarkedCapture: Sendable {
+    private let isDestroyed: Destroyed
+
+    init(_ isDestroyed: Destroyed) { self.isDestroyed = isDestroyed }
+
+    deinit { isDestroyed.flag.store(true, ordering: .releasing) }
 }
 
 extension Worker {

@@ -4,19 +4,22 @@ import Glibc
 import Synchronization
 
 extension Scenario {
-    /// Strings and arrays, which the threads that replace them release themselves, are read in every way.
+    /// Strings, arrays, and structs in boxes, which the threads that replace them release themselves, are read in every way.
     static let magazines = Scenario(
         name: "magazines",
-        summary: "strings and arrays are replaced, read, borrowed, and left to threads that do nothing more",
+        summary: "strings, arrays and boxes are replaced, read, borrowed, and left to threads that do nothing more",
         invariants: [
-            "P2.whole-value", "P14.not-while-read", "P14.swept", "P16.held-once", "P16.backlog-drains",
+            "P2.whole-value", "P14.not-while-read", "P14.swept", "P14.destroyed-once", "P16.held-once",
+            "P16.backlog-drains",
             "P14.nothing-left",
         ],
         windows: ["a string was borrowed while it was replaced", "a large array was replaced"]
     ) { round in
         let texts = (0..<3).map { Observed(Text.make(UInt64($0))) }
         let numbers = Observed(Numbers.make(1))
+        let block = Observed(Block(1))
         let object = Observed(Leftover())
+        let promise = BrokenPromise()
         leaveBehind(round) { texts[0].value = Text.make($0) }
         leaveBehind(round) { _ in object.value = Leftover() }
         borrowForLong(round, texts[1])
@@ -31,6 +34,11 @@ extension Scenario {
             let serial = worker.uniqueSerial()
             numbers.value = worker.generator.oneIn(256) ? Numbers.large(serial) : Numbers.make(serial)
             if worker.generator.oneIn(256) { worker.hit(1) }
+            worker.begin("set a struct in a box")
+            for number in 0..<8 as Range<UInt64> { block.value = Block(serial &+ number) }
+            worker.borrow(block)
+            worker.begin("replace a value that is less inert than it says")
+            if worker.generator.oneIn(64) { promise.replace() }
             worker.begin("copy a string")
             let copy = text.value
             if worker.generator.oneIn(64) { sched_yield() }
@@ -40,6 +48,7 @@ extension Scenario {
             if worker.generator.oneIn(64) { ConcurrentObserveDiagnostics.drain(deadline: .now) }
         }
         round.checkRest()
+        promise.check(round)
     }
 }
 
@@ -54,6 +63,10 @@ private enum Text {
 
     private static func length(_ letter: UInt8) -> Int { 16 + Int(letter & 15) }
 
+    static func isOf(_ serial: UInt64, _ text: String) -> Bool {
+        isWhole(text) && text.utf8.first == UInt8(ascii: "a") + UInt8(serial % 26)
+    }
+
     static func isWhole(_ text: String) -> Bool {
         guard let first = text.utf8.first else { return false }
         return text.utf8.count == length(first) && text.utf8.allSatisfy { $0 == first }
@@ -67,7 +80,79 @@ private enum Numbers {
     static func isWhole(_ numbers: [UInt64]) -> Bool { numbers.allSatisfy { $0 == numbers[0] } }
 }
 
+/// Too large for the property itself: one number, three times, and its string.
+private struct Block: InertValue {
+    let (first, second, third): (UInt64, UInt64, UInt64)
+    let text: String
+
+    init(_ serial: UInt64) { (first, second, third, text) = (serial, serial, serial, Text.make(serial)) }
+
+    var isWhole: Bool { second == first && third == first && Text.isOf(first, text) }
+}
+
 private final class Leftover: Sendable {}
+
+/// A property whose values say that they are inert, and whose destruction fills the magazine that is being released.
+private final class BrokenPromise: Sendable {
+    private struct Value: InertValue {
+        let reprisal: Reprisal
+    }
+
+    private final class Reprisal: Sendable {
+        private let body: @Sendable () -> Void
+
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+        deinit { body() }
+    }
+
+    private let counts = Counts()
+    private let property: Observed<Value>
+
+    private final class Counts: Sendable {
+        let made = Atomic<Int>(0)
+        let destroyed = Atomic<Int>(0)
+        let text = Observed(Text.make(0))
+
+        /// A value whose destruction fills the magazine, or changes the text even more often.
+        func make() -> Value {
+            let serial = UInt64(made.add(1, ordering: .relaxed).newValue)
+            return Value(
+                reprisal: Reprisal { [self] in
+                    destroyed.add(1, ordering: .relaxed)
+                    for number in 0..<(64 + serial % 2 * 36) { text.value = Text.make(serial &+ number) }
+                }
+            )
+        }
+    }
+
+    init() { property = Observed(counts.make()) }
+
+    func replace() { property.value = counts.make() }
+
+    /// At rest: all but the last are destroyed.
+    func check(_ round: Round) {
+        let (made, destroyed) = (counts.made.load(ordering: .relaxed), counts.destroyed.load(ordering: .relaxed))
+        round.check(
+            destroyed == made - 1,
+            "P14.destroyed-once",
+            "\(destroyed) of \(made) values are destroyed, all but one of which were replaced"
+        )
+    }
+}
+
+extension Worker {
+    fileprivate func borrow(_ block: Observed<Block>) {
+        begin("copy a struct in a box")
+        let copy = block.value
+        check(copy.isWhole, "P2.whole-value", "a struct is \(copy)")
+        begin("borrow a struct in a box")
+        block.withValue { value in
+            if generator.oneIn(16) { usleep(50) }
+            check(value.isWhole, "P14.not-while-read", "a borrowed struct is \(value)")
+        }
+    }
+}
 
 extension Worker {
     fileprivate func borrow(_ text: Observed<String>, _ numbers: Observed<[UInt64]>) {

@@ -86,7 +86,8 @@ final class Room: Sendable {
     func perform(_ body: @escaping @Sendable () -> Void) throws {
         switch route {
         case .serial: body()
-        case .queue, .concurrentQueue: queue.sync(execute: body)
+        // A barrier: on a concurrent queue, too, what began earlier has returned.
+        case .queue, .concurrentQueue: queue.sync(flags: .barrier, execute: body)
         case .actor, .isolated, .written: try listener.perform { _ in body() }
         case .observationActor:
             let (actor, done) = (observationActor.value!, Signal("a job of an observation actor"))

@@ -17,7 +17,7 @@ extension Promises.DerivedArticleTests {
         let quantity = Observed(2)
     }
 
-    fileprivate final class Engine: Sendable {
+    fileprivate final class Engine: ConcurrentObservable {
         let rpm = Observed(900)
         let stalled = Observed(false)
     }
@@ -48,6 +48,41 @@ extension Promises.DerivedArticleTests {
     private func observe(_ healthy: Derived<Bool>, _ print: @escaping @Sendable (String) -> Void) -> ObservationToken {
         let token = healthy.observeValues { print($0 ? "healthy" : "sick") }
         return token
+    }
+
+    fileprivate final class Turbine: ConcurrentObservable {
+        let rpm = Observed(800)
+        let engine = Observed(Engine())
+        private let storedHealth = DerivedStorage<Bool>()
+
+        var healthy: Derived<Bool> {
+            storedHealth.derived { [rpm, engine] in
+                Derived { get in get(rpm) < 6_000 && !get.follow(engine).stalled }
+            }
+        }
+    }
+
+    fileprivate final class Plant: ConcurrentObservable {
+        let turbine = Observed(Turbine())
+    }
+
+    @Test("The examples of models")
+    func models() {
+        let (plant, received) = (Plant(), Log<Bool>())
+        let print = { @Sendable (value: Bool) in received.append(value) }
+        let turbine = plant.turbine.value
+        let token = turbine.observe(\.healthy) { change in print(change.new) }
+        let healthyInPlant = plant.property(\.turbine.healthy)
+        let engine = turbine.engine.value
+        engine.stalled.value = true
+        turbine.engine.value = Engine()
+        engine.stalled.value = false
+        turbine.rpm.value = 7_000
+        #expect(received.entries == [false, true, false])
+        #expect(!healthyInPlant.value)
+        plant.turbine.value = Turbine()
+        #expect(healthyInPlant.value)
+        withExtendedLifetime(token) {}
     }
 
     @Test("The examples of the forms")

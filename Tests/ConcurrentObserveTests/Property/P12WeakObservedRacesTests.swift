@@ -27,6 +27,31 @@ extension Promises.P12WeakObservedRacesTests {
     }
 
     @Test(
+        "P12 A property that always refers to an object is never read as nil, though the one before has lost its owner"
+    )
+    func neverNil() throws {
+        let (owner, isOver, nils) = (Slot(Referent("0")), Flag(), Counter())
+        let property = WeakObserved(owner.value)
+        let (named, read) = (property.map { $0 == nil }, Derived { get in get(property) == nil })
+        let writer = TestThread {
+            for number in 1...20_000 {
+                let next = Referent("\(number)")
+                property.value = next
+                owner.put(next)
+            }
+            isOver.set()
+        }
+        try onThreads(2) { _ in
+            while !isOver.isSet {
+                if property.value == nil || property.snapshot().value == nil { nils.increment() }
+                if named.value || read.value { nils.increment() }
+            }
+        }
+        try writer.join()
+        #expect(nils.value == 0)
+    }
+
+    @Test(
         "P12 Two properties and their referents' last owners on several threads: each death is delivered once per property"
     )
     func manyDeaths() throws {

@@ -173,6 +173,27 @@ extension Promises.P14MagazineTests {
         #expect(others.alive == 0)
     }
 
+    @Test("P5 A struct that says it is inert, and whose destruction changes properties, is destroyed once")
+    func brokenPromise() throws {
+        let (lives, others) = (Lives(), Lives())
+        try onNewThread {
+            let other = Observed(FalselyInert(life: others.make()))
+            let text = Observed(reserved("a text that does not fit into the property"))
+            let property = Observed(FalselyInert(life: lives.make()))
+            for _ in 0..<2_000 {
+                let life = lives.make {
+                    for number in 0..<3 {
+                        other.value = FalselyInert(life: others.make())
+                        text.value = reserved("another text that does not fit, \(number)")
+                    }
+                }
+                property.value = FalselyInert(life: life)
+            }
+        }
+        try eventually("the end of all") { lives.alive == 0 && others.alive == 0 }
+        #expect(lives.dead == 2_001 && others.dead == 6_001)
+    }
+
     @Test("P2 A part of a value is read alone")
     func parts() {
         let property = Observed(InertText(text: "a", number: 7))

@@ -130,18 +130,25 @@ extension Promises.P16BoundedBacklogTests {
         let registry = ObserverRegistry<Int>()
         let lives = Lives()
         let mostBacklog = Slot(0)
-        try onThreads(2) { thread in
-            for pair in 0..<100_000 {
-                // Slower than it was made, but not blocked.
-                let life = lives.make { spin(for: .microseconds(15)) }
-                registry.observe { _ in life.touch() }.cancel()
-                if thread == 0, pair % 500 == 0 {
-                    mostBacklog.put(max(mostBacklog.value!, ConcurrentObserveDiagnostics.current().backlog))
+        let finished = Counter()
+        let threads = (0..<2).map { thread in
+            TestThread {
+                defer { finished.increment() }
+                for pair in 0..<100_000 {
+                    // Slower than it was made, but not blocked.
+                    let life = lives.make { spin(for: .microseconds(15)) }
+                    registry.observe { _ in life.touch() }.cancel()
+                    if thread == 0, pair % 500 == 0 {
+                        mostBacklog.put(max(mostBacklog.value!, ConcurrentObserveDiagnostics.current().backlog))
+                    }
                 }
             }
         }
+        // Three seconds of a processor: a busy machine takes many times as long to give them.
+        try lives.wait(for: "the threads that observe") { finished.value == 2 }
+        for thread in threads { try thread.join() }
         #expect(mostBacklog.value! < 130_000)
-        try lives.waitUntilNoneIsLeft()
+        try lives.wait(for: "the end of all captured objects") { lives.alive == 0 }
         try Process.settle()
     }
 

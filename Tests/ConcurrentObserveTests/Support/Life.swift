@@ -43,6 +43,16 @@ final class Lives: Sendable {
         try eventually("the end of \(alive) captured objects") { alive == 0 }
     }
 
+    /// Waits until `condition` holds. The patience is for each next death: how long all take depends on how busy the machine is.
+    func wait(for what: String, until condition: () -> Bool) throws {
+        var (count, begin) = (dead, ContinuousClock.now)
+        while !condition() {
+            if dead != count { (count, begin) = (dead, ContinuousClock.now) }
+            if ContinuousClock.now - begin > patience { throw WaitedInVain(for: what) }
+            briefPause()
+        }
+    }
+
     fileprivate func died() {
         threads.append(threadNumber())
         deaths.increment()

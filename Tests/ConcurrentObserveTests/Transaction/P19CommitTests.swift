@@ -231,7 +231,8 @@ extension Promises.P19CommitTests {
 /// What must not be done inside the body of a commit.
 enum CommitMisuse: String, CaseIterable, Codable, Sendable {
     case setAnother, modifyAnother, exchangeAnother, setMember, modifyMember, commitAgain, commitMember, outsider
-    case observeMember, path, derived, setInModify, commitInModify, setHeld, pathHeld
+    case observeMember, derived, setInModify, commitInModify, setHeld
+    case pathHeld, pathLink, pathElsewhere, pathNil, pathReadOnly
 
     func commit() {
         let (member, partner, other) = (Observed(0), Observed(0), Observed(0))
@@ -246,12 +247,32 @@ enum CommitMisuse: String, CaseIterable, Codable, Sendable {
         case .commitMember: group.commit { _ in group.commit { _ in } }
         case .outsider: group.commit { transaction in transaction[other] = 1 }
         case .observeMember: group.commit { _ in _ = Group(other, partner).observe { _ in } }
-        case .path: Group(member, Car(1).property(\.mileage)).commit { _ in }
         case .derived: Group(member, other.map { $0 + 1 }).commit { _ in }
         case .setHeld: group.commit(reading: other) { transaction in transaction[other] = 1 }
-        case .pathHeld: group.commit(reading: Car(1).property(\.mileage)) { _ in }
+        case .pathHeld, .pathLink, .pathElsewhere, .pathNil, .pathReadOnly: commitPath()
         case .setInModify: member.modify { _ in other.value = 1 }
         case .commitInModify: member.modify { _ in Group(other, partner).commit { _ in } }
+        }
+    }
+
+    /// The misuses of paths.
+    private func commitPath() {
+        let (car, other, shown) = (Car(Axle(1), second: Axle(2)), Axle(3), Shown())
+        let pressure = car.property(\.axle.wheel.pressure)
+        let second = car.property(\.second.wheel.pressure)
+        let number = Showing(shown).property(\.shown.number)
+        switch self {
+        case .pathHeld:
+            Group(car.name, car.mileage).commit(reading: pressure) { transaction in transaction[pressure] += 1 }
+        case .pathLink: Group(pressure, car.name).commit { transaction in transaction[car.axle] = other }
+        case .pathElsewhere:
+            Group(pressure, car.axle).commit { transaction in
+                transaction[car.axle] = other
+                transaction[pressure] = 1
+            }
+        case .pathNil: Group(second, car.name).commit { transaction in transaction[second] = nil }
+        case .pathReadOnly: Group(number, car.name).commit { transaction in transaction[number] = 1 }
+        default: break
         }
     }
 
@@ -264,8 +285,11 @@ enum CommitMisuse: String, CaseIterable, Codable, Sendable {
         case .commitAgain, .commitMember, .commitInModify: "commit was called inside the body of a modify or a commit."
         case .outsider: "the body of a commit used the draft of a property that is no member of the group."
         case .observeMember: "a property was observed inside the body of its own modify or commit."
-        case .path, .derived, .pathHeld: "commit was called with a path, a derived value or a property type of yours."
-        case .setHeld: "the body of a commit set a property that the commit only reads."
+        case .derived: "commit was called with a derived value or a property type of yours."
+        case .pathElsewhere: "the body of a commit used the draft of a property that is no member of the group."
+        case .pathNil: "the body of a commit set a path to nil whose last property cannot be nil."
+        case .pathReadOnly: "the body of a commit set a path whose last property is shown read-only."
+        case .setHeld, .pathHeld, .pathLink: "the body of a commit set a property that the commit only reads."
         }
     }
 }
@@ -307,4 +331,14 @@ extension Promises.P19CommitTests {
         #expect(first.value == 1 && received.value == 1 && nils.value >= 1)
         death.cancel()
     }
+}
+
+private final class Shown: ConcurrentObservable {
+    private let own = Observed(0)
+    var number: ReadOnly<Int> { own.readOnly }
+}
+
+private final class Showing: ConcurrentObservable {
+    let shown: Observed<Shown>
+    init(_ shown: Shown) { self.shown = Observed(shown) }
 }

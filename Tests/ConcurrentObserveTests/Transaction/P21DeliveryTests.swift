@@ -56,8 +56,31 @@ extension Promises.P21DeliveryTests {
         }
         #expect(received.entries == [[1, 1, 1, 1], [2, 2, 2, 2], [3, 3, 3, 3]])
         for round in 1...3 { #expect(await values.next() == Array(repeating: round, count: 4)) }
-        #expect(nested.entries.last == "((3, 3), (3, 3))")
+        #expect(nested.entries == (1...3).map { "((\($0), \($0)), (\($0), \($0)))" })
         withExtendedLifetime((token, another)) {}
+    }
+
+    @Test("P21 Members that are paths, weak properties, views, groups: each commit is received once, whole")
+    func indirect() {
+        let (car, name, weak) = (Car(0), Observed("0"), WeakObserved<Referent>())
+        let fleet = Fleet(car)
+        let pressure = fleet.property(\.car.axle.wheel.pressure)
+        let log = Log<String>()
+        let others = Group(weak, fleet.property(\.car.mileage))
+        let token = Group(pressure, PropertyList([name.readOnly]), others).observe {
+            log.append("\($0.new.0) \($0.new.1[0]) \($0.new.2.0?.description ?? "-") \($0.new.2.1) @\($0.version)")
+        }
+        let referents = (1...3).map { Referent("\($0)") }
+        for (index, referent) in referents.enumerated() {
+            Group(pressure, Group(name, weak), fleet.property(\.car.mileage)).commit { transaction in
+                transaction[weak] = referent
+                transaction[fleet.property(\.car.mileage)] = index + 1
+                transaction[pressure] = index + 1
+                transaction[name] = "\(index + 1)"
+            }
+        }
+        #expect(log.entries == (1...3).map { "\($0) \($0) \($0) \($0) @\($0)" })
+        token.cancel()
     }
 
     @Test("P4 P21 Beside commits, a group's initial value is whole, and each later commit follows once")

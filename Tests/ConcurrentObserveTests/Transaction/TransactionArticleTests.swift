@@ -17,6 +17,15 @@ extension Promises.TransactionArticleTests {
     }
 
     fileprivate struct Overdrawn: Error {}
+
+    fileprivate final class Engine: ConcurrentObservable {
+        let rpm = Observed(900)
+    }
+
+    fileprivate final class Car: ConcurrentObservable {
+        let engine = Observed(Engine())
+        let name = Observed("Beetle")
+    }
 }
 
 // MARK: - The article's code
@@ -52,5 +61,16 @@ extension Promises.TransactionArticleTests {
         }
         #expect(received.entries == ["200", "overdrawn, and still 90", "0, 200"])
         token.cancel()
+    }
+
+    @Test("The example of a path")
+    func path() {
+        let car = Car()
+        let rpm = car.property(\.engine.rpm)
+        Group(rpm, car.name).commit { transaction in
+            transaction[rpm] += 100
+            transaction[car.name] = "\(transaction[rpm]) rpm"
+        }
+        #expect(car.engine.value.rpm.value == 1_000 && car.name.value == "1000 rpm")
     }
 }

@@ -6,6 +6,7 @@
 #define INTERPOSITION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /// Stops the calling thread when it has taken a lock for the `count`-th time from now on in the code of `module`, a part of the name of a
 /// shared library or of the executable. One thread at a time.
@@ -26,5 +27,8 @@ bool interposition_has_stopped(void);
 
 /// Lets the thread go on, and any that would stop later.
 void interposition_release(void);
+
+/// How many bytes the process has from `malloc`, in all its arenas.
+size_t interposition_bytes_in_use(void);
 
 #endif

@@ -9,9 +9,9 @@
 public enum Protocol {
     /// One row: a test with membarrier, or one that does not use it.
     public static let all: [Test] =
-        walk + publication + ends + latch + commits + pinnedValues + retirement + magazines + rings + parking + locks
-        + gate + mailboxes
-        + records + lifetimes + paths + derived
+        walk + publication + ends + latch + commits + pinnedValues + retirement + magazines + rings + boxes + parking
+        + locks + gate + mailboxes
+        + records + lifetimes + paths + derived + stamps + weakReferents
 
     /// Every test and, of those that use membarrier, the twin without.
     public static let withTwins: [(variant: String, test: Test)] = all.flatMap { test in

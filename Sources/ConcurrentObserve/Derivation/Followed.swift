@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A model as the function of a derived value reads it: the function depends on each variable that it reads.
+///
+/// ```swift
+/// let hot = Derived { get in get.follow(car.engine).rpm > 6_000 }
+/// ```
+///
+/// The value depends on `engine` and on the `rpm` of the present engine. Its members are the observed
+/// properties of the model, as their values, and it has no others: of a model that is a value of another, a `Followed` again.
+/// `unfollowed(_:)` gives the model itself. It belongs to one run of the function, as the reader does: it traps after it, and
+/// on another thread.
+@dynamicMemberLookup
+public struct Followed<Model: ConcurrentObservable> {
+    // A member that others could name would hide a property of the model that has its name.
+    @usableFromInline internal let followedModel: Model
+    @usableFromInline internal let followedCollector: Collector
+    @usableFromInline internal let followedRun: Int
+
+    @usableFromInline
+    internal init(_ model: Model, _ collector: Collector) {
+        (followedModel, followedCollector, followedRun) = (model, collector, collector.outcome.run)
+    }
+
+    @inlinable
+    internal func followedRead<Property: ObservableProperty>(
+        _ member: KeyPath<Model.Properties, Property>
+    ) -> Property.Value {
+        followedCollector.trapOutside(run: followedRun)
+        return followedCollector.read(followedModel.observedProperties[keyPath: member])
+    }
+
+    /// The value of a property of the model.
+    @_disfavoredOverload
+    @inlinable
+    public subscript<Property: ObservableProperty>(
+        dynamicMember member: KeyPath<Model.Properties, Property>
+    ) -> Property.Value {
+        followedRead(member)
+    }
+
+    /// The model that is the value of a property of this one.
+    @inlinable
+    public subscript<Property: ObservableProperty>(
+        dynamicMember member: KeyPath<Model.Properties, Property>
+    ) -> Followed<Property.Value> where Property.Value: ConcurrentObservable {
+        Followed<Property.Value>(followedRead(member), followedCollector)
+    }
+
+    /// The model that is the value of a property of this one, if there is one.
+    @inlinable
+    public subscript<Property: ObservableProperty>(
+        dynamicMember member: KeyPath<Model.Properties, Property>
+    ) -> Followed<Property.Value.Wrapped>? where Property.Value: OptionalConcurrentObservable {
+        followedRead(member).wrapped.map { Followed<Property.Value.Wrapped>($0, followedCollector) }
+    }
+
+    /// The models in an array that is the value of a property of this one.
+    @inlinable
+    public subscript<Property: ObservableProperty, Element: ConcurrentObservable>(
+        dynamicMember member: KeyPath<Model.Properties, Property>
+    ) -> [Followed<Element>] where Property.Value == [Element] {
+        followedRead(member).map { Followed<Element>($0, followedCollector) }
+    }
+}
+
+extension Reader {
+    /// The model that is the value of a property: what the function reads of it, the derived value follows. Never waits.
+    @inlinable
+    public borrowing func follow<Property: ObservableProperty>(
+        _ property: Property
+    ) -> Followed<Property.Value> where Property.Value: ConcurrentObservable {
+        Followed(self(property), collector)
+    }
+
+    /// The model that is the value of a property, if there is one: what the function reads of it, the derived value follows.
+    /// Never waits.
+    @inlinable
+    public borrowing func follow<Property: ObservableProperty>(
+        _ property: Property
+    ) -> Followed<Property.Value.Wrapped>? where Property.Value: OptionalConcurrentObservable {
+        guard let model = self(property).wrapped else { return nil }
+        return Followed(model, collector)
+    }
+
+    /// The models in an array that is the value of a property: what the function reads of them, the derived value follows.
+    /// Never waits.
+    ///
+    /// - Complexity: O(*n*).
+    @inlinable
+    public borrowing func follow<Property: ObservableProperty, Element: ConcurrentObservable>(
+        _ property: Property
+    ) -> [Followed<Element>] where Property.Value == [Element] {
+        let collector = collector
+        return self(property).map { Followed($0, collector) }
+    }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A path of several steps that is a member: where it leads depends on the values of the properties on the way.
+internal protocol TracedPath: Sendable {
+    /// Follows the path. Evaluates the user's key paths: under no lock. (P5)
+    func follow(_ trace: inout PathTrace)
+}
+
+/// Where the paths of a group lead, when a commit looks before it has the locks: the properties on the way with their versions, and the
+/// last ones.
+///
+/// Under the locks the commit compares the versions. If they are the same, the paths lead there until the commit is published.
+internal struct PathTrace {
+    private(set) var found = FoundMembers()
+    private var links: [(property: any CommitMember, version: UInt64)] = []
+    /// The objects on the way: a weak property does not keep its own.
+    private var objects: [AnyObject] = []
+
+    init(_ list: borrowing MemberList) {
+        for property in list.properties { add(property.property, isHeldStill: property.isHeldStill) }
+        for (path, isHeldStill) in list.paths {
+            if isHeldStill {
+                var held = PathTrace(path)
+                take(&held)
+            } else {
+                path.follow(&self)
+            }
+        }
+    }
+
+    private init(_ path: any TracedPath) { path.follow(&self) }
+
+    private mutating func add(_ property: any CommitMember, isHeldStill: Bool) {
+        if isHeldStill { found.addHeldStill { $0.add(property) } } else { found.add(property) }
+    }
+
+    /// Takes over another trace, of what the commit only reads.
+    private mutating func take(_ other: inout PathTrace) {
+        for (property, _) in other.found.properties { add(property, isHeldStill: true) }
+        links += other.links
+        objects += other.objects
+    }
+
+    /// The path leads through a property, which had led to an object at a version, or to nil. The body may not set it, unless it is a
+    /// member, too.
+    mutating func pass(_ property: any CommitMember, at version: UInt64, to object: AnyObject?) {
+        add(property, isHeldStill: true)
+        links.append((property, version))
+        if let object { objects.append(object) }
+    }
+
+    /// The path ends in a property.
+    mutating func end(_ property: any CommitMember) { found.add(property) }
+
+    /// Whether the paths still lead there. Under the locks.
+    var isPresent: Bool {
+        #if INSTRUMENTED
+        if mutant(.aPathsLinksAreNotCheckedAgain) { return true }
+        #endif
+        return links.allSatisfy { $0.property.member.version == $0.version }
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Macros
+import SwiftSyntax
+
+/// What the members of a model are to the body of a derived variable that names them.
+struct DerivedNames {
+    enum Kind {
+        /// Has what the body reads: `object._rpm`.
+        case observed(storage: String)
+        case derived
+        case constant
+        /// A method, or a computed variable: what it reads would not be followed.
+        case unfollowed(isMethod: Bool)
+    }
+
+    private(set) var kinds: [String: Kind] = [:]
+    private let privateTypes: Set<String>
+
+    /// By the members under every condition, of a class that has some types for itself.
+    init(_ members: MemberBlockItemListSyntax, privateTypes: Set<String>) {
+        self.privateTypes = privateTypes
+        add(members)
+    }
+
+    private mutating func add(_ members: MemberBlockItemListSyntax) {
+        for member in members {
+            switch member.decl.as(DeclSyntaxEnum.self) {
+            case .ifConfigDecl(let conditional):
+                for case .decls(let members) in conditional.clauses.compactMap(\.elements) { add(members) }
+            case .variableDecl(let variable): add(variable)
+            case .functionDecl(let function) where !function.modifiers.isStatic:
+                kinds[function.name.bareText] = .unfollowed(isMethod: true)
+            default: break
+            }
+        }
+    }
+
+    private mutating func add(_ variable: VariableDeclSyntax) {
+        if case .observed(let observed) = ObservedVariable.read(variable, privateTypes: privateTypes) {
+            kinds[observed.name.bare] = .observed(storage: observed.storage)
+            return
+        }
+        guard !variable.isStatic else { return }
+        for name in variable.bindings.compactMap({ $0.pattern.as(IdentifierPatternSyntax.self)?.identifier.bareText }) {
+            if variable.attributes.has(DerivedVariable.mark) {
+                kinds[name] = .derived
+            } else {
+                kinds[name] =
+                    variable.bindingSpecifier.tokenKind == .keyword(.let)
+                    ? .constant : .unfollowed(isMethod: false)
+            }
+        }
+    }
+}
+
+extension DeclModifierListSyntax {
+    /// Whether a declaration belongs to no object.
+    var isStatic: Bool {
+        contains { [.keyword(.static), .keyword(.class)].contains($0.name.tokenKind) }
+    }
+}
+
+extension TokenSyntax {
+    /// The name without backticks.
+    var bareText: String { identifier?.name ?? text }
+}
+
+extension String {
+    /// The name without backticks.
+    var bare: String { filter { $0 != "`" } }
+}
+#endif

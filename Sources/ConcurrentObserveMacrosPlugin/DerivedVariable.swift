@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Macros
+import SwiftDiagnostics
+import SwiftSyntax
+
+/// A computed variable that is marked `@ConcurrentDerived`, as far as its text shows.
+struct DerivedVariable {
+    static let mark = "ConcurrentDerived"
+
+    /// The name as written, backticks included.
+    let name: String
+    let type: TypeSyntax
+    /// Who may observe it; with a space behind, or empty for the access of the class.
+    let access: String
+    /// Whether its type is the class's alone, so that no key path can lead to it.
+    let isHidden: Bool
+    let body: CodeBlockItemListSyntax
+
+    enum Reading {
+        case derived(DerivedVariable)
+        /// It has no such mark.
+        case unmarked
+        case refused(Diagnostic)
+    }
+
+    static func read(_ declaration: VariableDeclSyntax, privateTypes: Set<String> = []) -> Reading {
+        guard declaration.attributes.has(mark) else { return .unmarked }
+        guard !declaration.isStatic, let binding = declaration.bindings.first, declaration.bindings.count == 1,
+            let pattern = binding.pattern.as(IdentifierPatternSyntax.self),
+            let type = binding.typeAnnotation?.type,
+            let body = binding.accessorBlock?.derivableBody
+        else {
+            return .refused(
+                Diagnostic(
+                    at: declaration.bindings,
+                    "derived-form",
+                    "'@\(mark)' marks a computed variable of the object that has nothing but a getter, which neither throws nor waits: 'var isHealthy: Bool { … }'"
+                )
+            )
+        }
+        if let attribute = declaration.attributes.unknown(but: mark).first {
+            return .refused(
+                Diagnostic(
+                    at: attribute,
+                    "derived-attribute",
+                    "'@\(attribute.simpleName)' cannot be combined with '@\(mark)': the derived value is made of the body alone, which it may change"
+                )
+            )
+        }
+        if type.is(ImplicitlyUnwrappedOptionalTypeSyntax.self) || type.as(SomeOrAnyTypeSyntax.self)?.isOpaque == true {
+            return .refused(
+                Diagnostic(
+                    at: type,
+                    "derived-type",
+                    "a derived value needs the type of its results: '\(type.trimmed)' names none"
+                )
+            )
+        }
+        if let problem = SendableText.problem(in: type, of: pattern.identifier.text) { return .refused(problem) }
+        let isHidden = declaration.isPrivate && binding.mentions(oneOf: privateTypes)
+        return .derived(
+            DerivedVariable(
+                name: pattern.identifier.text,
+                type: type.trimmed,
+                access: declaration.modifiers.getterAccess.asMember,
+                isHidden: isHidden,
+                body: body
+            )
+        )
+    }
+}
+
+extension SomeOrAnyTypeSyntax {
+    fileprivate var isOpaque: Bool { someOrAnySpecifier.tokenKind == .keyword(.some) }
+}
+
+extension AccessorBlockSyntax {
+    /// The body of the getter, if there is nothing else, and it has no effects.
+    fileprivate var derivableBody: CodeBlockItemListSyntax? {
+        switch accessors {
+        case .getter(let body): return body
+        case .accessors(let accessors):
+            guard accessors.count == 1, let getter = accessors.first, getter.effectSpecifiers == nil,
+                getter.accessorSpecifier.tokenKind == .keyword(.get)
+            else { return nil }
+            return getter.body?.statements
+        }
+    }
+}
+#endif

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Macros
+import SwiftDiagnostics
+import SwiftSyntax
+import SwiftSyntaxMacros
+
+// The derived variables of a class. They stand in a type of their own, which makes each when it is first needed.
+
+extension DerivedVariable {
+    /// What the class calls its derived variables, and their type.
+    static let storage = "_derivedProperties"
+    static let storageType = "_DerivedProperties"
+
+    /// The type of each, without its value's.
+    static let derived = "ConcurrentObserve.Derived"
+}
+
+extension ConcurrentObservableMacro {
+    /// The type and the storage of the derived variables, if there are any.
+    static func derived(_ model: ModelClass, _ context: some MacroExpansionContext) -> [DeclSyntax] {
+        let members = model.derivedLines { variable in
+            """
+            let _\(variable.name.bare) = ConcurrentObserve.DerivedStorage<\(variable.type)>()
+            func \(variable.name)(of \(DerivedBody.object): \(model.name)) -> \(DerivedVariable.derived)<\(variable.type)> {
+            \(model.making(variable, context))
+            }
+            """
+        }
+        guard members.contains(where: { !$0.hasPrefix("#") }) else { return [] }
+        return [
+            """
+            /// The derived variables: each is made when it is first needed, of what its body reads.
+            private struct \(raw: DerivedVariable.storageType): ~Copyable, Sendable {
+                \(raw: members.joined(separator: "\n"))
+            }
+            """,
+            "private let \(raw: DerivedVariable.storage) = \(raw: DerivedVariable.storageType)()",
+        ]
+    }
+}
+
+extension ModelClass {
+    /// What `line` makes of the derived variables, under the conditions that these are under.
+    func derivedLines(_ line: (DerivedVariable) -> String?) -> [String] {
+        let lines = declarationLines(of: members) { declaration in
+            guard case .derived(let variable) = DerivedVariable.read(declaration, privateTypes: privateTypes)
+            else { return nil }
+            return line(variable)
+        }
+        // Conditions alone say nothing.
+        return lines.allSatisfy { $0.hasPrefix("#") } ? [] : lines
+    }
+
+    /// The derived value of a variable of `_object`.
+    func derivedOf(_ variable: DerivedVariable) -> String {
+        "_object.\(DerivedVariable.storage).\(variable.name)(of: _object)"
+    }
+
+    private var derivedNames: DerivedNames { DerivedNames(members, privateTypes: privateTypes) }
+
+    /// What is wrong with a variable that is marked as a derived one.
+    func derivedProblems(of declaration: VariableDeclSyntax) -> [Diagnostic] {
+        switch DerivedVariable.read(declaration) {
+        case .unmarked: return []
+        case .refused(let problem): return [problem]
+        case .derived(let variable):
+            let body = DerivedBody(variable, derivedNames, model: name)
+            _ = body.statements
+            guard body.problems.isEmpty else { return body.problems }
+            return cycle(from: variable.name.bare).map { path in
+                [
+                    Diagnostic(
+                        at: declaration.bindings.first!.pattern,
+                        "derived-cycle",
+                        "'\(variable.name)' needs itself: \(path.joined(separator: " → "))"
+                    )
+                ]
+            } ?? []
+        }
+    }
+
+    /// The derived variables by which one needs itself, if it does.
+    private func cycle(from start: String) -> [String]? {
+        let needs = neededDerived
+        var seen: Set<String> = []
+        func search(_ path: [String]) -> [String]? {
+            for next in needs[path.last!, default: []] {
+                if next == start { return path + [next] }
+                if seen.insert(next).inserted, let found = search(path + [next]) { return found }
+            }
+            return nil
+        }
+        return search([start])
+    }
+
+    /// Which derived variables each names.
+    private var neededDerived: [String: [String]] {
+        var needs: [String: [String]] = [:]
+        let names = derivedNames
+        _ = derivedLines { variable in
+            let body = DerivedBody(variable, names, model: name)
+            _ = body.statements
+            needs[variable.name.bare, default: []] += body.captures.sorted { $0.key < $1.key }.compactMap {
+                if case .derived = $0.value { $0.key } else { nil }
+            }
+            return nil
+        }
+        return needs
+    }
+
+    /// The expression that makes a derived variable.
+    ///
+    /// Its function captures what it reads, and not the object, which keeps it. The compiler reports what it does not like about
+    /// the body at the variable's lines.
+    fileprivate func making(_ variable: DerivedVariable, _ context: some MacroExpansionContext) -> String {
+        let body = DerivedBody(variable, derivedNames, model: name)
+        let statements = body.statements.trimmedDescription
+        // One that is refused is made of nothing: nothing compiles.
+        guard body.problems.isEmpty, cycle(from: variable.name.bare) == nil else { return "fatalError()" }
+        let (object, followed) = (DerivedBody.object, "ConcurrentObserve.FollowedProperty")
+        let captures = body.captures.sorted { $0.key < $1.key }
+        // Each is a statement, so that the compiler knows its type before it reads the body.
+        var lines =
+            ["_\(variable.name.bare).derived {"]
+            + captures.map { name, kind in
+                switch kind {
+                case .observed(let storage): "let _\(name) = \(followed)(\(object).\(storage))"
+                case .derived:
+                    "let _\(name) = \(followed)(\(object).\(DerivedVariable.storage).`\(name)`(of: \(object)))"
+                default: "let _\(name) = \(object).`\(name)`"
+                }
+            }
+        let list = captures.isEmpty ? "" : "[\(captures.map { "_\($0.key)" }.joined(separator: ", "))] "
+        let parameter = "(\(DerivedBody.reader): borrowing ConcurrentObserve.Reader) -> \(variable.type)"
+        let place = variable.body.first.flatMap {
+            context.location(of: $0, at: .afterLeadingTrivia, filePathMode: .filePath)
+        }
+        lines.append("return \(DerivedVariable.derived) { \(list)\(parameter) in")
+        if let place { lines.append("#sourceLocation(file: \(place.file), line: \(place.line))") }
+        lines.append(statements)
+        if place != nil { lines.append("#sourceLocation()") }
+        lines += ["}", "}"]
+        return lines.joined(separator: "\n")
+    }
+}
+#endif

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Reads of derived values whose sources another thread changes in each run of their functions. (P23, P24, P25)
+struct DisturbedReads {
+    let round: Round
+
+    /// As often a function is disturbed at most: an evaluation that does not end by itself ends then.
+    private static var mostDisturbed: UInt64 { 400 }
+    /// Some on what is there, some on copies.
+    private static var mostRuns: UInt64 { 24 }
+
+    func judge() {
+        chain(depth: 3)
+        ladder(depth: 8)
+        newObjects()
+        referents()
+    }
+
+    /// Each value of a chain is disturbed, and all together are not oftener than each alone.
+    private func chain(depth: Int) {
+        let (source, runs) = (Observed<UInt64>(0), Tally())
+        let disturbed = { @Sendable (before: UInt64, get: borrowing Reader) -> UInt64 in
+            if runs.increment() <= Self.mostDisturbed { elsewhere { source.value += 1 } }
+            return before + get(source)
+        }
+        var last = Derived { get in disturbed(get(source), get) }
+        for _ in 1..<depth { last = Derived { [last] get in disturbed(get(last), get) } }
+        let value = last.value
+        round.check(value % UInt64(depth + 1) == 0, "P23.no-mixture", "a chain of \(depth) gives \(value)")
+        let count = runs.value
+        round.check(count <= Self.mostRuns * UInt64(depth), "P25.ends", "a chain of \(depth) took \(count) runs")
+    }
+
+    /// Each value of a ladder reads the one before twice.
+    private func ladder(depth: Int) {
+        let (source, quiet, runs, ladderRuns) = (Observed<UInt64>(0), Observed<UInt64>(1), Tally(), Tally())
+        var last = Derived { get in
+            ladderRuns.increment()
+            return get(quiet)
+        }
+        for _ in 1..<depth {
+            last = Derived { [last] get in
+                ladderRuns.increment()
+                return get(last) | get(last)
+            }
+        }
+        let derived = Derived { [last] get in
+            let first = get(source)
+            if runs.increment() <= Self.mostDisturbed { elsewhere { source.value += 1 } }
+            return get(source) - first + get(last)
+        }
+        let value = derived.value
+        round.check(value == 1, "P23.no-mixture", "what is above a ladder gives \(value)")
+        let (count, most) = (ladderRuns.value, UInt64(depth) * (runs.value + 1))
+        round.check(count <= most, "P24.once-on-copies", "a ladder of \(depth) took \(count) runs, \(most) at most")
+    }
+
+    /// A list leads to a new object in each run. The one before changes meanwhile, for some time.
+    private func newObjects() {
+        let (number, list, runs) = (Observed<UInt64>(0), Observed([Part(0)]), Tally())
+        let derived = Derived { get in
+            let (first, parts) = (get(number), get(list))
+            let run = runs.increment()
+            if run <= Self.mostDisturbed {
+                elsewhere {
+                    let next = Part(run)
+                    next.number.value = run
+                    Group(number, parts[0].number, list).commit { transaction in
+                        transaction[number] = run
+                        if run <= Self.mostRuns { transaction[parts[0].number] = run }
+                        transaction[list] = [next]
+                    }
+                }
+            }
+            return [first, get(parts[0].number)]
+        }
+        let value = derived.value
+        round.check(value[0] == value[1], "P23.no-mixture", "a new object's number is \(value[1]), not \(value[0])")
+        let count = runs.value
+        round.check(count <= 2 * Self.mostRuns, "P25.ends", "a function that is led to new objects ran \(count) times")
+    }
+
+    /// A weak property refers to a new object in each run, whose number a commit sets with it; the one before dies.
+    private func referents() {
+        let (first, weak, number, runs) = (Numbered(0), WeakObserved<Numbered>(), Observed<UInt64>(0), Tally())
+        let (both, owner) = (Group(weak, number), Guarded<[Numbered]>([first]))
+        weak.value = first
+        let derived = Derived { get in
+            let present = get(number)
+            let run = runs.increment()
+            if run <= Self.mostDisturbed {
+                elsewhere {
+                    let next = Numbered(run)
+                    both.commit { transaction in
+                        transaction[weak] = next
+                        transaction[number] = run
+                    }
+                    _ = owner.withLock { owned in
+                        defer { owned = [next] }
+                        return owned
+                    }
+                }
+            }
+            return [present, get(weak)?.number]
+        }
+        let value = derived.value
+        round.check(
+            value[0] == value[1],
+            "P23.no-mixture",
+            "the referent of \(value[0]!) is \(value[1], default: "nil")"
+        )
+    }
+}
+
+private final class Numbered: WeaklyObservable {
+    let lifetime = ReferentLifetime()
+    let number: UInt64
+    init(_ number: UInt64) { self.number = number }
+}
+
+private func elsewhere(_ body: @escaping @Sendable () -> Void) { Thread(body).join() }
+
+private final class Tally: Sendable {
+    private let count = Guarded<UInt64>(0)
+    var value: UInt64 { count.withLock { $0 } }
+
+    @discardableResult
+    func increment() -> UInt64 {
+        count.withLock {
+            $0 += 1
+            return $0
+        }
+    }
+}
+
+private final class Part: Sendable {
+    let number: Observed<UInt64>
+    init(_ number: UInt64) { self.number = Observed(number) }
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+
+extension Scenario {
+    /// Commits of properties that are bound to others, which stay together.
+    static let transactionBindings = Scenario(
+        name: "transaction-bindings",
+        summary:
+            "commits that bindings carry on: through transforms, chains, pairs, paths and groups, while bindings end",
+        invariants: [
+            "P21.carried-whole", "P21.one-number", "P20.present-together", "P3.destination-follows",
+            "P3.pair-converges", "P6.propagation-bounded", "P9.nothing-after-wait", "P5.no-lock-around-user-code",
+            "P14.nothing-left", "P16.backlog-drains",
+        ],
+        windows: ["two commits met on the pairs", "a binding ended beside a commit", "a transform committed"],
+        leastThreads: 3
+    ) { round in
+        let bound = BoundValues(round)
+        round.load { worker in
+            while bound.isBehind, !round.isOver { usleep(100) }
+            switch worker.generator.below(8) {
+            case 0...2:
+                worker.begin("commit left")
+                bound.commitLeft()
+            case 3...4:
+                worker.begin("commit right")
+                let before = bound.left.0.version
+                bound.commitRight()
+                if bound.left.0.version > before + 1 { worker.hit(0) }
+            case 5:
+                worker.begin("bind and end")
+                worker.bindForAWhile(bound)
+            case 6 where worker.generator.oneIn(4):
+                worker.begin("go round")
+                worker.goRound()
+            case 6 where worker.generator.oneIn(4):
+                worker.begin("set a ring")
+                worker.setRing()
+            default:
+                worker.begin("snapshot")
+                worker.takeSnapshots(bound)
+            }
+        }
+        bound.settle(round)
+        round.checkRest()
+    }
+}
+
+/// Two properties that always change together, and what is bound to them.
+private final class BoundValues: Sendable {
+    let left = (Observed<UInt64>(0), Observed<UInt64>(0))
+    /// Pairs with the left ones; the second has every bit inverted.
+    let right = (Observed<UInt64>(0), Observed(~UInt64(0)))
+    /// Follow the left ones, the second in values of its own.
+    let near = (Observed<UInt64>(0), Observed(TrackedValue(serial: 0)))
+    /// Follow those.
+    let far = (Observed<UInt64>(0), Observed<UInt64>(0))
+    /// Follows both at once.
+    let both = Observed(Both(0, 0))
+    /// Follows the first by a path.
+    let byPath = Observed<UInt64>(0)
+    private let root: BoundRoot
+    private let bindings: [ObservationToken]
+    private let witnesses: [ObservationToken]
+
+    let nearGroup: Group<(UInt64, TrackedValue)>
+    let farGroup: Group<(UInt64, UInt64)>
+    let rightGroup: Group<(UInt64, UInt64)>
+    let leftGroup: Group<(UInt64, UInt64)>
+
+    struct Both: Sendable {
+        let first: UInt64
+        let second: UInt64
+
+        init(_ first: UInt64, _ second: UInt64) { (self.first, self.second) = (first, second) }
+    }
+
+    init(_ round: Round) {
+        root = BoundRoot(BoundEnd(left.0))
+        nearGroup = Group(near.0, near.1)
+        farGroup = Group(far.0, far.1)
+        rightGroup = Group(right.1, right.0)
+        leftGroup = Group(left.0, left.1)
+        bindings = [
+            left.0.bind(to: near.0),
+            left.1.bind(to: near.1) { value in
+                checkUserCode("transform")
+                return TrackedValue(serial: value)
+            },
+            near.1.bind(to: far.1) { $0.serial },
+            near.0.bind(to: far.0),
+            left.0.bindBidirectionally(with: right.0),
+            right.1.bindBidirectionally(with: left.1, forward: { ~$0 }, backward: { ~$0 }),
+            leftGroup.bind(to: both) { Both($0.0, $0.1) },
+            root.property(\.end.number).bind(to: byPath),
+        ]
+        let violations = round.violations
+        let check: @Sendable (UInt64, UInt64, StaticString) -> Void = { first, second, name in
+            checkUserCode("callback")
+            if first != second {
+                violations.report("P21.carried-whole", "an observer of \(name) received \(first) and \(second)")
+            }
+        }
+        witnesses = [
+            nearGroup.observe(delivery: .serial()) { check($0.new.0, $0.new.1.serial, "the near ones") },
+            farGroup.observe { check($0.new.0, $0.new.1, "the far ones") },
+            rightGroup.observe { check($0.new.1, ~$0.new.0, "the right ones") },
+            both.observe { check($0.new.first, $0.new.second, "both") },
+            Group(near.0, byPath, far.1, far.0).observe {
+                check($0.new.0, $0.new.1, "a near one and a path's")
+                check($0.new.2, $0.new.3, "the far ones")
+            },
+        ]
+    }
+
+    /// Whether the mailbox has much to deliver.
+    var isBehind: Bool { witnesses[0].deliveryCounts!.pending > 1_000 }
+
+    func commitLeft() {
+        leftGroup.commit { transaction in
+            transaction[left.1] += 1
+            transaction[left.0] = transaction[left.1]
+        }
+    }
+
+    func commitRight() {
+        rightGroup.commit { transaction in
+            transaction[right.0] += 1
+            transaction[right.1] = ~transaction[right.0]
+        }
+    }
+
+    /// At rest.
+    func settle(_ round: Round) {
+        guard round.violations.isEmpty else { return }
+        let (value, second) = leftGroup.value
+        round.check(value == second, "P3.pair-converges", "the left ones are \(value) and \(second)")
+        round.check(
+            right.0.value == value && ~right.1.value == value,
+            "P3.pair-converges",
+            "the left ones are \(value), the right ones \(right.0.value) and \(~right.1.value)"
+        )
+        let others = [near.0.value, near.1.value.serial, far.0.value, far.1.value, byPath.value]
+        round.check(
+            others.allSatisfy { $0 == value } && both.value.first == value && both.value.second == value,
+            "P3.destination-follows",
+            "the left ones are \(value), what follows them \(others) and \(both.value)"
+        )
+        for token in bindings { token.cancelAndWaitBlocking() }
+        for token in witnesses { token.cancelAndWaitBlocking() }
+    }
+}
+
+private final class BoundRoot: ConcurrentObservable {
+    let end: Observed<BoundEnd>
+    init(_ end: BoundEnd) { self.end = Observed(end) }
+}
+
+private final class BoundEnd: ConcurrentObservable {
+    let number: Observed<UInt64>
+    init(_ number: Observed<UInt64>) { self.number = number }
+}
+
+extension Worker {
+    /// Snapshots of what is bound, each whole.
+    fileprivate func takeSnapshots(_ bound: BoundValues) {
+        let near = bound.nearGroup.value
+        check(near.0 == near.1.serial, "P21.carried-whole", "a snapshot has \(near.0) and \(near.1.serial)")
+        let far = bound.farGroup.value
+        check(far.0 == far.1, "P21.carried-whole", "a snapshot has \(far)")
+        let right = bound.rightGroup.value
+        check(right.1 == ~right.0, "P21.carried-whole", "a snapshot has \(right.1) and \(~right.0)")
+        let left = bound.leftGroup.value
+        check(left.0 == left.1, "P20.present-together", "a snapshot has \(left)")
+    }
+
+    /// Two properties of this thread's, bound for a while.
+    fileprivate func bindForAWhile(_ bound: BoundValues) {
+        let (first, second) = (Observed<UInt64>(0), Observed<UInt64>(0))
+        let tokens = [bound.left.0.bind(to: first), bound.left.1.bindBidirectionally(with: second)]
+        let violations = round.violations
+        let numbers = [first, second].map { property in
+            property.observe { change in
+                if change.commit != nil { return }
+                violations.report("P21.one-number", "what a binding has carried of a commit has no number: \(change)")
+            }
+        }
+        bound.commitLeft()
+        if generator.oneIn(2) { for token in tokens { token.cancel() } }
+        for token in tokens { token.cancelAndWaitBlocking() }
+        let versions = (first.version, second.version)
+        for token in numbers { token.cancelAndWaitBlocking() }
+        bound.commitLeft()
+        check(
+            (first.version, second.version) == versions,
+            "P9.nothing-after-wait",
+            "a binding has changed its destination after its end"
+        )
+        hit(1)
+    }
+
+    /// Rings of bindings, of this thread's alone: a commit goes round once. A transform commits, too.
+    fileprivate func goRound() {
+        let (first, second) = (Observed(0), Observed(0))
+        let (third, fourth, other) = (Observed(0), Observed(0), Observed(0))
+        let tokens = [
+            first.bind(to: third) { $0 + 1 },
+            second.bind(to: fourth) { value in
+                Group(other, other).commit { transaction in transaction[other] += 1 }
+                return value + 1
+            },
+            third.bind(to: first) { $0 + 1 }, fourth.bind(to: second) { $0 + 1 },
+        ]
+        let calls = Atomic<Int>(0)
+        let witness = Group(third, fourth).observe { change in
+            if calls.add(1, ordering: .relaxed).newValue > 64 { fatalError("a commit goes round a ring for ever") }
+        }
+        let before = (first.value, other.value)
+        Group(first, second).commit { transaction in
+            transaction[first] = 10
+            transaction[second] = 10
+        }
+        let values = [first.value, second.value, third.value, fourth.value]
+        check(
+            values == [12, 12, 11, 11] && other.value > before.1,
+            "P6.propagation-bounded",
+            "a commit that went round a ring has left \(values), from \(before)"
+        )
+        withExtendedLifetime((tokens, witness)) {}
+        hit(2)
+    }
+
+    /// A ring of bindings, of this thread's alone: a commit sets all of it.
+    fileprivate func setRing() {
+        let ring = (0...generator.below(4) + 1).map { _ in Observed(0) }
+        let tokens = ring.indices.map { ring[$0].bind(to: ring[($0 + 1) % ring.count]) }
+        PropertyList(ring).commit { transaction in
+            for (index, property) in ring.enumerated() { transaction[property] = index }
+        }
+        check(
+            Set(ring.map(\.value)).count == 1,
+            "P3.destination-follows",
+            "a commit of all properties of a ring has left \(ring.map(\.value))"
+        )
+        withExtendedLifetime(tokens) {}
+    }
+}
