@@ -56,6 +56,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case aDerivedValueIsRetainedByItsSources = "a derived value is retained by its sources"
     case aDerivedValueStaysLinked = "a derived value stays linked"
     case aDerivedValueStaysStale = "a derived value stays stale"
+    case aDraftThatIsSetAgainIsLeaked = "a draft that is set again is leaked"
     case aDrainPassesOverReleases = "a drain passes over releases"
     case aDroppedEventIsDestroyedUnderTheLock = "a dropped event is destroyed under the lock"
     case aDroppedTokenEndsNothing = "a dropped token ends nothing"

@@ -44,11 +44,11 @@ internal enum ValueBox<Value: Sendable> {
 @usableFromInline
 internal func takeBox(_ bytes: Int, _ type: UInt) -> UInt { BoxPool.take(bytes, type: type) }
 
-/// Releases the box at `address`, which no other thread can be reading, and destroys its value.
+/// Releases the box or the object at an address, which no other thread can be reading.
 @usableFromInline
-internal func releaseBox(at address: UInt) {
-    // Safe: the caller owns the only reference.
-    unsafe Unmanaged<Box>.fromOpaque(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped).release()
+internal func releaseOwned(_ reference: UInt) {
+    // Safe: the caller owns a reference; every object of the runtime's is released alike.
+    unsafe Unmanaged<AnyObject>.fromOpaque(UnsafeRawPointer(bitPattern: reference).unsafelyUnwrapped).release()
 }
 
 /// A value where it is: not copyable, so that lending it counts no reference.

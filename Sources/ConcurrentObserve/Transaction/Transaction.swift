@@ -37,7 +37,11 @@ public struct Transaction: ~Copyable {
             unsafe draft.pointee.words = property.cell.encode(newValue)
             unsafe draft.pointee.isSet = true
             unsafe draft.pointee.mayBeReference = !ValueEncoding<Value>.isAlwaysInline
-            if let replaced { ValueEncoding<Value>.discard(replaced) }
+            guard let replaced else { return }
+            #if INSTRUMENTED
+            if mutant(.aDraftThatIsSetAgainIsLeaked) { return }
+            #endif
+            ValueEncoding<Value>.discard(replaced)
         }
     }
 

@@ -66,6 +66,7 @@ extension Mutant {
             [.invariant("P19.read-held-still")],
             at: "commit.prepared"
         ),
+        Mutant(.aDraftThatIsSetAgainIsLeaked, "transactions", [.invariant("P14.nothing-left")]),
         Mutant(.aCommitDropsItsReferentsEarly, "transactions", [.invariant("P12.nil-once")]),
         Mutant(
             .aPathsLinksAreNotCheckedAgain,
