@@ -121,6 +121,13 @@ extension CountedOperation {
             let group = Group(first, second)
             return { commitInLoop(group, first, second, $0) }
         },
+        // Most of it is the runtime's, which looks up types: code for any value asks it.
+        CountedOperation("group.commit.2-observed", Most(instructions: 23_500, allocations: 16)) {
+            let (first, second) = (Observed(0), Observed(0))
+            let group = Group(first, second)
+            let token = group.observe { change in consume(change.new.0) }
+            return { times in withExtendedLifetime(token) { commitInLoop(group, first, second, times) } }
+        },
         CountedOperation("list.commit.8", Most(instructions: 1_700, allocations: 0)) {
             let properties = (0..<8).map { Observed($0) }
             let list = PropertyList(properties)

@@ -32,7 +32,7 @@ extension Structure {
             ValueCell+Mutants ValueEncoding
             """,
             "Transaction": """
-            CarriedCommit Commit CommitReach Draft GroupMembers Lent Member MemberList
+            CarriedCommit Commit CommitReach Draft GroupMembers Lent Member MemberList MemberSlot
             Observed+CommitMember PropertyList Snapshots Snapshots+Mutants Transaction WeakObserved+Transaction
             """,
             "Binding": """

@@ -54,7 +54,7 @@ extension Change: Equatable where Value: Equatable {}
 internal struct LentChange<Value: Sendable>: ~Copyable {
     @usableFromInline let change: Change<Value>
 
-    @inlinable
+    @inlinable @inline(__always)
     init(_ change: Change<Value>) { self.change = change }
 
     /// Calls an observer.

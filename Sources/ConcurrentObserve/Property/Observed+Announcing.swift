@@ -25,11 +25,11 @@ extension Observed {
     @usableFromInline @inline(never)
     internal func walk(_ change: Change<Value>, of version: UInt64) { observers.deliver(change, of: version) }
 
-    /// Calls the observers with a change that was put into the mailboxes already. Under no lock.
+    /// Calls the observers with a change of a version, which was put into the mailboxes already. Under no lock.
     @inline(never)
-    internal func announce(_ change: Change<Value>) {
+    internal func announce(_ change: Change<Value>, of version: UInt64) {
         if observers.mayHaveMailboxesOrLinks { return deliverToAllKinds(change) }
-        if observers.isPossiblyObserved { walk(change, of: change.version) }
+        if observers.isPossiblyObserved { walk(change, of: version) }
     }
 
     @inlinable @inline(__always)

@@ -20,13 +20,13 @@ extension ObserverList {
     ///
     /// - Returns: Whether there are bindings among the observers.
     @inline(never)
-    internal borrowing func deliverToCombinations<Value>(_ change: Change<Value>) -> Bool {
+    internal borrowing func deliverToCombinations<Value>(_ change: Change<Value>, of version: UInt64) -> Bool {
         let lent = LentChange(change)
         var hasBindings = false
         walk(.callbacks()) { (observer: borrowing LentObserver<Callback<Change<Value>>>) in
             let mark = observer.mark
             if mark.contains(.isOfBinding) { hasBindings = true }
-            guard mark.contains(.isCombined), observer.since < lent.change.version else { return }
+            guard mark.contains(.isCombined), observer.since < version else { return }
             lent.call(observer)
         }
         return hasBindings

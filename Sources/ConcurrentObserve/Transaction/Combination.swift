@@ -5,7 +5,7 @@
 /// Every member's change is noted here, then published as a change of that property, under the combination's lock: so it has
 /// versions without gaps, whatever threads make the changes. Several changes may be published as one, but each commit is noted under the
 /// locks of its members, and published by itself. A combination does not retain its members. (P2, P3, P11, P21)
-internal final class Combination<Value: Sendable>: @unchecked Sendable {
+internal final class Combination<Value: Sendable>: AnyCombination, @unchecked Sendable {
     // Unchecked: everything mutable, the slots included, is guarded by `lock`, but for `joined`.
     let lock = SourceLock()
     /// What the members' observers are registered with.
@@ -13,9 +13,8 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
     /// How many changes were noted, a commit being one, and how many of them are published.
     var noted = 0
     private var published = 0
-    /// Commits that are not published yet, and what they have replaced, in their order: the values, how many changes were noted, and the
-    /// number of the commit, or 0.
-    private var steps: [(value: Value, noted: Int, commit: UInt64)] = []
+    /// Commits that are not published yet, and what they have replaced, in their order.
+    private var (firstStep, lastStep): (Step?, Step?)
     /// What the user's observer observes. Nil before all members have their values, and once one of them is gone.
     private var property: Observed<Value>?
     private var read: (@Sendable () -> Value)?
@@ -37,25 +36,22 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
         of member: SourceIdentity,
         in slot: MemberSlot<Member>
     ) {
-        if let reach = CommitReach.current {
-            slot.stage(change)
-            return reach.add(slot, of: self)
-        }
-        var replaced: (value: Member, version: UInt64)? = (change.new, change.version)
+        var replaced = change.new
+        let version = change.version
         let note = lock.withLock { () -> (property: Observed<Value>, number: Int?)? in
-            let isTaken = slot.take(&replaced)
+            let isTaken = slot.take(&replaced, of: version)
             if isTaken { noted += 1 }
             // What is not taken may be a commit's.
-            guard let property, isTaken || !steps.isEmpty else { return nil }
+            guard let property, isTaken || firstStep != nil else { return nil }
             return (property, isTaken ? noted : nil)
         }
         withExtendedLifetime(replaced) {}
         guard let (property, number) = note else { return }
         let commit = change.commitNumber
         guard number != nil || commit != 0, change.reason != .initial,
-            let cause = AnnouncedChange.current(change.version, of: member)
+            let cause = AnnouncedChange.current(version, of: member)
         else {
-            return publish(property) { _, _, _ in }
+            return publish(property) { _ in }
         }
         let relayed = cause.relayed(
             as: nil,
@@ -64,78 +60,75 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
             isCombined: true
         )
         relayed.perform {
-            publish(property) { version, notes, published in
+            publish(property) { step in
                 // What several threads have changed is of neither. A carried commit is of any of its changes.
-                let isOfCause = number.map { notes == $0...$0 } ?? (published == commit)
-                if isOfCause { relayed.setVersion(version) }
+                let isOfCause = number.map { step.notes == $0...$0 } ?? (step.commit == commit)
+                if isOfCause { relayed.setVersion(step.version) }
             }
         }
     }
 
     /// Makes what was noted a change of the property, or several, unless another thread has done it. Under no lock.
     ///
-    /// - Parameter willAnnounce: Called with the change's version, with the numbers of what was
-    ///   noted, and with that of the commit, or 0, before the change is announced.
-    private func publish(
-        _ property: Observed<Value>,
-        _ willAnnounce: (_ version: UInt64, _ notes: ClosedRange<Int>, _ commit: UInt64) -> Void
-    ) {
+    /// - Parameter willAnnounce: Called with each change before it is announced.
+    private func publish(_ property: Observed<Value>, _ willAnnounce: (Step) -> Void) {
         #if INSTRUMENTED
         if mutant(.aCombinationIsReadOutsideTheLock) { return publishOutOfOrder(property) }
         #endif
         while let step = lock.withLock({ commitUnpublished(to: property) }) {
-            willAnnounce(step.replaced.version, step.notes, step.commit)
-            property.announce(step.change)
-            step.replaced.retire()
+            willAnnounce(step)
+            property.announce(step.change, of: step.version)
+            step.retireReplaced()
             if step.isLast { return }
         }
     }
 
     /// Commits to the property what is not published yet, if there is something. Under the lock: so no thread is in the midst of it while
     /// the process forks, and a child may change the members. (P18)
-    private func commitUnpublished(to property: Observed<Value>) -> Published? {
-        guard let present = takeUnpublished() else { return nil }
-        let words = property.cell.encode(present.value)
+    private func commitUnpublished(to property: Observed<Value>) -> Step? {
+        guard let step = takeUnpublished() else { return nil }
+        let words = property.cell.encode(step.value)
         // A registration in a body may publish. The slots have the members' values: none ends here.
         property.mutation.acquireAnywhere(property.cell.latch.owner)
-        let replaced = property.cell.publish(words)
-        let step = Published(
-            value: present.value,
-            replaced: replaced,
-            present.commit,
-            present.notes,
-            isLast: present.isLast
-        )
+        step.note(property.cell.publish(words))
         if property.observers.mayHaveMailboxes { property.observers.enqueue(step.change) }
         property.mutation.release()
         return step
     }
 
-    /// A change that is still to be announced: which commit it is of, or 0, which notes, and whether these were all.
-    private struct Published: ~Copyable {
-        let value: Value
-        let replaced: ValueCell<Value>.Replaced
+    /// Values of the members, which are to be a change of the property by themselves, and then are.
+    final class Step {
+        // The value is last: where the others are does not depend on its type.
+        /// How many changes were noted, and which of them it makes public.
+        fileprivate let noted: Int
+        fileprivate(set) var notes = 0...0
+        /// The number of the commit that has made them, or 0.
         let commit: UInt64
-        let notes: ClosedRange<Int>
-        let isLast: Bool
+        /// Whether nothing else was noted.
+        fileprivate(set) var isLast = false
+        fileprivate(set) var next: Step?
+        /// Once it is published: what it has replaced, and the number of the change.
+        private var replaced = Latch.Words()
+        private(set) var version: UInt64 = 0
+        private var source: UInt = 0
+        let value: Value
 
-        init(
-            value: Value,
-            replaced: consuming ValueCell<Value>.Replaced,
-            _ commit: UInt64,
-            _ notes: ClosedRange<Int>,
-            isLast: Bool
-        ) {
-            self.value = value
-            self.replaced = replaced
-            self.commit = commit
-            self.notes = notes
-            self.isLast = isLast
+        init(_ value: Value, noted: Int, commit: UInt64 = 0) {
+            (self.value, self.noted, self.commit) = (value, noted, commit)
+        }
+
+        func note(_ replaced: borrowing ValueCell<Value>.Replaced) {
+            (self.replaced, version, source) = (replaced.words, replaced.version, replaced.source)
         }
 
         /// Made anew for each use, so that no copy of the replaced value is left when that is retired.
         var change: Change<Value> {
-            Change(.valueChanged, replaced.value, value, replaced.version, commitNumber: commit)
+            Change(.valueChanged, ValueEncoding<Value>.copy(replaced), value, version, commitNumber: commit)
+        }
+
+        /// Once. Under no lock.
+        func retireReplaced() {
+            ValueCell<Value>.Replaced(words: replaced, version: version, source: source).retire()
         }
     }
 
@@ -148,20 +141,64 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
         return observers.allSatisfy(\.isReceiving)
     }
 
-    /// The members' values, if one has changed since they were published, which notes they are of, and whether these are all. Under
-    /// the lock.
-    func takeUnpublished() -> (value: Value, notes: ClosedRange<Int>, commit: UInt64, isLast: Bool)? {
+    /// The members' values, if one has changed since they were published. Under the lock.
+    func takeUnpublished() -> Step? {
         guard published < noted, isWhole else { return nil }
-        let step = steps.isEmpty ? (value: read!(), noted: noted, commit: 0) : steps.removeFirst()
-        let notes = published + 1...step.noted
+        let step = firstStep ?? Step(read!(), noted: noted)
+        firstStep = step.next
+        if firstStep == nil { lastStep = nil }
+        step.next = nil
+        step.notes = published + 1...step.noted
         published = step.noted
-        return (step.value, notes, step.commit, published == noted)
+        step.isLast = published == noted
+        return step
+    }
+
+    // MARK: Commits
+
+    override func take(_ slots: [AnyMemberSlot], of commit: UInt64, _ replaced: inout [Any]) {
+        lock.withLock {
+            // Changes of which the threads have not come here yet: when they do, they find them taken.
+            var isBehind = false
+            for slot in slots where slot.isBehind {
+                slot.takeOld(&replaced)
+                isBehind = true
+            }
+            if isBehind { noted += 1 }
+            addStep()
+            for slot in slots { slot.takeStaged(&replaced) }
+            addCommit(commit)
+        }
+    }
+
+    /// Under the lock.
+    private func addCommit(_ commit: UInt64) {
+        #if INSTRUMENTED
+        if mutant(.aCommitIsDeliveredTwice) { addWrongStep() }
+        #endif
+        noted += 1
+        addStep(of: commit)
+    }
+
+    /// Has the present values published by themselves, if they are not yet. Under the lock.
+    ///
+    /// - Parameter commit: The number of the commit that has made them, or 0.
+    func addStep(of commit: UInt64 = 0) {
+        guard let read, (lastStep?.noted ?? published) < noted else { return }
+        let step = Step(read(), noted: noted, commit: commit)
+        if let lastStep { lastStep.next = step } else { firstStep = step }
+        lastStep = step
     }
 }
 
 extension Combination: Joined {
     /// Observes what joins, and begins the user's observation. Nil if one of the members is gone.
     static func attach(_ observer: PropertyObserver<Value>, _ joining: Joining<Value>) -> ObservationToken? {
+        KnownTypes.make(for: ObjectIdentifier(Self.self)) {
+            [Step.self]
+        } size: {
+            0
+        }
         let combination = Combination(observer.options)
         let read = joining.join(combination)
         let members = combination.joined
@@ -173,7 +210,14 @@ extension Combination: Joined {
         let slot = MemberSlot<Member>()
         let form = CallbackForm<Change<Member>>.made { [self] observer in
             let member = observer.sourceIdentity
-            return { [self] change in if change.reason != .prior { note(change, of: member, in: slot) } }
+            return { [self] change in
+                if let reach = CommitReach.current {
+                    slot.stage(change)
+                    reach.add(slot, of: self)
+                } else if change.reason != .prior {
+                    note(change, of: member, in: slot)
+                }
+            }
         }
         guard let token = attach(PropertyObserver(options, .inline(form))) else { return nil }
         joined.append(token)
@@ -238,8 +282,8 @@ extension Combination: Joined {
     /// makes a change would trap. (P5)
     private func catchUp(_ property: Observed<Value>) {
         guard lock.withLock({ published < noted }) else { return }
-        guard ThreadRecord.isInsideBody else { return publish(property) { _, _, _ in } }
-        ThreadRecord.retire(DeferredAction(for: self) { [self] in publish(property) { _, _, _ in } })
+        guard ThreadRecord.isInsideBody else { return publish(property) { _ in } }
+        ThreadRecord.retire(DeferredAction(for: self) { [self] in publish(property) { _ in } })
     }
 
     /// From now on what is noted is published.
@@ -249,41 +293,5 @@ extension Combination: Joined {
     private func dropProperty() {
         let property = lock.withLock { self.property.take() }
         withExtendedLifetime(property) {}
-    }
-}
-
-// MARK: - Commits
-
-extension Combination: ReachedByCommits {
-    func take(_ slots: [AnyMemberSlot], of commit: UInt64, _ replaced: inout [Any]) {
-        lock.withLock {
-            // Changes of which the threads have not come here yet: when they do, they find them taken.
-            var isBehind = false
-            for slot in slots where slot.isBehind {
-                slot.takeOld(&replaced)
-                isBehind = true
-            }
-            if isBehind { noted += 1 }
-            addStep()
-            for slot in slots { slot.takeStaged(&replaced) }
-            addCommit(commit)
-        }
-    }
-
-    /// Under the lock.
-    private func addCommit(_ commit: UInt64) {
-        #if INSTRUMENTED
-        if mutant(.aCommitIsDeliveredTwice) { addWrongStep() }
-        #endif
-        noted += 1
-        addStep(of: commit)
-    }
-
-    /// Has the present values published by themselves, if they are not yet. Under the lock.
-    ///
-    /// - Parameter commit: The number of the commit that has made them, or 0.
-    func addStep(of commit: UInt64 = 0) {
-        guard let read, (steps.last?.noted ?? published) < noted else { return }
-        steps.append((read(), noted, commit))
     }
 }

@@ -49,12 +49,12 @@ internal final class CommitReach {
     }
 
     private struct Reached {
-        let combination: any ReachedByCommits
+        let combination: AnyCombination
         var slots: [AnyMemberSlot]
     }
 
     /// Notes a change that was put into a slot.
-    func add(_ slot: AnyMemberSlot, of combination: any ReachedByCommits) {
+    func add(_ slot: AnyMemberSlot, of combination: AnyCombination) {
         // Most often there is one.
         if let first = reached.first, first.combination === combination { return reached[0].slots.append(slot) }
         let place = places[ObjectIdentifier(combination), default: reached.count]
@@ -94,11 +94,14 @@ internal final class CommitReach {
 }
 
 /// A combination, whatever its values are.
-internal protocol ReachedByCommits: AnyObject {
+internal class AnyCombination: @unchecked Sendable {
+    // Unchecked: it has nothing; the subclass says what guards the rest.
+    init() {}
+
     /// Takes what the slots have staged, as one change. Runs no user code.
     ///
     /// - Parameters:
     ///   - commit: The number of the commit.
     ///   - replaced: Receives what is to be destroyed under no lock. (P5)
-    func take(_ slots: [AnyMemberSlot], of commit: UInt64, _ replaced: inout [Any])
+    func take(_ slots: [AnyMemberSlot], of commit: UInt64, _ replaced: inout [Any]) {}
 }

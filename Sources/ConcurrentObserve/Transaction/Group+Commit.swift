@@ -17,14 +17,14 @@ extension Group {
     /// nothing changes and no observer is called.
     ///
     /// Each member that the body has set changes once, however often it was set; the others do not. The observers are called on this
-    /// thread before `commit` returns, under no lock, member by member. An observer of a group receives a commit once, as one change. (P21)
-    /// No prior delivery is made. Commits wait for each other only where they share members, and never in a ring.
+    /// thread before `commit` returns, under no lock, member by member, in no defined order. An observer of a group receives a commit
+    /// once, as one change. (P21) No prior delivery is made. Commits wait for each other only where they share members, and never in a ring.
     ///
     /// - Parameter body: Receives the drafts. Counts as inside a callback.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.
-    /// - Precondition: The members are `Observed` and `WeakObserved` properties, ``ReadOnly`` views, paths, and groups and lists of these.
-    ///   Derived values and types of yours trap.
+    /// - Precondition: The members are `Observed` and `WeakObserved` properties, ``ReadOnly`` views, paths, groups and lists of these, and
+    ///   what ``ObservableProperty/removingDuplicates()`` makes of them. Derived values and types of yours trap.
     /// - Complexity: O(*n*) in the members, and the calls of the observers.
     @inlinable
     @discardableResult

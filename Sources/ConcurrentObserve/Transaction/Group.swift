@@ -48,7 +48,7 @@ public struct Group<Value: Sendable>: ObservableProperty {
 
     /// Makes a group.
     ///
-    /// - Parameter property: The properties, in the order of the values in the tuple.
+    /// - Parameter property: At least one, in the order of the values in the tuple.
     public init<each Property: ObservableProperty>(
         _ property: repeat each Property
     ) where Value == (repeat (each Property).Value) {
@@ -60,6 +60,9 @@ public struct Group<Value: Sendable>: ObservableProperty {
         }
         var all: [any ObservableProperty] = []
         for property in repeat each property { all.append(property) }
+        if all.isEmpty {
+            fatalError("ConcurrentObserve: a group of no properties has no value. Give it at least one.")
+        }
         self.init(
             {
                 let found = (repeat (each properties).snapshot())

@@ -11,10 +11,12 @@ extension Observed: CommitMember {
         #if INSTRUMENTED
         if mutant(.aCommitIsDeliveredInParts) { return }
         #endif
-        let change = change(of: draft, ValueEncoding<Value>.copy(draft.words), cell.version)
-        if observers.deliverToCombinations(change) { CommitReach.current?.hasBindings = true }
+        let version = cell.version
+        let change = change(of: draft, ValueEncoding<Value>.copy(draft.words), version)
+        if observers.deliverToCombinations(change, of: version) { CommitReach.current?.hasBindings = true }
     }
 
+    @inline(__always)
     private func change(of draft: borrowing Draft, _ new: Value, _ version: UInt64) -> Change<Value> {
         let old = ValueEncoding<Value>.copy(draft.replaced)
         return Change(.valueChanged, old, new, version, commitNumber: draft.commit)
@@ -32,14 +34,14 @@ extension Observed: CommitMember {
             // Safe: keepAnnouncement(_:) has stored it, for this property.
             let kept = unsafe Unmanaged<Announcement<Value>>.fromOpaque(announcement).takeRetainedValue()
             unsafe draft.announcement = nil
-            announce(change(of: draft, kept.new, draft.version), kept)
+            let change = change(of: draft, kept.new, draft.version)
+            if kept.deferred == nil { announce(change, of: draft.version) } else { announce(change, kept) }
         }
         replaced.retire()
         draft.releaseKept()
     }
 
     private func announce(_ change: Change<Value>, _ kept: Announcement<Value>) {
-        if kept.deferred == nil { return announce(change) }
         kept.deferred?.deliver()
         observers.deliver(change, toBindings: false)
         kept.deferred?.deliverLate()
