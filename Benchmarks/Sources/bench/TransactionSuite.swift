@@ -6,7 +6,8 @@ import Synchronization
 /// Commits and snapshots of groups: on one thread beside one plain set and one read, and beside a writer against one mutex.
 enum TransactionSuite {
     static let cases = [
-        commitOfTwo, commitOfMany, commitObserved, snapshotOfTwo, snapshotOfMany, snapshotBesideCommits,
+        commitOfTwo, commitOfMany, commitObserved, snapshotOfTwo, snapshotOfFour, snapshotOfMany, snapshotIntoArray,
+        snapshotBesideCommits,
     ]
 
     private static let commitOfTwo = Case(name: "group.commit.2", unit: .nanoseconds, bar: .commit(of: 2)) { effort in
@@ -82,6 +83,20 @@ enum TransactionSuite {
         )
     }
 
+    private static let snapshotOfFour = Case(name: "group.snapshot.4", unit: .nanoseconds, bar: .snapshot(of: 4)) {
+        effort in
+        let properties = (0..<4).map { Observed($0) }
+        let group = Group(properties[0], properties[1], properties[2], properties[3])
+        let times = effort.work(500_000)
+        return Case.Sides(
+            ours: { nanoseconds { snapshotOfFourInLoop(group, times) } / Double(times) },
+            reference: {
+                nanoseconds { for property in properties { readSingly(property, times) } }
+                    / Double(properties.count * times)
+            }
+        )
+    }
+
     private static let snapshotOfMany = Case(name: "list.snapshot.8", unit: .nanoseconds, bar: .snapshot(of: 8)) {
         effort in
         let properties = (0..<8).map { Observed($0) }
@@ -93,6 +108,21 @@ enum TransactionSuite {
                 nanoseconds { for property in properties { readSingly(property, times) } }
                     / Double(properties.count * times)
             }
+        )
+    }
+
+    /// Beside the same array, made of standalone reads: what a list's snapshot costs beyond the array that it returns.
+    private static let snapshotIntoArray = Case(
+        name: "list.snapshot.8-into-array",
+        unit: .nanoseconds,
+        bar: .ratio(2)
+    ) { effort in
+        let properties = (0..<8).map { Observed($0) }
+        let list = PropertyList(properties)
+        let times = effort.work(100_000)
+        return Case.Sides(
+            ours: { nanoseconds { for _ in 0..<times { consume(list.value.count) } } / Double(times) },
+            reference: { nanoseconds { for _ in 0..<times { consume(readEach(properties).count) } } / Double(times) }
         )
     }
 
@@ -153,6 +183,20 @@ private func setBothInLoop(_ first: Observed<Int>, _ second: Observed<Int>, _ ti
         second.value = value
     }
 }
+
+@inline(never)
+private func snapshotOfFourInLoop(_ group: Group<(Int, Int, Int, Int)>, _ times: Int) {
+    var sum = 0
+    for _ in 0..<times {
+        let value = group.value
+        sum &+= value.0 &+ value.1 &+ value.2 &+ value.3
+    }
+    consume(sum)
+}
+
+/// The values one by one, which need not have been present together.
+@inline(never)
+private func readEach(_ properties: [Observed<Int>]) -> [Int] { properties.map { $0.value } }
 
 @inline(never)
 func snapshotInLoop(_ group: Group<(Int, Int)>, _ times: Int) {

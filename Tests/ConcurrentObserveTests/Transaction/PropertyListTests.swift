@@ -109,8 +109,15 @@ extension Promises.PropertyListTests {
         #expect(weak.object != nil)
     }
 
-    @Test("A list of nothing traps, and says what to do")
+    @Test("A group or a list of nothing traps, and says what to do")
     func empty() async throws {
+        let ofGroup = try #require(
+            await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+                let group: Group<Void> = Group()
+                _ = group
+            }
+        )
+        #expect(String(decoding: ofGroup.standardErrorContent, as: UTF8.self).contains("Give it at least one."))
         let result = try #require(
             await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
                 _ = PropertyList([Observed<Int>]())
