@@ -78,6 +78,21 @@ extension Promises.P09CancelAndWaitTests {
         #expect(Int(interposition_bytes_in_use()) - Int(before) < 1_000_000)
     }
 
+    @Test("P16 Registries that are gone leave no memory behind, whose observations had ended before")
+    func registriesLeaveNoMemory() throws {
+        let make = { (count: Int) in
+            let registries = (0..<count).map { _ in ObserverRegistry<Int>() }
+            for registry in registries { registry.observe { _ in }.cancel() }
+            try Process.settle()
+        }
+        try make(1_000)
+        let before = interposition_bytes_in_use()
+        try make(20_000)
+        try Process.settle()
+        // What the observers share with their registry would be more than two megabytes.
+        #expect(Int(interposition_bytes_in_use()) - Int(before) < 1_000_000)
+    }
+
     @Test("P17 Threads that have observed and cancelled, and exit, leave no memory behind")
     func threadsLeaveNoMemory() throws {
         let registry = ObserverRegistry<Int>()
