@@ -35,7 +35,7 @@ extension CountedOperation {
             notification(of: 1, Most(instructions: 125, allocations: 0)),
             notification(of: 10, Most(instructions: 330, allocations: 0)),
             notification(of: 100, Most(instructions: 2_400, allocations: 0)),
-        ] + [1, 10, 100].map(notificationInC)
+        ] + [1, 10, 100].map(notificationInC) + [notificationBehindMutex]
 
     private static func notification(of observers: Int, _ most: Most) -> CountedOperation {
         CountedOperation("registry.notify.\(observers)-observers", most) { ObservedCounters(observers).notify }
@@ -43,6 +43,12 @@ extension CountedOperation {
 
     private static func notificationInC(of observers: Int) -> CountedOperation {
         CountedOperation("c.notify.\(observers)-observers", nil) { CList(creference_list_make(observers)).notify }
+    }
+
+    private static let notificationBehindMutex = CountedOperation("mutex.notify.1-observers", nil) {
+        let (list, counter) = (MutexList(), Counter())
+        list.observe { event in counter.value &+= event }
+        return { times in for event in 0..<times { list.notify(event) } }
     }
 
     private static let reads = [
@@ -62,11 +68,11 @@ extension CountedOperation {
             return { setInLoop(property, $0) }
         },
         // One barrier and one scan of the threads for 64 changes, which allocate; the boxes do not.
-        CountedOperation("property.set.five-words", Most(instructions: 440, allocations: 0.1)) {
+        CountedOperation("property.set.five-words", Most(instructions: 375, allocations: 0.1)) {
             let property = Observed(Words(first: 0))
             return { times in for number in 0..<times { property.value = Words(first: number) } }
         },
-        CountedOperation("property.set.inert-struct", Most(instructions: 600, allocations: 0.1)) {
+        CountedOperation("property.set.inert-struct", Most(instructions: 460, allocations: 0.1)) {
             let (property, name) = (Observed(Limits(name: "", perMinute: 0)), PropertyReadSuite.heapString)
             return { times in for number in 0..<times { property.value = Limits(name: name, perMinute: number) } }
         },
@@ -80,7 +86,7 @@ extension CountedOperation {
     /// Among a hundred others, on the thread that observes and cancels; what it leaves to others to destroy is not counted.
     private static let pair = CountedOperation(
         "registry.observe+cancel",
-        Most(instructions: 1_600, allocations: 2.1),
+        Most(instructions: 1_250, allocations: 1.3),
         times: 2_000
     ) {
         let (observed, counter) = (ObservedCounters(100), Counter())

@@ -20,7 +20,7 @@ extension Structure {
             ThreadRecords WeakReference
             """,
             "Registry": """
-            DeferredEnds ObservationToken Observer Observer+Content
+            ObservationToken Observer Observer+Content
             Observer+Core Observer+Extras Observer+Mutants Observer+Pool
             Observer+Visit ObserverKind ObserverList ObserverList+Mutants
             ObserverList+Walk ObserverTable ObserverTable+Mutants

@@ -18,7 +18,7 @@ extension ObserverRegistry {
         _ body: consuming @escaping @Sendable (Event) -> Void
     ) -> ObservationToken {
         guard delivery.isInline else { return attach(delivery, .plain(body)) }
-        let observer = observers.makeObserver()
+        let observer = observers.makeObserverToRegister()
         observer.setCallback(Callback(body))
         return start(observer)
     }

@@ -20,8 +20,10 @@ internal enum ValueBox<Value: Sendable> {
     /// See `BoxHeader`.
     @inlinable @inline(__always)
     static var type: UInt {
+        if _isPOD(Value.self) { return 0 }
         // Safe: the address of the type's metadata, which is never freed.
-        _isPOD(Value.self) ? 0 : unsafe unsafeBitCast(Value.self as Any.Type, to: UInt.self)
+        let address = unsafe unsafeBitCast(Value.self as Any.Type, to: UInt.self)
+        return MemoryLayout<Value>.alignment > 16 ? address | 1 : address
     }
 
     /// Where the value in the box at `address` is.

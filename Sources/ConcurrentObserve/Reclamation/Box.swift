@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CURCU
+
 /// Memory for one value, whatever its type: counted as every object of the runtime's, so that what
 /// releases references releases boxes, too.
 ///
@@ -11,7 +13,8 @@ internal final class Box: ManagedBuffer<BoxHeader, SIMD2<UInt64>> {
 
 /// What a box knows of its value.
 internal struct BoxHeader {
-    /// The address of the type's metadata; 0 if nothing is there that must be destroyed.
+    /// The address of the type's metadata, with the lowest bit set if the type is aligned more
+    /// strictly than a box; 0 if nothing is there that must be destroyed.
     var type: UInt
     /// Of a box in use: which boxes it is kept with, or 0. Of a box that is kept: the address of
     /// the next.
@@ -69,10 +72,23 @@ internal func destroyValue(inBoxAt address: UInt) {
     // Safe, all: the caller's box. What stands there was made of a type by `ValueBox`.
     let word = unsafe Box.header(at: address).pointee.type
     if word == 0 { return }
+    if _fastPath(word & 1 == 0) {
+        unsafe curcu_destroy(
+            UnsafeMutableRawPointer(bitPattern: address &+ 32).unsafelyUnwrapped,
+            UnsafeRawPointer(bitPattern: word).unsafelyUnwrapped
+        )
+    } else {
+        destroyAlignedValue(inBoxAt: address, of: unsafe unsafeBitCast(word & ~1, to: Any.Type.self))
+    }
+    unsafe Box.header(at: address).pointee.type = 0
+}
+
+@inline(never)
+private func destroyAlignedValue(inBoxAt address: UInt, of type: Any.Type) {
     func destroy<Value>(_: Value.Type) {
         let value = addressOfValue(inBoxAt: address, alignment: MemoryLayout<Value>.alignment)
+        // Safe: the caller's box, with a value of the type.
         _ = unsafe UnsafeMutablePointer<Value>(bitPattern: value).unsafelyUnwrapped.deinitialize(count: 1)
     }
-    unsafe _openExistential(unsafeBitCast(word, to: Any.Type.self), do: destroy)
-    unsafe Box.header(at: address).pointee.type = 0
+    _openExistential(type, do: destroy)
 }

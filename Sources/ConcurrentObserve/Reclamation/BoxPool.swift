@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CURCU
 import Synchronization
 
 /// Boxes that a thread's magazine has emptied, and that the thread takes for its next values.
@@ -21,7 +22,7 @@ import Synchronization
     /// owner alone.
     private let uses = Atomic<UInt>(0)
 
-    /// How many boxes are kept. Written where the lists are.
+    /// How many boxes were added since the lists were last freed. Written where the lists are.
     private let count = Atomic<UInt>(0)
 
     /// Whether the sweeper is about to free the boxes: then the owner does without. Written by the
@@ -58,7 +59,14 @@ import Synchronization
     }
 
     /// Makes what boxes need. See `Fork.prepare()`.
-    static func prepare() { dropReference(Box.make(units: 1, type: 0, link: 0)) }
+    static func prepare() {
+        let type = unsafe UnsafeRawPointer(bitPattern: unsafeBitCast(UInt?.self as Any.Type, to: UInt.self))!
+        precondition(
+            unsafe curcu_size(type) == MemoryLayout<UInt?>.size,
+            "ConcurrentObserve: types are not laid out as boxes assume."
+        )
+        dropReference(Box.make(units: 1, type: 0, link: 0))
+    }
 }
 
 // MARK: - The owner
@@ -71,14 +79,16 @@ extension BoxPool {
     ///   - type: See `BoxHeader`.
     static func take(_ bytes: Int, type: UInt) -> UInt {
         let units = (bytes &+ 15) >> 4
-        if units > sizes { return Box.make(units: units, type: type, link: 0) }
+        let isKept = units <= sizes
         // Safe, all: records, magazines and pools are never freed.
-        let pool = unsafe ThreadRecord.current.ownBoxes
-        let address = unsafe pool?.pointee.takeKept(units) ?? 0
-        let header = BoxHeader(type: type, link: UInt(bitPattern: units))
-        if address == 0 { return Box.make(units: units, type: header.type, link: header.link) }
-        unsafe Box.header(at: address).pointee = header
-        return address
+        if isKept, let pool = unsafe ThreadRecord.current.ownBoxes {
+            let address = unsafe pool.pointee.takeKept(units)
+            if _fastPath(address != 0) {
+                unsafe Box.header(at: address).pointee = BoxHeader(type: type, link: UInt(bitPattern: units))
+                return address
+            }
+        }
+        return Box.make(units: units, type: type, link: isKept ? UInt(bitPattern: units) : 0)
     }
 
     /// The address of a box that was kept; 0 if there is none.
@@ -90,38 +100,48 @@ extension BoxPool {
             inject("boxes.take")
             if address == 0 { return 0 }
             unsafe lists[units] = Box.header(at: address).pointee.link
-            // Relaxed, both: with the lists.
-            count.store(count.load(ordering: .relaxed) &- 1, ordering: .relaxed)
             return address
         }
     }
 
-    /// Destroys the value in a box that no thread reads any more, and keeps the box. The owner alone,
-    /// under no lock.
+    /// Destroys the value in a box that no thread reads any more. Under no lock.
     ///
     /// - Parameters:
     ///   - reference: The caller's reference, the only one.
     ///   - boxType: `Box.typeAddress`.
     /// - Returns: False if it is no box, or none that is kept: then nothing was done.
     @inline(__always)
-    borrowing func keep(_ reference: UInt, boxType: UInt) -> Bool {
-        guard Box.isBox(reference, type: boxType) else { return false }
+    static func empty(_ reference: UInt, boxType: UInt) -> Bool {
         // Safe: the caller's box.
-        let units = unsafe Int(bitPattern: Box.header(at: reference).pointee.link)
-        if units == 0 { return false }
-        inject("reference.release")
-        // Not while the boxes are used: a value that breaks its promise takes boxes itself.
-        destroyValue(inBoxAt: reference)
-        // Safe, all: the pool is the caller's meanwhile.
-        let kept = unsafe use { lists in
-            unsafe Box.header(at: reference).pointee.link = lists[units]
-            unsafe lists[units] = reference
-            // Relaxed, both: with the lists.
-            count.store(count.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
-            return reference
+        guard Box.isBox(reference, type: boxType), unsafe Box.header(at: reference).pointee.link != 0 else {
+            return false
         }
-        if kept == 0 { dropReference(reference) }
+        inject("reference.release")
+        destroyValue(inBoxAt: reference)
         return true
+    }
+
+    /// Keeps emptied boxes. The owner alone, under no lock.
+    ///
+    /// Not one by one, as they are emptied: a value that breaks its promise takes boxes itself.
+    ///
+    /// - Parameters:
+    ///   - boxes: The caller's references, the only ones.
+    ///   - number: How many there are.
+    borrowing func keep(_ boxes: UnsafeMutablePointer<UInt>, _ number: Int) {
+        if number == 0 { return }
+        // Safe, all: the pool is the caller's meanwhile, as the boxes are.
+        let kept = unsafe use { lists in
+            for index in 0..<number {
+                let units = unsafe Int(bitPattern: Box.header(at: boxes[index]).pointee.link)
+                unsafe Box.header(at: boxes[index]).pointee.link = lists[units]
+                unsafe lists[units] = boxes[index]
+            }
+            // Relaxed, both: with the lists.
+            count.store(count.load(ordering: .relaxed) &+ UInt(number), ordering: .relaxed)
+            return 1
+        }
+        if kept == 0 { for index in 0..<number { unsafe dropReference(boxes[index]) } }
     }
 
     /// Frees what is kept. The owner alone. Runs no user code.
@@ -173,7 +193,7 @@ extension BoxPool {
 // MARK: - The sweeper
 
 extension BoxPool {
-    /// Whether boxes are kept.
+    /// Whether no boxes are kept. It may say that some are after all were taken.
     var isEmpty: Bool {
         // Relaxed: a later look finds the rest.
         count.load(ordering: .relaxed) == 0

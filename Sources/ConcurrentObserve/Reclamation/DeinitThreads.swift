@@ -42,7 +42,8 @@ internal final class DeinitThreads: @unchecked Sendable {
     /// calls `waitForRoom` after it has retired the item.
     ///
     /// The caller still has the item.
-    static func crowdedSource(of item: Retirable) -> UInt? {
+    @inline(__always)
+    static func crowdedSource(of item: RetiredItem) -> UInt? {
         guard SourceQueues.isAnyCrowded, item.runsUserCode else { return nil }
         let source = item.source
         return SourceQueues.mayBeCrowded(source) ? source : nil

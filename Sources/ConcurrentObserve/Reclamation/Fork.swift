@@ -109,6 +109,7 @@ internal enum Fork {
 
     static func restartInChild() {
         ThreadRecords.shared.restartInChild()
+        ObserverPool.restartInChild()
         RetiredCounts.restart()
         ReclamationThread.shared.batches.unlockAfterFork()
         DeinitThreads.shared.restartInChild()

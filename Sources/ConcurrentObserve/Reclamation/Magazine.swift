@@ -150,6 +150,7 @@ extension Magazine {
 
 extension Magazine {
     /// Whether there is no room for a reference to so many bytes. The owner alone.
+    @inline(__always)
     borrowing func isFull(for weight: Int) -> Bool {
         // Safe: magazines are never freed.
         let present = unsafe owned.pointee.weight
@@ -162,6 +163,7 @@ extension Magazine {
     /// Puts a reference in. There is room; the owner alone.
     ///
     /// - Returns: Whether the magazine was empty, so that the sweeper may not know of it.
+    @inline(__always)
     borrowing func put(_ reference: UInt, weight: Int) -> Bool {
         // Relaxed: the owner's own.
         let number = tail.load(ordering: .relaxed)
@@ -182,6 +184,7 @@ extension Magazine {
     }
 
     /// Releases what is there, if there is no room for a reference to so many bytes. The owner alone, under no lock.
+    @inline(__always)
     borrowing func makeRoom(for weight: Int, handOver: (UInt) -> Void) {
         #if INSTRUMENTED
         if mutant(.aMagazineThatWasFilledMeanwhileIsTakenForEmpty) {
@@ -196,6 +199,7 @@ extension Magazine {
     /// under no lock. Runs no user code.
     ///
     /// - Parameter handOver: Takes over a reference that is pinned.
+    @inline(never)
     borrowing func release(handOver: (UInt) -> Void) {
         // Relaxed: a drain that has seen the references claimed sees this, by the exchange.
         releasesBegun.store(releasesBegun.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
@@ -234,15 +238,20 @@ extension Magazine {
         var scan = FrameScan()
         unsafe owned.pointee.hasManyRecords = scan.recordCount > Self.mostRecords
         let boxType = Box.typeAddress
+        var emptied = 0
         for index in 0..<count {
             // The claim has made the references this thread's.
             let reference = unsafe room[index]
             if mustKeep(reference, boxType, &scan) {
                 handOver(reference)
-            } else if unsafe !boxes.pointee.keep(reference, boxType: boxType) {
+            } else if BoxPool.empty(reference, boxType: boxType) {
+                unsafe room[emptied] = reference
+                emptied += 1
+            } else {
                 releaseReference(reference)
             }
         }
+        unsafe boxes.pointee.keep(room, emptied)
         finished(count)
     }
 

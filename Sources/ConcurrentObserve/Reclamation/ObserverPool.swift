@@ -7,44 +7,92 @@ import Synchronization
 ///
 /// A thread that observes makes an observer, and one of the library's threads releases it: the
 /// `malloc` of the first and the `free` of the second would contend for every one. So the thread
-/// that drops the last reference puts the item on a stack, and a thread that needs one takes the
-/// whole stack for itself. (As the magazines of Bonwick and Adams, "Magazines and Vmem", 2001, but
-/// of one size, and without a depot.)
+/// that drops the last reference keeps the item. When it has as many as a chunk, it puts the chunk
+/// into the depot, and a thread that needs an item takes a chunk from there for itself. (Bonwick and
+/// Adams, "Magazines and Vmem", 2001: a chunk is a magazine, of one size.)
+///
+/// Chunks are put into the depot's places, and taken out, as a whole: no thread follows the links of
+/// items that another may be taking.
 internal enum ObserverPool {
-    /// The address of the first item on the stack, linked through the items, and how many there
-    /// are.
+    /// In each place the address of the first item of a chunk, linked through the items, or 0.
     ///
-    /// A thread always takes the stack as a whole. So a push is safe even if its expected top was
-    /// taken meanwhile and has become the top again: the link that the push has stored is right.
-    private static let stack = Atomic<WordPair>(WordPair(first: 0, second: 0))
+    /// Safe: the places are atomic, and never freed.
+    nonisolated(unsafe) private static let depot = unsafe makeDepot()
 
-    /// The stack has as many items at most, and so has each thread: 32 KiB of observers.
-    private static var limit: UInt { 512 }
+    /// How many chunks are in the depot, or about as many.
+    private static let chunks = Atomic<Int>(0)
 
-    /// Makes the stack. See `Fork.prepare()`.
-    static func prepare() { _ = stack.load(ordering: .relaxed) }
+    /// As many items as can wait to be reclaimed, about: 256 KiB of observers. (P16)
+    private static var places: Int { 64 }
+    private static var chunkSize: UInt { 64 }
+
+    private static func makeDepot() -> UnsafeMutablePointer<Atomic<UInt>> {
+        let depot = UnsafeMutablePointer<Atomic<UInt>>.allocate(capacity: places)
+        for place in 0..<places { unsafe (depot + place).initialize(to: Atomic(0)) }
+        return unsafe depot
+    }
+
+    /// Makes the depot. See `Fork.prepare()`.
+    static func prepare() { _ = unsafe (depot, chunks.load(ordering: .relaxed)) }
 
     /// Keeps an item that has no other reference, and that every thread is done with.
     ///
     /// - Returns: False if enough are kept.
     static func keep(_ item: RetiredItem) -> Bool {
-        // Relaxed: the exchange below checks it.
-        var top = stack.load(ordering: .relaxed)
-        while top.second < limit {
-            item.link = top.first
-            // Release: pairs with the acquire in take().
-            let (exchanged, original) = stack.weakCompareExchange(
-                expected: top,
-                desired: WordPair(first: item.address, second: top.second + 1),
+        // Safe: records are never freed; what a thread keeps is its own.
+        let record = unsafe ThreadRecord.current
+        if unsafe record.pointee.keptCount == chunkSize, unsafe !handOver(record) { return false }
+        unsafe item.link = record.pointee.kept
+        unsafe record.pointee.kept = item.address
+        unsafe record.pointee.keptCount += 1
+        if unsafe record.pointee.keptCount == chunkSize { _ = unsafe handOver(record) }
+        return true
+    }
+
+    /// Puts a thread's chunk into the depot.
+    ///
+    /// - Returns: False if there is no room.
+    @inline(never)
+    private static func handOver(_ record: UnsafeMutablePointer<ThreadRecord>) -> Bool {
+        // Relaxed: a hint.
+        if chunks.load(ordering: .relaxed) >= places { return false }
+        for place in 0..<places {
+            // Relaxed: the exchange decides.
+            guard unsafe depot[place].load(ordering: .relaxed) == 0 else { continue }
+            // Release: pairs with the acquire in takeChunk().
+            let isPut = unsafe depot[place].compareExchange(
+                expected: 0,
+                desired: record.pointee.kept,
                 ordering: .releasing
-            )
-            if exchanged { return true }
-            top = original
+            ).exchanged
+            guard isPut else { continue }
+            chunks.add(1, ordering: .relaxed)  // Relaxed: a hint.
+            unsafe (record.pointee.kept, record.pointee.keptCount) = (0, 0)
+            return true
         }
         return false
     }
 
+    /// The address of the first item of a chunk, which is the caller's from now on, or 0.
+    @inline(never)
+    private static func takeChunk() -> UInt {
+        // Relaxed: a hint.
+        if chunks.load(ordering: .relaxed) <= 0 { return 0 }
+        for place in 0..<places {
+            // Relaxed: the exchange decides.
+            guard unsafe depot[place].load(ordering: .relaxed) != 0 else { continue }
+            // Acquire: pairs with the release in handOver(_:); the threads that had the items are
+            // done with them.
+            let address = unsafe depot[place].exchange(0, ordering: .acquiring)
+            guard address != 0 else { continue }
+            chunks.subtract(1, ordering: .relaxed)  // Relaxed: a hint.
+            return address
+        }
+        return 0
+    }
+
     /// An item that was kept, if there is one, with the reference to it.
+    @inline(__always)
     static func take() -> RetiredItem? {
         // The explorer distinguishes observers by their addresses: it recycles none.
         if LibraryClock.isExplored { return nil }
@@ -52,11 +100,7 @@ internal enum ObserverPool {
         let record = unsafe ThreadRecord.current
         var address = unsafe record.pointee.pooled
         if address == 0 {
-            // Relaxed: a hint.
-            guard stack.load(ordering: .relaxed).first != 0 else { return nil }
-            // Acquire: pairs with the release in keep(_:); the threads that had the items are done
-            // with them.
-            address = stack.exchange(WordPair(first: 0, second: 0), ordering: .acquiring).first
+            address = takeChunk()
             if address == 0 { return nil }
         }
         let item = RetiredItem(at: address)
@@ -73,15 +117,14 @@ internal enum ObserverPool {
         unsafe curcu_prefetch(UnsafeRawPointer(bitPattern: address))
     }
 
-    /// Makes as many items as a thread may keep, side by side, for the calling thread, which has
-    /// none.
+    /// Makes many items, side by side, for the calling thread, which has none.
     ///
     /// - Returns: One of them; nil where none are recycled.
     static func fill(_ make: () -> RetiredItem) -> RetiredItem? {
         if LibraryClock.isExplored { return nil }
         let item = make()
         var last = item
-        for _ in 1..<Int(limit) {
+        for _ in 1..<512 {
             let next = make()
             last.link = next.address
             last = next
@@ -93,8 +136,19 @@ internal enum ObserverPool {
     }
 }
 
+extension ObserverPool {
+    /// In the child of a fork: what is in the depot is left where it is. The fork has copied the
+    /// memory page by page: a chunk may be there that another thread had taken, or whose items are
+    /// not reclaimed here. (P18)
+    static func restartInChild() {
+        // Relaxed, both: the child has one thread.
+        for place in 0..<places { unsafe depot[place].store(0, ordering: .relaxed) }
+        chunks.store(0, ordering: .relaxed)
+    }
+}
+
 extension UnsafeMutablePointer<ThreadRecord> {
-    /// Releases what the thread has kept for itself. The owner, when it exits.
+    /// Hands over what the thread has for itself, and releases the rest. The owner, when it exits.
     func releasePooled() {
         // Safe: records are never freed.
         var address = unsafe pointee.pooled
@@ -104,5 +158,17 @@ extension UnsafeMutablePointer<ThreadRecord> {
             address = item.link
             item.release()
         }
+        address = unsafe pointee.kept
+        unsafe forgetPooled()
+        while address != 0 {
+            let item = RetiredItem(at: address)
+            address = item.link
+            _ = item.take()
+        }
+    }
+
+    /// Leaves what the thread has where it is.
+    func forgetPooled() {
+        unsafe (pointee.pooled, pointee.kept, pointee.keptCount) = (0, 0, 0)
     }
 }

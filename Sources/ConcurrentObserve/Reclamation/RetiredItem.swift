@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CURCU
+
 /// A retired item, with the reference that its stack took; or a retired reference by itself, whose
 /// release runs user code. The holder of this value owns the reference; passing it on counts nothing.
 @safe internal struct RetiredItem {
@@ -63,5 +65,13 @@
     func release() {
         if bareReference != nil { return }
         unsafe item._withUnsafeGuaranteedRef { type(of: $0) }.recycleOrRelease(item)
+    }
+}
+
+extension Retirable {
+    /// Counts more references in one step, and without an atomic operation: no other thread has the item.
+    final func retainUnshared(_ count: UInt32) {
+        // Safe: the caller has the item.
+        unsafe curcu_retain_unshared(Unmanaged.passUnretained(self).toOpaque(), count)
     }
 }

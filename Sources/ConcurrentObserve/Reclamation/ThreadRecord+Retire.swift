@@ -15,6 +15,11 @@ extension ThreadRecord {
     ///
     /// - Parameter isOneOfMany: Leaves out the second wait: `pause(for:)` follows, once for all.
     static func retire(_ item: Retirable, isOneOfMany: Bool = false) {
+        retire(RetiredItem(item), isOneOfMany: isOneOfMany)
+    }
+
+    /// As above, of an item with the reference to it.
+    static func retire(_ item: RetiredItem, isOneOfMany: Bool = false) {
         inject("end.retire")
         let record = unsafe current
         // Before the push, after which the item may be gone. A deinit thread does not wait: other
@@ -33,7 +38,7 @@ extension ThreadRecord {
     /// As `retire`, for a thread that has waited already.
     static func retireWithoutPause(_ item: Retirable) {
         // Safe: records are never freed.
-        _ = unsafe current.push(item)
+        _ = unsafe current.push(RetiredItem(item))
         ReclamationThread.wake(urgently: false)
     }
 
@@ -84,7 +89,7 @@ extension ThreadRecord {
 
 extension UnsafeMutablePointer<ThreadRecord> {
     /// Counts an item, puts it on the record's stack, and returns how many are on it.
-    fileprivate func push(_ item: Retirable) -> UInt {
+    fileprivate func push(_ item: RetiredItem) -> UInt {
         #if INSTRUMENTED
         if mutant(.aRetiredItemIsCountedAfterItsPush) {
             unsafe link(item)
@@ -112,9 +117,7 @@ extension UnsafeMutablePointer<ThreadRecord> {
         return unsafe count &- pointee.takenCount.load(ordering: .relaxed)
     }
 
-    private func link(_ item: Retirable) {
-        // Safe: records are never freed; the stack owns the reference that is passed to it.
-        let address = unsafe UInt(bitPattern: Unmanaged.passRetained(item).toOpaque())
+    private func link(_ item: RetiredItem) {
         // Relaxed: the exchange below checks it.
         var top = unsafe pointee.retired.load(ordering: .relaxed)
         while true {
@@ -124,7 +127,7 @@ extension UnsafeMutablePointer<ThreadRecord> {
             // stacks after Parking.park(). Relaxed, when it fails: tried again.
             let (exchanged, original) = unsafe pointee.retired.weakCompareExchange(
                 expected: top,
-                desired: address,
+                desired: item.address,
                 successOrdering: .sequentiallyConsistent,
                 failureOrdering: .relaxed
             )

@@ -62,9 +62,12 @@ internal struct ThreadRecord: ~Copyable {
     /// `ReadSection.attach(_:)`.
     var reader: UnsafeMutableRawPointer?
 
-    /// The address of the first of the items that the thread keeps for reuse, linked, or 0. Owner
-    /// alone; see `ObserverPool`.
-    var pooled: UInt = 0
+    /// The addresses of the first of the items that the thread takes for reuse, linked, and of
+    /// those that it keeps for others, or 0. Owner alone; see `ObserverPool`.
+    var (pooled, kept): (UInt, UInt) = (0, 0)
+
+    /// How many items the thread keeps for others. Owner alone.
+    var keptCount: UInt = 0
 
     /// The next record of the list of all. Constant once the record is on the list.
     var next: UnsafeMutablePointer<ThreadRecord>?

@@ -126,6 +126,7 @@ import Synchronization
             unsafe record.pointee.isInsideGate.store(false, ordering: .relaxed)
             // liburcu has dropped the readers of all other threads.
             unsafe record.pointee.reader = nil
+            unsafe record.forgetPooled()
             unsafe record.countRetired()
             unsafe record.countMagazine()
             if isAbandoned {

@@ -42,8 +42,9 @@ internal struct BiasedReferenceCount: ~Copyable, Sendable {
 
     /// Counts the end of the source. Once.
     ///
+    /// - Parameter others: How many observers `retain()` has not counted.
     /// - Returns: True if the shared reference is to be released: no observer is left.
-    borrowing func endSource() -> Bool {
+    borrowing func endSource(others: Int) -> Bool {
         #if INSTRUMENTED
         if mutant(.aSourcesEndForgetsItsObservers) { return true }
         #endif
@@ -51,7 +52,7 @@ internal struct BiasedReferenceCount: ~Copyable, Sendable {
         // exchange says which.
         let count = made.bitwiseOr(Self.hasEnded, ordering: .relaxed).oldValue
         // Acquire and release: see release().
-        return balance.add(Int(count), ordering: .acquiringAndReleasing).newValue == 0
+        return balance.add(Int(count) &+ others, ordering: .acquiringAndReleasing).newValue == 0
     }
 }
 

@@ -37,9 +37,7 @@ extension DeferredEnds {
     mutating func add(_ observer: Observer, isUntidy: Bool = false) {
         addOwn(isUntidy: isUntidy)
         endsDependents = true
-        // Safe: the reference is the list's.
-        let reference = unsafe Unmanaged.passRetained(observer)
-        unsafe observers.append(RetiredItem(at: UInt(bitPattern: reference.toOpaque())))
+        observers.append(observer.retirement)
     }
 
     /// Notes that a list's table is left of a source that is gone.
@@ -62,10 +60,9 @@ extension DeferredEnds {
         tidy(core)
         tables.retire()
         while let item = observers.popFirst() {
-            // Safe: observers alone are added.
-            let observer = unsafe unsafeDowncast(item.take(), to: Observer.self)
+            let observer = Observer.at(item.address)
             if endsDependents { core.endDependents(of: observer) } else { observer.sourceIsGone() }
-            core.retireOneOfMany(observer)
+            core.retireOneOfMany(item)
         }
         if hasEnded { ThreadRecord.pause(for: core.source) }
     }

@@ -86,7 +86,7 @@ extension ObservationToken {
     private func beginWaiting() -> Bool {
         guard observer.endWithoutRetiring(.cancelled) else { return observer.isFinished }
         if !ThreadRecord.isInsideCallback, observer.finishUnlessRunning() { return true }
-        ThreadRecord.retire(observer)
+        ThreadRecord.retire(observer.retirement)
         return false
     }
 }
@@ -127,5 +127,8 @@ extension Observer {
         return true
     }
 
-    private func finishOnThisThread() { ThreadRecord.withUserCode { finish() } }
+    private func finishOnThisThread() {
+        ThreadRecord.withUserCode { finish() }
+        forgoRetirement()
+    }
 }

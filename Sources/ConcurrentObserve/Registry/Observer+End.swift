@@ -42,8 +42,18 @@ extension Observer {
         #endif
         // The closure is destroyed elsewhere: the caller may hold a lock that a capture's deinit
         // takes. (P5)
-        ThreadRecord.retire(self)
+        ThreadRecord.retire(retirement)
         return true
+    }
+
+    /// The observer as an item to retire. Once, by the thread that has ended the observation.
+    var retirement: RetiredItem {
+        knownMark.contains(.isCountedAhead) ? RetiredItem(at: address) : RetiredItem(self)
+    }
+
+    /// Releases the reference of a retirement that does not come. Once, by the thread that has ended the observation.
+    func forgoRetirement() {
+        if knownMark.contains(.isCountedAhead) { _ = retirement.take() }
     }
 
     /// Ends the observation. True if this call ended it: then the caller destroys the closure, or

@@ -4,18 +4,20 @@ import Synchronization
 
 // A plain observer is recycled: see `ObserverPool`.
 extension Observer {
-    /// A recycled observer of a core, without closure and owner; nil if the pool is empty.
+    /// A recycled observer, which `renew` makes one of a core's; nil if the pool is empty.
     ///
     /// - Parameter isOneOfMany: Fills an empty pool with new observers. The core has tens of
     ///   thousands: made one by one, they and their tokens would lie between the contexts of the
     ///   closures, and a notification, which reads those in order, would fetch twice as much
     ///   memory.
-    static func recycled(core: borrowing RegistryCore, isOneOfMany: Bool) -> Observer? {
+    @inline(__always)
+    static func recycled(isOneOfMany: Bool) -> Observer? {
         guard let item = ObserverPool.take() ?? (isOneOfMany ? ObserverPool.fill(makeForPool) : nil) else { return nil }
-        // Safe: the pool keeps nothing but observers.
-        let observer = unsafe unsafeDowncast(item.take(), to: Observer.self)
-        observer.link = observer.knownMark.contains(.unused) ? observer.borrowedContent.first : 0
-        observer.renew(core: core)
+        // Safe: the pool keeps nothing but observers, each with a reference.
+        let observer = unsafe Unmanaged<Observer>.fromOpaque(UnsafeRawPointer(bitPattern: item.address)!)
+            .takeRetainedValue()
+        let token = observer.knownMark.contains(.unused) ? observer.borrowedContent.first : 0
+        observer.link = token
         return observer
     }
 
@@ -39,12 +41,24 @@ extension Observer {
         return unsafe token.takeRetainedValue()
     }
 
-    private final func renew(core: borrowing RegistryCore) {
-        let entry = Self.enter(core)
+    /// Makes a recycled or a new observer, without closure and owner, one of a core's, which the observer has entered.
+    @inline(__always)
+    final func renew(_ entry: (mark: ObserverMark, home: UInt)) {
         index = 0
         // Relaxed, both: published with the observer.
         mark.store(entry.mark.rawValue | ObserverMark.active.rawValue, ordering: .relaxed)
         home.store(entry.home, ordering: .relaxed)
+    }
+
+    /// Counts the references of the table and of the retirement, in one step; the registration, which follows, counts the observer of the
+    /// core.
+    ///
+    /// - Returns: What its mark and its home begin with.
+    @inline(__always)
+    final func enterAhead(_ core: Unmanaged<RegistryCore>) -> (mark: ObserverMark, home: UInt) {
+        retainUnshared(2)
+        // Safe: an address only; the caller has the source, which keeps the core.
+        return unsafe (.isCountedAhead, UInt(bitPattern: core.toOpaque()))
     }
 
     /// Releases a reference. If it was the last one, the observer goes to the pool.

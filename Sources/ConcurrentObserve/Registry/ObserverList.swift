@@ -28,7 +28,7 @@ internal struct ObserverList: ~Copyable, Sendable {
         // Safe: the reference that makeCore(label:) has kept. The last of source and observers
         // releases it.
         let core = unsafe Unmanaged<RegistryCore>.fromOpaque(UnsafeRawPointer(bitPattern: address)!)
-        if unsafe core._withUnsafeGuaranteedRef({ $0.references.endSource() }) { unsafe core.release() }
+        if unsafe core._withUnsafeGuaranteedRef({ $0.countEndOfSource() }) { unsafe core.release() }
     }
 
     /// The core, if there has been an observer.
@@ -45,12 +45,24 @@ internal struct ObserverList: ~Copyable, Sendable {
     @usableFromInline
     borrowing func core(label: String = "") -> RegistryCore { existingCore ?? makeCore(label: label) }
 
+    /// An observer of this source, without its closure, that the caller registers next.
+    @usableFromInline
+    borrowing func makeObserverToRegister() -> Observer {
+        withCore { core in
+            let observer = Observer.recycled(isOneOfMany: mayHave(ListHints.large)) ?? Observer()
+            unsafe observer.renew(observer.enterAhead(Unmanaged.passUnretained(core)))
+            return observer
+        }
+    }
+
     /// An observer of this source, without its closure, that has not begun.
     @usableFromInline
     borrowing func makeObserver(owner: WeakReference? = nil) -> Observer {
         withCore { core in
-            let isOneOfMany = mayHave(ListHints.large)
-            if owner == nil, let observer = Observer.recycled(core: core, isOneOfMany: isOneOfMany) { return observer }
+            if owner == nil, let observer = Observer.recycled(isOneOfMany: mayHave(ListHints.large)) {
+                observer.renew(Observer.enter(core))
+                return observer
+            }
             return Observer(core: core, owner: owner)
         }
     }

@@ -20,6 +20,9 @@ internal struct ObserverMark: OptionSet, Sendable {
     /// A flag of the room above, which knows what it means. The core counts the live observers that
     /// have it.
     @inlinable static var flagged: ObserverMark { ObserverMark(rawValue: 8) }
+    /// The references of the observer's first table and of its retirement were counted when it was made, in one step, and the registration
+    /// counts it among those of the core: the thread that made it registers it next, and no other thread has it before.
+    static var isCountedAhead: ObserverMark { ObserverMark(rawValue: 16) }
     /// The observer belongs to an observation of another source: it is neither counted nor removed
     /// with the observations of this one.
     static var isForeign: ObserverMark { ObserverMark(rawValue: 64) }

@@ -27,7 +27,7 @@ import Synchronization
         self.capacity = capacity
         unsafe contents = TableContents.allocate(capacity: capacity)
         super.init()
-        survivors?.forEachLive { takeOver($0) }
+        survivors?.forEachLive(fetchingAhead: true) { takeOver($0) }
         // Relaxed: the release that publishes the table publishes its count.
         unsafe contents.pointee.count.store(count, ordering: .relaxed)
     }
@@ -43,6 +43,8 @@ import Synchronization
         if mutant(.appendPublishesTheCountFirst) { publishCountFirst() }
         #endif
         inject("append.entry")
+        // Safe: the table owns a reference to the observer until the table is freed.
+        if !observer.knownMark.contains(.isCountedAhead) { _ = unsafe Unmanaged.passRetained(observer) }
         place(observer)
         inject("append.publish")
         publishCount()
@@ -58,15 +60,17 @@ import Synchronization
     }
 
     private func takeOver(_ observer: Observer) {
+        // Safe: as in append(_:).
+        _ = unsafe Unmanaged.passRetained(observer)
         place(observer)
         #if INSTRUMENTED
         if mutant(.compactionLosesAnEntry) { loseThird(observer) }
         #endif
     }
 
+    /// The table owns a reference already.
+    @inline(__always)
     private func place(_ observer: Observer) {
-        // Safe: the table owns a reference to the observer until the table is freed.
-        _ = unsafe Unmanaged.passRetained(observer)
         let entry = unsafe contents.pointee.entry(count)
         unsafe entry.initialize(to: TableEntry())
         unsafe entry.pointee.content = observer.borrowedContent
@@ -125,8 +129,14 @@ import Synchronization
     }
 
     /// Visits the observers whose observations have not ended in this table. Under the core's lock.
-    func forEachLive(_ body: (Observer) -> Void) {
-        forEachEntry { entry in if let observer = entry.liveObserver { body(observer) } }
+    ///
+    /// - Parameter fetchingAhead: Has the processor fetch each observer while earlier ones are visited, which write to them.
+    @inline(__always)
+    func forEachLive(fetchingAhead: Bool = false, _ body: (Observer) -> Void) {
+        for index in 0..<count {
+            if fetchingAhead, index + 8 < count { unsafe contents.pointee.entry(index + 8).pointee.fetchLiveObserver() }
+            if let observer = unsafe contents.pointee.entry(index).pointee.liveObserver { body(observer) }
+        }
     }
 
     // MARK: Retirable

@@ -12,6 +12,7 @@ extension RegistryCore {
 
     /// Counts the end of an observation in its table. True if so many entries are dead now that the
     /// reclamation thread should tidy up.
+    @inline(__always)
     func forget(_ mark: ObserverMark, in table: ObserverTable) -> Bool {
         table.countEnd()
         if mark.contains(.flagged) { countFlagged(-1) }

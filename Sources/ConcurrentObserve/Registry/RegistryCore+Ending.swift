@@ -124,7 +124,7 @@ extension RegistryCore {
         observer.endFed(observer.knownMark.end)
     }
 
-    func retireOneOfMany(_ observer: Observer) {
+    func retireOneOfMany(_ observer: RetiredItem) {
         #if INSTRUMENTED
         if leaksWithSource { return }
         #endif

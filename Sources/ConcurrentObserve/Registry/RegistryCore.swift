@@ -24,6 +24,8 @@ import Synchronization
     /// exclusive access.
     var (firstTable, secondTable, thirdTable) = (ObserverTable?.none, ObserverTable?.none, ObserverTable?.none)
     var ownerBound = 0
+    /// Observers that were registered and are counted ahead: `references` does not count them. Guarded.
+    private var countedAhead = 0
     /// Observers whose mark is `flagged`.
     var flagged = 0
     var registrationsSinceSweep = 0
@@ -80,9 +82,10 @@ import Synchronization
             // In here: no fork comes between the count and the registration. (P18)
             ThreadRecord.countLiveObserver(1)
             let mark = observer.knownMark
-            let (table, replaced) = unsafe tableWithRoom(mark.list)
+            if mark.contains(.isCountedAhead) { countedAhead &+= 1 }
+            let replaced = hasRoom(mark.list) ? nil : makeRoom(mark.list)
             // Safe: the core keeps the table.
-            unsafe table._withUnsafeGuaranteedRef { $0.append(observer) }
+            unsafe Unmanaged.passUnretained(table(of: mark.list)!)._withUnsafeGuaranteedRef { $0.append(observer) }
             registrationsSinceSweep += 1
             if mark.contains(.flagged) { countFlagged(1) }
             if mark.contains(.ownerBound) {
@@ -103,23 +106,24 @@ import Synchronization
         if deferred.shouldSweep { sweepOwners() }
     }
 
-    /// The table of a list, which has room, and the table that was replaced for that. Under the
+    /// Whether a list has a table, and that has room. Under the lock.
+    @inline(__always)
+    private func hasRoom(_ list: ObserverListIndex) -> Bool {
+        // Safe: the core keeps the table.
+        table(of: list).map { unsafe Unmanaged.passUnretained($0)._withUnsafeGuaranteedRef { !$0.isFull } } ?? false
+    }
+
+    /// Gives a list a table with room. Returns the table that was replaced for that. Under the
     /// lock.
-    private func tableWithRoom(
-        _ list: ObserverListIndex
-    ) -> (table: Unmanaged<ObserverTable>, replaced: ObserverTable?) {
+    @inline(never)
+    private func makeRoom(_ list: ObserverListIndex) -> ObserverTable? {
         let present = table(of: list)
-        // Safe, both: the core keeps the table.
-        if let present, !present.isFull { return unsafe (Unmanaged.passUnretained(present), nil) }
-        let live = present?.live ?? 0
-        guard live < Int(UInt32.max) / 2 else {
+        guard present?.live ?? 0 < Int(UInt32.max) / 2 else {
             fatalError(
                 "ConcurrentObserve: a registry holds at most \(UInt32.max / 2) observers. Cancel those that are no longer needed."
             )
         }
-        let table = ObserverTable(capacity: capacityAfter(present), survivors: present)
-        let replaced = replaceTable(of: list, by: table)
-        return unsafe (Unmanaged.passUnretained(table), replaced)
+        return replaceTable(of: list, by: ObserverTable(capacity: capacityAfter(present), survivors: present))
     }
 
     /// Publishes a complete table of a list, or none. Returns the one it replaces, for the caller
@@ -180,6 +184,11 @@ import Synchronization
         let capacity = capacity(for: table.live + 1)
         return max(capacity, min(table.capacity * 2, Self.mostRoomForChurn))
     }
+
+    /// Counts the end of the source, whose memory is going: no thread has it.
+    ///
+    /// - Returns: True if the caller releases the reference that the source shares with its observers.
+    func countEndOfSource() -> Bool { references.endSource(others: lock.withLock { countedAhead }) }
 
     // MARK: Retirable
 

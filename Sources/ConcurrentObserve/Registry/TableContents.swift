@@ -92,6 +92,14 @@ extension TableEntry {
         ObserverPool.fetch(itemAt: word.load(ordering: .relaxed) & ~Mark.all)
     }
 
+    /// Has the processor fetch the observer, unless its observation ended in this table.
+    @inline(__always)
+    func fetchLiveObserver() {
+        // Relaxed: an address only.
+        let word = word.load(ordering: .relaxed)
+        if word & Mark.ended == 0 { ObserverPool.fetch(itemAt: word & ~Mark.all) }
+    }
+
     /// Releases the table's reference. When no other thread has the table.
     func release() {
         // Relaxed: no other thread has the table.

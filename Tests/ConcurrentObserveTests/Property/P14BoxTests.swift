@@ -44,6 +44,12 @@ private struct FalselyInert: InertValue {
     let number = 0
 }
 
+/// As well, and is aligned more strictly than its box.
+private struct FalselyInertWide: InertValue {
+    let vector: SIMD8<Int>
+    let life: Life
+}
+
 extension Promises.P14BoxTests {
     @Test("P2 A value that is lent stays what it is, however often its property is set meanwhile")
     func lent() throws {
@@ -103,6 +109,20 @@ extension Promises.P14BoxTests {
         try onNewThread {
             let property = Observed(FalselyInert(life: lives.make()))
             for _ in 0..<10_000 { property.value = FalselyInert(life: lives.make()) }
+            check(lives.alive < 1_000, "\(lives.alive) values are alive")
+        }
+        try Process.settle()
+        #expect(lives.alive == 0)
+    }
+
+    @Test("P14 A value that is aligned more strictly than its box is destroyed where it is, once")
+    func destroyedWhereItIs() throws {
+        let lives = Lives()
+        try onNewThread {
+            let property = Observed(FalselyInertWide(vector: SIMD8(repeating: 0), life: lives.make()))
+            for number in 1..<10_000 {
+                property.value = FalselyInertWide(vector: SIMD8(repeating: number), life: lives.make())
+            }
             check(lives.alive < 1_000, "\(lives.alive) values are alive")
         }
         try Process.settle()

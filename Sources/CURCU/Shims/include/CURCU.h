@@ -85,6 +85,23 @@ static inline bool curcu_has_membarrier(void) { return urcu_bp_has_sys_membarrie
 extern void *_Nullable swift_tryRetain(void *_Nullable object);
 static inline void *_Nullable curcu_try_retain(void *_Nullable object) { return swift_tryRetain(object); }
 
+/// Swift's runtime: counts more references to the object, to which no other thread has one.
+extern void *_Nullable swift_nonatomic_retain_n(void *_Nullable object, uint32_t count);
+static inline void curcu_retain_unshared(void *_Nonnull object, uint32_t count) { swift_nonatomic_retain_n(object, count); }
+
+/// Swift's ABI: the value witnesses of the type whose metadata is at `type`.
+static inline void *_Nonnull const *_Nonnull curcu_witnesses(const void *_Nonnull type) {
+    return ((void *_Nonnull const *_Nonnull const *)type)[-1];
+}
+
+/// The bytes of a value of the type.
+static inline size_t curcu_size(const void *_Nonnull type) { return (size_t)curcu_witnesses(type)[8]; }
+
+/// Destroys a value of the type.
+static inline void curcu_destroy(void *_Nonnull value, const void *_Nonnull type) {
+    ((void (*)(void *, const void *))curcu_witnesses(type)[1])(value, type);
+}
+
 /// Fetches a cache line that will be read and written soon. Any address will do.
 static inline void curcu_prefetch(const void *_Nullable address) { __builtin_prefetch(address, 1); }
 

@@ -53,7 +53,7 @@ extension Protocol {
         .update("balance", .add, .constant(step), .acquiringAndReleasing, into: into).at(lifeFile, fragment)
     }
     private static let giveBack = "balance.subtract(1, ordering: .acquiringAndReleasing).newValue"
-    private static let endOfLife = "balance.add(Int(count), ordering: .acquiringAndReleasing).newValue"
+    private static let endOfLife = "balance.add(Int(count) &+ others, ordering: .acquiringAndReleasing).newValue"
 
     static let lifetimes: [Test] =
         [

@@ -49,7 +49,7 @@ extension Protocol {
                         .exchange("pool", 0, .acquiring, into: "taken")
                             .at(
                                 poolFile,
-                                "address = stack.exchange(WordPair(first: 0, second: 0), ordering: .acquiring).first"
+                                "let address = unsafe depot[place].exchange(0, ordering: .acquiring)"
                             ),
                         .branch("taken"), .load("item", .relaxed, into: "seen", address: ["taken"]),
                     ]
