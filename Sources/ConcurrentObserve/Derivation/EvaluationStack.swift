@@ -51,19 +51,22 @@
     }
 
     /// Runs an evaluation of `derived`. Traps if the thread is in one already, and what led back to it was present together.
+    ///
+    /// - Parameter isOnCopies: Whether it is for a function that runs on copies, and on these.
     @inline(__always)
     func perform(
         _ derived: any DerivationNode,
         _ place: DerivationPlace,
+        isOnCopies: Bool = false,
         _ body: (Collector) -> Present
     ) -> Present {
         let address = UInt(bitPattern: ObjectIdentifier(derived))
-        if isInside(address), isRing(address) { trapCycle(address, place) }
         let index = depth
         // Safe, all: never released; the stack is the calling thread's.
         if unsafe index == memory.pointee.collectors.count {
             unsafe memory.pointee.collectors.append(.passRetained(Collector()))
         }
+        if isInside(address) { enterAgain(address, place, isOnCopies) }
         let hash = unsafe memory.pointee.hashes + Self.hash(address)
         unsafe memory.pointee.depth = index + 1
         unsafe hash.pointee &+= 1
@@ -107,29 +110,37 @@
         return false
     }
 
-    /// Whether the way from a derived value to itself is of values that were present together.
+    /// Evaluates a derived value once more, inside itself, or traps if it needs itself.
     ///
-    /// If not, there may be no ring: each function has read a source at another time. The derived value is then evaluated once more,
-    /// inside itself, and the outer evaluation discards what it has read, as every mixture. (P23)
+    /// If the way back is not of what was present together, there may be no ring: each function has read a source at another time. The
+    /// inner evaluation then runs on copies, where a way back is a ring. The outer one discards what it has read, as every mixture. (P23)
     @inline(never)
-    private func isRing(_ derived: UInt) -> Bool {
+    private func enterAgain(_ derived: UInt, _ place: DerivationPlace, _ isOnCopies: Bool) {
+        let inside = (0..<depth).filter { collector($0).state.derived == derived }
+        guard let last = inside.last else { return }
+        let (way, copies) = ((last..<depth).map(collector), collector(depth - 1).state.copies)
+        let isOfSame = isOnCopies && way.allSatisfy { $0.state.copies === copies }
+        // What cannot be copied, as a group, may lead back each time.
+        if isRing(way, isOfSame) || inside.count >= Self.mostMixtures { trapCycle(way, place) }
+        // Unless the reader's copies are the first on the way. If all is of them, others are needed: of what has changed before it was copied.
+        if !isOnCopies || isOfSame { collector(depth).copyWhat(way) }
+    }
+
+    /// Whether a way from a derived value to itself is of values that were present together.
+    private func isRing(_ way: [Collector], _ isOfSameCopies: Bool) -> Bool {
         #if INSTRUMENTED
         if mutant(.aMixtureIsTakenForARing) { return true }
         #endif
-        let inside = (0..<depth).filter { collector($0).state.derived == derived }
-        // A source that changes faster than a real ring is walked would hide it until the stack ends.
-        guard let last = inside.last, inside.count < Self.mostMixtures else { return true }
-        // Each version was present from its read until now.
-        return (last..<depth).allSatisfy { collector($0).isStill }
+        // Each version was present from its read until now, or all when they were copied.
+        return way.allSatisfy(\.isPresent) || isOfSameCopies && way.allSatisfy(\.isOfCopies)
     }
 
     /// So many ways in a row do not lead back to a value by chance.
     private static var mostMixtures: Int { 64 }
 
     /// Ends the process, with the path from the derived value to itself.
-    private func trapCycle(_ derived: UInt, _ place: DerivationPlace) -> Never {
-        let first = (0..<depth).last { collector($0).state.derived == derived } ?? 0
-        let path = (first..<depth).map { collector($0).state.place.text } + [place.text]
+    private func trapCycle(_ way: [Collector], _ place: DerivationPlace) -> Never {
+        let path = way.map { $0.state.place.text } + [place.text]
         let text = path.joined(separator: " → ")
         fatalError(
             "ConcurrentObserve: a derived value needs itself: \(text). Have one of them read something else, or keep what it needs of itself in a property."

@@ -182,12 +182,24 @@ extension Collector {
         outcome.isOnCopies = true
     }
 
+    /// Has an evaluation that is about to begin run on copies, of what others have read. Their own runs are in vain.
+    func copyWhat(_ others: [Collector]) {
+        let copies = SourceCopies()
+        for other in others { copies.add(other.state.collected.origins) }
+        release(copies.take())
+        use(copies, after: Self.mostFailures)
+    }
+
+    private func use(_ copies: SourceCopies, after failures: Int) {
+        state.copies = copies
+        // With one, `clear` has something to do.
+        state.failures = failures
+        outcome.isOnCopies = true
+    }
+
     /// Begins an evaluation inside another, for which alone it is.
     func begin(onCopiesOf collector: Collector) {
-        state.copies = collector.state.copies
-        // With one, `clear` has something to do.
-        state.failures = collector.state.failures
-        outcome.isOnCopies = true
+        if !outcome.isOnCopies { use(collector.state.copies!, after: collector.state.failures) }
         begin(after: .none, watch: nil)
     }
 
@@ -196,7 +208,7 @@ extension Collector {
         let copies = state.copies!
         if let kept = copies.result(of: derived) { return note(kept) }
         var words = Latch.Words()
-        _ = EvaluationStack.current.perform(derived, cell.place) { inner in
+        _ = EvaluationStack.current.perform(derived, cell.place, isOnCopies: true) { inner in
             inner.begin(onCopiesOf: self)
             ThreadRecord.withUserCode { cell.run(inner) }
             let result = CopiedResult(derived, inner)
