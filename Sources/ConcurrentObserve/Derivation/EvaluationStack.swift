@@ -11,18 +11,23 @@
         /// Never released. As many as evaluations were ever nested.
         var collectors: [Unmanaged<Collector>] = unsafe []
         var depth = 0
-        /// How many of the evaluations are of derived values whose address has a hash: most often that says that there is none of one.
-        var hashes: UnsafeMutablePointer<UInt16>
+        /// For each hash of a derived value's address the number of the last evaluation of such a value, from 1, or 0. The collector has that of
+        /// the one before. As many as there are collectors, or more: a chain of any depth finds out in a few steps that it is no ring.
+        var last: UnsafeMutablePointer<UInt32>
+        /// How many bits of a product the hash leaves out.
+        var shift: UInt
 
-        init() {
-            unsafe hashes = .allocate(capacity: EvaluationStack.hashCount)
-            unsafe hashes.initialize(repeating: 0, count: EvaluationStack.hashCount)
+        init(hashBits: UInt) {
+            shift = UInt(UInt.bitWidth) - hashBits
+            unsafe last = .allocate(capacity: 1 << hashBits)
+            unsafe last.initialize(repeating: 0, count: 1 << hashBits)
         }
-    }
 
-    private static var hashCount: Int { 1_024 }
-    private static func hash(_ derived: UInt) -> Int {
-        Int(truncatingIfNeeded: (derived >> 4) ^ (derived >> 14)) & (hashCount - 1)
+        /// Where the number is. By the golden ratio, which spreads addresses that lie at equal distances. ("Fibonacci hashing", Knuth.)
+        @inline(__always)
+        func place(_ derived: UInt) -> UnsafeMutablePointer<UInt32> {
+            unsafe last + Int(truncatingIfNeeded: (derived &* 0x9E37_79B9_7F4A_7C15) &>> shift)
+        }
     }
 
     /// That of the calling thread.
@@ -38,7 +43,7 @@
     @inline(never)
     private static func make(_ record: UnsafeMutablePointer<ThreadRecord>) -> UnsafeRawPointer {
         let memory = UnsafeMutablePointer<State>.allocate(capacity: 1)
-        unsafe memory.initialize(to: State())
+        unsafe memory.initialize(to: State(hashBits: 8))
         unsafe record.pointee.evaluation = UnsafeRawPointer(memory)
         return UnsafeRawPointer(memory)
     }
@@ -63,23 +68,42 @@
         let address = UInt(bitPattern: ObjectIdentifier(derived))
         let index = depth
         // Safe, all: never released; the stack is the calling thread's.
-        if unsafe index == memory.pointee.collectors.count {
-            unsafe memory.pointee.collectors.append(.passRetained(Collector()))
-        }
+        if unsafe index == memory.pointee.collectors.count { addCollector() }
         if isInside(address) { enterAgain(address, place, isOnCopies) }
-        let hash = unsafe memory.pointee.hashes + Self.hash(address)
         unsafe memory.pointee.depth = index + 1
-        unsafe hash.pointee &+= 1
         var present = Present.none
         unsafe memory.pointee.collectors[index]._withUnsafeGuaranteedRef { collector in
             collector.take(address, place)
+            enter(collector, index)
             present = body(collector)
             if collector.state.failures > 0 { passOn(collector.state.failures, below: index) }
             collector.clear()
+            unsafe memory.pointee.place(address).pointee = collector.state.before
         }
-        unsafe hash.pointee &-= 1
         unsafe memory.pointee.depth = index
         return present
+    }
+
+    /// Has a collector be found by its derived value's address.
+    @inline(__always)
+    private func enter(_ collector: Collector, _ index: Int) {
+        // Safe: a hash is below the count of places.
+        let place = unsafe memory.pointee.place(collector.state.derived)
+        collector.state.before = unsafe place.pointee
+        unsafe place.pointee = UInt32(truncatingIfNeeded: index &+ 1)
+    }
+
+    /// For one more evaluation than were ever nested.
+    @inline(never)
+    private func addCollector() {
+        let index = depth
+        unsafe memory.pointee.collectors.append(.passRetained(Collector()))
+        let bits = UInt(UInt.bitWidth) - (unsafe memory.pointee.shift)
+        guard index >= 1 << bits else { return }
+        unsafe memory.pointee.last.deallocate()
+        let larger = State(hashBits: bits + 1)
+        unsafe (memory.pointee.last, memory.pointee.shift) = (larger.last, larger.shift)
+        for index in 0..<index { enter(collector(index), index) }
     }
 
     /// What an evaluation has read changes in each of its runs, and so does what the one that reads it has read: each counts the failures
@@ -98,15 +122,22 @@
     var isEvaluating: Bool { depth > 0 }
 
     /// Whether the thread evaluates the derived value at an address.
+    @inline(__always)
     func isInside(_ derived: UInt) -> Bool {
         // Safe: the stack is the calling thread's.
-        if unsafe memory.pointee.hashes[Self.hash(derived)] == 0 { return false }
-        return isAmongCollectors(derived)
+        let number = unsafe memory.pointee.place(derived).pointee
+        return number != 0 && isAmong(number, derived)
     }
 
+    /// Whether an evaluation, or one before it whose value has the same hash, is of a derived value.
     @inline(never)
-    private func isAmongCollectors(_ derived: UInt) -> Bool {
-        for index in 0..<depth where collector(index).state.derived == derived { return true }
+    private func isAmong(_ number: UInt32, _ derived: UInt) -> Bool {
+        var next = number
+        while next != 0 {
+            let collector = collector(Int(next) - 1)
+            if collector.state.derived == derived { return true }
+            next = collector.state.before
+        }
         return false
     }
 
