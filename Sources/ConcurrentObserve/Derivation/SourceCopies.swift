@@ -17,6 +17,8 @@ internal final class SourceCopies {
     private var roots: [UInt: any DerivationRoot] = [:]
     private var copies: [UInt: SourceCopy] = [:]
     private var results: [ObjectIdentifier: CopiedResult] = [:]
+    /// Of these there is no copy, as long as there are those of the others.
+    private var refused: Set<UInt> = []
     /// No later than that of the copies: what has not changed since was there with them.
     private var moment: UInt64
 
@@ -42,7 +44,7 @@ internal final class SourceCopies {
     func take() -> AnyObject? {
         if roots.isEmpty { return nil }
         let replaced = Replaced(copies, results)
-        results = [:]
+        (results, refused) = ([:], [])
         moment = ChangeStamps.advance()
         inject("derived.copies")
         copies = taken
@@ -64,23 +66,31 @@ internal final class SourceCopies {
         #endif
         let roots = roots
         let members = GroupMembers { found in for root in roots.values { found.add(root) } }
+        // In the child of a fork perhaps none: then the function runs on what is there.
         return withExtendedLifetime(members) {
-            Snapshots.takeHeld(members) { roots.mapValues { $0.copy() } }
+            Snapshots.takeUnlessForsaken(members) { roots.mapValues { $0.copy() } } ?? [:]
         }
     }
 
     /// That of a root; nil if there was none when the others were taken, and the root has changed since.
-    func copy(of root: any DerivationRoot) -> SourceCopy? { copies[root.versionAddress] ?? admit(root) }
+    func copy(of root: any DerivationRoot) -> SourceCopy? {
+        let address = root.versionAddress
+        if let copy = copies[address] { return copy }
+        if refused.contains(address) { return nil }
+        let copy = admit(root)
+        if copy == nil { refused.insert(address) }
+        return copy
+    }
 
     /// Copies a root that is met for the first time, if it has not changed since the others were copied: it was there with them.
     private func admit(_ root: any DerivationRoot) -> SourceCopy? {
         let moment = moment
         let members = GroupMembers { found in found.add(root) }
         inject("derived.copies")
-        let copy: SourceCopy? = withExtendedLifetime(members) {
-            Snapshots.takeHeld(members) { .some(root.member.isUnchanged(since: moment) ? root.copy() : nil) }
+        let copy: SourceCopy?? = withExtendedLifetime(members) {
+            Snapshots.takeUnlessForsaken(members) { .some(root.member.isUnchanged(since: moment) ? root.copy() : nil) }
         }
-        guard let copy else { return nil }
+        guard let copy = copy ?? nil else { return nil }
         copies[root.versionAddress] = copy
         roots[root.versionAddress] = root
         return copy
@@ -228,7 +238,7 @@ extension Collector {
     }
 
     /// What stands for a root, if the function runs on copies, and there is one of this.
-    func copy(of property: PathObject) -> SourceCopy? { state.copies?.copy(of: property as! any DerivationRoot) }
+    func copy(of root: any DerivationRoot) -> SourceCopy? { state.copies?.copy(of: root) }
 
     /// The copies are released elsewhere: the values that go with them run user code. (P5)
     func endCopies() {
