@@ -29,10 +29,15 @@ extension Collector {
         return true
     }
 
+    /// Whether all that was read so far was there together.
+    var isStill: Bool { state.copies != nil && isOfCopies || isPresent }
+
+    /// Whether all that was read so far was read of the copies.
+    var isOfCopies: Bool { !state.isTorn && state.copies?.cover(state.collected, state.versions) == true }
+
     /// Whether all that was read so far is as it was.
-    var isStill: Bool {
+    var isPresent: Bool {
         if state.isTorn { return false }
-        if let copies = state.copies, copies.cover(state.collected, state.versions) { return true }
         guard let set = state.followed else { return state.collected.isStill(state.versions) }
         for index in 0..<state.seen where SourceSet.version(at: set.address(index)) != state.versions[index] {
             return false

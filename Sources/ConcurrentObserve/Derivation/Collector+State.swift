@@ -37,6 +37,8 @@ extension Collector {
         /// Of which derived value it is. Compared, not followed.
         var derived: UInt = 0
         var place = DerivationPlace.none
+        /// The number of an evaluation of a value that has the same hash. See `EvaluationStack`.
+        var before: UInt32 = 0
 
         /// The evaluation with which this one began.
         var base: SourceWords?

@@ -109,13 +109,16 @@ extension DerivationCell {
             collector.endWatch()
             collector.noteFailure()
             wait.pause()
-            if failures >= Self.suspicious { watch = SelfWatch(derived, place, after: watch?.runs ?? 0) }
+            if failures >= Self.suspicious, Fork.generation == 0 {
+                watch = SelfWatch(derived, place, after: watch?.runs ?? 0)
+            }
             collector.begin(after: base, watch: watch)
         } while !collectOnce(collector, after: base, derived)
         collector.endWatch()
     }
 
-    /// After so many failures the function may be one that sets what it reads.
+    /// After so many failures the function may be one that sets what it reads. In the child of a fork none is suspected: to look at a
+    /// source waits for ever where a thread that does not exist there was changing it. (P18)
     private static var suspicious: Int { 2 }
 
     private borrowing func discard(_ collector: Collector, _ derived: any DerivationNode) {

@@ -74,16 +74,18 @@ extension Path: DerivationSource {
         for link in steps.links {
             guard let present = object else { break }
             let property = link.property(in: present)
-            let copy = collector.copy(of: property)
+            let source = property as! any DerivationRoot
+            let copy = collector.copy(of: source)
             let (next, version) = link.sample(copy?.property ?? property)
-            collector.note(property as! any DerivationRoot, copy?.version ?? version)
+            collector.note(source, copy?.version ?? version)
             object = next
         }
         guard let object, let last = steps.last else { return steps.absent! }
         let property = last.property(in: object)
-        let copy = collector.copy(of: property)
+        let source = property as! any DerivationRoot
+        let copy = collector.copy(of: source)
         let (value, version) = last.snapshot(of: copy?.property ?? property)
-        collector.note(property as! any DerivationRoot, copy?.version ?? version)
+        collector.note(source, copy?.version ?? version)
         return value
     }
 }

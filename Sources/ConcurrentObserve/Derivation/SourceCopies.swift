@@ -17,6 +17,8 @@ internal final class SourceCopies {
     private var roots: [UInt: any DerivationRoot] = [:]
     private var copies: [UInt: SourceCopy] = [:]
     private var results: [ObjectIdentifier: CopiedResult] = [:]
+    /// Of these there is no copy, as long as there are those of the others.
+    private var refused: Set<UInt> = []
     /// No later than that of the copies: what has not changed since was there with them.
     private var moment: UInt64
 
@@ -42,7 +44,7 @@ internal final class SourceCopies {
     func take() -> AnyObject? {
         if roots.isEmpty { return nil }
         let replaced = Replaced(copies, results)
-        results = [:]
+        (results, refused) = ([:], [])
         moment = ChangeStamps.advance()
         inject("derived.copies")
         copies = taken
@@ -64,23 +66,31 @@ internal final class SourceCopies {
         #endif
         let roots = roots
         let members = GroupMembers { found in for root in roots.values { found.add(root) } }
+        // In the child of a fork perhaps none: then the function runs on what is there.
         return withExtendedLifetime(members) {
-            Snapshots.takeHeld(members) { roots.mapValues { $0.copy() } }
+            Snapshots.takeUnlessForsaken(members) { roots.mapValues { $0.copy() } } ?? [:]
         }
     }
 
     /// That of a root; nil if there was none when the others were taken, and the root has changed since.
-    func copy(of root: any DerivationRoot) -> SourceCopy? { copies[root.versionAddress] ?? admit(root) }
+    func copy(of root: any DerivationRoot) -> SourceCopy? {
+        let address = root.versionAddress
+        if let copy = copies[address] { return copy }
+        if refused.contains(address) { return nil }
+        let copy = admit(root)
+        if copy == nil { refused.insert(address) }
+        return copy
+    }
 
     /// Copies a root that is met for the first time, if it has not changed since the others were copied: it was there with them.
     private func admit(_ root: any DerivationRoot) -> SourceCopy? {
         let moment = moment
         let members = GroupMembers { found in found.add(root) }
         inject("derived.copies")
-        let copy: SourceCopy? = withExtendedLifetime(members) {
-            Snapshots.takeHeld(members) { .some(root.member.isUnchanged(since: moment) ? root.copy() : nil) }
+        let copy: SourceCopy?? = withExtendedLifetime(members) {
+            Snapshots.takeUnlessForsaken(members) { .some(root.member.isUnchanged(since: moment) ? root.copy() : nil) }
         }
-        guard let copy else { return nil }
+        guard let copy = copy ?? nil else { return nil }
         copies[root.versionAddress] = copy
         roots[root.versionAddress] = root
         return copy
@@ -182,12 +192,24 @@ extension Collector {
         outcome.isOnCopies = true
     }
 
+    /// Has an evaluation that is about to begin run on copies, of what others have read. Their own runs are in vain.
+    func copyWhat(_ others: [Collector]) {
+        let copies = SourceCopies()
+        for other in others { copies.add(other.state.collected.origins) }
+        release(copies.take())
+        use(copies, after: Self.mostFailures)
+    }
+
+    private func use(_ copies: SourceCopies, after failures: Int) {
+        state.copies = copies
+        // With one, `clear` has something to do.
+        state.failures = failures
+        outcome.isOnCopies = true
+    }
+
     /// Begins an evaluation inside another, for which alone it is.
     func begin(onCopiesOf collector: Collector) {
-        state.copies = collector.state.copies
-        // With one, `clear` has something to do.
-        state.failures = collector.state.failures
-        outcome.isOnCopies = true
+        if !outcome.isOnCopies { use(collector.state.copies!, after: collector.state.failures) }
         begin(after: .none, watch: nil)
     }
 
@@ -196,7 +218,7 @@ extension Collector {
         let copies = state.copies!
         if let kept = copies.result(of: derived) { return note(kept) }
         var words = Latch.Words()
-        _ = EvaluationStack.current.perform(derived, cell.place) { inner in
+        _ = EvaluationStack.current.perform(derived, cell.place, isOnCopies: true) { inner in
             inner.begin(onCopiesOf: self)
             ThreadRecord.withUserCode { cell.run(inner) }
             let result = CopiedResult(derived, inner)
@@ -216,7 +238,7 @@ extension Collector {
     }
 
     /// What stands for a root, if the function runs on copies, and there is one of this.
-    func copy(of property: PathObject) -> SourceCopy? { state.copies?.copy(of: property as! any DerivationRoot) }
+    func copy(of root: any DerivationRoot) -> SourceCopy? { state.copies?.copy(of: root) }
 
     /// The copies are released elsewhere: the values that go with them run user code. (P5)
     func endCopies() {

@@ -155,6 +155,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case aRemovalForgetsThePaths = "a removal forgets the paths"
     case aRemovalTakesTwoSteps = "a removal takes two steps"
     case aRepeatedSetIsDropped = "a repeated set is dropped"
+    case aReplacedReferentIsReadAsNil = "a replaced referent is read as nil"
     case aReplacedTableKeepsItsWord = "a replaced table keeps its word"
     case aRetiredItemIsCountedAfterItsPush = "a retired item is counted after its push"
     case aRingIsNotNoticed = "a ring is not noticed"

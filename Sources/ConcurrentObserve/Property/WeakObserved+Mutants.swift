@@ -10,6 +10,15 @@ extension WeakObserved {
     }
 }
 
+extension Observed {
+    /// The referent that was there, or nil if it has died, though the property may refer to another by then.
+    func referentOfOneLook<Referent>() -> (value: Referent?, version: UInt64) where Value == WeakBox<Referent> {
+        let (box, version) = snapshot()
+        inject("weak.read")
+        return (box.read(), version)
+    }
+}
+
 extension WeakBox {
     /// Remembers where the referent is, dead or not.
     func remember(_ referent: Referent, in observer: Observer) {

@@ -79,6 +79,9 @@ extension WeakObserved {
 extension Observed {
     /// The present referent of the weak property that this is the storage of, and its version. Where user code may run.
     internal func referent<Referent>() -> (value: Referent?, version: UInt64) where Value == WeakBox<Referent> {
+        #if INSTRUMENTED
+        if mutant(.aReplacedReferentIsReadAsNil) { return referentOfOneLook() }
+        #endif
         while true {
             let (box, version) = snapshot()
             inject("weak.read")

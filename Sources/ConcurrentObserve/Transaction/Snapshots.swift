@@ -29,14 +29,23 @@ internal enum Snapshots {
 
     /// Holds off the publication of each member while it looks: waits for publications, never for the body of a `modify` or a commit.
     ///
-    /// It holds all or none, and waits with none: nothing waits for it in a ring, and a fork does not find it inside.
+    /// Where that is in vain it goes on as before: lock-free.
     @usableFromInline @inline(never)
     static func takeHeld<Value>(_ members: GroupMembers, _ look: () -> Value?) -> Value {
+        while true { if let found = takeUnlessForsaken(members, look) ?? look() { return found } }
+    }
+
+    /// Holds off the publication of each member while it looks, which finds something then. Nil only in the child of a fork: a thread that
+    /// was changing a member, and does not exist there, may have its lock for ever. (P18)
+    ///
+    /// It holds all or none, and waits with none: nothing waits for it in a ring, and a fork does not find it inside.
+    static func takeUnlessForsaken<Value>(_ members: GroupMembers, _ look: () -> Value?) -> Value? {
         noteHeldSnapshot()
         // Safe: the caller keeps the group.
         let list = unsafe members.list
-        var wait = Backoff()
-        while true {
+        var (wait, pauses) = (Backoff(), 0)
+        while Fork.generation == 0 || pauses < mostPausesInChild {
+            pauses &+= 1
             // Where not all can be named it goes on as before: lock-free.
             let found =
                 unsafe list.pointee.isComplete
@@ -44,7 +53,11 @@ internal enum Snapshots {
             if let found { return found }
             wait.pause()
         }
+        return nil
     }
+
+    /// Some fifty milliseconds: a thread that exists has released its locks by then, or is waited for again.
+    private static var mostPausesInChild: Int { 100 }
 
     /// Nil if a member could not be held, or `look` returns nil.
     private static func hold<Value>(_ members: UnsafeBufferPointer<Member>, _ look: () -> Value?) -> Value? {

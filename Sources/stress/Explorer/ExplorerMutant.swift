@@ -151,6 +151,7 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.aPathsEndDoesNotWait, "path-death-set", "P1.received-before-the-end"),
         ExplorerMutant(.aPathsChangesAreNotSortedByVersion, "serial-path-relink-set", "P2.ordered"),
         ExplorerMutant(.aDeadReferentClearsItsSuccessor, "weak-death-set", "P12.successor-stays"),
+        ExplorerMutant(.aReplacedReferentIsReadAsNil, "weak-set-read", "P2.never-nil"),
     ]
 }
 #endif

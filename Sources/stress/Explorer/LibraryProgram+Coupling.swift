@@ -249,41 +249,5 @@ extension LibraryProgram {
             ]
         )
     }
-
-    /// A referent dies when the property refers to another already. (P12)
-    static let weakDeathSet = LibraryProgram(
-        name: "weak-death-set",
-        summary: "the death of a weak property's referent against a change to another",
-        threads: [["drop the referent"], ["set another"]]
-    ) { backend in
-        let property = WeakObserved<Referent>()
-        let first = Deferred<Referent?>()
-        let second = Referent()
-        let observer = ReceivedChanges<Int>(backend)
-        return Program.Instance(
-            setUp: {
-                first.fill(Referent())
-                property.value = first.content
-            },
-            threads: [
-                [{ first.fill(nil) }],
-                [{ property.value = second }],
-            ],
-            rest: [
-                {
-                    observer.check(
-                        property.value === second,
-                        "P12.successor-stays",
-                        "the death of a referent has cleared its successor"
-                    )
-                }
-            ]
-        )
-    }
-}
-
-/// What a weak property refers to.
-private final class Referent: WeaklyObservable {
-    let lifetime = ReferentLifetime()
 }
 #endif

@@ -24,7 +24,7 @@ struct LibraryProgram: Sendable {
         setSetObserve, modifyObserve, compareExchange, readSet, borrowSet, magazine, magazineDrain, recycledBox,
         tornRead,
         propertyDeathCancel, serialSetSet, bindSetSet, bindBothWays, bindPathCycle, pathRelinkSet, serialPathRelinkSet,
-        pathRelinkRelink, pathDeathSet, pathDeathAhead, weakDeathSet, groupCancelAll, bindCancelAll,
+        pathRelinkRelink, pathDeathSet, pathDeathAhead, weakDeathSet, weakSetRead, groupCancelAll, bindCancelAll,
         commitCommit, commitRead, commitSnapshot, commitReading, commitCommitRead, commitModify, commitObserve,
         commitDeath, carryCarry, carryRead, carryBothWays, carryCancel,
         deriveReadSet, deriveReadRead, deriveObserveSet, deriveSetSet, deriveShapeSet, deriveCancelSet, deriveCommit,

@@ -166,6 +166,12 @@ extension Mutant {
             [.invariant("P11.alive-when-read")],
             at: "weak.died"
         ),
+        Mutant(
+            .aReplacedReferentIsReadAsNil,
+            "weak-referent-death",
+            [.invariant("P2.never-nil")],
+            at: "weak.read"
+        ),
         // One bug for each remaining invariant
         Mutant(.everyObserverReceivesPriorDeliveries, "mutation-storm", [.invariant("P2.as-asked")]),
         Mutant(.aPriorDeliveryIsMissing, "mutation-storm", [.invariant("P2.prior-ahead")]),

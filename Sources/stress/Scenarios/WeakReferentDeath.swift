@@ -8,7 +8,7 @@ extension Scenario {
         name: "weak-referent-death",
         summary: "referents of weak properties die on any thread while others set, read and observe",
         invariants: [
-            "P12.nil-once", "P12.inline-nil", "P12.successor-stays", "P12.inactive", "P2.weak-chain",
+            "P12.nil-once", "P12.inline-nil", "P12.successor-stays", "P12.inactive", "P2.weak-chain", "P2.never-nil",
             "P11.not-retained", "P11.alive-when-read", "P14.nothing-left", "P14.not-while-called",
             "P9.nothing-after-wait", "P5.no-lock-around-user-code", "P16.backlog-drains",
         ],
@@ -23,6 +23,7 @@ extension Scenario {
         let owners = (0..<4).map { _ in Place<Mortal>() }
         // Outlives many properties that refer to it.
         let survivor = Mortal(serial: 1, diaries)
+        let succession = Succession(diaries)
         // The first observer of each: nothing else runs between a change and its call.
         let standing = properties.indices.map { index in
             properties[index].observe { change in
@@ -35,7 +36,7 @@ extension Scenario {
             let index = worker.generator.below(properties.count)
             let property = properties[index]
             let owner = owners[worker.generator.below(owners.count)]
-            switch worker.generator.below(12) {
+            switch worker.generator.below(14) {
             case 0..<4:
                 worker.begin("set a new one")
                 let referent = Mortal(serial: worker.uniqueSerial(), diaries)
@@ -56,6 +57,12 @@ extension Scenario {
             case 10:
                 worker.begin("let a property die first")
                 worker.outliveProperty(of: survivor)
+            case 11:
+                worker.begin("replace what is referred to always")
+                succession.replace(worker, diaries)
+            case 12:
+                worker.begin("read what is never nil")
+                succession.judge(worker)
             default:
                 worker.begin("let a referent die in sight")
                 worker.seeDeath(diaries)
@@ -63,6 +70,7 @@ extension Scenario {
         }
 
         for owner in owners { _ = owner.exchange(nil) }
+        succession.end()
         round.check(diaries, properties, survivors: 1)
         for token in standing { token.cancelAndWaitBlocking() }
         round.checkRest()
@@ -102,6 +110,38 @@ final class Mortal: WeaklyObservable {
 /// Where a path to a weak property begins.
 private final class Holder: ConcurrentObservable {
     let referent = WeakObserved<Mortal>()
+}
+
+/// A weak property that always refers to an object: one dies when the property refers to the next.
+private final class Succession: Sendable {
+    private let property: WeakObserved<Mortal>
+    private let owned: Guarded<Mortal?>
+
+    init(_ diaries: Diaries) {
+        let first = Mortal(serial: 2, diaries)
+        (property, owned) = (WeakObserved(first), Guarded(first))
+    }
+
+    func replace(_ worker: Worker, _ diaries: Diaries) {
+        let next = Mortal(serial: worker.uniqueSerial(), diaries)
+        owned.withLock { owned in
+            let before = owned
+            property.value = next
+            owned = next
+            // Not earlier: the property would become nil.
+            withExtendedLifetime(before) {}
+        }
+    }
+
+    func judge(_ worker: Worker) {
+        for _ in 0..<8 {
+            let isThere = property.snapshot().value != nil
+            worker.check(isThere, "P2.never-nil", "a property that always refers to an object was read as nil")
+        }
+    }
+
+    /// The property dies afterwards: it observes the death of what it refers to.
+    func end() { _ = owned.withLock { $0.take() } }
 }
 
 // MARK: - What the threads do

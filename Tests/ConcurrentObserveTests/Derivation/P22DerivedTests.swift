@@ -123,4 +123,33 @@ extension Promises.P22DerivedTests {
         #expect(wrong.value == 0 && sum.value == 10_000)
         token?.cancel()
     }
+    @Test(
+        "P22 A function that reads each of many sources twice takes as long for each as with few",
+        arguments: [true, false]
+    )
+    func repeatedReads(isFirst: Bool) {
+        // Ten times as many sources: a hundred times as long if each were looked for among all.
+        let (few, many) = (timeOfRepeatedReads(2_000, isFirst), timeOfRepeatedReads(20_000, isFirst))
+        #expect(many < few * 40, "\(few) and \(many)")
+    }
+}
+
+/// Processor time: the least of some evaluations, the first or later ones.
+private func timeOfRepeatedReads(_ count: Int, _ isFirst: Bool) -> Duration {
+    let sources = (0..<count).map { Observed($0) }
+    var least = Duration.seconds(1_000)
+    for _ in 0..<3 {
+        let sum = Derived { get in
+            for source in sources { _ = get(source) }
+            return sources.reduce(0) { $0 + get($1) }
+        }
+        if !isFirst {
+            _ = sum.value
+            sources[0].value += 1
+        }
+        let begin = Process.ownTime
+        _ = sum.value
+        least = min(least, Process.ownTime - begin)
+    }
+    return least
 }
