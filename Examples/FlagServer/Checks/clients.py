@@ -128,6 +128,26 @@ def check_continue(server):
         must(b'"name":"dark-mode"' in answer(client, b"}"), "the second body is not taken")
 
 
+def check_upgrade(server):
+    """A client that asks for another protocol is answered, and its connection ends: what it goes on to send is not kept."""
+    before = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+    for head, body in [(b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n", b"nothing is at CONNECT"),
+                       (b"GET /flags HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n", b'"flags"')]:
+        with server.connect(before + head) as client:
+            got = answer(client, b"the end of the connection").partition(b"HTTP/1.1 ")[2].partition(b"HTTP/1.1 ")
+            must(got[0].startswith(b"200") and b"Connection: close" in got[2] and body in got[2], f"{head} is answered {got}")
+    memory = server.memory()
+    with server.connect(b"GET /events HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n") as client:
+        answer(client, b"event: state")
+        client.settimeout(2)
+        try:
+            for _ in range(200):
+                client.sendall(bytes(1 << 20))
+        except OSError:
+            pass
+        must(server.memory() - memory < 50, f"the server keeps {server.memory() - memory:.0f} MiB of what a client has sent")
+
+
 def check_idle(program, folder):
     """Connections without a request end; streams go on."""
     server = ServerWithFlagd(program, folder, options=["--idle-limit", "1"])
@@ -197,6 +217,7 @@ def check(program):
             check_slow_provider(server)
             check_bodies(server)
             check_continue(server)
+            check_upgrade(server)
         finally:
             server.kill()
         check_before_flags(program, folder)
