@@ -148,6 +148,23 @@ def check_upgrade(server):
         must(server.memory() - memory < 50, f"the server keeps {server.memory() - memory:.0f} MiB of what a client has sent")
 
 
+def check_pipelining(server):
+    """Requests that are sent without an end, and whose answers are not read, take little memory, and others are served."""
+    memory = server.memory()
+    many = [server.connect() for _ in range(100)]
+    for client in many:
+        client.setblocking(False)
+        try:
+            client.send(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 2_000)
+        except OSError:
+            # More than the system takes at once, or closed already.
+            pass
+    must(request("GET", f"{server.url}/flags")[0] == 200, "another client is not answered")
+    must(server.memory() - memory < 120, f"100 clients that pipeline take {server.memory() - memory:.0f} MiB")
+    for client in many:
+        client.close()
+
+
 def check_idle(program, folder):
     """Connections without a request end; streams go on."""
     server = ServerWithFlagd(program, folder, options=["--idle-limit", "1"])
@@ -218,6 +235,7 @@ def check(program):
             check_bodies(server)
             check_continue(server)
             check_upgrade(server)
+            check_pipelining(server)
         finally:
             server.kill()
         check_before_flags(program, folder)
