@@ -34,6 +34,7 @@ struct LeaseTests {
                     mirror.contents.value["/f/a"] == nil
                 }
                 #expect(killed.duration(to: .now) >= .milliseconds(500))
+                try await eventually("the key's property follows") { !property.values.isEmpty }
                 #expect(property.values == [nil])
             }
         }
