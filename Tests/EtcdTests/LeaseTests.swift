@@ -28,8 +28,8 @@ struct LeaseTests {
                 let property = Recording(mirror.property("/f/a"))
                 try await Task.sleep(for: .seconds(5))
                 #expect(mirror.contents.value["/f/a"] == "1")
-                keeper.end()
                 let killed = ContinuousClock.now
+                keeper.end()
                 try await eventually("the key is gone", within: .seconds(2) + bound) {
                     mirror.contents.value["/f/a"] == nil
                 }
