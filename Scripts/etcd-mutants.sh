@@ -5,7 +5,7 @@
 #
 #   Scripts/etcd-mutants.sh [PATTERN]    after Scripts/traits.sh --only Etcd, whose build it uses; only mutants whose name has the pattern
 #
-# Exit codes: 0 every mutant was found, 1 one was not.
+# Exit codes: 0 every mutant was found, and without one the same tests pass; 1 not so.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CONCURRENT_OBSERVE_TESTS=etcd
@@ -17,6 +17,7 @@ restore() { cp -r "$work/kept/." "$folder/"; }
 trap 'restore; rm -rf "$work"' EXIT
 
 missed=0
+used=()
 pattern=${1:-}
 # edit FILE OLD NEW
 edit() {
@@ -42,13 +43,32 @@ mutant() {
         echo "etcd-mutants: $1: does not build" >&2
         exit 1
     fi
-    if timeout 120 swift test "${options[@]}" --skip-build --no-parallel --filter "$5" >"$work/test.log" 2>&1; then
-        echo "etcd-mutants: $1: NOT FOUND by $5"
-        missed=1
+    local code=0 failed
+    timeout --kill-after=10 300 swift test "${options[@]}" --skip-build --no-parallel --filter "$5" >"$work/test.log" 2>&1 || code=$?
+    failed=$(grep -cE '✘ Test ".* failed after' "$work/test.log") || true
+    if [ "$failed" != 0 ]; then
+        echo "etcd-mutants: $1: found by $failed tests of $5"
+    elif grep -q 'unexpected signal' "$work/test.log"; then
+        echo "etcd-mutants: $1: found by a crash in $5"
     else
-        echo "etcd-mutants: $1: found by $(grep -cE '✘ Test .* failed after' "$work/test.log") tests of $5"
+        # That the tests do not end within their time shows nothing.
+        echo "etcd-mutants: $1: NOT FOUND by $5, which ended with $code"
+        missed=1
     fi
+    used+=("$5")
     restore
+}
+
+# Without a bug the tests that have found some must pass.
+control() {
+    local joined
+    joined=$(printf '%s\n' "${used[@]}" | sort -u | paste -sd '|')
+    swift build "${options[@]}" --build-tests >"$work/build.log" 2>&1
+    if ! timeout --kill-after=10 600 swift test "${options[@]}" --skip-build --no-parallel --filter "$joined" >"$work/test.log" 2>&1; then
+        grep -E '✘|↳|error:' "$work/test.log" >&2 || tail -20 "$work/test.log" >&2
+        echo "etcd-mutants: the tests fail without a bug, too" >&2
+        missed=1
+    fi
 }
 
 mutant "the watch begins with the position itself" Etcd/WatchMachine.swift \
@@ -137,4 +157,5 @@ mutant "a token is not renewed" Etcd/EtcdConnection.swift \
     'where error.isOfToken && configuration.credentials != nil' 'where false && error.isOfToken' 'tokens'
 mutant "a refused certificate is taken for an absent server" Etcd/EtcdConnection+Errors.swift \
     'case .unavailable where error.isOfCertificate: .untrusted' '' 'ertificates'
+if [ ${#used[@]} -gt 0 ]; then control; fi
 exit "$missed"

@@ -16,6 +16,8 @@ readonly names="Macros Metrics Logging ServiceLifecycle"
 # The tests of the optional parts, and not the library's own.
 export CONCURRENT_OBSERVE_TESTS=traits
 folder=.build-traits
+# How many seconds the tests of one configuration may take. The longest, etcd's, take three minutes on a quiet machine.
+readonly limit=900
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -67,8 +69,14 @@ check() {
     if grep -E "^$PWD/(Sources|Tests)/.*: warning:" "$work/build.log" | sort -u >&2; then
         fail "$configuration: the warnings above are errors"
     fi
-    # One at a time: the figures of the library are the process's.
-    if ! swift test --scratch-path "$folder" "${traits[@]}" --skip-build --no-parallel >"$work/test.log" 2>&1; then
+    # One at a time: the figures of the library are the process's. What takes longer has hung.
+    local code=0
+    timeout --kill-after=10 "$limit" swift test --scratch-path "$folder" "${traits[@]}" --skip-build --no-parallel >"$work/test.log" 2>&1 ||
+        code=$?
+    if [ "$code" = 124 ] || [ "$code" = 137 ]; then
+        tail -20 "$work/test.log" >&2
+        fail "$configuration: the tests have not ended after $limit s; the last lines of their log are above"
+    elif [ "$code" != 0 ]; then
         grep -E '✘|↳|error:' "$work/test.log" >&2 || tail -50 "$work/test.log" >&2
         fail "$configuration: a test fails"
     fi

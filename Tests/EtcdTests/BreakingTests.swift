@@ -90,8 +90,8 @@ struct BreakingTests {
         let mirror = EtcdMirror<String>.test("/t/", etcd.urls)
         try await withMirror(mirror) { mirror in
             try await mirror.set("1", for: "/t/a")
-            let stopped = ContinuousClock.now
             etcd.send(SIGSTOP)
+            let stopped = ContinuousClock.now
             try await eventually("stale", within: .seconds(4)) { mirror.state.value.name == "stale" }
             guard case .stale(let since, let error) = mirror.state.value else { throw TestFailure("not stale") }
             #expect(since < stopped + .milliseconds(50))

@@ -74,9 +74,17 @@ final class Child: Sendable {
         }
     }
 
+    /// Kills the program. Returns when it is gone, and its ports are free for another.
     func end() {
-        send(SIGKILL)
+        let id = programID.withLock { id in
+            defer { id = 0 }
+            return id
+        }
+        // Once: afterwards the number may be another process's.
+        if id > 0 { _ = kill(id, SIGKILL) }
         try? input.close()
+        // The shell collects it, if that was not killed, too.
+        for _ in 0..<10_000 where id > 0 && kill(id, 0) == 0 { usleep(1_000) }
     }
 
     deinit { end() }

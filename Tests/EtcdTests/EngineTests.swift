@@ -152,7 +152,7 @@ struct EngineTests {
         )
         let (positions, seen) = (Recording(mirror.position), Recording(mirror.contents))
         try await withMirror(mirror) { mirror in
-            try await eventually("20") { mirror.position.value == 20 }
+            try await eventually("20") { positions.values.last == 20 }
             #expect(positions.values == [10, 20])
             #expect(seen.values.count == 1)
         }
@@ -181,7 +181,7 @@ struct EngineTests {
             try await eventually("the change is found") { mirror.contents.value["b"] == "2" }
             #expect(isEqual(mirror, engine))
             engine.commit(["a": "4"])
-            try await eventually("the watch goes on") { mirror.contents.value["a"] == "4" }
+            try await eventually("the watch goes on") { seen.values.last?["a"] == "4" }
             #expect(seen.values.filter(\.isFromList).map(\.revision) == [4])
             #expect(seen.values.last?.isFromList == false)
             #expect(states.values.allSatisfy { $0.isReady })
@@ -207,7 +207,7 @@ struct EngineTests {
             )
             let seen = Recording(mirror.contents)
             try replace("3\na {\"isEnabled\":false}\nc {\"isEnabled\":true}\n")
-            try await eventually("the new file") { mirror.contents.value.revision == 3 }
+            try await eventually("the new file") { seen.values.last?.revision == 3 }
             #expect(seen.values.count == 1)
             #expect(
                 mirror.contents.value.entries.mapValues(\.value) == [

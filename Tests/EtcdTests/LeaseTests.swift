@@ -28,12 +28,13 @@ struct LeaseTests {
                 let property = Recording(mirror.property("/f/a"))
                 try await Task.sleep(for: .seconds(5))
                 #expect(mirror.contents.value["/f/a"] == "1")
-                keeper.end()
                 let killed = ContinuousClock.now
+                keeper.end()
                 try await eventually("the key is gone", within: .seconds(2) + bound) {
                     mirror.contents.value["/f/a"] == nil
                 }
                 #expect(killed.duration(to: .now) >= .milliseconds(500))
+                try await eventually("the key's property follows") { !property.values.isEmpty }
                 #expect(property.values == [nil])
             }
         }

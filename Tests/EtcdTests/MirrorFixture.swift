@@ -123,7 +123,10 @@ extension EtcdMirror where Value == String {
         try await eventually("the mirror equals a range read") {
             try await client.list(prefix).values == contents.value.shown
         }
-        return begin.duration(to: .now)
+        let time = begin.duration(to: .now)
+        // The position follows the contents' observers: what records the contents has these.
+        try await waitUntil(contents.value.revision, within: .seconds(5))
+        return time
     }
 }
 #endif

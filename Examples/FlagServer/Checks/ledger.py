@@ -32,6 +32,7 @@ class Ledger:
         self.answers = {}  # by number: how long after it was due it was answered, in seconds
         self.known = {}  # by version and name: the flag as the streams show it, its delays, when it was due
         self.numbers = {}  # by version: the change's number
+        self.ahead = 0  # how much larger than its version a change's number was at most: so many changes before it were not made, or wait
         self.is_open = True
         self.whole = {}  # by event: its version, what was dropped before it, its flags, and their delays with when they were due
         self.delays = {}  # by number: how long after it was due each stream had it, in seconds
@@ -47,9 +48,11 @@ class Ledger:
     def receive(self, commit, now):
         if not self.is_open:
             return
+        names = {flag["name"] for flag in commit["flags"] if flag["version"] == commit["version"]}
         for flag in commit["flags"]:
             key = flag["version"], flag["name"]
-            known = self.known.get(key) or self.identify(key, flag)
+            # Of an older version a later one may have replaced a part.
+            known = self.known.get(key) or self.identify(key, flag, names if key[0] == commit["version"] else None)
             if known[0] != flag:
                 raise Broken(f"version {key[0]} of {key[1]} is {flag} here and {known[0]} there")
             known[1].append(now - known[2])
@@ -61,21 +64,24 @@ class Ledger:
             flags = {flag["name"]: flag for flag in commit["flags"]}
             self.whole[event] = commit["version"], commit["dropped"], flags, [entry[1:] for entry in known]
 
-    def identify(self, key, flag):
+    def identify(self, key, flag, names):
+        """- names: Of the flags that the version has changed, if they are known."""
         version, name = key
         code = flag["rollout"] + 101 * flag["enabled"]
-        # The one nearest to where the last known version leads: changes come about in the order in which they were due, but for those that wait.
-        before = next((known for known in range(version - 1, 0, -1) if known in self.numbers), None)
-        near = self.numbers[before] + version - before if before else self.numbers.get(version, 0)
+        # The one nearest to where the versions lead: changes come about in the order in which they were due, but for those that wait. One that has
+        # waited leads nowhere.
+        near = version + self.ahead
         around = near // VALUES
         candidates = [code + VALUES * n for n in range(max(0, around - 5), around + 6)]
         value = {"enabled": flag["enabled"], "rollout": flag["rollout"]}
         candidates = [number for number in candidates if flags_of(number).get(name) == value]
+        candidates = [number for number in candidates if set(flags_of(number)) == names] or candidates
         number = min(candidates, key=lambda number: abs(number - near), default=None)
         if number is None:
             raise Broken(f"version {version} of {name} is {flag}: no change has made it")
         if self.numbers.setdefault(version, number) != number:
             raise Broken(f"version {version} is of the changes {number} and {self.numbers[version]}")
+        self.ahead = max(self.ahead, number - version)
         self.known[key] = flag, self.delays.setdefault(number, array("d")), self.due(number)
         return self.known[key]
 
@@ -87,8 +93,9 @@ class Ledger:
         missing = sum(1 for version in range(1, last + 1) if version not in self.numbers)
         for version in range(1, last + 1):
             kept = read(version)
+            names = {flag["name"] for flag in kept}
             for flag in kept:
-                known = self.known.get((version, flag["name"])) or self.identify((version, flag["name"]), flag)
+                known = self.known.get((version, flag["name"])) or self.identify((version, flag["name"]), flag, names)
                 if known[0] != flag:
                     raise Broken(f"version {version} of {flag['name']} is {flag} in etcd and {known[0]} in the streams")
             if not kept or {flag["name"] for flag in kept} != set(flags_of(self.numbers[version])):

@@ -68,6 +68,13 @@ class LedgerTests(unittest.TestCase):
         self.answer({1: 200, 2: 503, 3: 200, 4: 503})
         self.assertIn("2 changes were not answered 200, 1 of them made", self.check(1, 3, 2))
 
+    def test_a_change_that_has_waited_for_long(self):
+        order = [number for number in range(1, 900) if number != 516]
+        order.insert(835, 516)
+        self.receive(*(commit(version, number) for version, number in enumerate(order, 1)))
+        self.answer({number: 200 for number in order})
+        self.assertIn("899 versions, as etcd has them; 0 changes", self.check(*order))
+
     def test_two_servers_that_differ(self):
         self.receive(commit(1, 1))
         self.broken("here and", lambda: self.receive(commit(1, 6)))

@@ -61,21 +61,15 @@ public struct EtcdEngine: MirrorEngine {
             configuration: configuration,
             metrics: metrics
         )
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await client.runConnections() }
-            group.addTask {
-                try await connection.authenticate()
-                try await body(
-                    EtcdSession(range: range, connection: connection, version: try await connection.version())
-                )
-            }
-            defer {
-                client.beginGracefulShutdown()
-                // Streams to a server that does not answer end, too.
-                group.cancelAll()
-            }
-            try await group.next()
+        // No child task: gRPC closes a connection whose task is cancelled, and a call that opens its stream then would never end.
+        let connections = Task { try await client.runConnections() }
+        defer {
+            client.beginGracefulShutdown()
+            // A connection to a server that does not answer ends, too.
+            connections.cancel()
         }
+        try await connection.authenticate()
+        try await body(EtcdSession(range: range, connection: connection, version: try await connection.version()))
     }
 }
 

@@ -54,7 +54,7 @@ public struct FlagService: Sendable {
             router: router,
             server: .http1(
                 configuration: .init(
-                    additionalChannelHandlers: [ShutdownLimit(shutdownLimit)],
+                    additionalChannelHandlers: [ShutdownLimit(shutdownLimit), PipelineLimit(128), UpgradeRefusal()],
                     idleTimeout: idleLimit
                 )
             ),

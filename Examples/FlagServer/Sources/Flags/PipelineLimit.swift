@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import NIOCore
+import NIOHTTPTypes
+
+/// Closes a connection with too many requests that wait for their answers.
+///
+/// NIO decodes at once whatever it has read, and a decoded request takes a hundred times as many bytes as the client has sent for it.
+final class PipelineLimit: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    private let most: Int
+    private var waiting = 0
+
+    init(_ most: Int) { self.most = most }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        // What was read together with one request too many comes also after the connection is closed.
+        guard waiting <= most else { return }
+        if case .head = unwrapInboundIn(data) { waiting += 1 }
+        if waiting <= most { context.fireChannelRead(data) } else { context.close(promise: nil) }
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        if case .end = unwrapOutboundIn(data), waiting <= most { waiting -= 1 }
+        context.write(data, promise: promise)
+    }
+}
+
+@available(*, unavailable)
+extension PipelineLimit: Sendable {}

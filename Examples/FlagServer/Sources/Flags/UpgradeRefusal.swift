@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import NIOCore
+import NIOHTTPTypes
+
+/// Answers a request that asks for another protocol (`Upgrade`, or the method `CONNECT`) as any other, and ends its connection then.
+///
+/// NIO's decoder decodes nothing after such a request. It would keep everything that the client sends, without a limit.
+final class UpgradeRefusal: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    /// Requests without a complete answer.
+    private var pending = 0
+    /// Whether the newest request is the last that is decoded, and whether its body has come.
+    private var isLast = false
+    private var isComplete = false
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            pending += 1
+            isLast = head.method == .connect || head.headerFields[.upgrade] != nil
+        case .end: isComplete = isLast
+        case .body: break
+        }
+        context.fireChannelRead(data)
+    }
+
+    /// What the client sends after its last request stays in the system's buffers, which are limited.
+    func read(context: ChannelHandlerContext) { if !isComplete { context.read() } }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        let part = unwrapOutboundIn(data)
+        if case .end = part { pending -= 1 }
+        switch part {
+        case .head(var head) where isLast && pending == 1:
+            head.headerFields[.connection] = "close"
+            context.write(wrapOutboundOut(.head(head)), promise: promise)
+        case .end where isLast && pending == 0:
+            context.writeAndFlush(data, promise: promise)
+            context.close(promise: nil)
+        default:
+            context.write(data, promise: promise)
+        }
+    }
+}
+
+@available(*, unavailable)
+extension UpgradeRefusal: Sendable {}
