@@ -68,7 +68,7 @@ enum ThreadRecord {
     unsafe count.assumingMemoryBound(to: BiasedReferenceCount.self).pointee.release()
 }
 @_cdecl("core_end") func coreEnd(_ count: UnsafeRawPointer) -> Bool {
-    unsafe count.assumingMemoryBound(to: BiasedReferenceCount.self).pointee.endSource()
+    unsafe count.assumingMemoryBound(to: BiasedReferenceCount.self).pointee.endSource(others: 0)
 }
 
 /// W6 to W8: `current` is stored, the light barrier, the mark is loaded.

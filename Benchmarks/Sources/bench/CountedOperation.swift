@@ -128,7 +128,7 @@ extension CountedOperation {
             return { commitInLoop(group, first, second, $0) }
         },
         // Most of it is the runtime's, which looks up types: code for any value asks it.
-        CountedOperation("group.commit.2-observed", Most(instructions: 23_500, allocations: 16)) {
+        CountedOperation("group.commit.2-observed", Most(instructions: 26_000, allocations: 9)) {
             let (first, second) = (Observed(0), Observed(0))
             let group = Group(first, second)
             let token = group.observe { change in consume(change.new.0) }
