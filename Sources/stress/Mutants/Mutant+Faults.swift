@@ -15,19 +15,28 @@ extension Mutant {
             [.invariant("P18.child-stacks"), .invariant("P18.child-goes-on")]
         ),
         Mutant(.aForkForgetsItsOwnThreadsItem, "forking-sources", [.invariant("P18.child-finishes")]),
+        // Where children come one at a time, a busy machine makes few of them.
         Mutant(
             .aForkTrustsForeignCounts,
             "registration-churn",
             [.invariant("P18.child-counts")],
             at: "retire.counted",
-            faults: .fork
+            faults: .fork,
+            .seconds(40)
         ),
-        Mutant(.aForkReusesEveryRecord, "registration-churn", [.invariant("P18.child-goes-on")], faults: .fork),
+        Mutant(
+            .aForkReusesEveryRecord,
+            "registration-churn",
+            [.invariant("P18.child-goes-on")],
+            faults: .fork,
+            .seconds(40)
+        ),
         Mutant(
             .aThreadThatExitsInsideACallbackIsNotNoticed,
             "registration-churn",
             [.invariant("P17.new-thread")],
-            faults: .fork
+            faults: .fork,
+            .seconds(40)
         ),
         Mutant(
             .aBlockedSourcesThreadsDoNotPause,
