@@ -180,11 +180,11 @@ internal final class Combination<Value: Sendable>: AnyCombination, @unchecked Se
         addStep(of: commit)
     }
 
-    /// Has the present values published by themselves, if they are not yet. Under the lock.
+    /// Has the present values published by themselves, if they are not yet, and all members are observed. Under the lock.
     ///
     /// - Parameter commit: The number of the commit that has made them, or 0.
     func addStep(of commit: UInt64 = 0) {
-        guard let read, (lastStep?.noted ?? published) < noted else { return }
+        guard let read, isWhole, (lastStep?.noted ?? published) < noted else { return }
         let step = Step(read(), noted: noted, commit: commit)
         if let lastStep { lastStep.next = step } else { firstStep = step }
         lastStep = step

@@ -114,6 +114,33 @@ extension Promises.P21DeliveryTests {
         #expect(mistakes.value == 0)
     }
 
+    @Test("P21 P14 A group that has lost a member keeps no commits for an observer that is still in a callback")
+    func afterALoss() throws {
+        let (first, second) = (Observed<Referent?>(nil), Observed(0))
+        let (entered, left) = (Signal("the callback"), Signal("the end of the commits"))
+        let token = Group(first, second).observe { change in
+            guard change.new.1 == 1 else { return }
+            entered.happen()
+            try? left.wait()
+        }
+        let thread = TestThread { Group(second).commit { transaction in transaction[second] = 1 } }
+        try entered.wait()
+        second.cancelAllObservations()
+        weak var kept: Referent?
+        for _ in 0..<2 {
+            let referent = Referent("")
+            Group(first).commit { transaction in transaction[first] = referent }
+            kept = kept ?? referent
+        }
+        Group(first).commit { transaction in transaction[first] = nil }
+        first.value = Referent("")
+        let isGone = Result { try eventually("the end of a replaced value") { kept == nil } }
+        left.happen()
+        try thread.join()
+        _ = try isGone.get()
+        token.cancel()
+    }
+
     @Test("P21 P8 While the observations of a member are cancelled, no observer receives a part of a commit")
     func besideCancellation() throws {
         let (first, second) = (Observed(0), Observed(0))
