@@ -14,7 +14,7 @@ let instrumented: [SwiftSetting] = settings + [.define("INSTRUMENTED")]
 let etcd: [Target.Dependency] = [
     ("GRPCCore", "grpc-swift-2"), ("GRPCProtobuf", "grpc-swift-protobuf"),
     ("GRPCNIOTransportHTTP2Posix", "grpc-swift-nio-transport"), ("SwiftProtobuf", "swift-protobuf"),
-    ("NIOCore", "swift-nio"), ("NIOHTTP2", "swift-nio-http2"),
+    ("NIOCore", "swift-nio"), ("NIOHTTP2", "swift-nio-http2"), ("HashTreeCollections", "swift-collections"),
     ("Logging", "swift-log"), ("CoreMetrics", "swift-metrics"), ("ServiceLifecycle", "swift-service-lifecycle"),
 ].map { .product(name: $0.0, package: $0.1, condition: .when(traits: ["Etcd"])) }
 
@@ -56,6 +56,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     ],
     targets: [
         // liburcu, the system library: pkg-config name and the packages that provide it.

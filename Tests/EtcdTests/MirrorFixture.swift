@@ -51,6 +51,12 @@ func eventually(
     }
 }
 
+extension MirrorMap {
+    func mapValues<Result>(_ transform: (Value) -> Result) -> [MirrorKey: Result] {
+        [MirrorKey: Result](uniqueKeysWithValues: map { ($0.key, transform($0.value)) })
+    }
+}
+
 /// What a property has shown since it is recorded.
 final class Recording<Value: Sendable>: Sendable {
     private let recorded: Observed<[Value]>

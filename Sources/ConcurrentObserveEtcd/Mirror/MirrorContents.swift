@@ -10,10 +10,10 @@ public struct MirrorContents<Value: Sendable>: Sendable {
     public internal(set) var isFromList = false
 
     /// The keys that have a good value, with their last one.
-    public internal(set) var entries: [MirrorKey: MirrorEntry<Value>] = [:]
+    public internal(set) var entries = MirrorMap<MirrorEntry<Value>>()
 
     /// The keys whose present value is malformed. Their last good value, if there was one, stands in ``entries``.
-    public internal(set) var errors: [MirrorKey: MirrorValueError] = [:]
+    public internal(set) var errors = MirrorMap<MirrorValueError>()
 
     /// A key's last good value; nil if it has none.
     public subscript(key: MirrorKey) -> Value? { entries[key]?.value }

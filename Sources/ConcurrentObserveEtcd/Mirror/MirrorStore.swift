@@ -22,7 +22,7 @@ final class MirrorStore<Value: Sendable>: Sendable {
     struct Known: Sendable {
         var position: Int64 = 0
         var history: UInt64 = 0
-        var records: [MirrorKey: Record] = [:]
+        var records = MirrorMap<Record>()
     }
 
     private struct KeyProperty {
@@ -68,14 +68,14 @@ final class MirrorStore<Value: Sendable>: Sendable {
     /// - Returns: How many keys were changed, and which of their values are malformed.
     func applyList(_ listed: [MirrorItem], of moment: MirrorMoment) -> (changed: Int, malformed: [MirrorValueError]) {
         let before = snapshot
-        var records: [MirrorKey: Record] = [:]
+        var records = MirrorMap<Record>()
         var changed: [MirrorItem] = []
         for item in listed {
             let record = Record(item)
             records[item.key] = record
             if before.records[item.key] != record { changed.append(item) }
         }
-        for key in before.records.keys where records[key] == nil {
+        for (key, _) in before.records where records[key] == nil {
             changed.append(MirrorItem(key: key, value: nil, revision: moment.revision))
         }
         known.withLock { $0 = Known(position: moment.revision, history: moment.history, records: records) }
