@@ -114,6 +114,22 @@ class FlagdClient:
         return self.data != b""
 
 
+def check_head(server):
+    """HEAD is answered as GET, without the body: that of a stream, too, which does not begin."""
+    for path in ["/", "/flags", "/metrics", "/events", "/flags/absent", "/absent"]:
+        end = b"\r\n\r\n"
+        with server.connect(b"HEAD %s HTTP/1.1\r\nHost: x\r\n\r\nGET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n" % path.encode()) as client:
+            head, _, rest = answer(client, b"nothing is at GET").partition(end)
+        with server.connect(b"GET %s HTTP/1.1\r\nHost: x\r\n\r\n" % path.encode()) as client:
+            expected = answer(client, end).partition(end)[0]
+
+        def without_date(text):
+            return [line for line in text.splitlines() if not line.lower().startswith((b"date:", b"content-length:", b"transfer-encoding:"))]
+
+        must(without_date(head) == without_date(expected), f"HEAD {path} is answered {head}, GET {expected}")
+        must(rest.startswith(b"HTTP/1.1 404"), f"HEAD {path} is followed by {rest}")
+
+
 def check_continue(server):
     """A client that asks before it sends the body is asked for it, after the answers to what it has asked before."""
     body = b'{"enabled":true}'
@@ -233,6 +249,7 @@ def check(program):
         try:
             check_slow_provider(server)
             check_bodies(server)
+            check_head(server)
             check_continue(server)
             check_upgrade(server)
             check_pipelining(server)

@@ -71,9 +71,10 @@ public struct FlagService: Sendable {
     }
 
     private var router: Router<FlagRequestContext> {
-        let router = Router(context: FlagRequestContext.self)
+        let router = Router(context: FlagRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: MetricsMiddleware())
         router.add(middleware: LogRequestsMiddleware(.debug))
+        router.add(middleware: HeadErrors())
         router.add(middleware: ErrorBodies())
         router.add(middleware: ContinueMiddleware())
         router.get("/") { _, _ in Page.response }
