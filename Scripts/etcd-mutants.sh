@@ -154,7 +154,9 @@ mutant "nothing asks for progress after the watch has begun" Etcd/EtcdSession.sw
     'try await Task.sleep(for: configuration.probeInterval)
                 try await writer.write(.progress)' 'try await Task.sleep(for: configuration.probeInterval)' 'progressRequests'
 mutant "pages of a list do not grow" Etcd/EtcdSession.swift \
-    '{ request.limit *= 2 }' '{ request.limit *= 1 }' 'pageSizes'
+    'bytes < 1 << 20 { request.limit *= 2 }' 'bytes < 1 << 20 {}' 'pageSizes'
+mutant "pages of a list grow whatever comes" Etcd/EtcdSession.swift \
+    'if items.count >= request.limit, ' 'if ' 'shortPages'
 mutant "a token is not renewed" Etcd/EtcdConnection.swift \
     'where error.isOfToken && configuration.credentials != nil' 'where false && error.isOfToken' 'tokens'
 mutant "a refused certificate is taken for an absent server" Etcd/EtcdConnection+Errors.swift \

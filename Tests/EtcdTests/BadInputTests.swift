@@ -67,6 +67,13 @@ struct BadInputTests {
         #expect(mirror.state.value.name == "failed")
     }
 
+    @Test("A page of no keys: run() throws", arguments: [0, -1, .min])
+    func noPage(_ size: Int) async throws {
+        let mirror = EtcdMirror<String>.test("/t/", ["http://127.0.0.1:1"]) { $0.pageSize = size }
+        let error = await #expect(throws: MirrorError.self) { try await mirror.run() }
+        #expect(error?.code == .invalidConfiguration)
+    }
+
     @Test("Of several endpoints one that works is enough")
     func oneOfThree() async throws {
         let etcd = try await EtcdCluster()
@@ -150,6 +157,18 @@ struct BadInputTests {
             let mirror = EtcdMirror<String>.test("/t/", [url], metrics: metrics)
             try await attempts(mirror, metrics, expecting: .protocolViolation, named: "connecting")
             #expect(mirror.contents.value.entries.isEmpty)
+        }
+    }
+
+    @Test("A server that sends one key a page, whatever it is asked for: all are read", arguments: [1, .max])
+    func shortPages(_ size: Int) async throws {
+        let keys = (100..<200).map { "/t/\($0)" }
+        let script = ScriptedServer(keys: keys, mostKeys: 1) { _ in try await Task.sleep(for: .seconds(60)) }
+        try await script.run { url in
+            let mirror = EtcdMirror<String>.test("/t/", [url]) { $0.pageSize = size }
+            try await withMirror(mirror) { mirror in
+                #expect(mirror.contents.value.entries.mapValues(\.value).keys.sorted() == keys.map { MirrorKey($0) })
+            }
         }
     }
 

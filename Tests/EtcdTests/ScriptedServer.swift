@@ -18,6 +18,8 @@ struct ScriptedServer: Sendable {
     /// The revision of every list, and that of its keys.
     var listRevision: Int64 = 10
     var keyRevision: Int64 = 5
+    /// How many keys a page has at most, whatever is asked for; nil for what is asked for.
+    var mostKeys: Int?
     /// Whether every page says that there is another, and is the same.
     var repeatsPages = false
     /// What every list ends with.
@@ -107,8 +109,15 @@ struct ScriptedServer: Sendable {
             var answer = Etcdserverpb_RangeResponse()
             answer.header = header
             answer.header.revision = script.listRevision
-            answer.kvs = keys(request).map { event($0, script.keyRevision).kv }
-            answer.more = script.repeatsPages
+            var keys = keys(request)
+            if let most = script.mostKeys {
+                let first = MirrorKey(Array(request.key))
+                let rest = keys.filter { MirrorKey($0) >= first }
+                keys = Array(rest.prefix(most))
+                answer.more = rest.count > most
+            }
+            answer.kvs = keys.map { event($0, script.keyRevision).kv }
+            if script.repeatsPages { answer.more = true }
             answer.count = script.count ?? Int64(answer.kvs.count)
             return answer
         }

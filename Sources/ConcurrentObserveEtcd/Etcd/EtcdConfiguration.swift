@@ -18,7 +18,7 @@ public struct EtcdConfiguration: Sendable {
     /// How many bytes a message from etcd may have, its fragments together.
     public var maximumMessageBytes = 64 << 20
 
-    /// How many keys the first page of a list has. Later ones have more, up to about a mebibyte.
+    /// How many keys the first page of a list has. Later ones have more, up to about a mebibyte. One at least.
     public var pageSize = 1_000
 
     /// What does not depend on the engine.

@@ -48,7 +48,12 @@ public struct EtcdEngine: MirrorEngine {
     let configuration: EtcdConfiguration
     let metrics: EtcdMetrics
 
-    public func servers() throws -> [EtcdEndpoint] { try configuration.endpoints.map(EtcdEndpoint.init) }
+    public func servers() throws -> [EtcdEndpoint] {
+        guard configuration.pageSize > 0 else {
+            throw MirrorError(.invalidConfiguration, "the page size is \(configuration.pageSize): at least 1 is needed")
+        }
+        return try configuration.endpoints.map(EtcdEndpoint.init)
+    }
 
     public func withSession(
         at server: EtcdEndpoint,

@@ -62,7 +62,9 @@ public struct EtcdSession: MirrorSession {
             guard page.more, let last = page.kvs.last else {
                 return MirrorMoment(revision: first.revision, history: first.clusterID)
             }
-            if items.reduce(0, { $0 + $1.key.bytes.count + ($1.value?.count ?? 0) }) < 1 << 20 { request.limit *= 2 }
+            let bytes = items.reduce(0) { $0 + $1.key.bytes.count + ($1.value?.count ?? 0) }
+            // Of a server that sends fewer than it may, pages stay as they are.
+            if items.count >= request.limit, bytes < 1 << 20 { request.limit *= 2 }
             request.key = last.key + [0]
             if request.revision == 0 { request.revision = first.revision }
         }
