@@ -53,7 +53,7 @@ enum PathSuite {
         let engine = cars.garage.car.value.engine
         let times = effort.work(20_000)
         return Case.Sides(ours: {
-            withExtendedLifetime(token) {
+            withExtendedLifetime((token, cars)) {
                 nanoseconds {
                     for step in 0..<times { engine.value = step & 1 == 0 ? engines.0 : engines.1 }
                     ConcurrentObserveDiagnostics.drain()

@@ -26,8 +26,8 @@ internal final class PathLeaf<Value: Sendable>: @unchecked Sendable {
     /// receives its changes.
     private let way: ShownVersion?
 
-    /// The properties on the way, as commits name them: the first one, and all others. 0 for a path of one step.
-    private let link: UInt
+    /// The properties on the way, as commits name them: two without an allocation, 0 where there are fewer, and all others.
+    private let links: (first: UInt, second: UInt)
     private let otherLinks: [UInt]
 
     /// The value before a commit that changes the last property and leads the path elsewhere, and its version.
@@ -54,7 +54,8 @@ internal final class PathLeaf<Value: Sendable>: @unchecked Sendable {
         self.observer = observer
         self.base = base
         self.way = way
-        (link, otherLinks) = (links.first ?? 0, Array(links.dropFirst()))
+        self.links = (links.first ?? 0, links.dropFirst().first ?? 0)
+        otherLinks = Array(links.dropFirst(2))
         address = observer.address
         source = observer.sourceIdentity
         userAddress = user.address
@@ -233,7 +234,7 @@ extension PathLeaf {
         _ version: UInt64,
         of member: Member.Type
     ) -> Bool where Member.Value == Value {
-        guard link != 0, let old, let reach = CommitReach.current, isLedAway(by: reach) else { return false }
+        guard links.first != 0, let old, let reach = CommitReach.current, isLedAway(by: reach) else { return false }
         // Relaxed, both: as in Observed.cut(at:).
         if limit.load(ordering: .relaxed) == .max {
             last = (Member.value(of: old), version - 1)
@@ -246,7 +247,7 @@ extension PathLeaf {
         #if INSTRUMENTED
         if mutant(.aPathReceivesACommitInParts) { return false }
         #endif
-        return commit.changes(link) || otherLinks.contains { commit.changes($0) }
+        return commit.changes(links.first) || commit.changes(links.second) || otherLinks.contains { commit.changes($0) }
     }
 
     /// The last value that belongs to the path, and its version, where a commit has cut it. Once, when the property's lock has shown the

@@ -36,7 +36,6 @@ extension PathObservation {
             observer.setContent(HeldObject<LinkedPath>(self), of: .links())
             if isRoot { rootProperty = property } else { links[depth].property = property }
             links[depth].observer = observer
-            links[depth].source = step.member(property).member.lockAddress
             let present = step.publish(observer, of: property)
             links[depth].seen = present.version
             next = present.object
@@ -70,8 +69,13 @@ extension PathObservation {
     /// The marks of the last property's observer: a commit that changes properties on the way, too, calls it under the locks. (P21)
     private var inlineMarks: ObserverMark { hasOneStep ? marks : marks.union(.isCombined) }
 
-    /// The properties on the way, as commits name them.
-    private var sources: some Collection<UInt> { links.lazy.map(\.source) }
+    /// The properties on the way, as commits name them. No commit changes one that is gone.
+    private var sources: [UInt] {
+        links.indices.compactMap { depth in
+            let property = depth == 0 ? rootProperty : links[depth].property
+            return property.map { links[depth].step.member($0).member.lockAddress }
+        }
+    }
 
     /// An observer of a property of the path, without its closure.
     func makeObserver(_ core: RegistryCore, _ marks: ObserverMark, isRoot: Bool) -> VersionedObserver {

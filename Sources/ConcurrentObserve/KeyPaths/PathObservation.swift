@@ -59,8 +59,6 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
         /// What the path retains: nil for the root's own, and while the path does not lead here.
         var property: PathObject?
         var observer: Observer?
-        /// The property, as commits name it.
-        var source: UInt = 0
         /// The version of the property for which the path below it is linked.
         var seen: UInt64 = 0
 

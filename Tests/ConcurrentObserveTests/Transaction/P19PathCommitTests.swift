@@ -233,6 +233,36 @@ extension Promises.P19PathCommitTests {
         }
     }
 
+    @Test("P21 A commit that changes the last property and any one on the way is received once", arguments: 0..<3)
+    func anyLink(depth: Int) {
+        let (car, other) = (Car(1), Car(2))
+        let fleet = Fleet(car)
+        let pressure = fleet.property(\.car.axle.wheel.pressure)
+        let log = Log<String>()
+        let token = pressure.observe { log.append($0.line) }
+        for round in 0..<2 {
+            // In the second round the path has been relinked below the first property.
+            if round == 1 { fleet.car.value = Car(3) }
+            let old = fleet.car.value
+            let end = old.axle.value.wheel.value.pressure
+            Group(end, fleet.car, old.axle, old.axle.value.wheel).commit { transaction in
+                transaction[end] = 9
+                switch depth {
+                case 0: transaction[fleet.car] = other
+                case 1: transaction[old.axle] = other.axle.value
+                default: transaction[old.axle.value.wheel] = other.axle.value.wheel.value
+                }
+            }
+        }
+        #expect(
+            log.entries == [
+                "pathChanged(depth: \(depth)) 1 → 2 @1", "pathChanged(depth: 0) 2 → 3 @2",
+                "pathChanged(depth: \(depth)) 3 → 2 @3",
+            ]
+        )
+        token.cancel()
+    }
+
     @Test("P21 A path that goes on through what a commit changes, and two of its steps")
     func twoLinks() {
         let (first, second) = (Car(1), Car(2))
