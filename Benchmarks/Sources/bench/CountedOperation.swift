@@ -119,6 +119,12 @@ extension CountedOperation {
             let token = derived.observe { change in counter.value &+= change.new }
             return { times in withExtendedLifetime((derived, token)) { setInLoop(source, times) } }
         },
+        CountedOperation("derived.fire.diamond-of-5", Most(instructions: 7_200, allocations: 0)) {
+            let (source, counter) = (Observed(0), Counter())
+            let sum = DerivedSuite.diamond(of: source)
+            let token = sum.observe { change in counter.value &+= change.new }
+            return { times in withExtendedLifetime((sum, token)) { setInLoop(source, times) } }
+        },
     ]
 
     private static let groups = [
