@@ -88,6 +88,11 @@ let thing = Observed(Thing())
 @inline(never) func lendThing(_ property: Observed<Thing>) -> Thing { property.withValue { copy \$0 } }
 print(lendThing(thing).number)
 
+struct Limits: Sendable { var name: String, perMinute: Int }
+let limits = Observed(Limits(name: CommandLine.arguments[0], perMinute: CommandLine.arguments.count))
+@inline(never) func readPart(_ property: Observed<Limits>) -> Int { property.value(\\.perMinute) }
+print(readPart(limits))
+
 let observations = [
     count.observe { print(\$0.version) }, pair.observe { print(\$0.version) }, flag.observe { print(\$0.version) },
     count.observeValues { print(\$0) }, count.observe(options: .prior) { print(\$0.version) },
@@ -177,6 +182,7 @@ check_property() {
     check_each "$1" "$pinned.*SS_T" none "$retain|$cold|$again" "$retain" || verdict=1
 
     check_lend "$1" || verdict=1
+    check_part "$1" || verdict=1
 
     # What hands a change to the walk. Where there are mailboxes, or paths lead through the property, another function delivers, which is
     # theirs to pay.
@@ -214,6 +220,9 @@ check_lend() {
             exit bad
         }'
 }
+
+# check_part EXECUTABLE: what reads a part of a lent value counts no reference of that.
+check_part() { check_each "$1" '8ObservedC9withValue.*6client6LimitsV' none "$cold|$again"; }
 
 # check_each EXECUTABLE PATTERN OBSERVERS ALLOWED [ONCE]: follows every function whose symbol matches; there must be one.
 check_each() {
@@ -345,6 +354,9 @@ check_variants() {
 @usableFromInline internal let probe = Mutex(0)'
     reject
 
+    variant check_part "$cell" "lends a copy" probeSink \
+        's/^( *return try )unsafe ValueBox<Value>\.value\(at: words\.first\)\.pointee\.lend\(to: body\)$/\1body(probeSink(unsafe ValueBox<Value>.value(at: words.first).pointee.value))/' \
+        '@inlinable @inline(never) internal func probeSink<Value>(_ value: Value) -> Value { value }'
     variant check_walk "$walk" "confuses when to fence" fullFence \
         's/if !AsymmetricBarrier\.needsFences/if AsymmetricBarrier.needsFences/'
     variant check_property "$announcing" "announces a change under a mutex" "read-modify-write" \

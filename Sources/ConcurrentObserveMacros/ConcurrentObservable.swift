@@ -28,6 +28,10 @@
 /// modify, observe and bind. A `weak` variable becomes a `WeakObserved`. It refers to one class, which
 /// adopts `WeaklyObservable`, and not to a protocol.
 ///
+/// `car.trips.append(trip)` copies the array once, since readers keep the earlier one; so does
+/// `car.observedProperties.trips.modify { $0.append(trip) }`, which loses nothing. A part of a large
+/// value is read without copying it by `car.observedProperties.limits.value(\.perMinute)`.
+///
 /// A variable whose setter has less access than its getter, as `private(set)`, can be observed by
 /// everyone who can read it: `observedProperties` has it as a `ReadOnly`, and paths lead to it. Code that
 /// may set the variable has the property itself as `_speed`, for `modify` and `bind(to:)`. A variable

@@ -230,6 +230,16 @@ struct RunTimeTests {
         withExtendedLifetime(tokens) {}
     }
 
+    @Test("An edit through a variable works on the array that is there, and sets what it has made: it copies once")
+    func edit() {
+        let guesses = Guesses()
+        let before = address(guesses.numbers)
+        let edit = guesses.numbers.edit()
+        #expect(edit.before == before && edit.after != before)
+        #expect(address(guesses.numbers) == edit.after)
+        #expect(guesses.numbers == [1, 2, 3])
+    }
+
     @Test("The observation ends with the model")
     func end() async {
         var engine: Engine? = Engine()
@@ -239,6 +249,21 @@ struct RunTimeTests {
         engine = nil
         #expect(!token.isActive)
         #expect(await ends.first { _ in true } == .sourceDeleted)
+    }
+}
+
+/// Where an array has its elements.
+private func address(_ array: [Int]) -> UInt {
+    // Safe: compared, not followed.
+    unsafe array.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
+}
+
+extension [Int] {
+    /// Appends 3, and returns where the elements were before and are afterwards.
+    fileprivate mutating func edit() -> (before: UInt, after: UInt) {
+        let before = address(self)
+        append(3)
+        return (before, address(self))
     }
 }
 

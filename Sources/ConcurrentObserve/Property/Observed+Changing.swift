@@ -28,8 +28,12 @@ extension Observed {
     /// together by ``Group/commit(_:)``. If it throws, nothing is changed and no observer is called.
     /// (P5)
     ///
-    /// - Parameter body: Receives a copy of the value, which becomes the new value, equal or not.
-    ///   Counts as inside a callback.
+    /// A string or a collection that `body` edits is copied once, by the first edit, since readers and
+    /// the change's `old` keep the earlier one: `modify { $0.append(item) }`. One that `body` only reads or
+    /// replaces is not copied.
+    ///
+    /// - Parameter body: Receives the value, which becomes the new value, equal or not. Counts as inside
+    ///   a callback.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.
     @inlinable @inline(never)

@@ -62,6 +62,10 @@ extension Observed {
     ///
     /// `property.value += 1` is a read and then a change, and loses what others do in between: use `modify`.
     ///
+    /// What is read is a copy. That of a longer string, a collection, an object or a struct of such counts references, and threads that
+    /// copy the same value contend for the count. ``value(_:)`` copies one part of the value, and ``withValue(_:)`` lends it: neither
+    /// counts the value's own references.
+    ///
     /// Setting waits for other changes of this property, the bodies of `modify` included, and traps in the body of its own `modify`.
     ///
     /// - Complexity: Reading: O(1). Setting: O(*n*) in the observers.

@@ -21,6 +21,41 @@ struct EditingTests {
         #expect(copies.value == 3)
         #expect(property.value.items == [1, 2, 3, 4])
     }
+
+    @Test("An array comes to the edit and to observers as it is: only the edit copies it", arguments: [false, true])
+    func array(isModified: Bool) {
+        let property = Observed(Array(0..<100))
+        let received = Log<UInt>()
+        let token = property.observe { change in
+            received.append(address(change.old!))
+            received.append(address(change.new))
+        }
+        let before = address(property.value)
+        let edit = isModified ? property.modify { $0.edit() } : property.value.edit()
+        #expect(edit.before == before)
+        #expect(address(property.value) == edit.after)
+        #expect(received.entries == [before, edit.after])
+        #expect(property.value[..<2] == [-1, -2])
+        withExtendedLifetime(token) {}
+    }
+}
+
+/// Where an array has its elements.
+private func address(_ array: [Int]) -> UInt {
+    // Safe: compared, not followed.
+    unsafe array.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
+}
+
+extension [Int] {
+    /// Changes two elements, the second in place, and returns where the elements were before and are afterwards.
+    fileprivate mutating func edit() -> (before: UInt, after: UInt) {
+        let before = address(self)
+        self[0] = -1
+        let after = address(self)
+        self[1] = -2
+        #expect(after != before && address(self) == after)
+        return (before, after)
+    }
 }
 
 /// A collection that copies its storage when another value shares it, and counts that.
