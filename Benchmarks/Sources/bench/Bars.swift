@@ -103,7 +103,8 @@ extension Bar {
     /// A sequence has one more step than a stream: the mailbox, and the stream's own buffer.
     static let ofSequence = Bar.ratio(1)
     static let allocationsPerLatest = Bar.value(0)
-    static let allocationsPerThousandLatest = Bar.value(10)
+    /// Those of one task.
+    static let allocationsPerDelivery = Bar.value(7)
 }
 
 extension [Outcome] {
