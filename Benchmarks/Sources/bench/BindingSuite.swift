@@ -25,8 +25,9 @@ enum BindingSuite {
             let times = effort.work(200_000)
             return Case.Sides(
                 ours: {
-                    withExtendedLifetime((token, destination)) { nanoseconds { setInLoop(source, times) } }
-                        / Double(times)
+                    let time = withExtendedLifetime(token) { nanoseconds { setInLoop(source, times) } }
+                    if destination.value != times - 1 { fatalError("\(name): the bound property has not followed") }
+                    return time / Double(times)
                 },
                 reference: {
                     nanoseconds {

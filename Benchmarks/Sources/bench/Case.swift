@@ -13,6 +13,8 @@ struct Case: Sendable {
     var summary = Summary.best
     /// Rounds are long: measure fewer.
     var isLong = false
+    /// Whether every observer that `prepare` makes is called in the rounds.
+    var callsObservers = true
     /// Sets the situation up. Called once, just before the case is measured; what the sides keep is freed after it.
     let prepare: @Sendable (Effort) -> Sides
 
@@ -45,7 +47,10 @@ struct Case: Sendable {
 
     /// Measures the case, longer if need be.
     func run(_ effort: Effort) -> Outcome {
-        let sides = prepare(effort)
+        Counter.watched(name, areCalled: callsObservers, prepare: { prepare(effort) }, measure: { run($0, effort) })
+    }
+
+    private func run(_ sides: Sides, _ effort: Effort) -> Outcome {
         var rounds = Rounds()
         let step = isLong ? max(3, effort.rounds / 4) : effort.rounds
         // A round that is not kept: caches, the thread's record, the processor's clock.

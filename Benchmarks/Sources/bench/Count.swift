@@ -36,21 +36,28 @@ struct Count: ParsableCommand {
             throw ExitCode(4)
         }
         for operation in CountedOperation.all where only.map(operation.name.contains) ?? true {
-            let body = operation.prepare()
-            // What happens once only: a thread's record, metadata, the binding of functions in other libraries.
-            body(operation.times)
-            ConcurrentObserveDiagnostics.drain()
-            let counted = Box {
-                body(operation.times)
-                if let plant, let most = operation.most { plant.spend(most, operation.times) }
-            }
-            let before = creference_thread_allocations()
-            counted.run()
-            let calls = creference_thread_allocations() - before
-            ConcurrentObserveDiagnostics.drain()
+            let calls = Counter.watched(
+                operation.name,
+                areCalled: true,
+                prepare: operation.prepare,
+                measure: { allocations(of: operation, $0) }
+            )
             let bounds = operation.most.map { "\($0.instructions)\t\($0.allocations)" } ?? "-\t-"
             print("\(operation.name)\t\(operation.times)\t\(calls)\t\(bounds)")
         }
+    }
+
+    private func allocations(of operation: CountedOperation, _ body: @escaping (_ times: Int) -> Void) -> Int {
+        // What happens once only: a thread's record, metadata, the binding of functions in other libraries.
+        body(operation.times)
+        ConcurrentObserveDiagnostics.drain()
+        let counted = Box {
+            body(operation.times)
+            if let plant, let most = operation.most { plant.spend(most, operation.times) }
+        }
+        let before = creference_thread_allocations()
+        counted.run()
+        return creference_thread_allocations() - before
     }
 
     /// Something to run in the one function inside which callgrind counts, on the thread that runs it.

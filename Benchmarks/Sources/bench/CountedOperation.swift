@@ -89,7 +89,8 @@ extension CountedOperation {
         Most(instructions: 1_250, allocations: 1.3),
         times: 2_000
     ) {
-        let (observed, counter) = (ObservedCounters(100), Counter())
+        let (observed, counter) = (ObservedCounters(100), Counter.uncalled())
+        observed.registry.notify(1)
         return { times in
             for _ in 0..<times { observed.registry.observe { event in counter.value &+= event }.cancel() }
         }

@@ -1,13 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConcurrentObserve
+import Synchronization
 
 /// What an observer adds to, on one thread.
 final class Counter: @unchecked Sendable {
     // Unchecked: the cases that use it notify on one thread.
     var value = 0
     /// Keeps the counters of two observers out of one cache line.
-    let state = (0, 0, 0, 0, 0)
+    let state = (0, 0, 0, 0)
+    /// The preparation that has made it; 0: another one than a preparation.
+    private let preparation = preparing.load(ordering: .relaxed)
+
+    deinit {
+        guard preparation != 0, preparation == Self.watched.load(ordering: .relaxed) else { return }
+        if !Self.isOver.load(ordering: .relaxed) || value == 0 { Self.failed.add(1, ordering: .relaxed) }
+    }
+
+    // Relaxed, all: the threads that destroy counters have been drained when it matters, and what comes later is not of the same preparation.
+    private static let preparing = Atomic(0)
+    private static let watched = Atomic(0)
+    private static let isOver = Atomic(false)
+    private static let failed = Atomic(0)
+}
+
+extension Counter {
+    /// For observers that are cancelled at once.
+    static func uncalled() -> Counter {
+        let counter = Counter()
+        counter.value = 1
+        return counter
+    }
+
+    /// Measures what `prepare` makes, and demands that the observers that it makes live until the end, and have been called: one ends with
+    /// the object that is observed, or that receives, and then what is measured costs nothing.
+    ///
+    /// - Parameter areCalled: Whether each observer adds to its counter. Some are only there.
+    static func watched<Prepared, Figures>(
+        _ name: String,
+        areCalled: Bool,
+        prepare: () -> Prepared,
+        measure: (Prepared) -> Figures
+    ) -> Figures {
+        let preparation = watched.add(1, ordering: .relaxed).newValue
+        isOver.store(false, ordering: .relaxed)
+        failed.store(0, ordering: .relaxed)
+        preparing.store(preparation, ordering: .relaxed)
+        var prepared: Prepared? = prepare()
+        preparing.store(0, ordering: .relaxed)
+        let figures = measure(prepared!)
+        demandNone("\(name): observers have ended before the measurement has")
+        isOver.store(true, ordering: .relaxed)
+        prepared = nil
+        ConcurrentObserveDiagnostics.drain()
+        if areCalled { demandNone("\(name): observers have not been called") }
+        return figures
+    }
+
+    private static func demandNone(_ what: String) {
+        let count = failed.load(ordering: .relaxed)
+        if count > 0 { fatalError("\(what): \(count)") }
+    }
 }
 
 /// A registry with observers, each with a counter of its own.

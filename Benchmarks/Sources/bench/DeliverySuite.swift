@@ -61,9 +61,10 @@ enum DeliverySuite {
         summary: .median,
         isLong: true
     ) { effort in
-        let (property, receiver) = (Observed(0), Receiver(of: .max))
+        let (property, receiver, counter) = (Observed(0), Receiver(of: .max), Counter())
         let token = property.observe(on: receiver, buffering: .latest) { receiver, change in
             receiver.receive(change.new)
+            counter.value &+= 1
         }
         let times = effort.work(400_000)
         return Case.Sides(ours: {
@@ -88,8 +89,10 @@ enum DeliverySuite {
         isLong: true
     ) { effort in
         let (property, receiver, deliveries) = (Observed(0), Receiver(of: .max), Observed(0))
+        let counter = Counter()
         let token = property.observe(on: receiver, buffering: .latest) { receiver, change in
             receiver.receive(change.new)
+            counter.value &+= 1
             deliveries.modify { $0 &+= 1 }
         }
         let times = effort.work(400_000)

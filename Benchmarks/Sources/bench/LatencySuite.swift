@@ -28,7 +28,7 @@ enum LatencySuite {
 
     /// Another thread registers and cancels on the same registry, flat out; one reclaims, one destroys.
     private static let churn = besides("churn", busyThreads: 3, .latencyUnderChurn) { registry in
-        let counter = Counter()
+        let counter = Counter.uncalled()
         return { registry.observe { event in counter.value &+= event }.cancel() }
     }
 

@@ -27,7 +27,7 @@ enum MemorySuite {
             // Frees the tables that were outgrown.
             ConcurrentObserveDiagnostics.drain()
             let bytes = Double(creference_heap_bytes() - before) / Double(count)
-            withExtendedLifetime(tokens) {}
+            withExtendedLifetime((registry, counters, tokens)) {}
             return bytes
         })
     }

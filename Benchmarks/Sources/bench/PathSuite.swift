@@ -48,7 +48,7 @@ enum PathSuite {
     ) { effort in
         let cars = Cars()
         let counter = Counter()
-        let token = cars.garage.observe(\.car.engine.rpm) { change in counter.value &+= change.new }
+        let token = cars.garage.observe(\.car.engine.rpm) { _ in counter.value &+= 1 }
         let engines = (Engine(), Engine())
         let engine = cars.garage.car.value.engine
         let times = effort.work(20_000)

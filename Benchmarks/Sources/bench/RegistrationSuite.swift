@@ -13,7 +13,8 @@ enum RegistrationSuite {
         name: "registry.observe+cancel.100000-live-versus-100",
         unit: .nanoseconds,
         bar: .pairAmongManyLive,
-        summary: .median
+        summary: .median,
+        callsObservers: false
     ) { effort in
         let (many, few) = (ObservedCounters(100_000), ObservedCounters(100))
         // Enough that the larger registry, too, outgrows its table in every round.
@@ -28,7 +29,8 @@ enum RegistrationSuite {
         name: "opencombine.observe+cancel",
         unit: .nanoseconds,
         bar: .pairOfCombine,
-        summary: .median
+        summary: .median,
+        callsObservers: false
     ) { effort in
         let observed = ObservedCounters(100)
         let subject = PassthroughSubject<Int, Never>()
@@ -53,7 +55,8 @@ enum RegistrationSuite {
         name: "notificationcenter.observe+cancel",
         unit: .nanoseconds,
         bar: .pairOfCenter,
-        summary: .median
+        summary: .median,
+        callsObservers: false
     ) { effort in
         let observed = ObservedCounters(100)
         let (center, name) = (NotificationCenter(), Notification.Name("changed"))
@@ -84,7 +87,8 @@ enum RegistrationSuite {
             name: "dictionary.observe+cancel.\(live)-live",
             unit: .nanoseconds,
             bar: .pairOfDictionary,
-            summary: .median
+            summary: .median,
+            callsObservers: false
         ) { effort in
             let (observed, dictionary) = (ObservedCounters(live), MutexDictionaryOfClosures())
             let others = (0..<live).map { _ in

@@ -59,7 +59,7 @@ private final class IdleThread {
         let notified = DispatchSemaphore(value: 0)
         // A thread of its own: a queue's would run other blocks when it waits.
         let thread = Thread { [ends, left] in
-            registry.notify(0)
+            registry.notify(1)
             notified.signal()
             ends.wait()
             left.signal()

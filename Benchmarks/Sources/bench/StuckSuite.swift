@@ -77,7 +77,7 @@ enum StuckSuite {
                 }
             }
             while ContinuousClock.now < end { usleep(10_000) }
-            return Double(max(0, residentBytes() - before)) / 1_048_576
+            return withExtendedLifetime(stuck) { Double(max(0, residentBytes() - before)) / 1_048_576 }
         })
     }
 }

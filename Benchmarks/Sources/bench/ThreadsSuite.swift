@@ -69,7 +69,7 @@ enum ThreadsSuite {
         let (churned, quiet) = (ObservedCounters(1), ObservedCounters(1))
         let events = 200_000
         let registry = churned.registry
-        let counter = Counter()
+        let counter = Counter.uncalled()
         let elsewhere = Atomic(0)
         return Case.Sides(
             ours: {
