@@ -153,10 +153,8 @@ mutant "progress moves the position back" Mirror/EngineMirror+Watching.swift \
 mutant "nothing asks for progress after the watch has begun" Etcd/EtcdSession.swift \
     'try await Task.sleep(for: configuration.probeInterval)
                 try await writer.write(.progress)' 'try await Task.sleep(for: configuration.probeInterval)' 'progressRequests'
-mutant "pages of a list do not grow" Etcd/EtcdSession.swift \
-    'bytes < 1 << 20 { request.limit *= 2 }' 'bytes < 1 << 20 {}' 'pageSizes'
-mutant "pages of a list grow whatever comes" Etcd/EtcdSession.swift \
-    'if items.count >= request.limit, ' 'if ' 'shortPages'
+mutant "a page that is too large is asked for again and again" Etcd/EtcdSession.swift \
+    'request.limit /= 2' '_ = error' 'pageSizes'
 mutant "a token is not renewed" Etcd/EtcdConnection.swift \
     'where error.isOfToken && configuration.credentials != nil' 'where false && error.isOfToken' 'tokens'
 mutant "a refused certificate is taken for an absent server" Etcd/EtcdConnection+Errors.swift \

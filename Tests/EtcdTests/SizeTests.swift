@@ -39,6 +39,7 @@ struct SizeTests {
             func mirror(_ maximum: Int) -> EtcdMirror<String> {
                 .test("/t/", etcd.urls) {
                     $0.maximumKeys = maximum
+                    $0.pageSize = count / 50
                     $0.requestTimeout = .seconds(5)
                     $0.probeTimeout = .seconds(5)
                 }
@@ -80,10 +81,10 @@ struct SizeTests {
     }
 
     @Test(
-        "Pages grow while they are short of a mebibyte, and become smaller where one is too large for a message",
-        arguments: [("/p/", [2, 4, 8, 16, 32, 4, 4, 4]), ("/p/1", [2, 2, 2, 2, 2, 2])]
+        "Pages have the size that is asked for, and become smaller where one is too large for a message",
+        arguments: [(2, Array(repeating: 2, count: 37)), (16, [16, 16, 16, 16, 4, 4, 2])]
     )
-    func pageSizes(prefix: String, expected: [Int]) async throws {
+    func pageSizes(size: Int, expected: [Int]) async throws {
         let etcd = try await EtcdCluster()
         try await TestClient.with(etcd.urls[0]) { client in
             try await client.commit((0..<62).map { .put("/p/0/\($0)", "") })
@@ -91,9 +92,9 @@ struct SizeTests {
             for index in 0..<12 { try await client.put("/p/1/\(index)", String(repeating: "x", count: 600 << 10)) }
         }
         var configuration = EtcdConfiguration(endpoints: etcd.urls)
-        configuration.pageSize = 2
+        configuration.pageSize = size
         let engine = EtcdEngine(
-            range: .prefix(MirrorKey(prefix)),
+            range: .prefix("/p/"),
             configuration: configuration,
             metrics: EtcdMetrics(label: "", factory: TestMetrics())
         )

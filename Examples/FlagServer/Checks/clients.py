@@ -115,8 +115,8 @@ class FlagdClient:
 
 
 def check_head(server):
-    """HEAD is answered as GET, without the body: that of a stream, too, which does not begin."""
-    for path in ["/", "/flags", "/metrics", "/events", "/flags/absent", "/absent"]:
+    """HEAD is answered as GET, without the body, and counted as it is."""
+    for path in ["/", "/flags", "/flags/dark-mode", "/source", "/metrics", "/flags/absent", "/absent"]:
         end = b"\r\n\r\n"
         with server.connect(b"HEAD %s HTTP/1.1\r\nHost: x\r\n\r\nGET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n" % path.encode()) as client:
             head, _, rest = answer(client, b"nothing is at GET").partition(end)
@@ -128,6 +128,9 @@ def check_head(server):
 
         must(without_date(head) == without_date(expected), f"HEAD {path} is answered {head}, GET {expected}")
         must(rest.startswith(b"HTTP/1.1 404"), f"HEAD {path} is followed by {rest}")
+    metrics = request("GET", f"{server.url}/metrics")[1].splitlines()
+    active = [line for line in metrics if line.startswith("http_server_active_requests") and "HEAD" in line]
+    must(active and all(line.endswith(" 0.0") for line in active), f"HEAD goes on: {active}")
 
 
 def check_continue(server):

@@ -11,8 +11,6 @@ public struct EtcdSession: MirrorSession {
     let version: ServerVersion?
 
     /// Reads the range of one revision in pages: the first at the revision, or the present one, the others at the revision of the first.
-    ///
-    /// Pages grow up to about a mebibyte: for each page etcd counts the keys that are left, so that many small ones take quadratic time.
     public func list(
         at revision: Int64?,
         limit: Int,
@@ -62,9 +60,6 @@ public struct EtcdSession: MirrorSession {
             guard page.more, let last = page.kvs.last else {
                 return MirrorMoment(revision: first.revision, history: first.clusterID)
             }
-            let bytes = items.reduce(0) { $0 + $1.key.bytes.count + ($1.value?.count ?? 0) }
-            // Of a server that sends fewer than it may, pages stay as they are.
-            if items.count >= request.limit, bytes < 1 << 20 { request.limit *= 2 }
             request.key = last.key + [0]
             if request.revision == 0 { request.revision = first.revision }
         }

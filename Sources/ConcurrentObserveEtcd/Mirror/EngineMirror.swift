@@ -68,7 +68,7 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
 
     /// The keys with their values: one change for each revision that concerns them. Version 0 is empty.
     ///
-    /// - Complexity: A change copies the dictionary: O(keys).
+    /// - Complexity: A change takes O(keys that it changes), however many there are.
     public var contents: ReadOnly<MirrorContents<Value>> { store.contents.readOnly }
 
     /// Whether the contents may count as current.

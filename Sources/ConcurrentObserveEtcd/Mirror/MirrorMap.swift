@@ -14,6 +14,7 @@ public struct MirrorMap<Value: Sendable>: Sequence, Sendable {
     init() {}
 
     public var count: Int { tree.count }
+    public var underestimatedCount: Int { tree.count }
     public var isEmpty: Bool { tree.isEmpty }
 
     /// A key's value; nil if it has none. O(1) expected.

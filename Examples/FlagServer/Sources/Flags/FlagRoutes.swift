@@ -13,9 +13,9 @@ struct FlagRoutes: Sendable {
     let source: FlagSource
 
     func add(to router: Router<FlagRequestContext>) {
-        router.get("source") { _, _ in source.state() }
+        router.read("source") { _, _ in source.state() }
         router.group("flags")
-            .get { _, _ in flags.snapshot }
+            .read { _, _ in flags.snapshot }
             .patch { request, _ in
                 // All names are known, and all values good, before anything is changed.
                 let given = try await body(
@@ -29,7 +29,7 @@ struct FlagRoutes: Sendable {
                 try await change(changes)
                 return flags.snapshot
             }
-            .get(":name") { _, context in flags[try name(context)].value }
+            .read(":name") { _, context in flags[try name(context)].value }
             .put(":name") { request, context in
                 let name = try name(context)
                 let form = #"{"enabled": true, "rollout": 25}, rollout from 0 to 100 or left out"#

@@ -71,14 +71,14 @@ public struct FlagService: Sendable {
     }
 
     private var router: Router<FlagRequestContext> {
-        let router = Router(context: FlagRequestContext.self, options: .autoGenerateHeadEndpoints)
+        let router = Router(context: FlagRequestContext.self)
+        router.add(middleware: HeadErrors())
         router.add(middleware: MetricsMiddleware())
         router.add(middleware: LogRequestsMiddleware(.debug))
-        router.add(middleware: HeadErrors())
         router.add(middleware: ErrorBodies())
         router.add(middleware: ContinueMiddleware())
-        router.get("/") { _, _ in Page.response }
-        router.get("metrics") { _, _ in metrics.text }
+        router.read("/") { _, _ in Page.response }
+        router.read("metrics") { _, _ in metrics.text }
         FlagRoutes(flags: flags, source: source).add(to: router)
         EvaluationRoutes(flags: flags, source: source).add(to: router)
         let streams = StreamMetrics(factory: metrics)
