@@ -52,7 +52,7 @@ extension CountedOperation {
     }
 
     private static let reads = [
-        CountedOperation("property.read.int", Most(instructions: 10, allocations: 0)) {
+        CountedOperation("property.read.int", Most(instructions: 14, allocations: 0)) {
             let property = Observed(1)
             return { readInLoop(property, $0) }
         },

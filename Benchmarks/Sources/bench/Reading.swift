@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CReference
 import ConcurrentObserve
 
 // The same reads of a property and of a value behind a mutex, in two forms: one read in a function of its own, which is called
@@ -8,7 +9,7 @@ import ConcurrentObserve
 
 /// Uses a result, so that computing it is not optimised away.
 @inline(never)
-func consume(_ result: Int) {}
+func consume(_ result: Int) { creference_consume(result) }
 
 // MARK: - One at a time
 

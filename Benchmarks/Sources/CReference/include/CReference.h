@@ -46,6 +46,9 @@ extern _Thread_local long creference_thread_tally;
 /// Adds to the calling thread's tally: the body of an observer that threads can call at once.
 static inline void creference_tally(long event) { creference_thread_tally += event; }
 
+/// Uses a value, so that computing it is not optimised away.
+static inline void creference_consume(long value) { __asm__ volatile("" : : "r"(value)); }
+
 /// How often the system has taken the processor away from the calling thread.
 long creference_preemptions(void);
 
