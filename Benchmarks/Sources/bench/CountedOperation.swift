@@ -129,6 +129,11 @@ extension CountedOperation {
     ]
 
     private static let groups = [
+        CountedOperation("binding.set.one-way", Most(instructions: 840, allocations: 0)) {
+            let (source, destination) = (Observed(0), Observed(0))
+            let token = source.bind(to: destination)
+            return { times in withExtendedLifetime((token, destination)) { setInLoop(source, times) } }
+        },
         CountedOperation("group.commit.2", Most(instructions: 600, allocations: 0)) {
             let (first, second) = (Observed(0), Observed(0))
             let group = Group(first, second)

@@ -16,10 +16,10 @@ internal protocol BindingClaim {
 }
 
 extension OneWayBinding {
-    @usableFromInline
+    @usableFromInline @safe
     struct Claim: BindingClaim {
         // Safe: a frame has the observer as current, whose closure keeps the binding.
-        @usableFromInline unowned(unsafe) let binding: OneWayBinding
+        @usableFromInline let binding: Unmanaged<OneWayBinding>
         @usableFromInline let version: UInt64
         /// The address of the observer.
         @usableFromInline let observer: UInt
@@ -29,7 +29,7 @@ extension OneWayBinding {
         @inlinable
         init(_ binding: OneWayBinding, _ version: UInt64, by observer: UInt, since: UInt64?) {
             // Safe: as above.
-            unsafe self.binding = binding
+            unsafe self.binding = Unmanaged.passUnretained(binding)
             (self.version, self.observer, self.since) = (version, observer, since)
         }
 
@@ -38,10 +38,12 @@ extension OneWayBinding {
 
         @inlinable
         func holds(at present: UInt64) -> Bool {
-            // Safe, both: as above.
-            guard unsafe binding.arrive(version, by: observer) else { return false }
-            guard let since else { return true }
-            return unsafe binding.isStill(since, present)
+            // Safe: as above. No count is touched: under the lock others wait.
+            unsafe binding._withUnsafeGuaranteedRef { binding in
+                guard binding.arrive(version, by: observer) else { return false }
+                guard let since else { return true }
+                return binding.isStill(since, present)
+            }
         }
     }
 }

@@ -126,17 +126,19 @@ extension Arrival {
         if isCombined { return decisionAfterGroup(through: edge) }
         var (isSame, passes) = (edge.keepsValue, 0)
         var since: UInt64?
-        var arrival = self
+        // Not the arrivals themselves: a copy would count their references.
+        var (known, keepsValue, next) = (version(of: destination), keepsValue, propagation)
         while true {
-            if since == nil, let known = arrival.version(of: destination) {
+            if since == nil, let known {
                 if isSame && known.isValue { return .over(knownAs: known.number) }
                 since = known.number
             }
-            isSame = isSame && arrival.keepsValue
-            guard let propagation = arrival.propagation else { break }
+            isSame = isSame && keepsValue
+            guard let propagation = next else { break }
             if propagation.edge.binding == edge.binding { passes += 1 }
             isSame = isSame && propagation.edge.keepsValue
-            arrival = propagation.origin
+            known = propagation.origin.version(of: destination)
+            (keepsValue, next) = (propagation.origin.keepsValue, propagation.origin.propagation)
         }
         guard let since else { return .onward }
         return Self.mayPass(after: passes) ? .around(since: since) : .over(knownAs: since)
