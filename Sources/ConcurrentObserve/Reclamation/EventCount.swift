@@ -56,8 +56,9 @@ import Synchronization
         }
     }
 
-    private func isSignalled(after ticket: Ticket) -> Bool {
-        // Relaxed: for the explorer, which runs one thread at a time.
+    /// Whether there was a signal since the ticket. A hint: nothing is read because of it.
+    func isSignalled(after ticket: Ticket) -> Bool {
+        // Relaxed: as said; the explorer runs one thread at a time.
         unsafe signals.pointee.load(ordering: .relaxed) != ticket.signals
     }
 

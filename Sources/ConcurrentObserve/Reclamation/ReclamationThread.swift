@@ -114,19 +114,24 @@ import Synchronization
                 quietPasses += 1
             }
             if quietPasses > 2 {
-                park(ticket)
+                // Three quiet passes again before the next sleep: a thread that retires without a pause would end each at once, and both would
+                // do nothing but barriers.
+                if park(ticket) { quietPasses = 0 }
             } else {
                 wakeUp.wait(ticket, atMost: pause)
             }
         }
     }
 
-    private func park(_ ticket: EventCount.Ticket) {
+    /// - Returns: Whether something was retired, or the thread signalled.
+    private func park(_ ticket: EventCount.Ticket) -> Bool {
         Self.parking.park()
-        if !hasRetired { wakeUp.wait(ticket, atMost: CallbackAges.pause) }
+        let isNeeded = hasRetired
+        if !isNeeded { wakeUp.wait(ticket, atMost: CallbackAges.pause) }
         CallbackAges.shared.observe()
         PendingEvents.look()
         Self.parking.unpark()
+        return isNeeded || wakeUp.isSignalled(after: ticket)
     }
 
     /// Whether anything was retired that no pass has taken.
