@@ -153,8 +153,8 @@ mutant "progress moves the position back" Mirror/EngineMirror+Watching.swift \
 mutant "nothing asks for progress after the watch has begun" Etcd/EtcdSession.swift \
     'try await Task.sleep(for: configuration.probeInterval)
                 try await writer.write(.progress)' 'try await Task.sleep(for: configuration.probeInterval)' 'progressRequests'
-mutant "a page that is too large is asked for again and again" Etcd/EtcdSession.swift \
-    'request.limit /= 2' '_ = error' 'pageSizes'
+mutant "a page that is too large ends the session" Etcd/EtcdSession.swift \
+    'request.limit /= 2' 'throw error' 'pageSizes'
 mutant "a token is not renewed" Etcd/EtcdConnection.swift \
     'where error.isOfToken && configuration.credentials != nil' 'where false && error.isOfToken' 'tokens'
 mutant "a refused certificate is taken for an absent server" Etcd/EtcdConnection+Errors.swift \
