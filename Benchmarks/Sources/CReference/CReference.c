@@ -13,7 +13,9 @@
 
 _Thread_local long creference_thread_tally;
 
-static void count(void *context, long event) { ((struct creference_counter *)context)->value += event; }
+static void count(void *context, long event) { ((struct creference_counter *)context)->value |= event; }
+static void subtract(void *context, long event) { ((struct creference_counter *)context)->value -= event; }
+static void count_twice(void *context, long event) { ((struct creference_counter *)context)->value += event * 2; }
 
 static void tally(void *context, long event) {
     (void)context;
@@ -24,8 +26,9 @@ struct creference_list *creference_list_make(size_t size) {
     struct creference_list *list = malloc(sizeof *list + size * sizeof list->entries[0]);
     if (!list) abort();
     list->count = size;
+    void (*const kinds[])(void *, long) = {count, subtract, count_twice};
     for (size_t i = 0; i < size; i++) {
-        list->entries[i].call = count;
+        list->entries[i].call = kinds[i % 3];
         list->entries[i].context = calloc(1, sizeof(struct creference_counter));
         if (!list->entries[i].context) abort();
     }

@@ -79,14 +79,17 @@ struct ObservedCounters {
         self.tokens = tokens
     }
 
-    /// Three closures in turn. None is that of the initialiser above: the compiler would make one a jump to the other.
+    /// Three closures in turn, as in the reference's list. A call whose target has never changed takes one of two times on some processors
+    /// (Zen 5: 3.9 or 5.7 cycles, in C, too), for seconds on end, and which one is chance; a call of several targets takes one.
+    ///
+    /// None is the closure of the initialiser above: the compiler would make one a jump to the other.
     init(ofThreeKinds count: Int) {
         tokens = (0..<count).map { [registry] index in
             let counter = Counter()
             return switch index % 3 {
             case 0: registry.observe { event in counter.value |= event }
             case 1: registry.observe { event in counter.value &-= event }
-            default: registry.observe { event in counter.value ^= event }
+            default: registry.observe { event in counter.value &+= event &* 2 }
             }
         }
     }

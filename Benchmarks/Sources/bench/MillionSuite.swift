@@ -31,7 +31,7 @@ enum MillionSuite {
         unit: .nanoseconds,
         bar: .millionNotified
     ) { _ in
-        let observed = ObservedCounters(count)
+        let observed = ObservedCounters(ofThreeKinds: count)
         let list = CList(creference_list_make(count))
         return Case.Sides(
             ours: { nanoseconds { observed.registry.notify(1) } / Double(count) },

@@ -23,7 +23,7 @@ enum NotifySuite {
 
     private static func versusReference(_ count: Int, _ bar: Bar) -> Case {
         Case(name: "registry.notify.\(count)-observers", unit: .nanoseconds, bar: bar) { effort in
-            let observed = ObservedCounters(count)
+            let observed = ObservedCounters(ofThreeKinds: count)
             let list = CList(creference_list_make(count))
             let events = effort.work(4_000_000 / (count + 1))
             return Case.Sides(

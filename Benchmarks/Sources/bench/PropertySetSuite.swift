@@ -77,15 +77,19 @@ enum PropertySetSuite {
         }
     }
 
-    /// Beside a registry's notification of as many.
+    /// Beside a registry's notification of as many, closures of three kinds in turn on both sides.
     private static func manyObserved(_ count: Int) -> Case {
         Case(name: "property.set.\(count)-observers", unit: .nanoseconds, bar: .setManyObserved) { effort in
             let property = Observed(0)
-            let tokens = (0..<count).map { _ in
+            let tokens = (0..<count).map { index in
                 let counter = Counter()
-                return property.observe { change in counter.value &+= change.new }
+                return switch index % 3 {
+                case 0: property.observe { change in counter.value |= change.new }
+                case 1: property.observe { change in counter.value &-= change.new }
+                default: property.observe { change in counter.value &+= change.new &* 2 }
+                }
             }
-            let observed = ObservedCounters(count)
+            let observed = ObservedCounters(ofThreeKinds: count)
             let times = effort.work(4_000_000 / count)
             return Case.Sides(
                 ours: { withExtendedLifetime(tokens) { nanoseconds { setInLoop(property, times) } } / Double(times) },
