@@ -26,25 +26,32 @@ package struct Rounds {
     var shown: [Round] { isEnough ? undisturbed : undisturbed + disturbed }
 
     /// Measures `count` rounds more. Each side goes first in every other round, so that a drift favours neither.
-    package mutating func run(_ count: Int, ours measureOurs: () -> Sample, reference measureReference: (() -> Sample)?)
-    {
+    ///
+    /// - Parameter settle: Waits, before each round, until the machine is as it should be; false: it is not.
+    package mutating func run(
+        _ count: Int,
+        settle: () -> Bool = { true },
+        ours measureOurs: () -> Sample,
+        reference measureReference: (() -> Sample)?
+    ) {
         for _ in 0..<count {
+            let isSettled = settle()
             guard let measureReference else {
-                add(measureOurs(), nil)
+                add(measureOurs(), isSettled: isSettled)
                 continue
             }
             let early = isOursFirst ? measureOurs() : measureReference()
             let late = isOursFirst ? measureReference() : measureOurs()
-            add(isOursFirst ? early : late, isOursFirst ? late : early)
+            add(isOursFirst ? early : late, isOursFirst ? late : early, isSettled: isSettled)
             isOursFirst.toggle()
         }
     }
 
     /// Adds a round that was measured elsewhere.
-    package mutating func add(_ ours: Sample, _ reference: Sample? = nil) {
+    package mutating func add(_ ours: Sample, _ reference: Sample? = nil, isSettled: Bool = true) {
         let round = Round(ours: ours.figure, reference: reference?.figure)
         if round.figure.isNaN { return }
-        if ours.isDisturbed || reference?.isDisturbed == true {
+        if !isSettled || ours.isDisturbed || reference?.isDisturbed == true {
             disturbed.append(round)
         } else {
             undisturbed.append(round)

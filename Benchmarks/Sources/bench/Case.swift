@@ -46,11 +46,16 @@ struct Case: Sendable {
     }
 
     /// Measures the case, longer if need be.
-    func run(_ effort: Effort) -> Outcome {
-        Counter.watched(name, areCalled: callsObservers, prepare: { prepare(effort) }, measure: { run($0, effort) })
+    func run(_ effort: Effort, _ distance: inout ProcessorDistance) -> Outcome {
+        Counter.watched(
+            name,
+            areCalled: callsObservers,
+            prepare: { prepare(effort) },
+            measure: { run($0, effort, &distance) }
+        )
     }
 
-    private func run(_ sides: Sides, _ effort: Effort) -> Outcome {
+    private func run(_ sides: Sides, _ effort: Effort, _ distance: inout ProcessorDistance) -> Outcome {
         var rounds = Rounds()
         let step = isLong ? max(3, effort.rounds / 4) : effort.rounds
         // A round that is not kept: caches, the thread's record, the processor's clock.
@@ -59,7 +64,7 @@ struct Case: Sendable {
         var outcome: Outcome
         var extensions = 0
         repeat {
-            rounds.run(step, ours: sides.ours, reference: sides.reference)
+            rounds.run(step, settle: { distance.settle() }, ours: sides.ours, reference: sides.reference)
             outcome = Outcome(of: self, rounds)
             extensions += 1
         } while outcome.isOpen && extensions <= effort.extensions

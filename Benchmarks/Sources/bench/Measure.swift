@@ -25,15 +25,17 @@ struct Measure: ParsableCommand {
         let cases = Self.all.filter { options.only.map($0.name.contains) ?? true }
         guard !cases.isEmpty else { throw ValidationError("no case's name contains '\(options.only ?? "")'") }
         let table = Table(names: cases.map(\.name))
+        let effort = options.quick ? Effort.quick : .full
+        var distance = ProcessorDistance(effort)
         var outcomes: [Outcome] = []
         print(table.header)
         for measured in cases {
-            let outcome = measured.run(options.quick ? .quick : .full)
+            let outcome = measured.run(effort, &distance)
             outcomes.append(outcome)
             print(table.line(outcome))
             fflush(nil)
         }
-        let report = Report(outcomes, LatencyLog.shared.all, isQuick: options.quick)
+        let report = Report(outcomes, LatencyLog.shared.all, distance, isQuick: options.quick)
         if !report.latencies.isEmpty { print("\n" + LatencyTable.text(report.latencies)) }
         if let path = options.json { try report.write(to: path) }
         if let path = options.markdown { try Data(MarkdownReport.text(report).utf8).write(to: URL(filePath: path)) }

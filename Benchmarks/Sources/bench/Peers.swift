@@ -31,10 +31,11 @@ struct Peers: ParsableCommand {
         let programs = try programs.map(PeerProgram.init)
         let titles = programs.map(\.title)
         let sides: [Side] = [{ $0.measure($1) }] + programs.map { $0.measure }
-        let report = Report([], [], isQuick: quick)
+        let effort = quick ? Effort.quick : .full
+        var distance = ProcessorDistance(effort)
         var table = PeerTable(peers: titles)
         for operation in PeerOperation.all where only.map(operation.title.contains) ?? true {
-            let judgements = try measure(operation, sides)
+            let judgements = try measure(operation, sides, effort, &distance)
             for (title, judgement) in zip(["ours"] + titles, judgements) {
                 print(Self.line(operation, title, judgement))
             }
@@ -42,19 +43,26 @@ struct Peers: ParsableCommand {
             table.add(operation.title, ours: judgements[0]!, theirs: Array(judgements.dropFirst()))
         }
         guard let markdown else { return }
+        let report = Report([], [], distance, isQuick: quick)
         try Data((report.heading + "\n\n" + table.markdown).utf8).write(to: URL(filePath: markdown))
     }
 
     /// What the rounds of each side come to; nil if it has no such operation.
-    private func measure(_ operation: PeerOperation, _ sides: [Side]) throws -> [Judgement?] {
-        let effort = quick ? Effort.quick : .full
+    private func measure(
+        _ operation: PeerOperation,
+        _ sides: [Side],
+        _ effort: Effort,
+        _ distance: inout ProcessorDistance
+    ) throws -> [Judgement?] {
         let times = try sides.map { try timesOfRound(operation, $0, effort) }
         var rounds = sides.map { _ in Rounds() }
         for round in 0..<effort.rounds {
+            let isSettled = distance.settle()
             // Another side begins each time, so that a drift favours none.
             for index in sides.indices.map({ ($0 + round) % sides.count }) {
                 guard let times = times[index] else { continue }
-                try rounds[index].add(sample(operation) { try sides[index](operation, times)! })
+                let sample = try sample(operation) { try sides[index](operation, times)! }
+                rounds[index].add(sample, isSettled: isSettled)
             }
         }
         return zip(times, rounds).map { $0 == nil ? nil : Judgement(of: $1, operation.summary, bound: nil) }

@@ -6,10 +6,14 @@ import Judging
 /// Reads of a property, against those of a value behind a mutex, on one thread and on two that contend.
 enum PropertyReadSuite {
     static let cases =
-        reads("int", .read, .readOnTwoThreads, Ints())
-        + reads("short-string", .read, .readOnTwoThreads, Strings("fifteen bytes !"))
-        + reads("heap-string", .readFromHeap, .readFromHeapOnTwoThreads, Strings(heapString))
+        reads("int", .read, .readOnTwoThreads, beside: quickReads, Ints())
+        + reads("short-string", .read, .readOnTwoThreads, beside: quickReads, Strings("fifteen bytes !"))
+        + reads("heap-string", .readFromHeap, .readFromHeapOnTwoThreads, beside: copies, Strings(heapString))
         + [lentString, lentKibibyte, part]
+
+    /// A round of reads beside another thread: long enough for threads to meet, also in a quick run, and too short for the system to take
+    /// the processor away each time.
+    private static let (quickReads, copies) = (200_000, 20_000)
 
     static var heapString: String { String(repeating: "sixteen and more", count: 2) }
 
@@ -22,10 +26,9 @@ enum PropertyReadSuite {
     ) { _ in
         let property = Observed(heapString)
         let (lend, read) = ({ lendInLoop(property, $0) }, { readInLoop(property, $0) }) as (Reads.Loop, Reads.Loop)
-        let times = 200_000
         return Case.Sides(
-            ours: { nanosecondsPerOperation(times, [lend, lend]) },
-            reference: { nanosecondsPerOperation(times, [read, read]) }
+            ours: { nanosecondsPerOperation(quickReads, [lend, lend]) },
+            reference: { nanosecondsPerOperation(copies, [read, read]) }
         )
     }
 
@@ -42,8 +45,7 @@ enum PropertyReadSuite {
             for _ in 0..<times { sum &+= property.withValue { $0[7] } }
             consume(sum)
         }
-        let times = 200_000
-        return Case.Sides(ours: { growth(of: lend, times) })
+        return Case.Sides(ours: { growth(of: lend, quickReads) })
     }
 
     /// How many times longer it takes to read a part of a value that counts references, beside another thread than alone.
@@ -59,8 +61,7 @@ enum PropertyReadSuite {
             for _ in 0..<times { sum &+= property.value(\.perMinute) }
             consume(sum)
         }
-        let times = 200_000
-        return Case.Sides(ours: { growth(of: read, times) })
+        return Case.Sides(ours: { growth(of: read, quickReads) })
     }
 
     private static func growth(of loop: @escaping Reads.Loop, _ times: Int) -> Sample {
@@ -69,12 +70,18 @@ enum PropertyReadSuite {
         return Sample(together.figure / alone.figure, isDisturbed: alone.isDisturbed || together.isDisturbed)
     }
 
-    private static func reads(_ what: String, _ alone: Bar, _ contended: Bar, _ reading: some Reading) -> [Case] {
+    private static func reads(
+        _ what: String,
+        _ alone: Bar,
+        _ contended: Bar,
+        beside times: Int,
+        _ reading: some Reading
+    ) -> [Case] {
         [
             onOneThread("property.read.\(what)", alone, reading.singly),
             onOneThread("property.read.\(what)-in-loop", alone, reading.inLoop),
-            onTwoThreads("property.read.\(what)-2-threads", contended, reading.singly),
-            onTwoThreads("property.read.\(what)-in-loop-2-threads", contended, reading.inLoop),
+            onTwoThreads("property.read.\(what)-2-threads", contended, times, reading.singly),
+            onTwoThreads("property.read.\(what)-in-loop-2-threads", contended, times, reading.inLoop),
         ]
     }
 
@@ -88,13 +95,11 @@ enum PropertyReadSuite {
         }
     }
 
-    private static func onTwoThreads(_ name: String, _ bar: Bar, _ read: Reads) -> Case {
+    private static func onTwoThreads(_ name: String, _ bar: Bar, _ times: Int, _ read: Reads) -> Case {
         Case(name: name, unit: .nanoseconds, bar: bar, summary: .median) { _ in
-            // In a quick run as well: threads need some time to meet.
-            let (times, fewer) = (200_000, 10_000)
-            return Case.Sides(
+            Case.Sides(
                 ours: { nanosecondsPerOperation(times, [read.ours, read.ours]) },
-                reference: { nanosecondsPerOperation(fewer, [read.reference, read.reference]) }
+                reference: { nanosecondsPerOperation(10_000, [read.reference, read.reference]) }
             )
         }
     }

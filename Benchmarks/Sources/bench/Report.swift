@@ -8,6 +8,7 @@ import Judging
 struct Report: Encodable {
     let date: String
     let machine: Machine
+    let distance: String
     let isQuick: Bool
     let exitCode: Int32
     let outcomes: [Line]
@@ -41,9 +42,15 @@ struct Report: Encodable {
         }
     }
 
-    init(_ outcomes: [Outcome], _ latencies: [(name: String, histogram: Histogram<UInt64>)], isQuick: Bool) {
+    init(
+        _ outcomes: [Outcome],
+        _ latencies: [(name: String, histogram: Histogram<UInt64>)],
+        _ distance: ProcessorDistance,
+        isQuick: Bool
+    ) {
         date = Date().formatted(.iso8601)
         machine = Machine()
+        self.distance = distance.description
         self.isQuick = isQuick
         exitCode = outcomes.exitCode
         self.outcomes = outcomes.map {

@@ -74,6 +74,25 @@ struct JudgementTests {
         #expect(judge([9, 0.1, 9, 0.1, 9, 0.1, 0.1], disturbed: [1, 3, 5, 6], bound: 0.5).verdict == .fallsShort)
     }
 
+    @Test("A round before which the machine did not settle counts for nothing, and is asked for before each")
+    func settled() {
+        for reference in [nil, 1.0] {
+            var rounds = Rounds()
+            var next = -1
+            rounds.run(
+                6,
+                settle: {
+                    next += 1
+                    return next.isMultiple(of: 2)
+                },
+                ours: { Sample([0.1, 9][next % 2]) },
+                reference: reference.map { figure in { Sample(figure) } }
+            )
+            let judgement = Judgement(of: rounds, .best, bound: 0.5)
+            #expect(judgement.verdict == .holds && judgement.rounds == 3)
+        }
+    }
+
     @Test("With fewer than three undisturbed rounds nothing is judged, and the figures of all are shown")
     func tooFew() {
         let judgement = judge([0.1, 0.2, 0.3, 0.4], disturbed: [0, 3], bound: 0.5)
