@@ -15,7 +15,7 @@ struct Case: Sendable {
     var isLong = false
     /// Whether every observer that `prepare` makes is called in the rounds.
     var callsObservers = true
-    /// Sets the situation up. Called once, just before the case is measured; what the sides keep is freed after it.
+    /// Sets the situation up. Called just before the case is measured; what the sides keep is freed after it.
     let prepare: @Sendable (Effort) -> Sides
 
     /// One round of each side; the figure is in `unit`.
@@ -45,29 +45,35 @@ struct Case: Sendable {
         case allocations = "allocations"
     }
 
-    /// Measures the case, longer if need be.
+    /// Measures the case, longer if need be; then with everything made anew: where it lies in memory, which it keeps, may be the reason why
+    /// the rounds differ.
     func run(_ effort: Effort, _ distance: inout ProcessorDistance) -> Outcome {
-        Counter.watched(
-            name,
-            areCalled: callsObservers,
-            prepare: { prepare(effort) },
-            measure: { run($0, effort, &distance) }
-        )
-    }
-
-    private func run(_ sides: Sides, _ effort: Effort, _ distance: inout ProcessorDistance) -> Outcome {
         var rounds = Rounds()
-        let step = isLong ? max(3, effort.rounds / 4) : effort.rounds
-        // A round that is not kept: caches, the thread's record, the processor's clock.
-        _ = sides.reference?()
-        _ = sides.ours()
         var outcome: Outcome
         var extensions = 0
         repeat {
-            rounds.run(step, settle: { distance.settle() }, ours: sides.ours, reference: sides.reference)
+            Counter.watched(
+                name,
+                areCalled: callsObservers,
+                prepare: { prepare(effort) },
+                measure: { measure($0, effort, &distance, &rounds) }
+            )
             outcome = Outcome(of: self, rounds)
             extensions += 1
         } while outcome.isOpen && extensions <= effort.extensions
         return outcome
+    }
+
+    private func measure(
+        _ sides: Sides,
+        _ effort: Effort,
+        _ distance: inout ProcessorDistance,
+        _ rounds: inout Rounds
+    ) {
+        let step = isLong ? max(3, effort.rounds / 4) : effort.rounds
+        // A round that is not kept: caches, the thread's record, the processor's clock.
+        _ = sides.reference?()
+        _ = sides.ours()
+        rounds.run(step, settle: { distance.settle() }, ours: sides.ours, reference: sides.reference)
     }
 }

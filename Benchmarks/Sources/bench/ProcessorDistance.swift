@@ -15,6 +15,8 @@ struct ProcessorDistance {
     /// How long rounds have waited, in all, and may wait.
     private var waited = Duration.zero
     private let patience: Duration
+    /// How many times the least they may be. On one chiplet it was up to 1.7, on two from 4.
+    private static let tolerance = 3.0
 
     init(_ effort: Effort) { patience = .seconds(60 / effort.divisor) }
 
@@ -23,9 +25,9 @@ struct ProcessorDistance {
     /// - Returns: False if they did not come near in time.
     mutating func settle() -> Bool {
         while true {
-            let now = Self.look(until: least * 2)
+            let now = Self.look(until: least * Self.tolerance)
             least = min(least, now)
-            if now <= least * 2 { return true }
+            if now <= least * Self.tolerance { return true }
             guard waited < patience else { return false }
             let pause = Duration.milliseconds(50)
             usleep(UInt32(pause / .microseconds(1)))
