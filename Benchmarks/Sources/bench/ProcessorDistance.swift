@@ -45,10 +45,10 @@ struct ProcessorDistance {
     private static func look() -> Double {
         let (line, left) = (Line(), DispatchGroup())
         let times = 1_000
-        DispatchQueue.global().async(group: left) { for turn in 0...times { line.pass(from: 2 * turn + 1) } }
+        DispatchQueue.global().async(group: left) { for step in 0...times { line.pass(from: 2 * step + 1) } }
         // The other thread is there.
         line.pass(from: 0)
-        let time = nanoseconds { for turn in 1...times { line.pass(from: 2 * turn) } }
+        let time = nanoseconds { for step in 1...times { line.pass(from: 2 * step) } }
         left.wait()
         return time / Double(times)
     }
