@@ -159,6 +159,7 @@ public enum SeededBug: String, CaseIterable, Sendable {
     case aReplacedTableKeepsItsWord = "a replaced table keeps its word"
     case aRetiredItemIsCountedAfterItsPush = "a retired item is counted after its push"
     case aRingIsNotNoticed = "a ring is not noticed"
+    case onlyTheFirstItemAsksForAThread = "only the first item asks for a thread"
     case aRunningCallbackHoldsAllClosures = "a running callback holds all closures"
     case aRunningCallbackIsNotSeen = "a running callback is not seen"
     case aSequencesWakeUpIsLost = "a sequence's wake-up is lost"

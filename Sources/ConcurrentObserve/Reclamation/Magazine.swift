@@ -175,7 +175,7 @@ extension Magazine {
         exploredStep("magazine.put")
         AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
         // Relaxed: after the store, by the light barrier; pairs with the heavy one in
-        // ReclamationThread.park(_:). Either this load sees that all before was claimed, or the
+        // ReclamationThread.hasRetired. Either this load sees that all before was claimed, or the
         // sweeper, which looks before it parks, sees the store.
         let wasEmpty = head.load(ordering: .relaxed) == number
         // Safe: magazines are never freed.
@@ -216,7 +216,7 @@ extension Magazine {
             unsafe release(claimingInto: claimed, handOver: handOver)
             unsafe owned.pointee.isReleasing = false
         }
-        // Release: pairs with the acquire in waitForReleases(until:).
+        // Release: pairs with the acquire in MagazineReleases.wait(until:).
         releasesEnded.store(releasesEnded.load(ordering: .relaxed) &+ 1, ordering: .releasing)
     }
 

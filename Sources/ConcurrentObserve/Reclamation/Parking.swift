@@ -9,8 +9,15 @@ import Synchronization
 /// four steps are sequentially consistent: at least one of the two threads sees the other's store,
 /// and no work is forgotten.
 internal struct Parking: ~Copyable {
-    /// Whether the thread sleeps, is about to, or does not exist.
-    private let isParked = Atomic<Bool>(true)
+    private let state = Atomic<State>(.absent)
+
+    private enum State: UInt8, AtomicRepresentable {
+        case awake
+        /// It sleeps, or is about to.
+        case parked
+        /// It does not exist.
+        case absent
+    }
 
     /// Whether a thread that has brought work must signal for it to be noticed.
     ///
@@ -19,25 +26,31 @@ internal struct Parking: ~Copyable {
         exploredStep("retired")
         // Sequentially consistent, as is the push before it: pairs with the store in park(); one of
         // the two sees the other.
-        return urgently || isParked.load(ordering: .sequentiallyConsistent)
+        return urgently || state.load(ordering: .sequentiallyConsistent) != .awake
+    }
+
+    /// Whether the thread does not exist.
+    var isAbsent: Bool {
+        // Relaxed: a thread that runs is absent again only where no other thread runs.
+        state.load(ordering: .relaxed) == .absent
     }
 
     /// Announces that the thread is about to sleep. It looks for work once more afterwards.
     func park() {
         // Sequentially consistent, as are the last looks at the stacks that follow: pairs with the
         // load in needsSignal(urgently:).
-        isParked.store(true, ordering: .sequentiallyConsistent)
+        state.store(.parked, ordering: .sequentiallyConsistent)
         exploredStep("parking")
     }
 
     /// The thread is awake.
     func unpark() {
-        isParked.store(false, ordering: .relaxed)  // Relaxed: a stale true costs a needless signal.
+        state.store(.awake, ordering: .relaxed)  // Relaxed: an earlier state costs a needless signal.
     }
 
     /// The thread does not exist any more.
     func restart() {
         // Relaxed: no other thread runs, in a child or where the explorer ends the thread.
-        isParked.store(true, ordering: .relaxed)
+        state.store(.absent, ordering: .relaxed)
     }
 }

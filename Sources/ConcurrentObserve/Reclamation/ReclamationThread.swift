@@ -66,6 +66,16 @@ import Synchronization
     @discardableResult
     static func wake(urgently: Bool) -> Bool { parking.needsSignal(urgently: urgently) ? shared.signal() : true }
 
+    /// As `wake`, after an item that is not the first in its place: who put the first there has signalled. If the system had no thread to give
+    /// then, or the process has forked since, there is none. (P14)
+    @inline(__always)
+    static func startIfAbsent() {
+        #if INSTRUMENTED
+        if mutant(.onlyTheFirstItemAsksForAThread) { return }
+        #endif
+        if _slowPath(parking.isAbsent) { _ = shared.signal() }
+    }
+
     private func signal() -> Bool {
         #if INSTRUMENTED
         if mutant(.theReclamationThreadsWakeUpIsLost) { return true }

@@ -36,7 +36,11 @@ extension ThreadRecord {
         let hasManyRecords = unsafe magazine.pointee.owned.pointee.hasManyRecords
         if hasManyRecords, weight <= largestInRing, putIntoRing(SourcedReference(reference)) { return }
         unsafe magazine.pointee.makeRoom(for: weight) { unsafe record.handOver($0, from: magazine) }
-        if unsafe magazine.pointee.put(reference, weight: weight) { noticeMagazine() }
+        if unsafe magazine.pointee.put(reference, weight: weight) {
+            noticeMagazine()
+        } else {
+            ReclamationThread.startIfAbsent()
+        }
     }
 
     private static func noticeMagazine() {

@@ -39,7 +39,11 @@ extension ThreadRecord {
             return unsafe putAfterWait(reference, record, ring)
         }
         // The first one must be noticed, and before the ring is full a pass must be made.
-        if count == 1 || count == ReferenceRing.capacity / 2 { notice(count) }
+        if count == 1 || count == ReferenceRing.capacity / 2 {
+            notice(count)
+        } else {
+            ReclamationThread.startIfAbsent()
+        }
         return true
     }
 

@@ -51,6 +51,7 @@ extension Mutant {
         ),
         Mutant(.oneSourceHasAllThreads, "blocked-source", [.invariant("P14.others-are-destroyed")], .seconds(30)),
         Mutant(.aWaiterAsksOnceForAThread, "thread-famine", [.invariant("P9.famine-ends")], .seconds(30)),
+        Mutant(.onlyTheFirstItemAsksForAThread, "thread-famine", [.invariant("P14.after-a-famine")], .seconds(30)),
         Mutant(.exitingThreadsRecordLeaks, "thread-churn", [.invariant("P17.records-return")]),
         // One bug for each remaining invariant
         Mutant(.aDeliveryIsDropped, "thread-churn", [.invariant("P17.exiting-thread-receives")]),

@@ -5,19 +5,21 @@ import Synchronization
 
 extension Scenario {
     /// The system has no thread to give for a moment, in which an observation ends and threads
-    /// begin to wait for it.
+    /// begin to wait for it, or values are replaced.
     static let threadFamine = Scenario(
         name: "thread-famine",
         summary:
-            "for a moment the system starts no thread: a thread that waits then waits no longer than that, in a forked child each time",
-        invariants: ["P9.famine-ends", "P14.nothing-left", "P16.backlog-drains", "memory.table-in-use"],
+            "for a moment the system starts no thread: waits then end after it, and values replaced then are destroyed, in a forked child each time",
+        invariants: [
+            "P9.famine-ends", "P14.after-a-famine", "P14.nothing-left", "P16.backlog-drains", "memory.table-in-use",
+        ],
         windows: ["waited during a famine"],
         // Its child may start no threads, which the library does on first need.
         unfit: [.thread]
     ) { round in
         round.load { worker in
             worker.begin("fork")
-            let kind = FamineChild.Kind.allCases[worker.generator.below(2)]
+            let kind = FamineChild.Kind.allCases[worker.generator.below(FamineChild.Kind.allCases.count)]
             FamineChild(kind: kind).forkAndWait(worker)
             worker.hit(0)
         }
@@ -29,7 +31,7 @@ extension Scenario {
 /// the harness's and prints nothing.
 private struct FamineChild {
     enum Kind: CaseIterable {
-        case secondWait, drain
+        case secondWait, drain, replacedObject, replacedArray
     }
 
     let kind: Kind
@@ -41,20 +43,35 @@ private struct FamineChild {
         if number == 0 {
             // A child that hangs is ended by a signal.
             alarm(UInt32(5 * min(Sanitizer.slowdown, 6)))
-            _exit(live() ? 0 : 1)
+            let isFine =
+                switch kind {
+                case .secondWait, .drain: waits()
+                case .replacedObject: replaces { Fallen($0) }
+                case .replacedArray: replaces { [Inert(fallen: Fallen($0))] }
+                }
+            _exit(isFine ? 0 : 1)
         }
         guard number > 0 else { harnessFailure("the process cannot be forked (error \(errno))") }
         var status: Int32 = 0
         while unsafe waitpid(number, &status, 0) == -1, errno == EINTR {}
-        worker.check(
-            status == 0,
-            "P9.famine-ends",
-            status & 0x7F == SIGALRM
-                ? "a wait (\(kind)) goes on when there are threads again" : "a wait (\(kind)) ended early"
-        )
+        switch kind {
+        case .secondWait, .drain:
+            worker.check(
+                status == 0,
+                "P9.famine-ends",
+                status & 0x7F == SIGALRM
+                    ? "a wait (\(kind)) goes on when there are threads again" : "a wait (\(kind)) ended early"
+            )
+        case .replacedObject, .replacedArray:
+            worker.check(
+                status == 0,
+                "P14.after-a-famine",
+                "a \(kind) is not destroyed when there are threads again (status \(status))"
+            )
+        }
     }
 
-    private func live() -> Bool {
+    private func waits() -> Bool {
         // The waiting thread has a stack of its own size, and so is no part of the famine; it must
         // exist before.
         let isBegun = Flag()
@@ -64,11 +81,37 @@ private struct FamineChild {
         let kind = kind
         let waiter = Thread {
             isBegun.await()
-            switch kind {
-            case .secondWait: observation.withLock { $0 }?.cancelAndWaitBlocking()
-            case .drain: ConcurrentObserveDiagnostics.drain()
+            if kind == .drain {
+                ConcurrentObserveDiagnostics.drain()
+            } else {
+                observation.withLock { $0 }?.cancelAndWaitBlocking()
             }
         }
+        withoutThreads {
+            let token = registry.observe { _ in }
+            observation.withLock { $0 = token }
+            token.cancel()
+            isBegun.set()
+            usleep(3_000)
+        }
+        waiter.join()
+        // The closure is destroyed before it is counted.
+        return ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(5)) == .finished
+    }
+
+    /// Replaces a value in the famine, and one after it.
+    private func replaces<Value: Sendable>(_ make: (Deaths) -> Value) -> Bool {
+        let deaths = Deaths()
+        let property = Observed(make(deaths))
+        withoutThreads { property.value = make(deaths) }
+        property.value = make(deaths)
+        for _ in 0..<3_000 where deaths.count.load(ordering: .relaxed) < 2 { usleep(1_000) }
+        // Relaxed, both: a count that others only add to.
+        return deaths.count.load(ordering: .relaxed) == 2
+    }
+
+    /// Runs `body` while the system has no thread to give.
+    private func withoutThreads(_ body: () -> Void) {
         var before = pthread_attr_t()
         var famine = pthread_attr_t()
         unsafe defaultAttributes("pthread_getattr_default_np", &before)
@@ -76,15 +119,8 @@ private struct FamineChild {
         // More than there is address space.
         unsafe pthread_attr_setstacksize(&famine, 1 << 47)
         unsafe defaultAttributes("pthread_setattr_default_np", &famine)
-        let token = registry.observe { _ in }
-        observation.withLock { $0 = token }
-        token.cancel()
-        isBegun.set()
-        usleep(3_000)
+        body()
         unsafe defaultAttributes("pthread_setattr_default_np", &before)
-        waiter.join()
-        // The closure is destroyed before it is counted.
-        return ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(5)) == .finished
     }
 
     /// Reads or writes what new threads have by default.
@@ -93,6 +129,23 @@ private struct FamineChild {
         // Safe: that is the functions' type; looked up because the importer does not see GNU's own.
         _ = unsafe unsafeBitCast(dlsym(nil, name), to: Access.self)(attributes)
     }
+}
+
+private final class Deaths: Sendable {
+    let count = Atomic(0)
+}
+
+private final class Fallen: Sendable {
+    private let deaths: Deaths
+
+    init(_ deaths: Deaths) { self.deaths = deaths }
+
+    deinit { deaths.count.add(1, ordering: .relaxed) }
+}
+
+/// Not inert, so that its death is seen: it waits where inert values do.
+private struct Inert: InertValue {
+    let fallen: Fallen
 }
 
 private final class Flag: Sendable {

@@ -47,6 +47,22 @@ extension Promises.P09ThreadFamineTests {
         }
     }
 
+    @Test("P14 An object that is replaced after the famine asks for the library's threads again")
+    func replacedObjects() async {
+        await #expect(processExitsWith: .success) { try replaceAfterFamine(Mortal.init) }
+    }
+
+    @Test("P14 A value whose release runs no code asks again, too")
+    func replacedValues() async {
+        await #expect(processExitsWith: .success) { try replaceAfterFamine { [FalselyInert(mortal: Mortal($0))] } }
+    }
+
+    @Test("P14 P18 A child asks for a thread when a value waits that its parent had replaced")
+    func replacedBeforeFork() async {
+        await #expect(processExitsWith: .success) { try replaceInChild(Mortal.init) }
+        await #expect(processExitsWith: .success) { try replaceInChild { [FalselyInert(mortal: Mortal($0))] } }
+    }
+
     @Test("P16 A drain with a deadline ends at it, and the next one finishes")
     func drainWithDeadline() async {
         await #expect(processExitsWith: .success) {
@@ -80,6 +96,36 @@ private func waitAsynchronously(isCancelled: Bool) async throws {
     if isCancelled { task.cancel() }
     let outcome = await task.value
     check(outcome == .finished && lives.alive == 0, "it ended with \(outcome), \(lives.alive) closures left")
+}
+
+/// Breaks its promise, so that its release is seen.
+private struct FalselyInert: InertValue {
+    let mortal: Mortal
+}
+
+private func replaceAfterFamine<Value: Sendable>(_ make: (Counter) -> Value) throws {
+    let famine = try Famine()
+    let deaths = Counter()
+    let property = Observed(make(deaths))
+    property.value = make(deaths)
+    famine.end()
+    property.value = make(deaths)
+    try eventually("the release of both") { deaths.value == 2 }
+}
+
+/// The parent has replaced a value, and had no thread for it. The child replaces another.
+private func replaceInChild<Value: Sendable>(_ make: (Counter) -> Value) throws {
+    let famine = try Famine()
+    let deaths = Counter()
+    let property = Observed(make(deaths))
+    property.value = make(deaths)
+    famine.end()
+    let status = inChild {
+        property.value = make(deaths)
+        for _ in 0..<5_000 where deaths.value < 2 { briefPause() }
+        return deaths.value == 2
+    }
+    check(status == 0, "the child, with status \(status)")
 }
 
 /// A time in which the library has no thread, and gets none.
