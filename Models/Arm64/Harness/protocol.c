@@ -781,7 +781,7 @@ void retire(struct item *item) {
     add(&handed_over, 1, relaxed);  //= own: a statistic
     push(own_record(), item);
     if (is_reclaiming) return;
-    //= Reclamation/Parking.swift … isParked.load(ordering: .sequentiallyConsistent)
+    //= Reclamation/Parking.swift … state.load(ordering: .sequentiallyConsistent)
     if (load(&is_parked, sequentiallyConsistent)) signal_all(&wake_up);
 }
 
@@ -880,14 +880,14 @@ static bool has_retired(void) {
 static void park(uint32_t ticket) {
     linger();
     if (broken(defect_park)) store(&is_parked, 1, releasing);  //= own: a defect
-    //= Reclamation/Parking.swift … isParked.store(true, ordering: .sequentiallyConsistent)
+    //= Reclamation/Parking.swift … state.store(.parked, ordering: .sequentiallyConsistent)
     else store(&is_parked, 1, sequentiallyConsistent);
     if (fences_parking && !broken(defect_park)) fence(sequentiallyConsistent);  //= own: for an emulator
     if (!has_retired()) {
         events.parked++;
         sleep_until_signal(&wake_up, ticket, -1);
     }
-    //= Reclamation/Parking.swift … isParked.store(false
+    //= Reclamation/Parking.swift … state.store(.awake
     store(&is_parked, 0, relaxed);
 }
 
@@ -895,7 +895,7 @@ static void *run_reclamation_thread(void *nothing) {
     curcu_begin_thread("observe-reclaim");
     is_reclaiming = true;
     own_record();
-    //= Reclamation/Parking.swift … isParked.store(false
+    //= Reclamation/Parking.swift … state.store(.awake
     store(&is_parked, 0, relaxed);
     while (true) {
         uint32_t before = ticket(&wake_up);

@@ -123,7 +123,7 @@ extension UnsafeMutablePointer<ThreadRecord> {
         while true {
             item.link = top
             // Release: pairs with the acquire in takeRetired(_:). Sequentially consistent: before
-            // the look at `isParked` in Parking.needsSignal(urgently:); pairs with the looks at the
+            // the look at the state in Parking.needsSignal(urgently:); pairs with the looks at the
             // stacks after Parking.park(). Relaxed, when it fails: tried again.
             let (exchanged, original) = unsafe pointee.retired.weakCompareExchange(
                 expected: top,

@@ -364,14 +364,14 @@ extension Protocol {
                     [
                         storeTail(1), light,
                         .load("isParked", .sequentiallyConsistent, into: "parked")
-                            .at("Reclamation/Parking.swift", "isParked.load(ordering: .sequentiallyConsistent)"),
+                            .at("Reclamation/Parking.swift", "state.load(ordering: .sequentiallyConsistent)"),
                     ]
                 ),
                 Test.Thread(
                     "reclamation thread",
                     [
                         .store("isParked", 1, .sequentiallyConsistent)
-                            .at("Reclamation/Parking.swift", "isParked.store(true, ordering: .sequentiallyConsistent)"),
+                            .at("Reclamation/Parking.swift", "state.store(.parked, ordering: .sequentiallyConsistent)"),
                         heavy, lookAtTail,
                     ]
                 ),

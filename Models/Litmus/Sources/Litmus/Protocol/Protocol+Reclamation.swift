@@ -89,9 +89,9 @@ extension Protocol {
     // MARK: Sleep
 
     private static let lookWhetherParked = Instruction.load("isParked", .sequentiallyConsistent, into: "parked")
-        .at(parkingFile, "isParked.load(ordering: .sequentiallyConsistent)")
+        .at(parkingFile, "state.load(ordering: .sequentiallyConsistent)")
     private static let park = Instruction.store("isParked", 1, .sequentiallyConsistent)
-        .at(parkingFile, "isParked.store(true, ordering: .sequentiallyConsistent)")
+        .at(parkingFile, "state.store(.parked, ordering: .sequentiallyConsistent)")
     private static let pushRecord = Instruction.store("records", 1, .sequentiallyConsistent)
         .at(recordsFile, "head.store(UInt(bitPattern: record), ordering: .sequentiallyConsistent)")
     private static let loadRecords = Instruction.load("records", .sequentiallyConsistent, into: "records")
