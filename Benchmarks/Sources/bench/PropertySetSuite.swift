@@ -32,6 +32,7 @@ enum PropertySetSuite {
         },
         set("five-words", .setBox, beside: MutexWords.self) { Words(first: $0) },
         set("fresh-object", .setObject, beside: MutexObject.self) { Object($0) },
+        reclamation,
     ]
 
     private static var longStrings: (String, String) {
@@ -124,6 +125,27 @@ enum PropertySetSuite {
                 reference: { nanoseconds { for step in 0..<times { guarded.store(next(step)) } } / Double(times) }
             )
         }
+    }
+
+    /// The reclamation thread's processor time for each change of a value that the changing thread releases itself: they once woke and delayed
+    /// each other.
+    private static let reclamation = Case(
+        name: "property.set.array-on-the-reclamation-thread",
+        unit: .nanoseconds,
+        bar: .reclamationBesideSets,
+        summary: .median,
+        isLong: true
+    ) { [pair = ([1, 2], [3])] _ in
+        let property = Observed(pair.0)
+        return Case.Sides(ours: {
+            let (before, end) = (ThreadTime.nanoseconds(of: "observe-reclaim"), ContinuousClock.now + .seconds(1))
+            var sets = 0
+            while ContinuousClock.now < end {
+                for step in 0..<10_000 { property.value = step & 1 == 0 ? pair.0 : pair.1 }
+                sets += 10_000
+            }
+            return (ThreadTime.nanoseconds(of: "observe-reclaim") - before) / Double(sets)
+        })
     }
 
     /// Nanoseconds that `body` takes; what it has left to the library's threads is done before the return.
