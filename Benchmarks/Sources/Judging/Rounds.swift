@@ -58,3 +58,32 @@ package struct Rounds {
         }
     }
 }
+
+// MARK: - In another process
+
+extension Rounds {
+    /// A line for each round: ours, the reference's or `-`, and whether it was disturbed.
+    package var text: String {
+        (undisturbed.map { ($0, false) } + disturbed.map { ($0, true) }).map { round, isDisturbed in
+            "\(round.ours) \(round.reference.map { "\($0)" } ?? "-") \(isDisturbed)"
+        }.joined(separator: "\n")
+    }
+
+    /// Adds the rounds of such a text.
+    ///
+    /// - Returns: Whether it is one; nothing is added otherwise.
+    package mutating func add(text: String) -> Bool {
+        var all: [(ours: Sample, reference: Sample?)] = []
+        for line in text.split(separator: "\n") {
+            let fields = line.split(separator: " ")
+            guard fields.count == 3, let ours = Double(fields[0]), let isDisturbed = Bool(String(fields[2])) else {
+                return false
+            }
+            let reference = Double(fields[1])
+            guard reference != nil || fields[1] == "-" else { return false }
+            all.append((Sample(ours, isDisturbed: isDisturbed), reference.map { Sample($0) }))
+        }
+        for round in all { add(round.ours, round.reference) }
+        return true
+    }
+}

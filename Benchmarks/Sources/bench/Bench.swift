@@ -10,7 +10,7 @@ struct Bench: ParsableCommand {
         commandName: "bench",
         abstract: "Compare the library with the same loops in C and with its peers, in one run.",
         discussion: "`bench help measure` has the options and the exit codes; they need not be preceded by `measure`.",
-        subcommands: [Measure.self, Count.self, Peers.self, Soak.self],
+        subcommands: [Measure.self, Count.self, Peers.self, Soak.self, RoundsElsewhere.self],
         defaultSubcommand: Measure.self
     )
 

@@ -45,35 +45,27 @@ struct Case: Sendable {
         case allocations = "allocations"
     }
 
-    /// Measures the case, longer if need be; then with everything made anew: where it lies in memory, which it keeps, may be the reason why
-    /// the rounds differ.
-    func run(_ effort: Effort, _ distance: inout ProcessorDistance) -> Outcome {
-        var rounds = Rounds()
-        var outcome: Outcome
-        var extensions = 0
-        repeat {
-            Counter.watched(
-                name,
-                areCalled: callsObservers,
-                prepare: { prepare(effort) },
-                measure: { measure($0, effort, &distance, &rounds) }
-            )
-            outcome = Outcome(of: self, rounds)
-            extensions += 1
-        } while outcome.isOpen && extensions <= effort.extensions
-        return outcome
+    /// Measures the case, with what this process has made for it.
+    func run(_ effort: Effort, _ distance: inout ProcessorDistance) -> Rounds {
+        Counter.watched(
+            name,
+            areCalled: callsObservers,
+            prepare: { prepare(effort) },
+            measure: { measure($0, effort, &distance) }
+        )
     }
 
-    private func measure(
-        _ sides: Sides,
-        _ effort: Effort,
-        _ distance: inout ProcessorDistance,
-        _ rounds: inout Rounds
-    ) {
-        let step = isLong ? max(3, effort.rounds / 4) : effort.rounds
+    private func measure(_ sides: Sides, _ effort: Effort, _ distance: inout ProcessorDistance) -> Rounds {
+        var rounds = Rounds()
         // A round that is not kept: caches, the thread's record, the processor's clock.
         _ = sides.reference?()
         _ = sides.ours()
-        rounds.run(step, settle: { distance.settle() }, ours: sides.ours, reference: sides.reference)
+        rounds.run(
+            isLong ? max(3, effort.rounds / 4) : effort.rounds,
+            settle: { distance.settle() },
+            ours: sides.ours,
+            reference: sides.reference
+        )
+        return rounds
     }
 }

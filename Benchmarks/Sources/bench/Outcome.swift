@@ -19,6 +19,11 @@ struct Outcome {
 
     var ratio: Double? { judgement.reference == nil ? nil : judgement.figure }
 
-    /// Whether more rounds might say more.
-    var isOpen: Bool { judgement.verdict == .notJudged || judgement.verdict == .disturbed }
+    /// Whether more rounds might say something else.
+    var isOpen: Bool {
+        switch judgement.verdict {
+        case .notJudged, .disturbed, .fallsShort: true
+        case .holds, .noBar: false
+        }
+    }
 }

@@ -93,6 +93,23 @@ struct JudgementTests {
         }
     }
 
+    @Test("Rounds of another process count as one's own; another text adds nothing", arguments: [nil, 2.0])
+    func elsewhere(_ reference: Double?) {
+        var rounds = Rounds()
+        for index in 1...4 {
+            rounds.add(Sample(Double(index), isDisturbed: index == 2), reference.map { Sample($0) })
+        }
+        var copy = Rounds()
+        let isAdded = copy.add(text: rounds.text)
+        #expect(isAdded && copy.text == rounds.text)
+        for text in ["1", "x - false", "1 x false", "1 - 2", rounds.text + "\n1 -"] {
+            let isAdded = copy.add(text: text)
+            #expect(!isAdded && copy.text == rounds.text)
+        }
+        let (judgement, again) = (Judgement(of: rounds, .median, bound: 9), Judgement(of: copy, .median, bound: 9))
+        #expect(judgement.rounds == 3 && again.rounds == 3 && again.figure == judgement.figure)
+    }
+
     @Test("With fewer than three undisturbed rounds nothing is judged, and the figures of all are shown")
     func tooFew() {
         let judgement = judge([0.1, 0.2, 0.3, 0.4], disturbed: [0, 3], bound: 0.5)
