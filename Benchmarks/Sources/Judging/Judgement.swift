@@ -20,10 +20,15 @@ package struct Judgement {
     ///   - bound: The most that the figure may be, if there is a bar.
     package init(of rounds: Rounds, _ summary: Summary, bound: Double?) {
         let shown = rounds.shown
-        let references = shown.compactMap(\.reference)
-        ours = summary.of(shown.map(\.ours))
-        reference = references.isEmpty ? nil : summary.of(references)
-        figure = reference.map { [ours] in ours / $0 } ?? ours
+        // The best of each process, not of all: one side's best could be of a process in which the other's was better, too.
+        let sides = rounds.shownByProcess.map { process in
+            let references = process.compactMap(\.reference)
+            return (summary.of(process.map(\.ours)), references.isEmpty ? nil : summary.of(references))
+        }
+        let references = sides.compactMap(\.1)
+        ours = sides.isEmpty ? .nan : sides.map(\.0).median
+        reference = references.isEmpty ? nil : references.median
+        figure = sides.isEmpty ? .nan : sides.map { side in side.1.map { side.0 / $0 } ?? side.0 }.median
         let figures = shown.map(\.figure)
         spread = figures.isEmpty ? nil : figures.quantile(0.25)...figures.quantile(0.75)
         self.rounds = shown.count

@@ -5,8 +5,11 @@ package struct Rounds {
     private var undisturbed: [Round] = []
     private var disturbed: [Round] = []
     private var isOursFirst = true
+    /// How many processes have measured.
+    private var processes = 1
 
     struct Round {
+        let process: Int
         let ours: Double
         let reference: Double?
 
@@ -24,6 +27,9 @@ package struct Rounds {
 
     /// Those that were not disturbed; if these do not suffice, all.
     var shown: [Round] { isEnough ? undisturbed : undisturbed + disturbed }
+
+    /// The same, by the process that has measured them.
+    var shownByProcess: [[Round]] { Dictionary(grouping: shown, by: \.process).sorted { $0.key < $1.key }.map(\.value) }
 
     /// Measures `count` rounds more. Each side goes first in every other round, so that a drift favours neither.
     ///
@@ -49,7 +55,7 @@ package struct Rounds {
 
     /// Adds a round that was measured elsewhere.
     package mutating func add(_ ours: Sample, _ reference: Sample? = nil, isSettled: Bool = true) {
-        let round = Round(ours: ours.figure, reference: reference?.figure)
+        let round = Round(process: processes, ours: ours.figure, reference: reference?.figure)
         if round.figure.isNaN { return }
         if !isSettled || ours.isDisturbed || reference?.isDisturbed == true {
             disturbed.append(round)
@@ -83,6 +89,7 @@ extension Rounds {
             guard reference != nil || fields[1] == "-" else { return false }
             all.append((Sample(ours, isDisturbed: isDisturbed), reference.map { Sample($0) }))
         }
+        processes += 1
         for round in all { add(round.ours, round.reference) }
         return true
     }

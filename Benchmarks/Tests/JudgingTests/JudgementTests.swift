@@ -110,6 +110,20 @@ struct JudgementTests {
         #expect(judgement.rounds == 3 && again.rounds == 3 && again.figure == judgement.figure)
     }
 
+    @Test("The figure of several processes is the median of each one's")
+    func processes() {
+        var rounds = Rounds()
+        for _ in 1...3 { rounds.add(Sample(8), Sample(2)) }
+        for (ours, reference) in [(4, 1), (12, 3)] {
+            let text = (1...3).map { _ in "\(ours) \(reference) false" }.joined(separator: "\n")
+            let isAdded = rounds.add(text: text)
+            #expect(isAdded)
+        }
+        let judgement = Judgement(of: rounds, .best, bound: 4)
+        #expect(judgement.figure == 4 && judgement.ours == 8 && judgement.reference == 2)
+        #expect(judgement.verdict == .holds && judgement.rounds == 9)
+    }
+
     @Test("With fewer than three undisturbed rounds nothing is judged, and the figures of all are shown")
     func tooFew() {
         let judgement = judge([0.1, 0.2, 0.3, 0.4], disturbed: [0, 3], bound: 0.5)
