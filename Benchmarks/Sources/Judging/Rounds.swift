@@ -28,7 +28,7 @@ package struct Rounds {
     /// Those that were not disturbed; if these do not suffice, all.
     var shown: [Round] { isEnough ? undisturbed : undisturbed + disturbed }
 
-    /// The same, by the process that has measured them.
+    /// The rounds that are shown, by the process that has measured them.
     var shownByProcess: [[Round]] { Dictionary(grouping: shown, by: \.process).sorted { $0.key < $1.key }.map(\.value) }
 
     /// Measures `count` rounds more. Each side goes first in every other round, so that a drift favours neither.
