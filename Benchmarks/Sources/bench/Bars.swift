@@ -82,7 +82,7 @@ extension Bar {
     static let setReference = Bar.ratio(3)
     /// Fresh objects, which have a deinitialiser.
     static let setObject = Bar.ratio(6)
-    /// Of the reclamation thread, beside changes that leave it nothing to do. In the feedback that this row is for it used two nanoseconds.
+    /// Of the reclamation thread, beside changes that leave it nothing to do. In the feedback that this row is for it used two to seven.
     static let reclamationBesideSets = Bar.value(0.5)
     /// Values that are larger than two words, and so are in a box of their own.
     static let setBox = Bar.ratio(6)

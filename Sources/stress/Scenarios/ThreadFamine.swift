@@ -140,7 +140,7 @@ private final class Fallen: Sendable {
 
     init(_ deaths: Deaths) { self.deaths = deaths }
 
-    deinit { deaths.count.add(1, ordering: .relaxed) }
+    deinit { deaths.count.add(1, ordering: .relaxed) }  // Relaxed: see replaces(_:).
 }
 
 /// Not inert, so that its death is seen: it waits where inert values do.

@@ -103,23 +103,25 @@ private struct FalselyInert: InertValue {
     let mortal: Mortal
 }
 
-private func replaceAfterFamine<Value: Sendable>(_ make: (Counter) -> Value) throws {
+/// A property whose first value was replaced while there was no thread for it.
+private func replacedInFamine<Value: Sendable>(_ make: (Counter) -> Value) throws -> (Observed<Value>, Counter) {
     let famine = try Famine()
     let deaths = Counter()
     let property = Observed(make(deaths))
     property.value = make(deaths)
     famine.end()
+    return (property, deaths)
+}
+
+private func replaceAfterFamine<Value: Sendable>(_ make: (Counter) -> Value) throws {
+    let (property, deaths) = try replacedInFamine(make)
     property.value = make(deaths)
     try eventually("the release of both") { deaths.value == 2 }
 }
 
-/// The parent has replaced a value, and had no thread for it. The child replaces another.
+/// The parent has replaced a value. The child replaces another.
 private func replaceInChild<Value: Sendable>(_ make: (Counter) -> Value) throws {
-    let famine = try Famine()
-    let deaths = Counter()
-    let property = Observed(make(deaths))
-    property.value = make(deaths)
-    famine.end()
+    let (property, deaths) = try replacedInFamine(make)
     let status = inChild {
         property.value = make(deaths)
         for _ in 0..<5_000 where deaths.value < 2 { briefPause() }

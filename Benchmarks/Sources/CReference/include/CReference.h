@@ -26,7 +26,7 @@ struct creference_list {
     struct creference_entry entries[];
 };
 
-/// A list of `count` observers, each with a counter of its own.
+/// A list of `count` observers, each with a counter of its own, and of one of three functions in turn.
 struct creference_list *_Nonnull creference_list_make(size_t count);
 
 /// A list of one observer that adds to the calling thread's tally, so that threads share nothing but the list.
