@@ -7,9 +7,6 @@ import PackageDescription
 /// Strict memory safety: every `unsafe` expression is marked and argued in place.
 let settings: [SwiftSetting] = [.strictMemorySafety(), .enableUpcomingFeature("ExistentialAny")]
 
-/// The second build of the same sources, with injection points and seeded bugs. It is never a product's dependency.
-let instrumented: [SwiftSetting] = settings + [.define("INSTRUMENTED")]
-
 /// What the mirror of etcd needs, if its trait is on.
 let etcd: [Target.Dependency] = [
     ("GRPCCore", "grpc-swift-2"), ("GRPCProtobuf", "grpc-swift-protobuf"),
@@ -17,6 +14,9 @@ let etcd: [Target.Dependency] = [
     ("NIOCore", "swift-nio"), ("NIOHTTP2", "swift-nio-http2"), ("HashTreeCollections", "swift-collections"),
     ("Logging", "swift-log"), ("CoreMetrics", "swift-metrics"), ("ServiceLifecycle", "swift-service-lifecycle"),
 ].map { .product(name: $0.0, package: $0.1, condition: .when(traits: ["Etcd"])) }
+
+/// Whether the mirror's tests run on its copy with seeded bugs: see Scripts/etcd-mutants.sh.
+let hasSeededBugs = Context.environment["CONCURRENT_OBSERVE_TESTS"] == "etcd-mutants"
 
 extension Product {
     /// A library of one target, which has its name.
@@ -34,7 +34,6 @@ let package = Package(
         .module("ConcurrentObserveServiceLifecycle"),
         .module("ConcurrentObserveEtcd"),
         .executable(name: "stress", targets: ["stress"]),
-        .executable(name: "stress-product", targets: ["stress-product"]),
     ],
     traits: [
         .trait(name: "Macros", description: "@ConcurrentObservable, which builds swift-syntax."),
@@ -74,20 +73,9 @@ let package = Package(
         ),
 
         .target(name: "ConcurrentObserve", dependencies: ["CURCU"], swiftSettings: settings),
-        // `Sources/ConcurrentObserveInstrumented` is a link to `Sources/ConcurrentObserve`.
-        .target(name: "ConcurrentObserveInstrumented", dependencies: ["CURCU"], swiftSettings: instrumented),
-
+        // The package `Instrumented` has the same command over a copy of the library with seeded bugs.
         .executableTarget(
             name: "stress",
-            dependencies: [
-                "ConcurrentObserveInstrumented",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            swiftSettings: instrumented
-        ),
-        // `Sources/stress-product` is a link to `Sources/stress`: the same command over the library that users build.
-        .executableTarget(
-            name: "stress-product",
             dependencies: [
                 "ConcurrentObserve",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -143,7 +131,8 @@ let package = Package(
         .target(
             name: "ConcurrentObserveEtcd",
             dependencies: ["ConcurrentObserve"] + etcd,
-            exclude: ["Generated/etcd.proto"],
+            path: hasSeededBugs ? "Instrumented/Sources/ConcurrentObserveEtcd" : nil,
+            exclude: hasSeededBugs ? [] : ["Generated/etcd.proto"],
             swiftSettings: settings
         ),
 
@@ -154,10 +143,9 @@ let package = Package(
             dependencies: ["ConcurrentObserve", "Interposition"],
             swiftSettings: settings
         ),
-        // Never `stress` itself: tests share one process, and two builds of the library in one would share a thread's record.
         .testTarget(
             name: "StressTests",
-            dependencies: ["stress-product"],
+            dependencies: ["stress"],
             swiftSettings: settings
         ),
     ],
@@ -167,8 +155,8 @@ let package = Package(
 // The optional parts' tests are built without `stress` and the library's own tests, where the environment asks for them, as Scripts/traits.sh
 // does. A test of a macro makes SwiftPM build all of a package's tests as tools, which those that test an executable cannot be.
 if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "traits" {
-    package.products.removeAll { $0.name.hasPrefix("stress") }
-    package.targets.removeAll { $0.type == .test || $0.name.hasPrefix("stress") || $0.name.hasSuffix("Instrumented") }
+    package.products.removeAll { $0.name == "stress" }
+    package.targets.removeAll { $0.type == .test || $0.name == "stress" }
     package.targets += [
         .testTarget(
             name: "MacrosTests",
@@ -215,11 +203,9 @@ if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "traits" {
 }
 
 // The mirror's tests are built alone: beside a test of a macro, all that gRPC needs would be built a second time, for tools.
-if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "etcd" {
-    package.products.removeAll { $0.name.hasPrefix("stress") }
-    package.targets.removeAll {
-        $0.type == .test || ["stress", "stress-product"].contains($0.name) || $0.name.hasSuffix("Instrumented")
-    }
+if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "etcd" || hasSeededBugs {
+    package.products.removeAll { $0.name == "stress" }
+    package.targets.removeAll { $0.type == .test || $0.name == "stress" }
     package.targets += [
         .target(name: "WallClock", path: "Tests/WallClock"),
         .testTarget(

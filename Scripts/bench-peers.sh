@@ -8,7 +8,7 @@
 #
 # Installs what is missing, with the system's package manager; a peer that it does not have is left out, and the table
 # says so. Writes peers.md and peers.tsv, which has the spread of every figure, to Benchmarks/results. With --publish the
-# article Performance shows the table; with --only there is nothing to publish, since the table has the operations alone
+# article PerformancePeers shows the table; with --only there is nothing to publish, since the table has the operations alone
 # whose titles contain the text.
 #
 # Exit codes: 0 measured, 1 wrong usage, 3 anything else went wrong.
@@ -116,6 +116,6 @@ Benchmarks/.build/release/bench peers "${arguments[@]}" --markdown "$results/pee
 for name in "${left_out[@]}"; do printf '\nLeft out, because it could not be installed: %s.\n' "$name" >>"$results/peers.md"; done
 cat "$results/peers.md"
 if [ "$publish" = yes ]; then
-    Scripts/splice.sh Sources/ConcurrentObserve/ConcurrentObserve.docc/Performance.md peers "$results/peers.md"
+    Scripts/splice.sh Sources/ConcurrentObserve/ConcurrentObserve.docc/PerformancePeers.md peers "$results/peers.md"
 fi
 echo "bench-peers.sh: peers.md and peers.tsv are in $results"

@@ -5,8 +5,8 @@
 #
 #   Scripts/bench.sh [--quick] [--publish]
 #
-# Writes report.json, report.md and the plots to Benchmarks/results. With --publish README's five figures, the article
-# Performance and its plots become those of this run.
+# Writes report.json, report.md and the plots to Benchmarks/results. With --publish the figures of README, of the article Performance and
+# its plots, and the tables of the article Measurements become those of this run. Benchmarks/Figures lists what the first two show.
 #
 # Exit codes: 0 every bar holds, 1 wrong usage, 2 a bar falls short, 4 a bar could not be judged, 3 anything else went wrong.
 set -Eeuo pipefail
@@ -50,25 +50,6 @@ draw() {
 }
 for plot in cost latency threads; do draw "$plot"; done
 
-# The five figures beside what a reader would use instead, of a report: README's table.
-figures() { # report
-    head -n 1 "$1"
-    printf '\n| what | ours | instead | takes |\n| --- | --- | --- | --- |\n'
-    local name what instead
-    while IFS='|' read -r name what instead; do
-        awk -F ' *\\| *' -v name="\`$name\`" -v what="$what" -v instead="$instead" '
-            $2 == name { printf "| %s | %s | %s | %s |\n", what, $3, instead, $4; found = 1 }
-            END { exit !found }' "$1" || { echo "bench.sh: the report has no case $name" >&2; exit 3; }
-    done <<'ROWS'
-registry.notify.1-observers|notify one observer|the same loop in C
-opencombine.notify.1-observers|notify one observer|OpenCombine `PassthroughSubject`
-notificationcenter.notify.1-observers|notify one observer|`NotificationCenter`
-property.read.int-2-threads|read an `Int`, two threads|`Mutex`
-opencombine.observe+cancel|observe and cancel|OpenCombine `sink` and `cancel`
-ROWS
-    echo
-}
-
 # The processor of a table: what its first line says before the first comma.
 processor() { grep -m 1 . "$1" | cut -d , -f 1; }
 name() { processor "$1" | awk '{ print tolower($1) }' | grep -o '^[a-z]*'; }
@@ -88,12 +69,15 @@ keep_last() { # article, page, new table
 
 if [ "$publish" = yes ]; then
     articles=Sources/ConcurrentObserve/ConcurrentObserve.docc
-    keep_last "$articles/Performance.md" "$articles/PerformanceElsewhere.md" "$results/report.md"
+    for page in readme performance; do
+        awk -f Scripts/figures.awk "$results/report.md" "Benchmarks/Figures/$page.txt" >"$results/$page.md"
+    done
+    keep_last "$articles/Measurements.md" "$articles/PerformanceElsewhere.md" "$results/report.md"
     mkdir -p "$articles/Resources"
     cp "$results"/{cost,latency,threads}{,~dark}.svg "$articles/Resources/"
-    figures "$results/report.md" >"$results/figures.md"
-    Scripts/splice.sh README.md figures "$results/figures.md"
-    Scripts/splice.sh "$articles/Performance.md" table "$results/report.md"
+    Scripts/splice.sh README.md figures "$results/readme.md"
+    Scripts/splice.sh "$articles/Performance.md" figures "$results/performance.md"
+    Scripts/splice.sh "$articles/Measurements.md" table "$results/report.md"
 fi
 echo "bench.sh: report.json, report.md and the plots are in $results"
 exit "$code"

@@ -54,7 +54,7 @@ run_tests() { # file
         fi
         rows+="${rows:+, }{\"mutant\": \"$name\", \"engine\": \"tests\", \"scenario\": \"ConcurrentObserveTests\", \"seed\": 0, $catcher"
         rows+="\"verdict\": \"$verdict\", \"seconds\": $seconds}"
-    done < <(.build/release/stress calibrate --list-tests)
+    done < <("$stress" calibrate --list-tests)
     printf '{"schemaVersion": 2, "command": "tests", "exitCode": %d, "seconds": 0, "kills": [%s]}\n' "$worst" "$rows" >"$1"
 }
 
@@ -68,19 +68,20 @@ filter_of() { # display name
 
 Scripts/install.sh
 mkdir -p "$results"
-swift build -c release --product stress
+Scripts/instrumented.sh build
+stress=.build/instrumented/release/stress
 for engine in "${engines[@]}"; do
     echo "=== $engine"
     rm -f "$results/$engine.json"
     # A survivor is in the file: the matrix shows it, and ends as it must.
     case "$engine" in
-    plain) .build/release/stress mutants --json "$results/plain.json" || true ;;
-    explorer | histories) .build/release/stress mutants --engine "$engine" --json "$results/$engine.json" || true ;;
+    plain) "$stress" mutants --json "$results/plain.json" || true ;;
+    explorer | histories) "$stress" mutants --engine "$engine" --json "$results/$engine.json" || true ;;
     model) Scripts/check-models.sh --json "$results/model.json" || true ;;
     litmus) Scripts/check-litmus.sh --json "$results/litmus.json" || true ;;
     tests) run_tests "$results/tests.json" ;;
     # shellcheck disable=SC2086 # Several arguments.
-    calibration) .build/release/stress calibrate ${CALIBRATION:-} --json "$results/calibration.json" || true ;;
+    calibration) "$stress" calibrate ${CALIBRATION:-} --json "$results/calibration.json" || true ;;
     *) Scripts/sanitize.sh "$engine" mutants --json "$results/$engine.json" || true ;;
     esac
     if [ ! -s "$results/$engine.json" ]; then
@@ -93,7 +94,7 @@ for engine in plain thread address realtime explorer histories model litmus test
     [ ! -s "$results/$engine.json" ] || files+=("$results/$engine.json")
 done
 code=0
-.build/release/stress report "${files[@]}" --json "$results/matrix.json" --junit "$results/matrix.xml" --html "$results/matrix.html" \
+"$stress" report "${files[@]}" --json "$results/matrix.json" --junit "$results/matrix.xml" --html "$results/matrix.html" \
     --markdown "$results/matrix.md" || code=$?
 
 # Puts the figures between the markers of the article.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds `stress` with a sanitizer, runs every scenario, then the seeded bugs that only it can see.
+# Builds `stress` over the instrumented copy with a sanitizer, runs every scenario, then the seeded bugs that only it can see.
 #   Scripts/sanitize.sh thread|address|realtime [--duration 60s] [--threads 8] …   arguments go to `stress run`; what the seeded bugs
 #                                                                                  show is left for Scripts/kill-matrix.sh
 #   Scripts/sanitize.sh thread|address|realtime build                              builds it, and runs nothing
@@ -33,12 +33,14 @@ case "$sanitizer" in
         ;;
     *) build=(--sanitize="$sanitizer" -Xcc -DCURCU_OUT_OF_LINE) ;;
 esac
-stress=(swift build -c release --product stress)
+stress=(swift build -c release --package-path Instrumented --product stress)
+Scripts/check.sh instrument
 if [ "$sanitizer" = realtime ]; then
+    stress+=(--scratch-path .build/instrumented)
     # Only what is linked differs from the release build: it is linked where that is, and put aside.
     "${stress[@]}" "${build[@]}"
     mkdir -p "$scratch/release"
-    cp .build/release/stress "$scratch/release/stress"
+    cp .build/instrumented/release/stress "$scratch/release/stress"
     "${stress[@]}"
 else
     "${stress[@]}" --scratch-path "$scratch" "${build[@]}"

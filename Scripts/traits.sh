@@ -87,13 +87,14 @@ check() {
     echo "traits: $configuration: ok, ${tests:-0} tests, $((SECONDS - started)) s"
 }
 
-# The mirror's tests run against real servers. They are built alone, in a folder of their own: CI builds it beside the other.
+# The mirror's tests run against real servers. They are built alone, in a folder of their own: CI builds it beside the other. With the traits of
+# FlagServer, whose build the folder has, too: with others the library would be compiled again for each.
 check_etcd() {
     local missing=()
     command -v etcd >/dev/null || missing+=(etcd-server)
     command -v etcdctl >/dev/null || missing+=(etcd-client)
     [ ${#missing[@]} -eq 0 ] || Scripts/install.sh "${missing[@]}"
-    CONCURRENT_OBSERVE_TESTS=etcd folder=.build-etcd check Etcd Etcd
+    CONCURRENT_OBSERVE_TESTS=etcd folder=.build-etcd check Etcd Etcd Metrics Logging ServiceLifecycle
 }
 
 case "$*" in

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What clients cannot break: a server ends when it is asked to while they do not read, or have sent half a request; the events of a client that
-# falls behind say how far; and before the flags are known none is sent any.
+# falls behind say how far; and before the flags are known none is sent any. And that an etcd with certificates and a password is reached.
 #
 #   ./check-clients.sh
 #
@@ -12,7 +12,9 @@
 set -euo pipefail
 [ $# = 0 ] || { echo "usage: $0" >&2; exit 2; }
 cd "$(dirname "${BASH_SOURCE[0]}")"
-command -v python3 >/dev/null || { echo "check-clients.sh: no python3: apt-get install python3" >&2; exit 2; }
+for tool in python3 openssl etcd etcdctl; do
+    command -v "$tool" >/dev/null || { echo "check-clients.sh: no $tool: apt-get install python3 openssl etcd-server etcd-client" >&2; exit 2; }
+done
 # Before anything is built: that the checks can fail.
 python3 Checks/test_streams.py --quiet
 export TRAITS=${TRAITS:-Etcd,Flagd}
@@ -21,4 +23,5 @@ source Checks/build.sh
 # What takes longer has hung.
 timeout 600 python3 Checks/shutdown.py "$program"
 timeout 600 python3 Checks/clients.py "$program"
+timeout 600 python3 Checks/secured.py "$program"
 echo "check-clients.sh: ok"

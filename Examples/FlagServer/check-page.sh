@@ -3,7 +3,7 @@
 #
 # Starts the server, opens its page in headless Chromium, changes flags on both sides, and stops it:
 #
-#   ./check-page.sh [FOLDER]    also leaves screenshots there, light.png and dark.png
+#   ./check-page.sh [FOLDER]    also leaves screenshots there, light-360.png and others
 #
 # Needs python3 and chromium. Called from any directory.
 #

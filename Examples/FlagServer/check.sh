@@ -16,10 +16,10 @@ case "$#${1:-}" in
 *) echo "usage: $0 [--tests]" >&2; exit 2 ;;
 esac
 
-for tool in python3 curl wrk chromium etcd; do
+for tool in python3 curl wrk chromium etcd etcdctl openssl; do
     command -v "$tool" >/dev/null && continue
     # A page without a font has no text to show.
-    ../../Scripts/install.sh python3 python3-venv curl wrk chromium fonts-dejavu-core etcd-server
+    ../../Scripts/install.sh python3 python3-venv curl wrk chromium fonts-dejavu-core etcd-server etcd-client openssl
     break
 done
 

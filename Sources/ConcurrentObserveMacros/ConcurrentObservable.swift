@@ -22,6 +22,8 @@
 /// car.observedProperties.mileage.modify { $0 += 1 }
 /// ```
 ///
+/// No actor isolates the class, also in a module whose default isolation is the main actor, and what the macro adds is `nonisolated`.
+///
 /// Any thread reads and sets a variable as before, as it does `Observed.value`: reading never waits,
 /// and setting calls the observers before it returns. `car.mileage += 1` reads, then sets: a value that
 /// another thread sets in between is lost. `observedProperties` has the properties themselves, to
@@ -45,6 +47,9 @@
 /// A computed variable that is marked `@ConcurrentDerived` is observable, too: `observedProperties` has it as a
 /// `Derived`.
 ///
+/// A derived value reads a `let` of a model that it follows: `observedProperties` has it as a `Constant`. Its type is written, or its
+/// value is a literal; it is not private, has no attribute, and its type is `Sendable`, can be copied, and is no property.
+///
 /// Constants, other computed variables, static variables, what is compiled out, and variables marked
 /// `@ConcurrentObservationIgnored` stay what they are.
 ///
@@ -63,6 +68,7 @@
     names: named(Properties),
     named(observedProperties),
     named(cancelAllObservations),
+    named(_Constants),
     named(_DynamicProperties),
     named(_dynamicProperties),
     named(_ReadOnlyDynamicProperties),

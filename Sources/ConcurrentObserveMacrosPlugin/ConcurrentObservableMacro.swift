@@ -27,7 +27,8 @@ extension ConcurrentObservableMacro: MemberMacro {
             return []
         case .read(let model):
             model.problems(in: context).forEach(context.diagnose)
-            return dynamic(model, context) + derived(model, context) + properties(model) + removal(model)
+            return dynamic(model, context) + constants(model) + derived(model, context) + properties(model)
+                + removal(model)
         }
     }
 
@@ -47,10 +48,11 @@ extension ConcurrentObservableMacro: MemberMacro {
         for kind in DynamicKind.allCases where model.has(where: kind.includes) {
             lines += kind.subscript(access: model.access)
         }
+        if model.hasConstants { lines += constantsSubscript(access: model.access) }
         return [
             """
             /// The observed properties, as key paths find them.
-            \(raw: model.hasDynamic ? "@dynamicMemberLookup\n" : "")\(raw: model.access)struct Properties: Sendable {
+            \(raw: model.hasDynamic || model.hasConstants ? "@dynamicMemberLookup\n" : "")\(raw: model.access)nonisolated struct Properties: Sendable {
                 \(raw: lines.joined(separator: "\n    "))
             }
             """,
@@ -164,7 +166,9 @@ extension ConcurrentObservableMacro: ExtensionMacro {
         case .read(let model):
             // A complaint stands alone: the compiler would find fault with the variable, too, which is left as it is.
             let isChecked = model.problems(in: context).isEmpty
-            return [try ExtensionDeclSyntax("extension \(type.trimmed): \(raw: list(isChecked: isChecked)) {}")]
+            return [
+                try ExtensionDeclSyntax("nonisolated extension \(type.trimmed): \(raw: list(isChecked: isChecked)) {}")
+            ]
         case .refused:
             return [try unusable(model, type.trimmedDescription, list(isChecked: false))]
         }
@@ -183,11 +187,11 @@ extension ConcurrentObservableMacro: ExtensionMacro {
         let properties = ModelClass.nestedProperties(of: model) == nil ? "Never" : "Properties"
         return try ExtensionDeclSyntax(
             """
-            extension \(raw: type): \(raw: conformances) {
-                \(raw: access)nonisolated var observedProperties: \(raw: properties) {
+            nonisolated extension \(raw: type): \(raw: conformances) {
+                \(raw: access)var observedProperties: \(raw: properties) {
                     fatalError()
                 }
-                \(raw: access)nonisolated func cancelAllObservations() {
+                \(raw: access)func cancelAllObservations() {
                 }
             }
             """

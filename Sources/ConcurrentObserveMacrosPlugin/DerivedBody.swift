@@ -75,12 +75,9 @@ final class DerivedBody: SyntaxRewriter {
         let text = name.bareText
         guard let kind = names.kinds[text] else { return ExprSyntax(node) }
         switch kind {
-        case .observed, .derived:
+        case .observed, .derived, .constant:
             captures[text] = kind
             return expression("\(Self.reader).follow(_\(text))", as: node)
-        case .constant:
-            captures[text] = kind
-            return expression("_\(text)", as: node)
         case .unfollowed(let isMethod):
             let remedy =
                 isMethod ? "make it static, with what it reads as parameters" : "mark it '@\(DerivedVariable.mark)'"

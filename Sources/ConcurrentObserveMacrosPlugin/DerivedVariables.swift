@@ -31,7 +31,7 @@ extension ConcurrentObservableMacro {
         return [
             """
             /// The derived variables: each is made when it is first needed, of what its body reads.
-            private struct \(raw: DerivedVariable.storageType): ~Copyable, Sendable {
+            private nonisolated struct \(raw: DerivedVariable.storageType): ~Copyable, Sendable {
                 \(raw: members.joined(separator: "\n"))
             }
             """,
@@ -128,7 +128,7 @@ extension ModelClass {
                 case .observed(let storage): "let _\(name) = \(followed)(\(object).\(storage))"
                 case .derived:
                     "let _\(name) = \(followed)(\(object).\(DerivedVariable.storage).`\(name)`(of: \(object)))"
-                default: "let _\(name) = \(object).`\(name)`"
+                default: "let _\(name) = \(followed)(ConcurrentObserve.Constant(\(object).`\(name)`))"
                 }
             }
         let list = captures.isEmpty ? "" : "[\(captures.map { "_\($0.key)" }.joined(separator: ", "))] "

@@ -54,7 +54,7 @@ extension ConcurrentObservableMacro {
         return [
             """
             /// The observed properties that are \(raw: description).
-            \(raw: model.access)struct \(raw: type): Sendable {
+            \(raw: model.access)nonisolated struct \(raw: type): Sendable {
                 \(raw: properties.joined(separator: "\n    "))
             }
             """,

@@ -53,7 +53,7 @@ extension InertValueMacro: ExtensionMacro {
         return [
             try ExtensionDeclSyntax(
                 """
-                extension \(type.trimmed)\(raw: conformance) {
+                nonisolated extension \(type.trimmed)\(raw: conformance) {
                     private static func _storesInertValues() {
                         \(raw: checks.joined(separator: "\n        "))
                     }

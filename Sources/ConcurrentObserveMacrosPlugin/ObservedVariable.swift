@@ -249,7 +249,7 @@ extension PatternBindingSyntax {
     }
 
     /// The type as it is written, or what the text of the value shows.
-    fileprivate var valueType: TypeOfText {
+    var valueType: TypeOfText {
         if let written = typeAnnotation?.type { return .known(written.trimmed) }
         return initializer.map { TypeOfText($0.value) } ?? .unknown
     }

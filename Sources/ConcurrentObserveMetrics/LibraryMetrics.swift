@@ -124,7 +124,13 @@ public final class LibraryMetrics: Sendable {
     /// Publishes again and again, until the task is cancelled.
     ///
     /// - Parameter interval: How long to wait in between.
+    /// - Precondition: `interval` is longer than nothing.
     public func run(every interval: Duration = .seconds(10)) async {
+        guard interval > .zero else {
+            fatalError(
+                "ConcurrentObserve: figures published every \(interval) keep a processor busy. Wait longer than nothing in between."
+            )
+        }
         while !Task.isCancelled {
             publish()
             try? await Task.sleep(for: interval)

@@ -10,7 +10,8 @@ public import ServiceLifecycle
 /// Services shut down in the reverse order of their registration: name it first, and it drains after all others have ended.
 ///
 /// ```swift
-/// let group = ServiceGroup(services: [ObservationDrain(within: .seconds(5)), server], logger: logger)
+/// let drain = ObservationDrain(within: .seconds(5))
+/// let group = ServiceGroup(services: [drain, server], logger: logger)
 /// ```
 public struct ObservationDrain: Service {
     private let limit: Duration

@@ -39,8 +39,8 @@ struct BreakingTests {
         let proxy = try Proxy(to: etcd.nodes[0].clientPort)
         let history = try History(etcd.urls, prefix: "/t/")
         let metrics = TestMetrics()
-        // Less than all that is missed.
-        let mirror = EtcdMirror<String>.test("/t/", [proxy.url], metrics: metrics) { $0.maximumMessageBytes = 1 << 19 }
+        // Less than all that is missed, and more than a part: etcd's limit, and 512 KiB.
+        let mirror = EtcdMirror<String>.test("/t/", [proxy.url], metrics: metrics) { $0.maximumMessageBytes = 1 << 20 }
         let recorder = Recorder(mirror)
         try await withMirror(mirror) { mirror in
             try proxy.command("drop")

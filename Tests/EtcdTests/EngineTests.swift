@@ -117,7 +117,7 @@ struct EngineTests {
                 for message in [.started] + messages { try await receive(message) }
                 try await Task.sleep(for: .seconds(60))
             }
-            func probe() async throws {}
+            func probe() async throws -> MirrorMoment { MirrorMoment(revision: 20) }
         }
     }
 
@@ -286,7 +286,7 @@ private struct NonsenseEngine: MirrorEngine {
             throw MirrorError(.unreachable, "the watch has ended")
         }
 
-        func probe() {}
+        func probe() -> MirrorMoment { MirrorMoment(revision: 5) }
     }
 }
 #endif

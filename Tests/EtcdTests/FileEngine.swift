@@ -7,6 +7,7 @@ import Foundation
 /// The engine of the article "Mirror another engine", which quotes it.
 struct FileEngine: MirrorEngine {
     static let name = "file"
+    static let keepsHistory = false
     let path: String
 
     func servers() -> [String] { [path] }
@@ -20,8 +21,6 @@ struct FileEngine: MirrorEngine {
 
         func list(at revision: Int64?, limit: Int, page: ([MirrorItem]) throws -> Void) async throws -> MirrorMoment {
             let (number, items) = try parse(path)
-            if let revision, revision < number { throw MirrorError(.revisionGone, "it is \(number) now") }
-            if let revision, revision > number { throw MirrorError(.revisionUnknown, "it is only \(number)") }
             try page(items)
             return MirrorMoment(revision: number)
         }
@@ -32,7 +31,7 @@ struct FileEngine: MirrorEngine {
             throw MirrorError(.revisionGone, "there is another file")
         }
 
-        func probe() async throws { _ = try parse(path) }
+        func probe() async throws -> MirrorMoment { MirrorMoment(revision: try parse(path).0) }
     }
 }
 

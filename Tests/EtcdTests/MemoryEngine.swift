@@ -114,7 +114,10 @@ final class MemoryEngine: MirrorEngine {
             throw CancellationError()
         }
 
-        func probe() async throws { _ = try present() }
+        func probe() async throws -> MirrorMoment {
+            let data = try present()
+            return MirrorMoment(revision: data.revision, history: data.history)
+        }
     }
 }
 #endif

@@ -10,9 +10,10 @@ import Synchronization
 import Testing
 
 extension EtcdConfiguration {
-    /// Short times, so that tests are short.
+    /// Short times, so that tests are short; the order of the servers is the test's.
     static func test(_ urls: [String]) -> EtcdConfiguration {
         var configuration = EtcdConfiguration(endpoints: urls)
+        configuration.serverOrder = .asGiven
         configuration.requestTimeout = .seconds(1)
         configuration.probeTimeout = .seconds(1)
         configuration.probeInterval = .milliseconds(250)

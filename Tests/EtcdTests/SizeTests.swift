@@ -88,11 +88,11 @@ struct SizeTests {
         let etcd = try await EtcdCluster()
         try await TestClient.with(etcd.urls[0]) { client in
             try await client.commit((0..<62).map { .put("/p/0/\($0)", "") })
-            // gRPC takes messages of four mebibytes.
             for index in 0..<12 { try await client.put("/p/1/\(index)", String(repeating: "x", count: 600 << 10)) }
         }
         var configuration = EtcdConfiguration(endpoints: etcd.urls)
         configuration.pageSize = size
+        configuration.maximumMessageBytes = 4 << 20
         let engine = EtcdEngine(
             range: .prefix("/p/"),
             configuration: configuration,

@@ -5,8 +5,9 @@
 usage: proxy.py HOST PORT. Prints its own port, then "ok" after each command read from standard input:
   drop    closes all connections, and accepts none
   hang    keeps all connections, and forwards nothing
-  delay MILLISECONDS    forwards each piece so much later
-  allow   forwards again
+  delay MILLISECONDS    forwards each piece so much later, however many are on the way
+  swallow    forwards all but what the server sends in streams that the client has not ended: in gRPC, those of watches
+  allow   forwards again; what was swallowed is lost
   count   answers how many connections were made so far, refused ones included
 It ends with its standard input.
 """
@@ -14,20 +15,83 @@ import asyncio
 import sys
 
 mode, delay, flowing, writers, accepted = "allow", 0.0, asyncio.Event(), set(), 0
+PREFACE, DATA, HEADERS, WINDOW_UPDATE, END_STREAM = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 0, 1, 8, 1
 
 
-async def pump(reader, writer):
+class Watches:
+    """Finds the streams of an HTTP/2 connection that the client has not ended, by the flags of its frames. Headers pass: they share a table."""
+
+    def __init__(self):
+        self.client, self.server, self.ended, self.begun, self.is_http2 = b"", b"", set(), False, True
+
+    def from_client(self, piece):
+        if not self.is_http2:
+            return piece
+        self.client += piece
+        if not self.begun:
+            if len(self.client) < len(PREFACE) and PREFACE.startswith(self.client):
+                return b""
+            self.is_http2, self.begun = self.client.startswith(PREFACE), True
+            if not self.is_http2:
+                return self.client
+            passed, self.client = PREFACE, self.client[len(PREFACE):]
+        else:
+            passed = b""
+        for kind, flags, stream, frame in self.frames("client"):
+            if kind in (DATA, HEADERS) and flags & END_STREAM:
+                self.ended.add(stream)
+            passed += frame
+        return passed
+
+    def from_server(self, piece):
+        """What the client gets, and what the server gets in its place: room for more."""
+        if not self.is_http2:
+            return piece, b""
+        self.server += piece
+        passed = room = b""
+        for kind, _, stream, frame in self.frames("server"):
+            if mode == "swallow" and kind == DATA and stream not in self.ended:
+                length = len(frame) - 9
+                if length:
+                    for target in (0, stream):
+                        room += bytes([0, 0, 4, WINDOW_UPDATE, 0]) + target.to_bytes(4, "big") + length.to_bytes(4, "big")
+            else:
+                passed += frame
+        return passed, room
+
+    def frames(self, side):
+        rest = getattr(self, side)
+        while len(rest) >= 9 and len(rest) >= 9 + int.from_bytes(rest[:3], "big"):
+            length = 9 + int.from_bytes(rest[:3], "big")
+            frame, rest = rest[:length], rest[length:]
+            yield frame[3], frame[4], int.from_bytes(frame[5:9], "big") & 0x7FFFFFFF, frame
+        setattr(self, side, rest)
+
+
+async def send(queue, writer):
+    """Writes pieces when they are due."""
     try:
-        while piece := await reader.read(65536):
+        while item := await queue.get():
+            due, piece = item
+            await asyncio.sleep(max(0.0, due - asyncio.get_running_loop().time()))
             await flowing.wait()
-            if delay:
-                await asyncio.sleep(delay)
             writer.write(piece)
             await writer.drain()
     except OSError:
         pass
     finally:
         writer.close()
+
+
+async def receive(reader, pass_on, queue):
+    try:
+        while piece := await reader.read(65536):
+            await flowing.wait()
+            pass_on(piece)
+    except OSError:
+        pass
+    finally:
+        await queue.put(None)
 
 
 async def accept(reader, writer):
@@ -43,7 +107,23 @@ async def accept(reader, writer):
         return
     pair = {writer, target[1]}
     writers.update(pair)
-    await asyncio.gather(pump(reader, target[1]), pump(target[0], writer))
+    watches, up, down = Watches(), asyncio.Queue(), asyncio.Queue()
+
+    def put(queue, piece):
+        if piece:
+            queue.put_nowait((asyncio.get_running_loop().time() + delay, piece))
+
+    def pass_down(piece):
+        passed, room = watches.from_server(piece)
+        put(down, passed)
+        put(up, room)
+
+    await asyncio.gather(
+        receive(reader, lambda piece: put(up, watches.from_client(piece)), up),
+        receive(target[0], pass_down, down),
+        send(up, target[1]),
+        send(down, writer),
+    )
     writers.difference_update(pair)
 
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ordinary classes that `@ConcurrentObservable` takes as they are. Scripts/check-macro.sh compiles them and expects no word.
+// Ordinary classes that `@ConcurrentObservable` takes as they are. Scripts/check-macro.sh compiles them, also with the main actor as the
+// module's default isolation, and expects no word. What uses models on any thread, and what they use, says `nonisolated` for that.
 
 import ConcurrentObserveMacros
 import Foundation
@@ -9,13 +10,13 @@ enum State: Sendable { case idle, running(Int) }
 
 struct Box<Content: Sendable>: Sendable { let content: Content }
 
-struct Code: Sendable {
+nonisolated struct Code: Sendable {
     init?(_ text: String) { if text.isEmpty { return nil } }
 }
 
-func made() -> [String: Set<Int>] { [:] }
+nonisolated func made() -> [String: Set<Int>] { [:] }
 
-let isBig = true
+nonisolated let isBig = true
 
 /// Types that the compiler finds out.
 @ConcurrentObservable
@@ -59,7 +60,7 @@ public final class Inferred {
     func observeSecret() -> ObservationToken { observe(\.secret) { change in print(change.new) } }
 }
 
-func use(_ model: Inferred) -> [ObservationToken] {
+nonisolated func use(_ model: Inferred) -> [ObservationToken] {
     model.page = nil
     model.state = .running(2)
     model.names[2] = "b"
@@ -115,7 +116,7 @@ final class Target: WeaklyObservable {
     let lifetime = ReferentLifetime()
 }
 
-func use(_ model: Guarded) -> [ObservationToken] {
+nonisolated func use(_ model: Guarded) -> [ObservationToken] {
     // Where the setter can be used, so can the property itself.
     model._file.modify { $0 = nil }
     model._module.modify { $0 += "!" }
@@ -206,9 +207,9 @@ final class Coded: Codable {
     }
 }
 
-func removeAll(_ model: some ObservationSource) { model.cancelAllObservations() }
+nonisolated func removeAll(_ model: some ObservationSource) { model.cancelAllObservations() }
 
-func use(_ model: Statics, _ empty: Empty, _ careful: Careful) {
+nonisolated func use(_ model: Statics, _ empty: Empty, _ careful: Careful) {
     removeAll(model)
     removeAll(empty)
     removeAll(careful)
@@ -233,7 +234,7 @@ func use(_ slot: Slot<Int>) -> [ObservationToken] {
 }
 
 /// Models inside others.
-enum Outer {
+nonisolated enum Outer {
     @ConcurrentObservable
     final class Inner {
         enum Kind: Sendable { case a }
@@ -279,7 +280,7 @@ final class Station {
     var watched = Watched(limit: 1)
 }
 
-func use(_ watched: Watched, _ station: Station) -> [ObservationToken] {
+nonisolated func use(_ watched: Watched, _ station: Station) -> [ObservationToken] {
     let isHigh: Derived<Bool> = watched.observedProperties.isHigh
     return [
         isHigh.observe { change in print(change.new) },
@@ -291,7 +292,7 @@ func use(_ watched: Watched, _ station: Station) -> [ObservationToken] {
 }
 
 /// What the macro's names must not hide, and models as those that a body follows.
-let object = 41
+nonisolated let object = 41
 
 @ConcurrentObservable
 final class Part {
@@ -352,4 +353,4 @@ public struct Limits: Equatable {
     fileprivate struct Concealed { var name: String }
 }
 
-func use(_ limits: Limits) -> any InertValue { limits }
+nonisolated func use(_ limits: Limits) -> any InertValue { limits }

@@ -53,16 +53,26 @@ struct DerivedExpansionTests {
                     return isFast ? Self.fast : [1].map { rpm in "\\(rpm)" }[0] + "\\(rpm)"
                 }
 
+                /// The constants, found as dynamic members.
+                public nonisolated struct _Constants: Sendable {
+                    fileprivate let _object: Engine
+                    var limit: Int {
+                        _read {
+                            yield _object.limit
+                        }
+                    }
+                }
+
                 /// The derived variables: each is made when it is first needed, of what its body reads.
-                private struct _DerivedProperties: ~Copyable, Sendable {
+                private nonisolated struct _DerivedProperties: ~Copyable, Sendable {
                     let _isFast = ConcurrentObserve.DerivedStorage<Bool>()
                     func isFast(of _derivedObject: Engine) -> ConcurrentObserve.Derived<Bool> {
                         _isFast.derived {
-                            let _limit = _derivedObject.`limit`
+                            let _limit = ConcurrentObserve.FollowedProperty(ConcurrentObserve.Constant(_derivedObject.`limit`))
                             let _rpm = ConcurrentObserve.FollowedProperty(_derivedObject._rpm)
                             return ConcurrentObserve.Derived { [_limit, _rpm] (_derivedReader: borrowing ConcurrentObserve.Reader) -> Bool in
                                 #sourceLocation(file: "test.swift", line: 6)
-                                _derivedReader.follow(_rpm) > _limit
+                                _derivedReader.follow(_rpm) > _derivedReader.follow(_limit)
                                 #sourceLocation()
                             }
                         }
@@ -91,7 +101,8 @@ struct DerivedExpansionTests {
                 private let _derivedProperties = _DerivedProperties()
 
                 /// The observed properties, as key paths find them.
-                public struct Properties: Sendable {
+                @dynamicMemberLookup
+                public nonisolated struct Properties: Sendable {
                     fileprivate let _object: Engine
                     var rpm: ConcurrentObserve.Observed<Int> {
                         _object._rpm
@@ -104,6 +115,9 @@ struct DerivedExpansionTests {
                     }
                     fileprivate var label: ConcurrentObserve.Derived<String> {
                         _object._derivedProperties.label(of: _object)
+                    }
+                    public subscript <ConstantValue: Sendable>(dynamicMember member: any KeyPath<_Constants, ConstantValue> & Sendable) -> ConcurrentObserve.Constant<ConstantValue> {
+                        ConcurrentObserve.Constant(_Constants(_object: _object) [keyPath: member])
                     }
                 }
 
@@ -121,7 +135,7 @@ struct DerivedExpansionTests {
                 }
             }
 
-            extension Engine: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, Sendable {
+            nonisolated extension Engine: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, Sendable {
             }
             """
         )
@@ -161,7 +175,7 @@ struct DerivedExpansionTests {
             struct Stated: InertValue {
             }
 
-            extension Limits: ConcurrentObserve.InertValue {
+            nonisolated extension Limits: ConcurrentObserve.InertValue {
                 private static func _storesInertValues() {
                     #sourceLocation(file: "test.swift", line: 3)
                     ConcurrentObserve.InertStorage.check((String).self)
@@ -178,7 +192,7 @@ struct DerivedExpansionTests {
                 }
             }
 
-            extension Kind: ConcurrentObserve.InertValue {
+            nonisolated extension Kind: ConcurrentObserve.InertValue {
                 private static func _storesInertValues() {
                     #sourceLocation(file: "test.swift", line: 11)
                     ConcurrentObserve.InertStorage.check((String).self)
@@ -189,7 +203,7 @@ struct DerivedExpansionTests {
                 }
             }
 
-            extension Stated: ConcurrentObserve.InertValue {
+            nonisolated extension Stated: ConcurrentObserve.InertValue {
                 private static func _storesInertValues() {
 
                 }
@@ -326,7 +340,7 @@ struct DerivedExpansionTests {
                 var number: Int { 1 }
             }
 
-            extension Kind: ConcurrentObserve.InertValue {
+            nonisolated extension Kind: ConcurrentObserve.InertValue {
                 private static func _storesInertValues() {
                     #if os(Linux)
                     #sourceLocation(file: "test.swift", line: 5)

@@ -100,6 +100,35 @@ struct DerivedVariableTests {
         token.cancel()
     }
 
+    @Test("P22 P24 The models in constants of the class itself are followed")
+    func ownConstants() {
+        let turbine = Turbine(limit: 10)
+        let fixed = Fixed(turbine, limit: 900)
+        let received = ReceivedValues<Bool>()
+        let token = fixed.observe(\.isFast) { change in received.add(change.new) }
+        for rpm in [901, 902, 900] { turbine.rpm = rpm }
+        #expect(received.all == [true, false] && !fixed.observedProperties.isFast.value)
+        #expect(token.cancelAndWaitBlocking() == .finished)
+    }
+
+    @Test("The constants of a followed model are read without ceremony")
+    func constants() {
+        let (first, second) = (Turbine(limit: 10), Turbine(limit: 20))
+        let machine = Machine(Nameplate(1, first))
+        let properties = machine.observedProperties
+        #expect(machine.sum == 1 + 1998 + 800 + 10 && machine.hasDefault)
+        let received = ReceivedValues<Int>()
+        let token = machine.observe(\.sum) { change in received.add(change.new) }
+        first.rpm = 900
+        machine.plate = Nameplate(2, second)
+        second.rpm = 801
+        #expect(received.all == [2_909, 2_820, 2_821])
+        #expect(properties.made.value == 1)
+        let numbered = Derived { get in get.follow(properties.plate).number }
+        #expect(numbered.value == 2)
+        #expect(token.cancelAndWaitBlocking() == .finished)
+    }
+
     @Test("Key paths of several steps lead to a derived variable, and follow every replacement")
     func paths() {
         let plant = Plant()

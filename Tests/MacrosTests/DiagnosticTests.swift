@@ -12,7 +12,7 @@ struct DiagnosticTests {
     func notFinal() {
         expectExpansion(
             "@ConcurrentObservable\npublic class Car {\n    var a = 1\n}",
-            "public class Car {\n    var a = 1\n}\n\nextension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, @unchecked Sendable {\n    public nonisolated var observedProperties: Never {\n        fatalError()\n    }\n    public nonisolated func cancelAllObservations() {\n    }\n}",
+            "public class Car {\n    var a = 1\n}\n\nnonisolated extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, @unchecked Sendable {\n    public var observedProperties: Never {\n        fatalError()\n    }\n    public func cancelAllObservations() {\n    }\n}",
             diagnostics: [
                 DiagnosticSpec(
                     message:
@@ -30,7 +30,7 @@ struct DiagnosticTests {
     func open() {
         expectExpansion(
             "@ConcurrentObservable\nopen class Car {\n}",
-            "open class Car {\n}\n\nextension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, @unchecked Sendable {\n    public nonisolated var observedProperties: Never {\n        fatalError()\n    }\n    public nonisolated func cancelAllObservations() {\n    }\n}",
+            "open class Car {\n}\n\nnonisolated extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, @unchecked Sendable {\n    public var observedProperties: Never {\n        fatalError()\n    }\n    public func cancelAllObservations() {\n    }\n}",
             diagnostics: [
                 DiagnosticSpec(
                     message:
@@ -83,7 +83,7 @@ struct DiagnosticTests {
     func isolated() {
         expectExpansion(
             "@ConcurrentObservable @MainActor\nfinal class Car {\n}",
-            "@MainActor\nfinal class Car {\n}\n\nextension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, @unchecked Sendable {\n    nonisolated var observedProperties: Never {\n        fatalError()\n    }\n    nonisolated func cancelAllObservations() {\n    }\n}",
+            "@MainActor\nfinal class Car {\n}\n\nnonisolated extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, @unchecked Sendable {\n    var observedProperties: Never {\n        fatalError()\n    }\n    func cancelAllObservations() {\n    }\n}",
             diagnostics: [
                 DiagnosticSpec(
                     message: "'@ConcurrentObservable' makes a model for every thread, which no actor isolates",
@@ -233,7 +233,7 @@ struct DiagnosticTests {
                 var b: Any
 
                 /// The observed properties, as key paths find them.
-                struct Properties: Sendable {
+                nonisolated struct Properties: Sendable {
                     fileprivate let _object: Car
                 }
 
@@ -248,7 +248,7 @@ struct DiagnosticTests {
                 }
             }
 
-            extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, @unchecked Sendable {
+            nonisolated extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, @unchecked Sendable {
             }
             """,
             diagnostics: [
@@ -327,11 +327,11 @@ struct DiagnosticTests {
     /// The conformance of a class that is refused.
     private func unusable(_ properties: String) -> String {
         """
-        extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, @unchecked Sendable {
-            nonisolated var observedProperties: \(properties) {
+        nonisolated extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, @unchecked Sendable {
+            var observedProperties: \(properties) {
                 fatalError()
             }
-            nonisolated func cancelAllObservations() {
+            func cancelAllObservations() {
             }
         }
         """

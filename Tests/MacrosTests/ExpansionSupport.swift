@@ -75,7 +75,7 @@ func expectRefusal(
             MEMBER
 
             /// The observed properties, as key paths find them.
-            struct Properties: Sendable {
+            nonisolated struct Properties: Sendable {
                 fileprivate let _object: Car
             }
 
@@ -90,7 +90,7 @@ func expectRefusal(
             }
         }
 
-        extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, @unchecked Sendable {
+        nonisolated extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, @unchecked Sendable {
         }
         """.replacing("MEMBER", with: member),
         diagnostics: [

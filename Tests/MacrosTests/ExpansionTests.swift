@@ -63,7 +63,7 @@ struct ExpansionTests {
                 }
 
                 /// The observed properties that are found as dynamic members.
-                struct _DynamicProperties: Sendable {
+                nonisolated struct _DynamicProperties: Sendable {
                     #sourceLocation(file: "test.swift", line: 6)
                     let driver = ConcurrentObserve.WeakObserved<Driver>(nil)
                     #sourceLocation()
@@ -73,7 +73,7 @@ struct ExpansionTests {
 
                 /// The observed properties, as key paths find them.
                 @dynamicMemberLookup
-                struct Properties: Sendable {
+                nonisolated struct Properties: Sendable {
                     fileprivate let _object: Car
                     var name: ConcurrentObserve.Observed<String> {
                         _object._name
@@ -103,7 +103,7 @@ struct ExpansionTests {
                 }
             }
 
-            extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, Sendable {
+            nonisolated extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, Sendable {
             }
             """
         )
@@ -222,7 +222,7 @@ struct ExpansionTests {
                 }
 
                 /// The observed properties that are found as dynamic members.
-                public struct _DynamicProperties: Sendable {
+                public nonisolated struct _DynamicProperties: Sendable {
                     #sourceLocation(file: "test.swift", line: 11)
                     fileprivate let i = ConcurrentObserve.WeakObserved<Engine>(nil)
                     #sourceLocation()
@@ -231,7 +231,7 @@ struct ExpansionTests {
                 private let _dynamicProperties = _DynamicProperties()
 
                 /// The observed properties that are found as dynamic members, and shown read-only.
-                public struct _ReadOnlyDynamicProperties: Sendable {
+                public nonisolated struct _ReadOnlyDynamicProperties: Sendable {
                     #sourceLocation(file: "test.swift", line: 10)
                     package let h = ConcurrentObserve.Observed(State.idle)
                     #sourceLocation()
@@ -241,7 +241,7 @@ struct ExpansionTests {
 
                 /// The observed properties, as key paths find them.
                 @dynamicMemberLookup
-                public struct Properties: Sendable {
+                public nonisolated struct Properties: Sendable {
                     fileprivate let _object: Car
                     public var a: ConcurrentObserve.Observed<Int> {
                         _object._a
@@ -291,7 +291,7 @@ struct ExpansionTests {
                 }
             }
 
-            extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, Sendable {
+            nonisolated extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, Sendable {
             }
             """
         )
@@ -322,9 +322,23 @@ struct ExpansionTests {
                 @TaskLocal static var current: Int?
                 static var title = "" { didSet {} }
 
-                /// The observed properties, as key paths find them.
-                struct Properties: Sendable {
+                /// The constants, found as dynamic members.
+                nonisolated struct _Constants: Sendable {
                     fileprivate let _object: Car
+                    var plate: String {
+                        _read {
+                            yield _object.plate
+                        }
+                    }
+                }
+
+                /// The observed properties, as key paths find them.
+                @dynamicMemberLookup
+                nonisolated struct Properties: Sendable {
+                    fileprivate let _object: Car
+                    subscript <ConstantValue: Sendable>(dynamicMember member: any KeyPath<_Constants, ConstantValue> & Sendable) -> ConcurrentObserve.Constant<ConstantValue> {
+                        ConcurrentObserve.Constant(_Constants(_object: _object) [keyPath: member])
+                    }
                 }
 
                 /// The observed properties: to observe, modify, bind.
@@ -338,7 +352,7 @@ struct ExpansionTests {
                 }
             }
 
-            extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, Sendable {
+            nonisolated extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, Sendable {
             }
             """
         )
@@ -416,7 +430,7 @@ struct ExpansionTests {
                 }
 
                 /// The observed properties that are found as dynamic members.
-                public struct _DynamicProperties: Sendable {
+                public nonisolated struct _DynamicProperties: Sendable {
                     #sourceLocation(file: "test.swift", line: 6)
                     public let state = ConcurrentObserve.Observed(State.idle)
                     #sourceLocation()
@@ -435,7 +449,7 @@ struct ExpansionTests {
 
                 /// The observed properties, as key paths find them.
                 @dynamicMemberLookup
-                public struct Properties: Sendable {
+                public nonisolated struct Properties: Sendable {
                     fileprivate let _object: Car
                     public subscript <ObservedValue: Sendable>(dynamicMember member: any KeyPath<_DynamicProperties, ConcurrentObserve.Observed<ObservedValue>> & Sendable) -> ConcurrentObserve.Observed<ObservedValue> {
                         _object._dynamicProperties[keyPath: member]
@@ -455,7 +469,7 @@ struct ExpansionTests {
                 }
             }
 
-            extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, Sendable {
+            nonisolated extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, Sendable {
             }
             """
         )

@@ -173,6 +173,55 @@ final class Turbine {
     }
 }
 
+/// A type that cannot be copied, and one that is not Sendable.
+struct Alone: ~Copyable {}
+class Shared {}
+
+@ConcurrentObservable
+final class Nameplate: @unchecked Sendable {
+    let number: Int
+    let text = "V8", year: Int? = 1998
+    let turbine: Turbine
+    let others: [Turbine]
+    let level: Observed<Int>
+    let alone: Alone
+    let shared: Shared
+    fileprivate let `default`: Bool
+    private let hidden: Int
+    let guessed = [1].count
+    var rpm = 1
+
+    init(_ number: Int, _ turbine: Turbine) {
+        (self.number, self.turbine, others, level) = (number, turbine, [turbine], Observed(number))
+        alone = Alone()
+        (shared, `default`, hidden) = (Shared(), true, 2)
+    }
+}
+
+@ConcurrentObservable
+final class Fixed {
+    private let turbine: Turbine
+    let limit: Int
+    @ConcurrentDerived var isFast: Bool { turbine.rpm > limit }
+
+    init(_ turbine: Turbine, limit: Int) { (self.turbine, self.limit) = (turbine, limit) }
+}
+
+@ConcurrentObservable
+final class Machine {
+    let made: Int
+    var plate: Nameplate
+    @ConcurrentDerived var sum: Int {
+        let others = plate.others
+        let limits = others.map { $0.limit }
+        let numbers: [Int] = [plate.number, plate.year ?? 0, plate.turbine.rpm]
+        return numbers.reduce(limits[0], +)
+    }
+    @ConcurrentDerived var hasDefault: Bool { plate.default }
+
+    init(_ plate: Nameplate) { (made, self.plate) = (1, plate) }
+}
+
 @ConcurrentObservable
 final class Plant {
     var turbine = Turbine(limit: 1_000)

@@ -112,6 +112,14 @@ struct LibraryMetricsTests {
         await task.value
     }
 
+    @Test("Publishing without a pause traps, and says so")
+    func pause() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            await LibraryMetrics(prefix: "observe", factory: TestMetrics()).run(every: .zero)
+        }
+        #expect(result.map { String(decoding: $0.standardErrorContent, as: UTF8.self).contains("busy") } == true)
+    }
+
     @Test("A timed callback is called, and its duration recorded")
     func timing() throws {
         let timer = CoreMetrics.Timer(label: "callback", factory: system)

@@ -3,16 +3,18 @@
 import Foundation
 import Testing
 
-@testable import stress_product
+@testable import stress
 
 /// Known defects name what exists, and the matrix says so when they do not.
 @Suite("Calibration")
 struct CalibrationTests {
     /// What a statement names and its engine does not have.
     private func missing(_ defects: [KnownDefect]) throws -> [String] {
-        // The enumeration is compiled into the instrumented build alone.
-        let seeded = try Sources.text(of: "ConcurrentObserve/Instrumentation/SeededBug.swift")
-        let bugs = Set(seeded.matches(of: /case \w+ = "([^"]+)"/).map { String($0.1) })
+        // Only the instrumented copy has the enumeration.
+        let edits = try Sources.texts(in: "../Instrumented/Edits", ofType: "txt").flatMap { $0.split(separator: "\n") }
+        let bugs = Set(
+            edits.compactMap { $0.wholeMatch(of: /(?:bug elsewhere|    bug .+): (.+)/).map { String($0.1) } }
+        )
         let rows = try Sources.text(of: "../Models/rows.txt").matches(of: /\nmutant +\| \w+ +\| ([^|]+?) +\|/)
         let rules = Set(rows.map { String($0.1) })
         let litmus = try Sources.text(of: "../Models/Litmus/Sources/Litmus/Defect.swift").matches(of: /name: "([^"]+)"/)

@@ -3,20 +3,11 @@
 import Foundation
 import Testing
 
-@testable import stress_product
+@testable import stress
 
-/// Scenarios and injection points name what exists. Of seeded bugs, which this build does not have, `stress mutants` checks that.
+/// Scenarios name what exists. Of seeded bugs, which this build does not have, `stress mutants` checks that.
 @Suite("Catalogue")
 struct CatalogueTests {
-    @Test("The list of injection points is that of the library's sources")
-    func injectionPoints() throws {
-        let injected = Set(try Sources.matches(of: /(?:inject|faultPoint)\("([^"]+)"\)/, in: "ConcurrentObserve"))
-        let text = try Sources.text(of: "ConcurrentObserve/Instrumentation/Instrumentation+Stress.swift")
-        let list = try #require(text.firstMatch(of: /points: \[StaticString\] = \[([^\]]+)\]/))
-        let listed = Set(list.1.matches(of: /"([^"]+)"/).map { String($0.1) })
-        #expect(listed == injected)
-    }
-
     @Test("Every invariant that a scenario announces is checked somewhere, and every check is announced")
     func invariantsAreChecked() throws {
         let quoted =
@@ -81,14 +72,14 @@ enum Sources {
         try texts(in: folder).flatMap { $0.matches(of: pattern).map { String($0.1) } }
     }
 
-    static func texts(in folder: String) throws -> [String] {
+    static func texts(in folder: String, ofType type: String = "swift") throws -> [String] {
         let files = FileManager.default.enumerator(
             at: root.appendingPathComponent(folder),
             includingPropertiesForKeys: nil
         )
         var texts: [String] = []
         while let file = files?.nextObject() as? URL {
-            guard file.pathExtension == "swift" else { continue }
+            guard file.pathExtension == type else { continue }
             texts.append(try String(contentsOf: file, encoding: .utf8))
         }
         return texts

@@ -3,7 +3,7 @@
 import Glibc
 import Testing
 
-@testable import stress_product
+@testable import stress
 
 @Suite("The environment as an enemy")
 struct EnvironmentTests {

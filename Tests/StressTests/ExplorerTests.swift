@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import stress_product
+@testable import stress
 
 /// The explorer on toys, of which everything is known.
 @Suite("Explorer", .serialized)

@@ -4,7 +4,7 @@ import Dispatch
 import Glibc
 import Testing
 
-@testable import stress_product
+@testable import stress
 
 /// How a run ends in which a thread hangs, or the process crashes.
 @Suite("Failures of a run")

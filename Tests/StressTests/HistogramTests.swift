@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import stress_product
+@testable import stress
 
 @Suite("Histogram")
 struct HistogramTests {

@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import stress_product
+@testable import stress
 
 /// The checker of histories, on histories of which everything is known.
 @Suite("Histories")

@@ -3,7 +3,7 @@
 import ArgumentParser
 import Testing
 
-@testable import stress_product
+@testable import stress
 
 @Suite("Command line")
 struct OptionsTests {

@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-@testable import stress_product
+@testable import stress
 
 #if canImport(FoundationXML)
 import FoundationXML
@@ -265,7 +265,7 @@ private enum Sample {
                 row("stuck", .hang, dump: "thread 0 at notify"),
             ],
             samples: (0..<5).map {
-                stress_product.Sample(
+                stress.Sample(
                     seconds: Double($0),
                     scenario: $0 < 3 ? "storm" : "idle",
                     operationsPerSecond: 1_000,

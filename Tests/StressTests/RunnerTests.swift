@@ -3,7 +3,7 @@
 import Synchronization
 import Testing
 
-@testable import stress_product
+@testable import stress
 
 /// Tests that run rounds: they share the process's threads under test, so one after the other.
 @Suite("Harness", .serialized)

@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import stress_product
+@testable import stress
 
 /// A bound against the clock distinguishes a starved thread from a slow one.
 @Suite("Bounds against the clock")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import stress_product
+@testable import stress
 
 extension Program {
     /// Threads that take so many steps each, and do nothing.

@@ -41,5 +41,5 @@ enum MarkdownReport {
 
 extension Report {
     /// On what machine the figures were measured, and when.
-    var heading: String { "\(machine.text); \(distance); \(date)\(isQuick ? "; a quick run" : "")." }
+    var heading: String { "\(machine.text); \(date)\(isQuick ? "; a quick run" : ""). \(distance)" }
 }

@@ -72,7 +72,9 @@ struct ProcessorDistance {
 
 extension ProcessorDistance: CustomStringConvertible {
     var description: String {
-        let wait = waited > .zero ? ", for which rounds have waited \(decimal(waited / .seconds(1))) s" : ""
-        return "a cache line goes from one processor to the other and back in \(decimal(least)) ns\(wait)"
+        let wait =
+            waited > .zero
+            ? " Rounds have waited \(decimal(waited / .seconds(1))) s for the processors to come so near." : ""
+        return "A cache line goes from one processor to the other and back in \(decimal(least)) ns.\(wait)"
     }
 }

@@ -45,6 +45,7 @@ struct Check: Sendable {
         Check("embedding", "README's \"Adding it\", in a new package", "[plain | macro]", run: Embedding.check),
         Check("api", "the public API, written down and released", "[--write | --record VERSION]", run: PublicAPI.check),
         Check("docs", "the documentation is complete, without a warning", "[OUTPUT]", run: Documentation.check),
+        Check("instrument", "makes the instrumented copy of the library", of: Instrumented.write),
         Check("models", "the models, with Spin", "[--names | [--json FILE] [PATTERN]]", run: Models.check),
     ]
 }

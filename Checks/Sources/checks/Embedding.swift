@@ -3,11 +3,12 @@
 import Foundation
 
 /// Follows README's section "Adding it" as a new user does: a new package outside the repository
-/// depends on the library by URL and version, once with a property alone and once with the macro,
+/// depends on the library as these pages say, once with a property alone and once with the macro,
 /// as the article GettingStarted says.
 ///
-/// Builds and runs both, and compares what they print with these pages. It clones and tags the last
-/// commit: uncommitted changes do not count.
+/// Builds and runs both, and compares what they print with these pages. It depends on a clone of the
+/// last commit, as its branch `main` and without tags, as a reader gets the repository: uncommitted
+/// changes do not count.
 enum Embedding {
     static func check(_ arguments: [String]) throws -> String {
         guard arguments.isEmpty || arguments == ["plain"] || arguments == ["macro"] else {
@@ -18,12 +19,11 @@ enum Embedding {
         let article = "HEAD:Sources/ConcurrentObserve/ConcurrentObserve.docc/GettingStarted.md"
         let text = try Command("git", ["show", "HEAD:README.md", article]).succeed()
         let pages = EmbeddingPages(blocks: Page(text).blocks)
-        let version = try pages.version
-        // Without the tags that there are: this one is the only release.
+        // Tags do not travel with every copy of a repository: nothing may need one.
         let clone = "\(work.path)/ConcurrentObserve.git"
         try Command("git", ["clone", "--quiet", "--bare", "--no-tags", "file://\(root)", clone]).succeed()
         let commit = try Command("git", ["rev-parse", "HEAD"]).succeed().chomped
-        try Command("git", ["-C", clone, "tag", version, commit]).succeed()
+        try Command("git", ["-C", clone, "update-ref", "refs/heads/main", commit]).succeed()
 
         return try (arguments.isEmpty ? ["plain", "macro"] : arguments).map { kind in
             let isMacro = kind == "macro"
@@ -42,10 +42,20 @@ enum Embedding {
                 options: ["--disable-dependency-cache"]
             )
             let lock = try String(contentsOfFile: "\(work.path)/\(kind)/Package.resolved", encoding: .utf8)
+            guard lock.contains(commit) else { throw Failure("\(kind): resolves another commit than \(commit)") }
             let resolved = lock.between("\"identity\" : \"", "\"").sorted()
             let expected = ["concurrentobserve", "swift-argument-parser"] + (isMacro ? ["swift-syntax"] : [])
             if resolved != expected { throw Failure("\(kind): resolves \(resolved), expected \(expected)") }
             try package.run("Server", name: kind, expecting: pages.block(after: example, "text"))
+            // By the commit, as the page says how to pin it: it resolves without the branch.
+            try work.write(
+                "\(kind)/Package.swift",
+                pages.pinned(manifest.replacing(url, with: "\"file://\(clone)\""), to: commit)
+            )
+            let resolving = ["package", "--package-path", "\(work.path)/\(kind)", "--scratch-path", scratch, "resolve"]
+            try Command("swift", resolving + ["--disable-dependency-cache"]).succeed(
+                "\(kind), pinned, does not resolve"
+            )
             return "\(kind): \(resolved.joined(separator: " "))"
         }.joined(separator: "; ")
     }
@@ -66,14 +76,11 @@ struct EmbeddingPages {
 
     var manifest: String { get throws(Failure) { try block(after: "manifest", "swift") } }
 
-    var version: String {
-        get throws(Failure) {
-            let versions = try manifest.between(" from: \"", "\"")
-            guard let version = versions.first(where: { $0.contains(/^[0-9.]+$/) }) else {
-                throw Failure("README's manifest asks for no version")
-            }
-            return version
-        }
+    /// The manifest with the commit in place of the branch, as README says.
+    func pinned(_ manifest: String, to commit: String) throws(Failure) -> String {
+        let branch = "branch: \"main\""
+        guard manifest.contains(branch) else { throw Failure("the manifest does not ask for \(branch)") }
+        return manifest.replacing(branch, with: "revision: \"\(commit)\"")
     }
 
     /// A line of those for the macro takes the place of the one that begins as it does.

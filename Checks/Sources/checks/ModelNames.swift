@@ -2,15 +2,15 @@
 
 import Foundation
 
-/// Models and injection points name each other, and so do models and the options of their rows.
+/// Models and injection points, which are edits of the instrumented copy, name each other, and so do models and the options of their rows.
 struct ModelNames {
     let checkout: Checkout
     let rows: [ModelRow]
 
     func failures() -> [String] {
         let models = checkout.paths.filter { $0.hasPrefix("Models/") && $0.hasSuffix(".pml") }.compactMap(checkout.text)
-        let named = points(in: models)
-        let injected = points(in: checkout.swiftFiles(below: Structure.sources).compactMap(checkout.text))
+        let named = Set(models.flatMap { $0.between("inject(\"", "\")") })
+        let injected = Set(injectedByFile.values.joined())
         // The points of the protocol that is modelled: each is a step of some model.
         let modelled = injected.filter { $0.contains(/^(walk|append|grow|end|wait|reclaim|mailbox)\.|^path\.enter$/) }
         return named.subtracting(injected).sorted().map {
@@ -20,7 +20,11 @@ struct ModelNames {
             + missingSteps(named) + unknownOptions(models)
     }
 
-    private func points(in texts: [String]) -> Set<String> { Set(texts.flatMap { $0.between("inject(\"", "\")") }) }
+    private var injectedByFile: [String: [String]] {
+        ((try? Instrumented.edits(checkout)) ?? [:]).mapValues { edits in
+            edits.compactMap { if case .point(let name) = $0.kind { name } else { nil } }
+        }
+    }
 
     /// The table of Models/README.md has a step for each point, in the file that has the point.
     private func missingSteps(_ named: Set<String>) -> [String] {
@@ -34,7 +38,7 @@ struct ModelNames {
         return named.subtracting(steps.map(\.point)).sorted()
             .map { "Models/README.md has no step for the injection point \($0)" }
             + steps.filter {
-                checkout.text("\(Structure.sources)/\($0.file)")?.contains("inject(\"\($0.point)\")") != true
+                injectedByFile[$0.file]?.contains($0.point) != true
             }
             .map { "Models/README.md: \($0.file) does not have the injection point \($0.point)" }
     }

@@ -5,47 +5,44 @@ extension Structure {
     /// change that needs it.
     static let unsafeFiles: Set<String> = {
         let rooms = [
-            "Instrumentation": """
-            Exploration Instrumentation+Stress
-            """,
             "Reclamation": """
             Box BoxPool CallbackAges DeinitWorker DeliveryContext Diagnostics EventCount
-            ForbiddenSections Fork ForkGate FrameBlock FrameScan KnownTypes
+            Fork ForkGate FrameBlock FrameScan KnownTypes
             LibraryThread Lock Magazine Magazine+Sweeping MagazineReleases
             ObserverPool PendingEvents ProcessorClock ReadSection
             ReclamationThread ReclamationThread+Pass ReferenceRing Retirable
             RetiredItem RetiredReference ThreadRecord ThreadRecord+Counting
             ThreadRecord+Current ThreadRecord+Decision ThreadRecord+Frames ThreadRecord+Magazine
-            ThreadRecord+Mutants ThreadRecord+Retire ThreadRecord+Ring
+            ThreadRecord+Retire ThreadRecord+Ring
             ThreadRecords WeakReference
             """,
             "Registry": """
             ObservationToken Observer Observer+Content
-            Observer+Core Observer+Extras Observer+Mutants Observer+Pool
-            Observer+Visit ObserverKind ObserverList ObserverList+Mutants
-            ObserverList+Walk ObserverTable ObserverTable+Mutants
-            Quarantine RegistryCore RegistryCore+Ending RetiredTables
-            RegistryCore+Mutants RegistryTypes TableContents VersionedObserver
+            Observer+Core Observer+Extras Observer+Pool
+            Observer+Visit ObserverKind ObserverList
+            ObserverList+Walk ObserverTable
+            RegistryCore RegistryCore+Ending RetiredTables
+            RegistryTypes TableContents VersionedObserver
             """,
             "Property": """
-            ChangeStamps MutationLock PropertyTypes SingleReference ValueBox ValueCell
-            ValueCell+Mutants ValueEncoding
+            ChangeStamps MutationLock PropertyTypes RunningBody SingleReference ValueBox ValueCell
+            ValueEncoding
             """,
             "Transaction": """
             CarriedCommit Commit CommitReach Draft GroupMembers Lent Member MemberList MemberSlot
-            Observed+CommitMember PropertyList Snapshots Snapshots+Mutants Transaction WeakObserved+Transaction
+            Observed+CommitMember PropertyList Snapshots Transaction WeakObserved+Transaction
             """,
             "Binding": """
             BindingClaim
             """,
             "Delivery": """
-            Flush IsolatedObservation IteratorSource+Mutants
+            Flush IsolatedObservation
             OrderedObservation Subscription Waiter
             """,
             "Derivation": """
             Collector Collector+Reading DerivationCell
             DerivationCell+Evaluating DerivationCell+Replacing DerivationPlace Derived+Property
-            DerivedObservation DerivedResults EvaluationStack Group+Derivation SourceSet SourceWords StepWords VersionBuffer
+            DerivedObservation DerivedResults DraftCopies EvaluationStack Group+Derivation SourceSet SourceWords StepWords VersionBuffer
             """,
         ]
         return Set(

@@ -7,25 +7,14 @@
 struct Structure {
     static let sources = "Sources/ConcurrentObserve"
 
-    /// Each room with those above it, which it must not know. Bindings, deliveries and
-    /// derived values stand side by side.
-    static let rooms: KeyValuePairs<String, [String]> = [
-        "Instrumentation": [
-            "Reclamation", "Registry", "Property", "Transaction", "KeyPaths", "Binding", "Delivery", "Derivation",
-            "Diagnostics",
-        ],
-        "Reclamation": [
-            "Registry", "Property", "Transaction", "KeyPaths", "Binding", "Delivery", "Derivation", "Diagnostics",
-        ],
-        "Registry": ["Property", "Transaction", "KeyPaths", "Binding", "Delivery", "Derivation", "Diagnostics"],
-        "Property": ["Transaction", "KeyPaths", "Binding", "Delivery", "Derivation", "Diagnostics"],
-        "Transaction": ["KeyPaths", "Binding", "Delivery", "Derivation", "Diagnostics"],
-        "KeyPaths": ["Derivation", "Diagnostics"],
-        "Binding": ["Diagnostics"],
-        "Delivery": ["Diagnostics"],
-        "Derivation": ["Diagnostics"],
-        "Diagnostics": [],
+    /// The lowest first. A room knows no name of those behind it.
+    static let rooms = [
+        "Reclamation", "Registry", "Property", "Transaction", "Delivery", "KeyPaths", "Binding", "Derivation",
+        "Diagnostics",
     ]
+
+    /// The longest a file of the library may be, in lines.
+    static let mostLines = 400
 
     /// The room that may import C.
     static let roomOfC = "Reclamation"
@@ -52,14 +41,14 @@ struct Structure {
     /// One line for each violation.
     func violations() -> [String] {
         unknownRooms() + importsOfC() + dependenciesUpwards() + unsafeElsewhere() + unsafeNowhere()
-            + unsafeFlags() + licences() + importsOfFoundation() + mutexes() + longFiles() + seededBugs()
+            + unsafeFlags() + licences() + importsOfFoundation() + mutexes() + longFiles() + instrumentation()
             + generated()
     }
 
     private func files(of room: String) -> [String] { checkout.swiftFiles(below: "\(Self.sources)/\(room)") }
 
     private func unknownRooms() -> [String] {
-        let known = Self.rooms.map(\.key) + ["ConcurrentObserve.docc"]
+        let known = Self.rooms + ["ConcurrentObserve.docc"]
         let inside = checkout.paths.filter { $0.hasPrefix(Self.sources + "/") }
             .map { $0.dropFirst(Self.sources.count + 1).split(separator: "/") }
         let strange = Set(inside.filter { $0.count > 1 }.map { String($0[0]) }).subtracting(known).sorted()
@@ -69,7 +58,7 @@ struct Structure {
     }
 
     private func importsOfC() -> [String] {
-        Self.rooms.map(\.key).filter { $0 != Self.roomOfC }.flatMap(files).flatMap { path in
+        Self.rooms.filter { $0 != Self.roomOfC }.flatMap(files).flatMap { path in
             (code[path]?.imports { $0 == "CURCU" || $0 == "CLiburcu" } ?? [])
                 .map { "\(path):\($0): imports C: only \(Self.roomOfC) may" }
         }
@@ -78,9 +67,9 @@ struct Structure {
     // MARK: Dependencies
 
     private func dependenciesUpwards() -> [String] {
-        let declared = Dictionary(uniqueKeysWithValues: Self.rooms.map { ($0.key, declarations(in: $0.key)) })
-        return Self.rooms.flatMap { room, above in
-            above.flatMap { upper -> [String] in
+        let declared = Dictionary(uniqueKeysWithValues: Self.rooms.map { ($0, declarations(in: $0)) })
+        return Self.rooms.enumerated().flatMap { index, room in
+            Self.rooms[(index + 1)...].flatMap { upper -> [String] in
                 // Names that the room declares itself, too, are overloads.
                 let names = declared[upper]!.subtracting(declared[room]!)
                 return files(of: room).flatMap { uses(of: names, in: $0) }
@@ -182,10 +171,23 @@ struct Structure {
     private func mutexes() -> [String] {
         code.keys.filter { path in
             let folder = path.split(separator: "/").dropFirst().first ?? ""
-            return path.hasPrefix(Self.sources) && !folder.hasSuffix("Plugin") && !folder.hasSuffix("Instrumented")
+            return path.hasPrefix(Self.sources) && !folder.hasSuffix("Plugin")
         }.sorted().flatMap { path in
             code[path]!.lines { $0 == "Mutex" }
                 .map { "\(path):\($0): a Mutex: it traps in the child of a fork; use Lock, SourceLock or an atomic" }
+        }
+    }
+
+    private func longFiles() -> [String] {
+        checkout.swiftFiles(below: Self.sources).filter { code[$0]!.lines.count > Self.mostLines + 1 }
+            .map { "\($0): more than \(Self.mostLines) lines: give a second topic a file of its own" }
+    }
+
+    /// Seeded bugs and injection points are edits of a copy.
+    private func instrumentation() -> [String] {
+        checkout.swiftFiles(below: Self.sources).flatMap { path in
+            (code[path]?.lines { $0.contains(/^(INSTRUMENTED|mutant|inject|explored.*)$/) } ?? [])
+                .map { "\(path):\($0): instrumentation belongs into Instrumented/Edits" }
         }
     }
 

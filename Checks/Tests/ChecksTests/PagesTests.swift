@@ -126,21 +126,23 @@ struct PagesTests {
 
     @Test("The macro's lines take the place of README's; what does not fit is found")
     func embedding() throws {
-        let manifest = "<!-- manifest -->\n```swift\nlet x = 1\n.package(a, from: \"1.2.3\"),\n  .product(b)\n```\n"
+        let manifest = "<!-- manifest -->\n```swift\nlet x = 1\n.package(a, branch: \"main\"),\n  .product(b)\n```\n"
         func pages(_ lines: String) -> EmbeddingPages {
             EmbeddingPages(
                 blocks: Page("\(manifest)<!-- manifest, these lines instead -->\n```swift\n\(lines)\n```\n").blocks
             )
         }
-        #expect(try pages(".product(c)").manifestWithMacro == "let x = 1\n.package(a, from: \"1.2.3\"),\n.product(c)\n")
-        #expect(try pages(".product(c)").version == "1.2.3")
+        #expect(
+            try pages(".product(c)").manifestWithMacro == "let x = 1\n.package(a, branch: \"main\"),\n.product(c)\n"
+        )
+        #expect(
+            try pages(".product(c)").pinned(pages(".product(c)").manifest, to: "abc").contains("a, revision: \"abc\")")
+        )
         #expect(message { _ = try pages(".target(c)").manifestWithMacro }?.contains("do not fit") == true)
         #expect(message { _ = try EmbeddingPages(blocks: []).manifest }?.contains("no block of swift") == true)
         #expect(
-            message { _ = try EmbeddingPages(blocks: Page("<!-- manifest -->\n```swift\nx\n```").blocks).version }?
-                .contains(
-                    "no version"
-                ) == true
+            message { _ = try EmbeddingPages(blocks: []).pinned("from: \"1.2.3\"", to: "abc") }?
+                .contains("does not ask for branch") == true
         )
     }
 }

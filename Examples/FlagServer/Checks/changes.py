@@ -27,11 +27,10 @@ async def send(reader, writer, method, path, body):
 
 async def work(host, port, names, rate, tickets, start, times):
     reader, writer = await asyncio.open_connection(host, port)
-    generator = random.Random(0)
     for ticket in tickets:
         due = start + ticket / rate
         await asyncio.sleep(max(0, due - time.monotonic()))
-        flag = {"enabled": generator.random() < 0.5, "rollout": ticket % 101}
+        flag = {"enabled": random.Random(ticket).random() < 0.5, "rollout": ticket % 101}
         name = names[ticket % len(names)]
         if ticket % 10 == 0:
             other = names[(ticket + 1) % len(names)]

@@ -7,11 +7,12 @@ Exit codes: 0 all holds, 1 something does not.
 
 import json
 import socket
+import subprocess
 import sys
 import tempfile
 import time
 
-from members import ServerWithFlagd, eventually, free_ports, request
+from members import ServerWithFlagd, ask, eventually, free_ports, request
 from shutdown import PREFACE, frame, sync_flags
 from streams import Audience, Broken, ProviderStream
 
@@ -116,11 +117,11 @@ class FlagdClient:
 
 def check_head(server):
     """HEAD is answered as GET, without the body, and counted as it is."""
-    for path in ["/", "/flags", "/flags/dark-mode", "/source", "/metrics", "/flags/absent", "/absent"]:
+    for path in ["/", "/flags", "/flags/dark-mode", "/source", "/metrics", "/readyz", "/flags/absent", "/absent"]:
         end = b"\r\n\r\n"
-        with server.connect(b"HEAD %s HTTP/1.1\r\nHost: x\r\n\r\nGET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n" % path.encode()) as client:
+        with server.connect(b"HEAD %s HTTP/1.1\r\nHost: localhost\r\n\r\nGET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n" % path.encode()) as client:
             head, _, rest = answer(client, b"nothing is at GET").partition(end)
-        with server.connect(b"GET %s HTTP/1.1\r\nHost: x\r\n\r\n" % path.encode()) as client:
+        with server.connect(b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n" % path.encode()) as client:
             expected = answer(client, end).partition(end)[0]
 
         def without_date(text):
@@ -133,14 +134,141 @@ def check_head(server):
     must(active and all(line.endswith(" 0.0") for line in active), f"HEAD goes on: {active}")
 
 
+def raw(server, text):
+    """The first line of the answer to this."""
+    with server.connect(text) as client:
+        return answer(client, b"\r\n\r\n").partition(b"\r\n")[0].decode()
+
+
+def check_requests(server):
+    """What is no request, or is meant for another server, or comes from a page elsewhere, is refused."""
+    get, put = b"GET /flags HTTP/1.1\r\n", b"PUT /flags/dark-mode HTTP/1.1\r\nContent-Length: 16\r\n"
+    body, host = b'{"enabled":true}', b"Host: 127.0.0.1:%d\r\n" % server.port
+    for text, status in [(get + b"\r\n", 400), (get + host + host + b"\r\n", 400), (get + host + b"Host: evil.test\r\n\r\n", 400),
+                         (get + b"Host: evil.test\r\n\r\n", 421), (get + b"Host: LOCALHOST:1\r\n\r\n", 200), (get + b"Host: [::1]:80\r\n\r\n", 200),
+                         (put + b"Host: evil.test\r\n\r\n" + body, 421), (put + host + b"Origin: http://evil.test\r\n\r\n" + body, 403),
+                         (put + host + b"Origin: null\r\n\r\n" + body, 403),
+                         (put + host + b"Origin: http://127.0.0.1:%d\r\n\r\n" % server.port + body, 200)]:
+        got = raw(server, text)
+        must(got.split()[1:2] == [str(status)], f"{text} is answered {got}: not {status}")
+    for method, path, allowed in [("DELETE", "/flags/dark-mode", "GET, HEAD, PUT"), ("POST", "/flags", "GET, HEAD, PATCH"), ("POST", "/events", "GET, HEAD"),
+                                  ("GET", "/ofrep/v1/evaluate/flags/dark-mode", "POST")]:
+        status, text, headers = ask(method, server.url + path)
+        must((status, headers["Allow"]) == (405, allowed), f"{method} {path} is answered {status}, {headers['Allow']}: {text}")
+    got = raw(server, b"HEAD /events HTTP/1.1\r\n" + host + b"\r\n")
+    must(got.split()[1:2] == ["200"], f"HEAD /events is answered {got}")
+    headers = ask("GET", f"{server.url}/")[2]
+    policy = headers["Content-Security-Policy"]
+    must("frame-ancestors 'none'" in policy and "unsafe" not in policy and headers["X-Content-Type-Options"] == "nosniff", f"the page's headers: {headers}")
+
+
+def check_tags(server):
+    """A writer says what it has read: it changes nothing if that is not there any more."""
+    def put(tag, rollout):
+        return ask("PUT", f"{server.url}/flags/bulk-export", {"enabled": True, "rollout": rollout}, {"If-Match": tag})
+
+    _, _, headers = ask("GET", f"{server.url}/flags/bulk-export")
+    status, _, after = put(headers["ETag"], 1)
+    must(status == 200 and after["ETag"] != headers["ETag"], f"a writer that is up to date is answered {status}")
+    for tag, expected in [(headers["ETag"], 412), ('"another:1"', 412), ("W/" + after["ETag"], 412), (f'{headers["ETag"]}, {after["ETag"]}', 200), ("*", 200)]:
+        status, text, _ = put(tag, 2)
+        must(status == expected, f"If-Match {tag} is answered {status}: {text}")
+    tag = ask("GET", f"{server.url}/flags")[2]["ETag"]
+    for expected in (200, 412):
+        status, text, _ = ask("PATCH", f"{server.url}/flags", {"bulk-export": {"enabled": False}, "dark-mode": {"enabled": False}}, {"If-Match": tag})
+        must(status == expected, f"a PATCH with If-Match {tag} is answered {status}: {text}")
+
+
+def events(server, count, *headers):
+    """The first events of a stream, as they are sent."""
+    head = b"GET /events HTTP/1.1\r\nHost: localhost\r\n%s\r\n" % b"".join(b"%s\r\n" % line for line in headers)
+    with server.connect(head) as client:
+        client.settimeout(20)
+        received = b""
+        while received.count(b"\n\n") < count and (data := client.recv(65_536)):
+            received += data
+    # Each comes as a chunk of its own.
+    return [part.split(b"\r\n")[-1] for part in received.split(b"\r\n\r\n", 1)[1].split(b"\n\n")[:count]]
+
+
+def check_resumption(server):
+    """A client that comes again receives what it has missed, and not everything."""
+    [state] = events(server, 1)
+    must(b"event: state" in state, f"a stream begins with {state}")
+    last = state.rpartition(b"id: ")[2]
+    [nothing] = events(server, 1, b"Last-Event-ID: " + last)
+    must(nothing == b":", f"a client that has everything receives {nothing}")
+    request("PUT", f"{server.url}/flags/search-suggestions", {"enabled": True})
+    [missed] = events(server, 1, b"Last-Event-ID: " + last)
+    must(b"event: change" in missed and missed.count(b'"rollout"') == 1 and b"search-suggestions" in missed, f"it has missed one change, and receives {missed}")
+    for other in (b"another:1", b"1", b""):
+        [state] = events(server, 1, b"Last-Event-ID: " + other)
+        must(b"event: state" in state, f"a client of another server receives {state}")
+    # It has seen more at another server than there is here, as long as that is: five seconds.
+    series, _, version = last.rpartition(b":")
+    begun = time.monotonic()
+    [state] = events(server, 1, b"Last-Event-ID: %s:%d" % (series, int(version) + 1_000))
+    must(b"event: state" in state and time.monotonic() - begun > 4, f"after {time.monotonic() - begun:.1f} s a client from the future receives {state}")
+
+
+def check_metrics(server):
+    """Prometheus's text format: each name below its type, and histograms whose buckets add up."""
+    text = request("GET", f"{server.url}/metrics")[1]
+    kinds, buckets = {}, {}
+    for line in text.splitlines():
+        if line.startswith("# TYPE "):
+            _, _, name, kind = line.split()
+            must(name not in kinds, f"the type of {name} comes twice")
+            kinds[name] = kind
+            continue
+        measure, value = line.rsplit(" ", 1)
+        name, _, labels = measure.partition("{")
+        family = name if name in kinds else name.rsplit("_", 1)[0]
+        must(family in kinds, f"{line} has no type")
+        if kinds[family] == "histogram" and name.endswith("_bucket"):
+            rest, _, bound = labels.rpartition('le="')
+            buckets.setdefault((family, rest.rstrip(",")), []).append((float(bound.rstrip('"}')), float(value)))
+        elif kinds[family] == "histogram" and name.endswith("_count"):
+            known = buckets[family, labels.rstrip("}")]
+            must(known == sorted(known) and sorted(n for _, n in known) == [n for _, n in known], f"{measure}: the buckets are {known}")
+            must(known[-1] == (float("inf"), float(value)), f"{measure} is {value}, the last bucket {known[-1]}")
+    for name, kind in [("flag_changes_total", "counter"), ("flag_streams_open", "gauge"), ("flag_change_duration_seconds", "histogram"),
+                       ("http_server_request_duration", "histogram"), ("concurrent_observe_observers", "gauge")]:
+        must(kinds.get(name) == kind, f"{name} is {kinds.get(name)}: not a {kind}")
+
+
+def check_token(program, folder):
+    """On an address that others reach, no client changes a flag without the token. It logs JSON, as the environment says, and its file the token."""
+    token, settings = f"{folder}/token", f"{folder}/settings.json"
+    with open(token, "w") as file:
+        file.write("a token of the checks\n")
+    with open(settings, "w") as file:
+        json.dump({"write": {"token": {"file": token}}, "stale": {"limit": 7}}, file)
+    for options, right in [([], 403), (["--write-token-file", token], 200), (["--config", settings], 200)]:
+        server = ServerWithFlagd(program, folder, host="0.0.0.0", options=options, before=["env", "FLAGSERVER_LOG_FORMAT=json"])
+        try:
+            path, body = f"http://127.0.0.1:{server.port}/flags/dark-mode", {"enabled": True}
+            for headers, expected in [({}, 401), ({"Authorization": "Bearer a token of the check"}, 401), ({"Authorization": "Bearer a token of the checks"}, right)]:
+                status, text, answered = ask("PUT", path, body, headers)
+                must(status == (expected if options else 403), f"with {options} and {headers} a PUT is answered {status}: {text}")
+                must(status != 401 or answered["WWW-Authenticate"] == "Bearer", "401 without a challenge")
+            must(request("GET", path)[0] == 200, "reading needs a token")
+        finally:
+            server.kill()
+    ended = [subprocess.run([program, *options], capture_output=True, text=True, timeout=60)
+             for options in (["--write-token-file", "/nowhere"], ["--config", token], ["--idle-limit", "0"], ["--log-level", "loud"], ["--etcd-user", "x"])]
+    for one in ended:
+        must(one.returncode == 64, f"{one.args} exits with {one.returncode}: {one.stderr}")
+
+
 def check_continue(server):
     """A client that asks before it sends the body is asked for it, after the answers to what it has asked before."""
     body = b'{"enabled":true}'
-    head = b"PUT /flags/dark-mode HTTP/1.1\r\nHost: x\r\nExpect: 100-Continue\r\nContent-Length: %d\r\n\r\n" % len(body)
+    head = b"PUT /flags/dark-mode HTTP/1.1\r\nHost: localhost\r\nExpect: 100-Continue\r\nContent-Length: %d\r\n\r\n" % len(body)
     with server.connect(head) as client:
         got = answer(client, b"\r\n\r\n")
         must(got == b"HTTP/1.1 100 Continue\r\n\r\n", f"a client that waits for it receives {got}")
-        client.sendall(body + b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 20 + head)
+        client.sendall(body + b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" * 20 + head)
         got = answer(client, b"100 Continue\r\n\r\n")
         must(got.count(b"HTTP/1.1 200 OK\r\n") == 21 and got.endswith(b"HTTP/1.1 100 Continue\r\n\r\n"), f"the second time it receives {got[-200:]}")
         client.sendall(body)
@@ -149,14 +277,14 @@ def check_continue(server):
 
 def check_upgrade(server):
     """A client that asks for another protocol is answered, and its connection ends: what it goes on to send is not kept."""
-    before = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
-    for head, body in [(b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n", b"nothing is at CONNECT"),
-                       (b"GET /flags HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n", b'"flags"')]:
+    before = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    for head, body in [(b"CONNECT x:1 HTTP/1.1\r\nHost: localhost\r\n\r\n", b"nothing is at CONNECT"),
+                       (b"GET /flags HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n", b'"flags"')]:
         with server.connect(before + head) as client:
             got = answer(client, b"the end of the connection").partition(b"HTTP/1.1 ")[2].partition(b"HTTP/1.1 ")
             must(got[0].startswith(b"200") and b"Connection: close" in got[2] and body in got[2], f"{head} is answered {got}")
     memory = server.memory()
-    with server.connect(b"GET /events HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n") as client:
+    with server.connect(b"GET /events HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n") as client:
         answer(client, b"event: state")
         client.settimeout(2)
         try:
@@ -174,7 +302,7 @@ def check_pipelining(server):
     for client in many:
         client.setblocking(False)
         try:
-            client.send(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * 2_000)
+            client.send(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2_000)
         except OSError:
             # More than the system takes at once, or closed already.
             pass
@@ -188,10 +316,10 @@ def check_idle(program, folder):
     """Connections without a request end; streams go on. The limit is longer than this process may wait for a processor: it has to answer pings."""
     server = ServerWithFlagd(program, folder, options=["--idle-limit", "3"])
     try:
-        stream = server.connect(b"GET /events HTTP/1.1\r\nHost: x\r\n\r\n")
+        stream = server.connect(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
         sync = FlagdClient(server)
         answer(stream, b"event: state"), sync.wait_for(b"metadata")
-        idle = [server.connect(), server.connect(b"GET /flags HTTP/1.1\r\nHost: x\r\n\r\n"), server.connect(b"PUT /flags/dark"),
+        idle = [server.connect(), server.connect(b"GET /flags HTTP/1.1\r\nHost: localhost\r\n\r\n"), server.connect(b"PUT /flags/dark"),
                 server.connect(PREFACE + frame(4, 0, 0, b""), flagd=True), server.connect(flagd=True)]
         begun, ended, count = time.monotonic(), 20, len(idle)
         while (seconds := time.monotonic() - begun) < 8 or idle:
@@ -230,6 +358,12 @@ def check_before_flags(program, folder):
     """etcd was never reached: there is no value of any flag, and none is sent."""
     server = ServerWithFlagd(program, folder, options=["--etcd", f"http://127.0.0.1:{free_ports(1)[0]}"])
     try:
+        for path in ["/flags", "/flags/dark-mode"]:
+            status, answer, headers = ask("GET", server.url + path)
+            must(status == 503 and "no flags from etcd yet" in answer and headers["Retry-After"], f"GET {path} is answered {status}: {answer}")
+        must(request("GET", f"{server.url}/readyz")[0] == 503, "a server without flags says that it is ready")
+        [waiting] = events(server, 1)
+        must(b"event: waiting" in waiting and b'"source":"etcd"' in waiting, f"a stream begins with {waiting}")
         for name in ["", "/dark-mode"]:
             status, answer = request("POST", f"{server.url}/ofrep/v1/evaluate/flags{name}", {})
             must(status == 503 and json.loads(answer)["errorCode"] == "PROVIDER_NOT_READY", f"an evaluation is answered {status}: {answer}")
@@ -252,12 +386,17 @@ def check(program):
         try:
             check_slow_provider(server)
             check_bodies(server)
+            check_requests(server)
+            check_tags(server)
+            check_resumption(server)
+            check_metrics(server)
             check_head(server)
             check_continue(server)
             check_upgrade(server)
             check_pipelining(server)
         finally:
             server.kill()
+        check_token(program, folder)
         check_before_flags(program, folder)
         check_idle(program, folder)
         check_descriptors(program, folder)

@@ -12,11 +12,12 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from pathlib import Path
 
 from ledger import FleetStream, Ledger
-from members import Server, eventually, fetch, make_members, request
-from streams import Audience, Broken, ProviderStream
+from members import Server, ask, eventually, fetch, make_members, request
+from streams import NO_COMMITS, Audience, Broken, ProviderStream
 
 HERE = Path(__file__).parent
 RATE = 20  # changes a second
@@ -60,6 +61,7 @@ class Fleet:
         self.servers, self.streams = [], {}  # the streams of each server
         self.providers = []  # of each server one
         self.audience, self.ledger, self.writer = Audience(), Ledger(RATE), None
+        self.first = None  # the version before the first change
         self.memory = []  # of each server, in MiB, one a second
         self.marks = []  # what was done when, in seconds since the first change
 
@@ -69,6 +71,8 @@ class Fleet:
         for member in self.members:
             member.start()
         self.wait("etcd answers", lambda: all(member.flags() == {} for member in self.members))
+        # Every server begins with the same version.
+        self.members[0].put("/flags/dark-mode", '{"enabled": false, "rollout": 100}')
         self.servers = [Server(number, self.folder, self.program, self.members) for number in range(self.count)]
         for server in self.servers:
             server.wait_until_listening()
@@ -83,6 +87,10 @@ class Fleet:
                 if number % 50 == 0:
                     self.audience.serve(0)
         self.wait("every stream has the state", lambda: all(stream.version is not None for stream in self.all()))
+        versions = {stream.version for stream in self.all()}
+        if len(versions) != 1:
+            raise Broken(f"streams of one fleet begin with the versions {versions}")
+        [self.first] = versions
         self.writer = Writer(self.ledger, self.servers)
         self.audience.add(self.writer)
 
@@ -98,7 +106,7 @@ class Fleet:
     def all(self):
         return [stream for streams in self.streams.values() for stream in streams]
 
-    def wait(self, text, condition, seconds=60):
+    def wait(self, text, condition, seconds=180):
         return eventually(text, condition, seconds, lambda: self.audience.serve(0.02))
 
     def wait_until_ready(self):
@@ -168,7 +176,9 @@ class Fleet:
             listing = fetch(f"{server.url}/flags")
             for stream in self.streams[server]:
                 stream.check(listing)
-        result = self.ledger.check(listing["version"], self.members[0].change)
+        if len(versions := {fetch(f"{server.url}/flags")["version"] for server in self.servers}) != 1:
+            raise Broken(f"the servers show the same flags as versions {versions}")
+        result = self.ledger.check(self.first, listing["version"], self.members[0].change)
         events, gaps = sum(stream.events for stream in self.all()), sum(stream.gaps for stream in self.all())
         counted = sum(server.metric("flag_events_dropped_total") for server in self.servers)
         if counted < gaps:
@@ -192,7 +202,7 @@ class Fleet:
         """A malformed value leaves the last good one in place, and others go on."""
         member, (first, *_, last) = self.members[0], self.servers
         member.put("/flags/maintenance", '{"enabled": true, "rollout": 7}')
-        member.put("/flags/maintenance", "nonsense")
+        NO_COMMITS.add(member.put("/flags/maintenance", "nonsense"))
         member.put("/flags/bulk-export", '{"enabled": true, "rollout": 8}')
         for server in self.servers:
             self.wait(f"{server.name} goes on", lambda: server.flags()["bulk-export"] == {"enabled": True, "rollout": 8})
@@ -201,10 +211,33 @@ class Fleet:
             wrong = fetch(f"{server.url}/source").get("malformed", {})
             if list(wrong) != ["maintenance"] or "malformed" not in server.log.read_text():
                 raise Broken(f"{server.name} says of the malformed value: {wrong}")
+        # A writer that has read it at one server, and is late at another.
+        stale = ask("GET", f"{last.url}/flags/dark-mode")[2]["ETag"]
         status, text = request("PUT", f"{first.url}/flags/dark-mode", {"enabled": True, "rollout": 25})
         if status != 200 or '"rollout":25' not in text:
             raise Broken(f"a PUT is answered {status}: {text}")
         self.wait("the last server shows the first's change", lambda: last.flags()["dark-mode"]["rollout"] == 25)
+        for server, tag, expected in [(last, stale, 412), (last, ask("GET", f"{first.url}/flags/dark-mode")[2]["ETag"], 200)]:
+            status, text, _ = ask("PUT", f"{server.url}/flags/dark-mode", {"enabled": True, "rollout": 26}, {"If-Match": tag})
+            if status != expected:
+                raise Broken(f"If-Match {tag} is answered {status} by {server.name}: {text}")
+        self.check_versions()
+
+    def check_versions(self):
+        """A client that goes from server to server says what it has seen, and never sees a version that is older."""
+        seen, number = "", 0
+        for step in range(20):
+            server, other = self.servers[step % len(self.servers)], self.servers[(step + 1) % len(self.servers)]
+            request("PUT", f"{other.url}/flags/dark-mode", {"enabled": True, "rollout": step})
+            headers = {"Last-Event-ID": seen} if seen else {}
+            with urllib.request.urlopen(urllib.request.Request(f"{server.url}/events", headers=headers), timeout=30) as answer:
+                while not (line := answer.readline()).startswith(b"id: "):
+                    if not line:
+                        raise Broken(f"{server.name} sends nothing to a client that has seen {seen}")
+            seen = line[4:].decode().strip()
+            if (version := int(seen.rpartition(":")[2])) < number:
+                raise Broken(f"{server.name} shows version {version} to a client that has seen {number}")
+            number = version
 
     def check_outage(self):
         """Without etcd every server keeps its flags, says that they are old, and changes nothing."""
@@ -216,10 +249,12 @@ class Fleet:
             status, text = request("PUT", f"{server.url}/flags/dark-mode", {"enabled": False})
             if status != 503 or server.flags() != shown:
                 raise Broken(f"without etcd {server.name} answers a PUT {status}: {text}")
+        self.wait("no server says that it is ready", lambda: all(request("GET", f"{server.url}/readyz")[0] == 503 for server in self.servers))
         self.wait("every provider is stale", lambda: all(provider.states[-1] != "READY" for provider in self.providers))
         for member in self.members:
             member.start()
         self.wait_until_ready()
+        self.wait("every server says that it is ready", lambda: all(request("GET", f"{server.url}/readyz")[0] == 200 for server in self.servers))
         self.wait("every provider is ready", lambda: all(provider.states[-1] == "READY" for provider in self.providers))
         for server, provider in zip(self.servers, self.providers):
             if "STALE" not in provider.states:

@@ -9,33 +9,57 @@ from collections import Counter
 from streams import Broken, SocketStream, decode
 
 NAMES = ["new-checkout", "search-suggestions", "dark-mode", "bulk-export", "maintenance"]
-# So many values differ, before they come again.
+# So many values a flag can have.
 VALUES = 202
+# So many changes differ. At 20 a second they last for more than three minutes.
+CHANGES = 10 * 2 * VALUES
 
 
 def flags_of(number):
-    """What change `number` sets, by name: one flag, or every tenth time two as one commit. The value gives its number among so many."""
-    code = number % VALUES
-    flag = {"enabled": code > 100, "rollout": code % 101}
-    names = [NAMES[(number + n) % len(NAMES)] for n in range(2 if number % 10 == 0 else 1)]
-    return {name: flag for name in names}
+    """What change `number` sets, by name, and no other change does. Every tenth sets one of the last two flags, the one after the other; the others set two of
+    the first three as one commit."""
+    if number >= CHANGES:
+        raise Broken(f"change {number} would be like change {number - CHANGES}")
+    if number % 10 == 0:
+        count = number // 10
+        return {NAMES[3 + count % 2]: value(count // 2)}
+    return {NAMES[number % 3]: value(number % VALUES), NAMES[(number + 1) % 3]: value(number // VALUES)}
+
+
+def value(code):
+    return {"enabled": code > 100, "rollout": code % 101}
+
+
+def code(flag):
+    return flag["rollout"] + 101 * flag["enabled"]
+
+
+def number_of(flags):
+    """The change that sets this, by name; None if none does."""
+    names = list(flags)
+    if len(names) == 1:
+        numbers = [10 * (2 * code(flags[name]) + NAMES.index(name) - 3) for name in names]
+    elif len(names) == 2:
+        numbers = [code(flags[low]) + VALUES * code(flags[high]) for low, high in (names, names[::-1])]
+    else:
+        return None
+    return next((number for number in numbers if 0 <= number < CHANGES and flags_of(number) == flags), None)
 
 
 class Ledger:
-    """The changes of all streams of all servers. Every server numbers the revisions from the same beginning, so a version is the same change
-    everywhere: it is identified once, and compared from then on."""
+    """The changes of all streams of all servers. A version is etcd's revision, and so the same change everywhere. Which change it is says etcd, at the
+    end; until then a stream's events are compared with those of the others."""
 
     def __init__(self, rate):
         self.rate = rate
         self.begin = None  # when change 0 was due
         self.answered = {}  # by number: the status of its answer
         self.answers = {}  # by number: how long after it was due it was answered, in seconds
-        self.known = {}  # by version and name: the flag as the streams show it, its delays, when it was due
-        self.numbers = {}  # by version: the change's number
-        self.ahead = 0  # how much larger than its version a change's number was at most: so many changes before it were not made, or wait
+        self.known = {}  # by version and name: the flag as the streams show it
+        self.arrivals = {}  # by version: when each stream had it
         self.is_open = True
-        self.whole = {}  # by event: its version, what was dropped before it, its flags, and their delays with when they were due
-        self.delays = {}  # by number: how long after it was due each stream had it, in seconds
+        self.whole = {}  # by event: its version, what was dropped before it, its flags, its derived flags, and the arrivals of its version
+        self.delays = {}  # by number: how long after it was due each stream had it, in seconds; after the check
 
     def due(self, number):
         return self.begin + number / self.rate
@@ -48,68 +72,50 @@ class Ledger:
     def receive(self, commit, now):
         if not self.is_open:
             return
-        names = {flag["name"] for flag in commit["flags"] if flag["version"] == commit["version"]}
         for flag in commit["flags"]:
             key = flag["version"], flag["name"]
-            # Of an older version a later one may have replaced a part.
-            known = self.known.get(key) or self.identify(key, flag, names if key[0] == commit["version"] else None)
-            if known[0] != flag:
-                raise Broken(f"version {key[0]} of {key[1]} is {flag} here and {known[0]} there")
-            known[1].append(now - known[2])
+            if (known := self.known.setdefault(key, flag)) != flag:
+                raise Broken(f"version {key[0]} of {key[1]} is {flag} here and {known} there")
+        # With those of a version that the stream has dropped.
+        for version in {flag["version"] for flag in commit["flags"]}:
+            self.arrivals.setdefault(version, array("d")).append(now)
 
     def keep(self, event, commit):
         """An event that has come to a stream, and whose checks have passed."""
         if self.is_open and all(flag["version"] == commit["version"] for flag in commit["flags"]):
-            known = [self.known[commit["version"], flag["name"]] for flag in commit["flags"]]
             flags = {flag["name"]: flag for flag in commit["flags"]}
-            self.whole[event] = commit["version"], commit["dropped"], flags, [entry[1:] for entry in known]
+            derived = {flag["name"]: flag["enabled"] for flag in commit["derived"]}
+            self.whole[event] = commit["version"], commit["dropped"], flags, derived, self.arrivals[commit["version"]]
 
-    def identify(self, key, flag, names):
-        """- names: Of the flags that the version has changed, if they are known."""
-        version, name = key
-        code = flag["rollout"] + 101 * flag["enabled"]
-        # The one nearest to where the versions lead: changes come about in the order in which they were due, but for those that wait. One that has
-        # waited leads nowhere.
-        near = version + self.ahead
-        around = near // VALUES
-        candidates = [code + VALUES * n for n in range(max(0, around - 5), around + 6)]
-        value = {"enabled": flag["enabled"], "rollout": flag["rollout"]}
-        candidates = [number for number in candidates if flags_of(number).get(name) == value]
-        candidates = [number for number in candidates if set(flags_of(number)) == names] or candidates
-        number = min(candidates, key=lambda number: abs(number - near), default=None)
-        if number is None:
-            raise Broken(f"version {version} of {name} is {flag}: no change has made it")
-        if self.numbers.setdefault(version, number) != number:
-            raise Broken(f"version {version} is of the changes {number} and {self.numbers[version]}")
-        self.ahead = max(self.ahead, number - version)
-        self.known[key] = flag, self.delays.setdefault(number, array("d")), self.due(number)
-        return self.known[key]
-
-    def check(self, last, read):
+    def check(self, first, last, read):
         """Every version is what etcd has of it, every change that was answered 200 is one, and none is two.
 
+        - first: The version before the first change.
         - read: What etcd has of a version, as the streams show flags. A version that every stream has counted as dropped is only there.
         """
-        missing = sum(1 for version in range(1, last + 1) if version not in self.numbers)
-        for version in range(1, last + 1):
-            kept = read(version)
-            names = {flag["name"] for flag in kept}
-            for flag in kept:
-                known = self.known.get((version, flag["name"])) or self.identify((version, flag["name"]), flag, names)
-                if known[0] != flag:
-                    raise Broken(f"version {version} of {flag['name']} is {flag} in etcd and {known[0]} in the streams")
-            if not kept or {flag["name"] for flag in kept} != set(flags_of(self.numbers[version])):
-                raise Broken(f"version {version} is {kept} in etcd: not one change")
-        shown = Counter(self.numbers.values())
-        if len(self.numbers) != last:
-            raise Broken(f"the streams show {len(self.numbers)} versions, etcd has {last}")
-        if twice := [number for number, count in shown.items() if count > 1]:
+        versions, numbers = range(first + 1, last + 1), Counter()
+        if beyond := sorted(set(self.arrivals) - set(versions)):
+            raise Broken(f"the streams show version {beyond[0]}; etcd has {first + 1} to {last}")
+        for version in versions:
+            kept = {flag["name"]: flag for flag in read(version)}
+            for name, flag in kept.items():
+                if (known := self.known.get((version, name), flag)) != flag:
+                    raise Broken(f"version {version} of {name} is {flag} in etcd and {known} in the streams")
+            if more := [name for name in NAMES if (version, name) in self.known and name not in kept]:
+                raise Broken(f"version {version} changes {more} in the streams, and not in etcd")
+            number = number_of({name: {"enabled": flag["enabled"], "rollout": flag["rollout"]} for name, flag in kept.items()})
+            if number is None:
+                raise Broken(f"version {version} is {kept} in etcd: no change has made it")
+            numbers[number] += 1
+            self.delays[number] = [time - self.due(number) for time in self.arrivals.get(version, [])]
+        missing = sum(1 for version in versions if version not in self.arrivals)
+        if twice := [number for number, count in numbers.items() if count > 1]:
             raise Broken(f"{len(twice)} changes came twice: {twice[:5]}")
-        if lost := [number for number, status in self.answered.items() if status == 200 and number not in shown]:
+        if lost := [number for number, status in self.answered.items() if status == 200 and number not in numbers]:
             raise Broken(f"{len(lost)} changes were answered 200, and are nowhere: {lost[:5]}")
-        unknown = sum(1 for number in shown if self.answered.get(number) != 200)
+        unknown = sum(1 for number in numbers if self.answered.get(number) != 200)
         refused = sum(1 for status in self.answered.values() if status != 200)
-        return (f"{last} versions, as etcd has them; {refused} changes were not answered 200, {unknown} of them made nevertheless; "
+        return (f"{len(versions)} versions, as etcd has them; {refused} changes were not answered 200, {unknown} of them made nevertheless; "
                 f"{missing} versions were dropped by every stream")
 
     def due_in(self, seconds):
@@ -144,7 +150,6 @@ class FleetStream(SocketStream):
     def __init__(self, name, address, ledger):
         super().__init__(name, address)
         self.ledger = ledger
-
         self.now = None
 
     def read(self):
@@ -153,7 +158,7 @@ class FleetStream(SocketStream):
 
     def handle(self, event):
         # Nearly every event is the one after the last, and another stream has received it: it is known to be right.
-        version, dropped, flags, delays = self.ledger.whole.get(event, (None, None, None, None))
+        version, dropped, flags, derived, arrivals = self.ledger.whole.get(event, (None,) * 5)
         if version is None or version - 1 != self.version or dropped != self.dropped or self.ended:
             super().handle(event)
             if event.startswith(b"event: change"):
@@ -162,8 +167,8 @@ class FleetStream(SocketStream):
         self.version = version
         self.events += 1
         self.flags.update(flags)
-        for times, due in delays:
-            times.append(self.now - due)
+        self.derived = derived
+        arrivals.append(self.now)
 
     def change(self, commit):
         super().change(commit)

@@ -39,12 +39,17 @@ def free_ports(count):
 
 def request(method, url, body=None, seconds=30):
     """The status and the text of an answer."""
-    asked = urllib.request.Request(url, None if body is None else json.dumps(body).encode(), method=method)
+    return ask(method, url, body, seconds=seconds)[:2]
+
+
+def ask(method, url, body=None, headers={}, seconds=30):
+    """The status, the text and the headers of an answer."""
+    asked = urllib.request.Request(url, None if body is None else json.dumps(body).encode(), headers, method=method)
     try:
         with urllib.request.urlopen(asked, timeout=seconds) as answer:
-            return answer.status, answer.read().decode()
+            return answer.status, answer.read().decode(), answer.headers
     except urllib.error.HTTPError as answer:
-        return answer.code, answer.read().decode()
+        return answer.code, answer.read().decode(), answer.headers
 
 
 def fetch(url):
@@ -118,7 +123,8 @@ class Member(Process):
         return json.loads(text)
 
     def put(self, key, value):
-        self.call("kv/put", key=encoded(key), value=encoded(value))
+        """Returns the revision."""
+        return int(self.call("kv/put", key=encoded(key), value=encoded(value))["header"]["revision"])
 
     def is_leader(self):
         status = self.call("maintenance/status")
@@ -136,9 +142,8 @@ class Member(Process):
         return {name: flag for name, flag, _ in self.read()}
 
     def change(self, version):
-        """What a version has changed, as the streams show flags: its revision is one more, since the first is that of no keys."""
-        flags = self.read(version + 1)
-        return [{"name": name, **flag, "version": version} for name, flag, revision in flags if revision == version + 1]
+        """What a version has changed, as the streams show flags: it is etcd's revision."""
+        return [{"name": name, **flag, "version": version} for name, flag, revision in self.read(version) if revision == version]
 
 
 def encoded(text):
@@ -158,7 +163,7 @@ class Server(Process):
         super().__init__(f"server{number}", folder)
         # Each begins with another member.
         turned = members[number % len(members) :] + members[: number % len(members)]
-        self.launch([program, "--port", "0", *(word for member in turned for word in ("--etcd", member.url))])
+        self.launch([program, "--port", "0", "--stale-limit", "10", *(word for member in turned for word in ("--etcd", member.url))])
         self.url = self.address = None
 
     def wait_until_listening(self):
@@ -198,8 +203,10 @@ class ServerWithFlagd(Process):
         super().__init__("server", folder)
         self.port, self.flagd_port = free_ports(2)
         self.launch([*before, program, "--host", host, "--port", str(self.port), "--flagd-port", str(self.flagd_port), "--log-level", "error", *options])
+        # 0.0.0.0 is every address of this machine.
+        host = "127.0.0.1" if host == "0.0.0.0" else host
         self.url = f"http://{host}:{self.port}"
-        eventually("the server answers", lambda: request("GET", f"{self.url}/flags")[0] == 200)
+        eventually("the server answers", lambda: request("GET", f"{self.url}/livez")[0] == 200)
         eventually("flagd's port answers", lambda: socket.create_connection((host, self.flagd_port)).close() is None)
 
     def connect(self, text=b"", flagd=False):
@@ -213,7 +220,7 @@ class ServerWithFlagd(Process):
     def change(self, count):
         """Changes a flag so often, on one connection, as fast as the answers come."""
         body = b'{"enabled":true}'
-        one = b"PUT /flags/dark-mode HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+        one = b"PUT /flags/dark-mode HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
         with socket.create_connection(("127.0.0.1", self.port)) as writer:
             writer.settimeout(30)
             for _ in range(count // 100):

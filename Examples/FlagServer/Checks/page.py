@@ -19,6 +19,11 @@ def patch(url, flags):
     urllib.request.urlopen(urllib.request.Request(f"{url}/flags", body, method="PATCH"), timeout=60).close()
 
 
+def listing(url):
+    with urllib.request.urlopen(f"{url}/flags", timeout=60) as answer:
+        return json.load(answer)
+
+
 def row(name):
     return f"rows.get('{name}')"
 
@@ -32,8 +37,8 @@ def check(page, url, pictures):
     # A change that another client makes while the page is open.
     put(url, "dark-mode", True, 25)
     page.wait("the flag is on", f"{row('dark-mode')}.button.textContent === 'on'")
-    page.wait("its rollout is shown", f"{row('dark-mode')}.numbers[0].textContent === '25 %'")
-    page.wait("its version is shown", f"{row('dark-mode')}.numbers[1].textContent === '1'")
+    page.wait("its rollout is shown", f"{row('dark-mode')}.rollout.value === '25'")
+    page.wait("its version is shown", f"{row('dark-mode')}.version.textContent === '1'")
     page.wait("it is announced", "news.textContent === 'dark-mode is on for 25 %'")
 
     # One that is made on the page.
@@ -50,6 +55,29 @@ def check(page, url, pictures):
     page.wait("all three are announced", "news.textContent.split(', ').length === 3")
     page.wait("as one version", "stream.textContent === 'Version 3, 0 dropped'")
 
+    # A rollout, on the page; one that is out of range changes nothing.
+    for share in (130, 40):
+        page.evaluate(f"Object.assign({row('dark-mode')}.rollout, {{ value: {share} }}).dispatchEvent(new Event('change'))")
+    page.wait("the rollout is made", f"stream.textContent === 'Version 4, 0 dropped' && {row('dark-mode')}.flag.rollout === 40")
+
+    # Several on the page, as one commit.
+    page.evaluate("several.click()")
+    page.evaluate(f"{row('bulk-export')}.button.click()")
+    page.evaluate(f"Object.assign({row('dark-mode')}.rollout, {{ value: 60 }}).dispatchEvent(new Event('change'))")
+    page.wait("both wait", "apply.textContent === 'Apply 2 changes' && !drafting.hidden && document.querySelectorAll('tr.draft').length === 2")
+    flags = listing(url)
+    assert flags["version"] == 4, f"drafts have changed something: {flags}"
+    if pictures:
+        page.save(f"{pictures}/drafts.png")
+    page.evaluate("apply.click()")
+    page.wait("they are one version", "stream.textContent === 'Version 5, 0 dropped' && drafting.hidden && !document.querySelector('tr.draft')")
+    flags = {flag["name"]: flag for flag in listing(url)["flags"]}
+    assert flags["bulk-export"]["enabled"] and flags["dark-mode"]["rollout"] == 60, f"the server has {flags}"
+    page.evaluate(f"{row('bulk-export')}.button.click(), discard.click()")
+    page.wait("what is discarded is not shown", f"{row('bulk-export')}.button.textContent === 'on'")
+    page.evaluate(f"several.click(), {row('bulk-export')}.button.click()")
+    page.wait("the flag is off again", f"{row('bulk-export')}.flag.version === 6")
+
     # What assistive technology reads: a switch for each flag, with its name and its state.
     page.call("Accessibility.enable")
     nodes = page.call("Accessibility.getFullAXTree")["nodes"]
@@ -62,15 +90,19 @@ def check(page, url, pictures):
                 for name in ["new-checkout", "search-suggestions", "dark-mode", "bulk-export", "maintenance"]}
     assert switches == expected, f"switches: {switches}"
 
-    # The colours of text and ground, far enough apart in both schemes.
+    # The colours of text and ground, far enough apart in both schemes; and everything fits, on a telephone as on a desk.
     for scheme in ["light", "dark"]:
         page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         page.wait("colours have settled", "!document.querySelector('tr.fresh') && !document.getAnimations().length")
-        for selector in ["h1", "thead th", "button[aria-checked=true]", "#connection", "td.on", ".computed", "#stream"]:
+        for selector in ["h1", "thead th", "button[aria-checked=true]", "input[type=number]", "#connection", "td.on", ".computed", "#stream"]:
             ratio = page.evaluate(CONTRAST % selector)
             assert ratio >= 4.5, f"{scheme}: the contrast of {selector} is {ratio:.1f}"
-        if pictures:
-            page.save(f"{pictures}/{scheme}.png")
+        for width in [360, 1280]:
+            page.call("Emulation.setDeviceMetricsOverride", width=width, height=640, deviceScaleFactor=1, mobile=width < 500)
+            needed = page.evaluate("document.documentElement.scrollWidth")
+            assert needed <= width, f"the page needs {needed} px of {width}"
+            if pictures:
+                page.save(f"{pictures}/{scheme}-{width}.png")
 
 
 # WCAG's contrast ratio between an element's colour and the nearest ground below it, as the browser paints both.
@@ -99,7 +131,7 @@ def main():
         sys.exit(f"page: {failure}")
     finally:
         page.close()
-    print("page: live, changes on both sides, accessible, light and dark")
+    print("page: live, changes on both sides, several at once, accessible, light and dark, 360 and 1280 px")
 
 
 if __name__ == "__main__":

@@ -35,9 +35,9 @@ def sync_flags():
 def clients():
     """What each client is, what it sends, whether to flagd's port, and how many changes it does not read."""
     for path in ["/events", "/provider/events"]:
-        yield f"a client of {path} that does not read", f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode(), False, 20_000
+        yield f"a client of {path} that does not read", f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode(), False, 20_000
     yield "a client of SyncFlags that does not read", sync_flags(), True, 2_000
-    yield "half a body", b"PUT /flags/dark-mode HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n{", False, 0
+    yield "half a body", b"PUT /flags/dark-mode HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\n\r\n{", False, 0
     yield "half a head", b"PUT /flags/dark", False, 0
     yield "nothing", b"", False, 0
     yield "HTTP/2 without a call", PREFACE + frame(4, 0, 0, b""), True, 0

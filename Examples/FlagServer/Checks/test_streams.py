@@ -16,12 +16,9 @@ def flag(version, rollout=None):
     return {"name": "f", "enabled": True, "rollout": version if rollout is None else rollout, "version": version}
 
 
-def change(version, dropped=0, flags=None):
-    return event("change", version=version, dropped=dropped, flags=[flag(version)] if flags is None else flags)
-
-
-def derived(enabled):
-    return event("derived", name="d", enabled=enabled)
+def change(version, dropped=0, flags=None, enabled=False):
+    flags = [flag(version)] if flags is None else flags
+    return event("change", version=version, dropped=dropped, flags=flags, derived=[{"name": "d", "enabled": enabled}])
 
 
 def listing(version, rollout=None, enabled=False):
@@ -44,7 +41,7 @@ class StreamTests(unittest.TestCase):
             self.read(*events)
 
     def test_what_is_right(self):
-        stream = self.read(b":\n\n", state(3), change(4), derived(True), change(7, dropped=2), event("end"))
+        stream = self.read(b":\n\n", state(3), change(4), change(7, dropped=2, enabled=True), event("end"))
         self.assertTrue(stream.ended)
         self.assertFalse(stream.has_received(listing(8, enabled=True)))
         self.assertFalse(stream.has_received(listing(7)))
@@ -56,7 +53,6 @@ class StreamTests(unittest.TestCase):
 
     def test_the_order_of_events(self):
         self.broken("before the state", change(1))
-        self.broken("before the state", derived(True))
         self.broken("second state", state(1), state(1))
         self.broken("after the end", state(1), event("end"), change(2))
 
@@ -69,7 +65,15 @@ class StreamTests(unittest.TestCase):
         self.broken("from version 2 to 2", state(1), change(2), change(2, flags=[dict(flag(2), name="g")]))
 
     def test_derived(self):
-        self.broken("d is False twice", state(1), derived(False))
+        def checkout(version, new, maintenance, open):
+            flags = [dict(flag(version), name=name, enabled=enabled) for name, enabled in [("new-checkout", new), ("maintenance", maintenance)]]
+            return dict(version=version, dropped=0, flags=flags, derived=[{"name": "checkout-open", "enabled": open}])
+
+        begin = event("state", **checkout(1, True, True, False))
+        self.read(begin, event("change", **checkout(2, True, False, True)), event("change", **checkout(3, False, False, False)))
+        self.broken("flags contradict", event("state", **checkout(1, True, False, False)))
+        self.broken("flags contradict", begin, event("change", **checkout(2, True, False, False)))
+        self.broken("unknown kind", begin, event("derived", name="checkout-open", enabled=True))
 
     def test_losses(self):
         self.broken("1 lost, 0 counted", state(1), change(3))

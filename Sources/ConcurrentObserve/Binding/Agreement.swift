@@ -64,18 +64,12 @@ internal final class Agreement: @unchecked Sendable {
 
     /// Notes that a binding of the pair makes values by transforms.
     func noteTransforms() {
-        #if INSTRUMENTED
-        if mutant(.aPairForgetsThatItHasTransforms) { return }
-        #endif
         lock.withLock { transforms = true }
     }
 
     /// Whether the other side may not know this version of a side yet.
     @usableFromInline
     func isNews(_ version: UInt64, of side: Side) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aBindingEchoes) { if side == .second { return true } }
-        #endif
         // Relaxed: a short cut; `apply` and `note` decide, under the lock.
         return agreed(side) <= version
     }
@@ -109,18 +103,12 @@ internal final class Agreement: @unchecked Sendable {
     // Under the lock, all of these.
 
     private func accepts(_ version: UInt64, of side: Side, toOtherAt present: UInt64, isInitial: Bool) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aBindingEchoes) { if side == .second { return true } }
-        #endif
         let agreed = agreed(side)
         if agreed <= version { return true }
         return isInitial && agreed == version + 1 && (transforms || self.agreed(side.other) <= present)
     }
 
     private func agreeOnOther(_ version: UInt64, than side: Side) {
-        #if INSTRUMENTED
-        if mutant(.aPairAgreesOnOneSideAlone) { if side == .first { return } }
-        #endif
         agree(version, on: side.other)
     }
 

@@ -52,9 +52,6 @@ internal final class Agreements: @unchecked Sendable {
 
     /// The agreement that the pair has already, or else this one.
     private static func shared(_ fresh: Agreement) -> Agreement {
-        #if INSTRUMENTED
-        if mutant(.eachBindingOfAPairAgreesForItself) { return fresh }
-        #endif
         var agreement = fresh
         withEntries { entries in
             if let present = entries[fresh.pair]?.agreement {
@@ -74,9 +71,6 @@ internal final class Agreements: @unchecked Sendable {
 
     /// Runs `body`, which decides claims of several pairs, while no other thread does. Under the destinations' locks.
     static func decideTogether(_ body: () -> Void) {
-        #if INSTRUMENTED
-        if mutant(.aCommitIsAgreedUponPairByPair) { return body() }
-        #endif
         shared.decision.withLock(body)
     }
 

@@ -68,7 +68,9 @@ internal struct TwoWayClaim: BindingClaim {
 
     @inlinable
     func holds(at present: UInt64) -> Bool {
-        if let since, present != since {
+        // What the other side has agreed upon was made of an earlier change of this one: it may be
+        // replaced, also if it has come since.
+        if let since, present != since, agreement.isNews(present, of: side.other) {
             agreement.note(version, of: side, as: since)
             return false
         }

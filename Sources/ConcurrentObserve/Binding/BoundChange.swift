@@ -34,9 +34,6 @@ internal final class BoundChange<Value: Sendable, Claim: BindingClaim>: CarriedC
     }
 
     override func propagate(_ version: UInt64, _ body: () -> Void) {
-        #if INSTRUMENTED
-        if mutant(.aCarriedCommitForgetsWhereItCameFrom) { return body() }
-        #endif
         arrival.propagate(through: edge, to: property.observers.identity, version: version, body)
     }
 }

@@ -30,9 +30,6 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
     /// The closure of a binding that does not retain its destination.
     @inlinable
     func callback(to destination: Observed<Destination>, _ owner: WeakReference) -> CallbackForm<Change<Source>> {
-        #if INSTRUMENTED
-        if mutant(.aBindingRetainsItsDestination) { return Self.retaining(self, destination) }
-        #endif
         return .made { observer in
             let (source, address) = (observer.sourceIdentity, observer.address)
             // Inline: nothing is counted.
@@ -57,7 +54,7 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
         let (value, version) = (change.new, change.version)
         if isOutdated(version) { return }
         let arrival = Arrival(version, of: source, change.commitNumber, isInitial: change.reason == .initial)
-        let edge = Edge(self, keepsValue: keepsValue)
+        let edge = Edge(self, keepsValue: keepsValue, isOfPair: false)
         switch arrival.decision(through: edge, to: destination.observers.identity) {
         case .over:
             noteKnown(version)
@@ -73,9 +70,6 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
     /// was made of.
     @inlinable
     func isStill(_ since: UInt64, _ present: UInt64) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aBindingUndoesALaterChange) { return true }
-        #endif
         return present == since
     }
 
@@ -88,11 +82,6 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
         from arrival: Arrival,
         by observer: UInt
     ) {
-        #if INSTRUMENTED
-        if mutant(.aBindingDecidesOutsideTheLock) {
-            return passEarly(value, version, to: destination, through: edge, from: arrival, by: observer)
-        }
-        #endif
         let claim = Claim(self, version, by: observer, since: nil)
         destination.receive(value, through: edge, from: arrival, by: observer, if: claim)
     }
@@ -100,9 +89,6 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
     /// Whether a later version has arrived.
     @inlinable
     func isOutdated(_ version: UInt64) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aBindingAppliesAnOlderChange) { return false }
-        #endif
         // Relaxed: a short cut; `arrive` decides.
         return arrived.load(ordering: .relaxed) > version
     }
@@ -111,9 +97,6 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
     /// passed on what came afterwards. Under the destination's lock.
     @inlinable
     func arrive(_ version: UInt64, by observer: UInt) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aBindingAppliesAnOlderChange) { return true }
-        #endif
         if isCancelled(observer) { return false }
         // Relaxed, all: under the lock; for `known` see there.
         if max(arrived.load(ordering: .relaxed), known.load(ordering: .relaxed)) > version { return false }
@@ -124,9 +107,6 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
     /// Notes that the destination had this version already: it has come round a cycle.
     @inlinable
     func noteKnown(_ version: UInt64) {
-        #if INSTRUMENTED
-        if mutant(.aBindingForgetsWhatCameRound) { return }
-        #endif
         // Relaxed: as `arrived`; a change that is decided at the same moment may be before it or after.
         known.max(version + 1, ordering: .relaxed)
     }
@@ -134,9 +114,6 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
     /// Under the destination's lock: who has cancelled before another binding changed the destination is seen.
     @inlinable
     func isCancelled(_ observer: UInt) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aCancelledBindingUndoesAnothersChange) { return false }
-        #endif
         // The caller's frame holds the observer.
         return Observer.isRemoved(at: observer)
     }

@@ -9,8 +9,9 @@
 /// propagation begins there. A path or a group says which of its changes has come of the step's.
 /// A path also says which versions of its properties a change shows, whatever thread has made it.
 ///
-/// A change passes each binding of its propagation at most once, and twice where it comes from a
-/// group. That is why cycles end.
+/// A change passes each one-way binding of its propagation at most once, and twice where it comes
+/// from a group. It passes a pair again after a one-way binding has made a value: a side that
+/// corrects what it receives corrects its partner. That is why cycles end, and pairs agree.
 internal final class Propagation: AnnouncedChange, @unchecked Sendable {
     // Unchecked: constants only.
     fileprivate let step: Step
@@ -43,10 +44,17 @@ internal struct Edge {
     fileprivate let binding: ObjectIdentifier
     /// Whether the value arrives as it was: there is no transform.
     fileprivate let keepsValue: Bool
+    /// Whether the binding is two-way: its sides agree.
+    fileprivate let isOfPair: Bool
 
     @usableFromInline
-    init(_ binding: AnyObject, keepsValue: Bool) {
-        (self.binding, self.keepsValue) = (ObjectIdentifier(binding), keepsValue)
+    init(_ binding: AnyObject, keepsValue: Bool, isOfPair: Bool) {
+        (self.binding, self.keepsValue, self.isOfPair) = (ObjectIdentifier(binding), keepsValue, isOfPair)
+    }
+
+    /// Whether a change that has passed `other` may pass this pair again.
+    fileprivate func isCorrected(by other: Edge) -> Bool {
+        return isOfPair && !other.isOfPair
     }
 }
 
@@ -126,6 +134,9 @@ extension Arrival {
         if isCombined { return decisionAfterGroup(through: edge) }
         var (isSame, passes) = (edge.keepsValue, 0)
         var since: UInt64?
+        // A one-way binding has made a value since the change passed this pair: it is news for the
+        // partner. The change passes each one-way binding once, so its propagation ends. (P3)
+        var isCorrected = false
         // Not the arrivals themselves: a copy would count their references.
         var (known, keepsValue, next) = (version(of: destination), keepsValue, propagation)
         while true {
@@ -135,7 +146,8 @@ extension Arrival {
             }
             isSame = isSame && keepsValue
             guard let propagation = next else { break }
-            if propagation.edge.binding == edge.binding { passes += 1 }
+            isCorrected = isCorrected || edge.isCorrected(by: propagation.edge)
+            if propagation.edge.binding == edge.binding, !isCorrected { passes += 1 }
             isSame = isSame && propagation.edge.keepsValue
             known = propagation.origin.version(of: destination)
             (keepsValue, next) = (propagation.origin.keepsValue, propagation.origin.propagation)
@@ -170,9 +182,6 @@ extension Arrival {
 
     /// Whether a change may pass a binding that it has passed so often.
     private static func mayPass(after passes: Int) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aChangePassesABindingTwice) { return passes < 2 }
-        #endif
         return passes < 1
     }
 }
@@ -191,10 +200,8 @@ extension Observed {
         by observer: UInt,
         if claim: Claim
     ) {
-        inject("bind.passing")
         if arrival.isOfCommit, carry(value, through: edge, from: arrival, by: observer, if: claim) { return }
         guard let replaced = publish(value, if: { claim.holds(at: $0) }) else { return }
-        inject("bind.published")
         // An observer that is registered from now on has a later version than this. Without
         // observers no callback asks for the context.
         if observers.isPossiblyObserved {

@@ -58,9 +58,6 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
     /// are cancelled. When the binding has begun. (P8)
     @usableFromInline
     static func join(_ wayBack: ObservationToken, to observer: Observer) {
-        #if INSTRUMENTED
-        if mutant(.aWayBackStandsAlone) { return }
-        #endif
         wayBack.observer.feed(observer)
         observer.endIfRemoved(wayBack.observer)
     }
@@ -72,9 +69,6 @@ extension TwoWayBinding {
     /// The closure of the way back, which runs as a visit of the observer whose token speaks for both.
     @inlinable
     func callbackBackward(within observer: Observer) -> @Sendable (Change<Right>) -> Void {
-        #if INSTRUMENTED
-        if mutant(.anEndedBindingGoesOnBackwards) { return callbackBackwardAlways(by: observer.address) }
-        #endif
         let binding = WeakReference(self)
         return { [agreement, side] change in
             Observer.visit(at: observer.address) { address in
@@ -95,7 +89,7 @@ extension TwoWayBinding {
             let right = rightReference.object(as: Observed<Right>.self)
         else { return }
         let arrival = Arrival(version, of: leftSide, change.commitNumber, isInitial: isInitial)
-        let edge = Edge(self, keepsValue: keepsValue)
+        let edge = Edge(self, keepsValue: keepsValue, isOfPair: true)
         switch arrival.decision(through: edge, to: rightSide) {
         case .over(let known):
             agreement.note(version, of: side, as: known)
@@ -110,9 +104,6 @@ extension TwoWayBinding {
 
     @inlinable
     func decisionBackward(_ arrival: Arrival, through edge: Edge) -> Arrival.Decision {
-        #if INSTRUMENTED
-        if mutant(.aBindingEchoes) { return arrival.echo(through: edge, to: leftSide) }
-        #endif
         return arrival.decision(through: edge, to: leftSide)
     }
 
@@ -124,7 +115,7 @@ extension TwoWayBinding {
         let (value, version, side) = (change.new, change.version, side.other)
         guard let left = leftReference.object(as: Observed<Left>.self) else { return }
         let arrival = Arrival(version, of: rightSide, change.commitNumber, isInitial: false)
-        let edge = Edge(self, keepsValue: keepsValue)
+        let edge = Edge(self, keepsValue: keepsValue, isOfPair: true)
         switch decisionBackward(arrival, through: edge) {
         case .over(let known):
             agreement.note(version, of: side, as: known)

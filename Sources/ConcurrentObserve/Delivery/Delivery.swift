@@ -79,18 +79,27 @@ extension Delivery {
     @inlinable
     internal var isInline: Bool { if case .inline = kind { true } else { false } }
 
+    /// Whether there may be no room for an event.
+    @inlinable
+    internal var mayDrop: Bool {
+        switch kind {
+        case .inline: false
+        case .serial(let buffering), .queue(_, let buffering), .isolated(_, let buffering): buffering.capacity != nil
+        }
+    }
+
     /// With whom the observation ends, if its own owner is not another one.
     @inlinable
     internal var owner: WeakReference? { if case .isolated(let isolation, _) = kind { isolation.owner } else { nil } }
 
     /// An observation that is delivered in this way; nil if inline.
     @inlinable
-    internal func makeObservation<Event>(of event: Event.Type) -> OrderedObservation<Event>? {
+    internal func makeObservation<Event>(_ succession: Succession<Event>?) -> OrderedObservation<Event>? {
         switch kind {
         case .inline: nil
-        case .serial(let buffering): SerialObservation(buffering)
-        case .queue(let queue, let buffering): QueueObservation(queue, buffering)
-        case .isolated(let isolation, let buffering): IsolatedObservation(isolation, buffering)
+        case .serial(let buffering): SerialObservation(buffering, succession)
+        case .queue(let queue, let buffering): QueueObservation(queue, buffering, succession)
+        case .isolated(let isolation, let buffering): IsolatedObservation(isolation, buffering, succession)
         }
     }
 
@@ -98,9 +107,10 @@ extension Delivery {
     @inlinable
     internal func makeObservation<Event>(
         owner: WeakReference?,
-        _ form: CallbackForm<Event>
+        _ form: CallbackForm<Event>,
+        _ succession: Succession<Event>? = nil
     ) -> OrderedObservation<Event> {
-        let observation = makeObservation(of: Event.self)!
+        let observation = makeObservation(succession)!
         let user = observation.makeUser(owner: owner, isHeldMeanwhile: owner === self.owner)
         observation.setCallback(form)
         if case .isolated(let isolation, _) = kind { isolation.counts?.add(user, observation.counter) }

@@ -44,9 +44,6 @@ internal struct Flushes {
     /// Takes out those whose events have left the mailbox.
     @usableFromInline
     mutating func take(through position: UInt64) -> [Flush] {
-        #if INSTRUMENTED
-        if mutant(.aFlushIsNotResumed) { return [] }
-        #endif
         guard let first = waiting.first, first.target <= position else { return [] }
         let count = waiting.firstIndex { $0.target > position } ?? waiting.count
         defer { waiting.removeFirst(count) }

@@ -8,20 +8,16 @@ internal final class IsolatedObservation<Event: Sendable>: OrderedObservation<Ev
     @usableFromInline let deliver: Delivering
 
     @inlinable
-    init(_ isolation: DeliveryIsolation, _ buffering: Buffering) {
+    init(_ isolation: DeliveryIsolation, _ buffering: Buffering, _ succession: Succession<Event>?) {
         self.isolation = isolation
         deliver = Self.delivering
-        super.init(buffering)
-        #if INSTRUMENTED
-        if mutant(.anActorIsRetained) { isolation.retainActor() }
-        #endif
+        super.init(buffering, succession)
     }
 
     @usableFromInline
     override func begin() {
         // Detached: the changing task's priority and local values are not the observer's.
         Task.detached { [self] in
-            inject("mailbox.job")
             // Between two jobs the actor is free, and not retained: one that never gets on top of its mailbox may die, too. (P11)
             if await !runJob() { begin() }
         }
@@ -32,16 +28,10 @@ internal final class IsolatedObservation<Event: Sendable>: OrderedObservation<Ev
             actorIsGone()
             return true
         }
-        #if INSTRUMENTED
-        if leavesActor { return deliver(self, eventsPerJob) }
-        #endif
         return await run(on: actor)
     }
 
     private func actorIsGone() {
-        #if INSTRUMENTED
-        if mutant(.anActorsDeathGoesUnnoticed) { return }
-        #endif
         ownerIsGone()
     }
 
@@ -86,9 +76,6 @@ extension DeliveryIsolation {
     /// compiler accepts a method reference only in the code of its actor: that is `context`.
     @usableFromInline
     static func of(_ own: (any Actor)?, context: (any Actor)?) -> DeliveryIsolation {
-        #if INSTRUMENTED
-        if mutant(.aMethodReferenceLeavesItsActor) { return elsewhere(own) }
-        #endif
         if let own { return DeliveryIsolation(of: own) }
         guard let context else {
             fatalError(

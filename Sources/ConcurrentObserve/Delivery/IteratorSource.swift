@@ -41,46 +41,52 @@ internal final class IteratorSource<Element: Sendable>: @unchecked Sendable {
         return self
     }
 
-    var mailbox: any FlushableMailbox { subscription ?? transformed!.mailbox }
+    var mailbox: any IteratorMailbox { subscription ?? transformed!.mailbox }
 
-    var counts: DeliveryCounts { subscription?.counts ?? transformed!.counts }
+    /// Ends the iteration at once.
+    func cancel() {
+        subscription?.cancel()
+        transformed?.mailbox.cancel()
+    }
 
     deinit {
-        #if INSTRUMENTED
-        if mutant(.anIteratorLeavesItsObserver) { return leave() }
-        #endif
-        subscription?.cancel()
-        transformed?.cancel()
+        cancel()
     }
+}
+
+/// A subscription, whatever its events are.
+internal protocol IteratorMailbox: FlushableMailbox {
+    var counts: DeliveryCounts { get }
+    var isRemoved: Bool { get }
+    func finish()
+    func cancel()
 }
 
 /// The elements that are made of the events of a subscription when they are returned.
 @usableFromInline
 internal final class TransformedSubscription<Element: Sendable>: Sendable {
-    private let receive: @Sendable (isolated (any Actor)?) async -> Element?
-    private let end: @Sendable () -> Void
-    private let count: @Sendable () -> DeliveryCounts
-    /// What a flush waits for.
-    let mailbox: any FlushableMailbox
+    private let receive: @Sendable (isolated (any Actor)?, TimedWait<Element>?) async -> Element?
+    let mailbox: any IteratorMailbox
 
     init<Event: Sendable>(_ subscription: Subscription<Event>, _ element: @escaping @Sendable (Event) -> Element?) {
-        receive = { isolation in
+        receive = { isolation, wait in
             while let event = await subscription.next(isolation: isolation) {
-                let element = element(event)
-                if subscription.settleTaken(isLeftOut: element == nil) { return element }
+                let made = element(event)
+                guard subscription.settleTaken(isLeftOut: made == nil) else { continue }
+                wait?.lookAgain = { element(event) }
+                return made
             }
             return nil
         }
-        end = { subscription.cancel() }
-        count = { subscription.counts }
         mailbox = subscription
     }
 
     /// The next element, as soon as there is one; nil at the end, and once the calling task is cancelled.
     @usableFromInline
-    func next(isolation: isolated (any Actor)?) async -> Element? { await receive(isolation) }
+    func next(isolation: isolated (any Actor)?) async -> Element? { await receive(isolation, nil) }
 
-    func cancel() { end() }
-
-    var counts: DeliveryCounts { count() }
+    /// - Parameter wait: Learns how the element is made again.
+    func next(isolation: isolated (any Actor)?, _ wait: TimedWait<Element>?) async -> Element? {
+        await receive(isolation, wait)
+    }
 }

@@ -16,6 +16,10 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     @usableFromInline var isClosed = false
     @usableFromInline let capacity: Int?
     @usableFromInline let dropsNewest: Bool
+    /// What the events that follow a dropped one have from it; nil: nothing.
+    @usableFromInline let succession: Succession<Event>?
+    /// What the next event has from those that were dropped after the last.
+    @usableFromInline var droppedLast: Event?
     @usableFromInline let counter: DeliveryCounter
     /// How many events have come in that were to be delivered.
     @usableFromInline var entered: UInt64 = 0
@@ -39,11 +43,12 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     }
 
     @inlinable
-    init(_ buffering: Buffering, _ counter: DeliveryCounter) {
+    init(_ buffering: Buffering, _ counter: DeliveryCounter, _ succession: Succession<Event>?) {
         buffering.check()
         capacity = buffering.capacity
         dropsNewest = buffering.dropsNewest
         self.counter = counter
+        self.succession = succession
     }
 
     // MARK: Under the owner's lock, all of these
@@ -57,38 +62,72 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     mutating func enqueue(_ event: Event) {
         guard accepts else { return }
         if counter.countSent() { hasGrown = true }
+        var event = event
         if isFull {
             counter.countDropped()
             // The event itself is the caller's, who destroys it.
-            if dropsLatest { return }
-            putAside(waiting.popFirst()!)
+            if dropsLatest || succession?.isAhead(event) == true { return noteDropped(event) }
+            dropFirst(before: &event)
+        } else if droppedLast != nil {
+            succeedDropped(&event)
         }
         waiting.append(event)
         entered &+= 1
     }
 
+    /// Drops the oldest event, which is counted. What it says of the time before, the next says from now on.
+    @inlinable
+    mutating func dropFirst(before event: inout Event) {
+        var first = waiting.popFirst()!
+        if let succession, !succession.isAhead(first) {
+            // What is announced by these follows a dropped one.
+            while let next = waiting.first, succession.isAhead(next) {
+                counter.countDropped()
+                putAside(waiting.popFirst()!)
+            }
+            if !losesLink {
+                if waiting.isEmpty {
+                    succession.succeed(&first, &event)
+                } else {
+                    waiting.updateFirst { succession.succeed(&first, &$0) }
+                }
+            }
+        }
+        putAside(first)
+    }
+
+    /// Remembers what is to be known of an event that is dropped behind all others.
+    @inlinable
+    mutating func noteDropped(_ event: Event) {
+        if droppedLast == nil, let succession, !losesLink { droppedLast = succession.beginning(event) }
+    }
+
+    /// Gives an event what those had that were dropped before it.
+    @inlinable
+    mutating func succeedDropped(_ event: inout Event) {
+        guard var dropped = droppedLast.take(), let succession else { return }
+        if !succession.isAhead(event) { succession.succeed(&dropped, &event) }
+        putAside(dropped)
+    }
+
+    @inlinable
+    var losesLink: Bool {
+        return false
+    }
+
     @inlinable
     var accepts: Bool {
-        #if INSTRUMENTED
-        if mutant(.anEventIsYieldedAfterTheEnd) { return true }
-        #endif
         return isOpen
     }
 
     /// Whether the policy has no room for one event more.
     @inlinable
     var isFull: Bool {
-        #if INSTRUMENTED
-        if mutant(.anUnboundedMailboxDrops) { return waiting.count >= capacity ?? 8 }
-        #endif
         return capacity.map { waiting.count >= $0 } ?? false
     }
 
     @inlinable
     var dropsLatest: Bool {
-        #if INSTRUMENTED
-        if mutant(.theLatestValueIsLost) { return true }
-        #endif
         return dropsNewest
     }
 
@@ -96,9 +135,6 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     @inlinable
     mutating func enqueueEnd() {
         guard isOpen else { return }
-        #if INSTRUMENTED
-        if losesEnd() { return }
-        #endif
         end = .waiting
     }
 
@@ -113,15 +149,21 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
 
     @inlinable
     mutating func takeEnd() {
-        #if INSTRUMENTED
-        if mutant(.aFinishedSequenceWaitsAgain) { return forgetEnd() }
-        #endif
         end = .taken
     }
 
-    /// Swaps what is waiting against an empty buffer, for the thread that then delivers it without a lock.
+    /// Moves what is to be delivered next into an empty buffer, for the thread that then delivers it without the lock.
+    ///
+    /// That is all there is, unless the policy looks at what is waiting: then one event.
     @inlinable
-    mutating func takeAll(into batch: inout RingBuffer<Event>) { swap(&waiting, &batch) }
+    mutating func take(into batch: inout RingBuffer<Event>) {
+        guard batch.isEmpty else { return }
+        if capacity == nil {
+            swap(&waiting, &batch)
+        } else if let event = waiting.popFirst() {
+            batch.append(event)
+        }
+    }
 
     @inlinable
     var isEmpty: Bool {
@@ -144,14 +186,11 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     @inlinable
     var isFinished: Bool { if case .taken = end { true } else { isClosed } }
 
-    /// Whether several may be taken at once: the policy does not look at those that are waiting.
-    @inlinable
-    var isUnbounded: Bool { capacity == nil }
-
     /// No more events come in. Returns those that are left, which the caller destroys under no lock.
     @inlinable
     mutating func close() -> Rest {
         isClosed = true
+        if let event = droppedLast.take() { putAside(event) }
         var rest = Rest(dropped: takeDropped())
         swap(&rest.events, &waiting)
         counter.countDropped(rest.events.count)
@@ -198,9 +237,6 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
 
     @inlinable
     mutating func putAside(_ event: consuming Event) {
-        #if INSTRUMENTED
-        if mutant(.aDroppedEventIsDestroyedUnderTheLock) { return }
-        #endif
         // Plain bits are gone without a trace.
         if _isPOD(Event.self) { return }
         if dropped == nil { dropped = event } else { moreDropped.append(event) }

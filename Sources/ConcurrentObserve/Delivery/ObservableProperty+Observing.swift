@@ -9,6 +9,7 @@ extension PropertyObserver {
         owner: WeakReference? = nil,
         _ form: CallbackForm<Change<Value>>
     ) {
+        let options = ObserverOptions(options)
         if delivery.isInline {
             self.init(options, owner: owner, .inline(form))
         } else {
@@ -34,7 +35,7 @@ extension ObservableProperty {
     /// - Parameters:
     ///   - options: What to receive beside the changes.
     ///   - delivery: Where `body` is called, and how many calls run at a time.
-    ///   - body: Called under no lock. It may do anything, block included: it then delays its own thread only.
+    ///   - body: Called under no lock. It may observe, change, cancel and block; blocking delays its own thread only. (P6, P7)
     /// - Returns: The token that keeps the observation going.
     /// - Complexity: O(1) amortised; of a path O(steps).
     @inlinable
@@ -90,15 +91,17 @@ extension ObservableProperty {
     /// Calls `body` on `target`, isolated to it, with every change that begins after this call returned: one at a time, in the order of the
     /// versions. (P1, P2, P4)
     ///
-    /// A thread that makes a change puts it into the observer's mailbox and goes on. The actor is not retained; when it is gone, the
-    /// observation ends with `.ownerDeleted`, at the next change. (P11) With `.initial`, the present value is the first that `body`
-    /// receives. `token.cancel()` on the actor silences the observation at once. (P8)
+    /// Keep the actor as well as the token: the observation does not retain the actor. When the actor is released, the observation ends
+    /// with `.ownerDeleted`, at the next change. (P11)
+    ///
+    /// A thread that makes a change puts it into the observer's mailbox and goes on. With `.initial`, the present value is the first that
+    /// `body` receives. `token.cancel()` on the actor silences the observation at once. (P8)
     ///
     /// - Parameters:
     ///   - target: Any actor. For state of the main actor, use `observeIsolated` with a `@MainActor` closure.
     ///   - options: What to receive beside the changes.
     ///   - buffering: What becomes of changes while the actor is busy.
-    ///   - body: Called under no lock. It may do anything but wait for its own actor.
+    ///   - body: Called under no lock. It must not block until its own actor does something.
     /// - Returns: The token that keeps the observation going.
     @inlinable
     public func observe<Target: Actor>(
@@ -114,16 +117,18 @@ extension ObservableProperty {
     /// Calls `body` on the actor to which it belongs with every change that begins after this call returned: one at a time, in the order of
     /// the versions. (P1, P2, P4)
     ///
-    /// That is the actor which the closure names, as in `{ @MainActor change in … }`, or else the one in whose code this call is written:
+    /// Keep the actor as well as the token: the observation does not retain the actor, unless the closure captures it. When the actor is
+    /// released, the observation ends with `.ownerDeleted`, at the next change. (P11) The main actor is always there.
+    ///
+    /// The actor is the one that the closure names, as in `{ @MainActor change in … }`, or else the one in whose code this call is written:
     /// closures and method references of an actor, or of a `@MainActor` type, run there. A thread that makes a change puts it into the
-    /// observer's mailbox and goes on. The observation does not retain the actor; a closure that mentions the actor does. When the actor is
-    /// gone, the observation ends with `.ownerDeleted`. (P11)
+    /// observer's mailbox and goes on.
     ///
     /// - Parameters:
     ///   - options: What to receive beside the changes.
     ///   - buffering: What becomes of changes while the actor is busy.
     ///   - isolation: The caller's actor. Leave it out.
-    ///   - body: Called under no lock. It may do anything but wait for its own actor.
+    ///   - body: Called under no lock. It must not block until its own actor does something.
     /// - Returns: The token that keeps the observation going.
     /// - Precondition: The closure names an actor, or the caller is on one.
     @inlinable

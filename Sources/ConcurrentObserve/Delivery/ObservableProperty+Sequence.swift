@@ -14,7 +14,7 @@ extension ObservableProperty {
         options: ObservationOptions = [],
         buffering: Buffering = .unbounded
     ) -> ObservationSequence<Change<Value>> {
-        sequence(options, buffering) { $0 }
+        sequence(options, buffering, .ofChanges(areCompared: false)) { $0 }
     }
 
     /// The values of the property as an asynchronous sequence: those of the changes that begin after an iterator was made. (P1, P2, P4)
@@ -29,21 +29,22 @@ extension ObservableProperty {
         includingInitial: Bool = false,
         buffering: Buffering = .unbounded
     ) -> ObservationSequence<Value> {
-        sequence(includingInitial ? .initial : [], buffering) { $0.new }
+        sequence(includingInitial ? .initial : [], buffering, nil) { $0.new }
     }
 
     @inlinable
     internal func sequence<Element>(
         _ options: ObservationOptions,
         _ buffering: Buffering,
+        _ succession: Succession<Element>?,
         _ element: @escaping @Sendable (Change<Value>) -> Element
     ) -> ObservationSequence<Element> {
         buffering.check()
         let attach = weakAttachment
         return ObservationSequence {
-            let factory = IteratorFactory<Value, Element>(buffering, element)
-            let token = attach(PropertyObserver(options, .mailbox(factory)))
-            return factory.source.take(keeping: token)
+            let factory = IteratorFactory<Value, Element>(buffering, succession, element)
+            let token = attach(PropertyObserver(ObserverOptions(options), .mailbox(factory)))
+            return factory.take(keeping: token)
         }
     }
 }
@@ -56,13 +57,17 @@ internal final class IteratorFactory<Value: Sendable, Element: Sendable>: Change
     // Unchecked: constants only.
     private let buffering: Buffering
     private let element: @Sendable (Change<Value>) -> Element
-    @usableFromInline let source: IteratorSource<Element>
+    private let source: IteratorSource<Element>
 
     @inlinable
-    convenience init(_ buffering: Buffering, _ element: @escaping @Sendable (Change<Value>) -> Element) {
+    convenience init(
+        _ buffering: Buffering,
+        _ succession: Succession<Element>?,
+        _ element: @escaping @Sendable (Change<Value>) -> Element
+    ) {
         let source = IteratorSource<Element>(buffering)
         self.init(buffering, element, source) {
-            let subscription = Subscription<Element>(buffering)
+            let subscription = Subscription<Element>(buffering, succession)
             source.fill(subscription)
             return subscription.receiver(element)
         }
@@ -76,14 +81,25 @@ internal final class IteratorFactory<Value: Sendable, Element: Sendable>: Change
         _ make: @escaping @Sendable () -> ChangeReceiver<Value>
     ) {
         (self.buffering, self.element, self.source) = (buffering, element, source)
-        super.init(make)
+        super.init(mayDrop: buffering.capacity != nil, make)
+    }
+
+    /// The source of the iterator, complete.
+    ///
+    /// - Parameter token: The observation; nil if the property is gone: then the iterator has no elements.
+    @usableFromInline
+    func take(keeping token: ObservationToken?) -> IteratorSource<Element> {
+        let isAttached = close(mayBeOpen: token == nil)
+        return source.take(keeping: isAttached ? token : nil)
     }
 
     @usableFromInline
     override func pulledBack<Other: Sendable>(
+        isComparing: Bool,
         _ transform: @escaping @Sendable (Change<Other>) -> Change<Value>?
     ) -> ChangeReceiverFactory<Other> {
-        TransformedIteratorFactory<Other, Element>(buffering, source) { [element] change in
+        TransformedIteratorFactory<Other, Element>(of: claimed, buffering, isComparing: isComparing, source) {
+            [element] change in
             transform(change).map(element)
         }
     }
@@ -95,28 +111,38 @@ private final class TransformedIteratorFactory<Value: Sendable, Element: Sendabl
 {
     // Unchecked: constants only.
     private let buffering: Buffering
+    private let isComparing: Bool
     private let source: IteratorSource<Element>
     /// nil leaves a change out.
     private let element: @Sendable (Change<Value>) -> Element?
 
     init(
+        of original: AttachmentClaim,
         _ buffering: Buffering,
+        isComparing: Bool,
         _ source: IteratorSource<Element>,
         _ element: @escaping @Sendable (Change<Value>) -> Element?
     ) {
-        (self.buffering, self.source, self.element) = (buffering, source, element)
-        super.init {
-            let subscription = Subscription<Change<Value>>(buffering, isCountedLater: true)
+        (self.buffering, self.isComparing, self.source, self.element) = (buffering, isComparing, source, element)
+        super.init(of: original, mayDrop: buffering.capacity != nil) {
+            let succession = Succession<Change<Value>>.ofChanges(areCompared: isComparing)
+            let subscription = Subscription<Change<Value>>(buffering, succession, isCountedLater: true)
             source.fill(subscription, element)
             return subscription.receiver { $0 }
         }
     }
 
     override func pulledBack<Other: Sendable>(
+        isComparing: Bool,
         _ transform: @escaping @Sendable (Change<Other>) -> Change<Value>?
     ) -> ChangeReceiverFactory<Other> {
-        TransformedIteratorFactory<Other, Element>(buffering, source) { [element] change in
-            transform(change).flatMap(element)
+        let isComparing = isComparing || self.isComparing
+        return TransformedIteratorFactory<Other, Element>(
+            of: claimed,
+            buffering,
+            isComparing: isComparing,
+            source
+        ) { [element] change in transform(change).flatMap(element)
         }
     }
 }

@@ -63,7 +63,7 @@ public struct ObservationSequence<Element: Sendable>: AsyncSequence, Sendable {
         }
 
         /// What has become of the events so far. (P1)
-        public var deliveryCounts: DeliveryCounts { source.counts }
+        public var deliveryCounts: DeliveryCounts { source.mailbox.counts }
     }
 }
 

@@ -9,7 +9,7 @@ extension ObserverRegistry {
     ///
     /// - Parameters:
     ///   - delivery: Where `body` is called, and how many calls run at a time.
-    ///   - body: Called under no lock. It may do anything, block included: it then delays its own thread only.
+    ///   - body: Called under no lock. It may observe, change, cancel and block; blocking delays its own thread only. (P6, P7)
     /// - Returns: The token that keeps the observation going.
     /// - Complexity: O(1) amortised.
     @inlinable
@@ -62,13 +62,13 @@ extension ObserverRegistry {
 
     /// Calls `body` on `target`, isolated to it, with every event: one at a time, in the order of arrival. (P1)
     ///
-    /// A notifying thread puts the event into the observer's mailbox and goes on. The actor is not retained; when it is gone, the
-    /// observation ends with `.ownerDeleted`, at the next event. (P11)
+    /// Keep the actor as well as the token: the observation does not retain the actor. When the actor is released, the observation ends
+    /// with `.ownerDeleted`, at the next event. (P11) A notifying thread puts the event into the observer's mailbox and goes on.
     ///
     /// - Parameters:
     ///   - target: Any actor. For state of the main actor, use `observeIsolated` with a `@MainActor` closure.
     ///   - buffering: What becomes of events while the actor is busy.
-    ///   - body: Called under no lock. It may do anything but wait for its own actor.
+    ///   - body: Called under no lock. It must not block until its own actor does something.
     /// - Returns: The token that keeps the observation going.
     @inlinable
     public func observe<Target: Actor>(
@@ -81,12 +81,15 @@ extension ObserverRegistry {
 
     /// Calls `body` on the actor to which it belongs with every event: one at a time, in the order of arrival. (P1)
     ///
-    /// That is the actor which the closure names, as in `{ @MainActor event in … }`, or else the one in whose code this call is written.
+    /// Keep the actor as well as the token: the observation does not retain the actor, unless the closure captures it. When the actor is
+    /// released, the observation ends with `.ownerDeleted`, at the next event. (P11) The main actor is always there.
+    ///
+    /// The actor is the one that the closure names, as in `{ @MainActor event in … }`, or else the one in whose code this call is written.
     ///
     /// - Parameters:
     ///   - buffering: What becomes of events while the actor is busy.
     ///   - isolation: The caller's actor. Leave it out.
-    ///   - body: Called under no lock. It may do anything but wait for its own actor.
+    ///   - body: Called under no lock. It must not block until its own actor does something.
     /// - Returns: The token that keeps the observation going.
     /// - Precondition: The closure names an actor, or the caller is on one.
     @inlinable

@@ -8,15 +8,20 @@ extension ObserverRegistry {
     public func events(buffering: Buffering = .unbounded) -> ObservationSequence<Event> {
         buffering.check()
         return ObservationSequence { [weak self] in
-            let source = IteratorSource<Event>(buffering)
-            guard let self else { return source.take(keeping: nil) }
-            let subscription = Subscription<Event>(buffering)
-            source.fill(subscription)
-            let receiver = subscription.receiver { (event: Event) in event }
-            let sourceObserver = observers.makeObserver(of: .mailboxes(), holding: HeldObject(receiver))
-            subscription.join(sourceObserver)
-            sourceObserver.register()
-            return source.take(keeping: ObservationToken(sourceObserver))
+            self?.makeIteratorSource(buffering) ?? IteratorSource<Event>(buffering).take(keeping: nil)
         }
+    }
+
+    /// Begins an iteration.
+    @inlinable
+    internal func makeIteratorSource(_ buffering: Buffering) -> IteratorSource<Event> {
+        let source = IteratorSource<Event>(buffering)
+        let subscription = Subscription<Event>(buffering)
+        source.fill(subscription)
+        let receiver = subscription.receiver { (event: Event) in event }
+        let sourceObserver = observers.makeObserver(of: .mailboxes(), holding: HeldObject(receiver))
+        subscription.join(sourceObserver)
+        sourceObserver.register()
+        return source.take(keeping: ObservationToken(sourceObserver))
     }
 }

@@ -7,30 +7,47 @@ internal final class OrderedFactory<Value: Sendable>: ChangeReceiverFactory<Valu
     private let delivery: Delivery
     private let owner: WeakReference?
     private let form: CallbackForm<Change<Value>>
+    /// Whether the values of a change are compared.
+    private let isComparing: Bool
 
     @inlinable
-    convenience init(_ delivery: Delivery, owner: WeakReference?, _ form: CallbackForm<Change<Value>>) {
-        self.init(delivery, owner: owner, form) {
-            delivery.makeObservation(owner: owner, form).receiver()
+    convenience init(
+        of original: AttachmentClaim? = nil,
+        _ delivery: Delivery,
+        owner: WeakReference?,
+        isComparing: Bool = false,
+        _ form: CallbackForm<Change<Value>>
+    ) {
+        self.init(of: original, delivery, owner: owner, isComparing: isComparing, form) {
+            delivery.makeObservation(owner: owner, form, .ofChanges(areCompared: isComparing)).receiver()
         }
     }
 
     @usableFromInline
     init(
+        of original: AttachmentClaim? = nil,
         _ delivery: Delivery,
         owner: WeakReference?,
+        isComparing: Bool,
         _ form: CallbackForm<Change<Value>>,
         _ make: @escaping @Sendable () -> ChangeReceiver<Value>
     ) {
-        (self.delivery, self.owner, self.form) = (delivery, owner, form)
-        super.init(make)
+        (self.delivery, self.owner, self.isComparing, self.form) = (delivery, owner, isComparing, form)
+        super.init(of: original, mayDrop: delivery.mayDrop, make)
     }
 
     @usableFromInline
     override func pulledBack<Other: Sendable>(
+        isComparing: Bool,
         _ transform: @escaping @Sendable (Change<Other>) -> Change<Value>?
     ) -> ChangeReceiverFactory<Other> {
-        OrderedFactory<Other>(delivery, owner: owner, form.pulledBack(transform))
+        OrderedFactory<Other>(
+            of: claimed,
+            delivery,
+            owner: owner,
+            isComparing: isComparing || self.isComparing,
+            form.pulledBack(transform)
+        )
     }
 }
 
@@ -39,9 +56,6 @@ extension OrderedObservation {
     /// `drain` begins it. (P1)
     @usableFromInline
     final var beginsWhenWoken: Bool {
-        #if INSTRUMENTED
-        if mutant(.aSerialDeliveryComesFirst) { return true }
-        #endif
         return !isSerial
     }
 

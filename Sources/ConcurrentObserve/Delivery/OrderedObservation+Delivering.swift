@@ -11,21 +11,23 @@ extension OrderedObservation {
     final func run(atMost limit: Int, _ call: (_ observer: UInt, Event) -> Void) -> Bool {
         // What is delivered may be destroyed here.
         ThreadRecord.withUserCode {
-            var batch = takeBatch()
-            var settled: [Flush] = []
+            var left = 0
             for _ in 0..<limit {
-                guard let item = next(&batch, &settled) else {
-                    #if INSTRUMENTED
-                    if mutant(.isBusyIsClearedOutsideTheLock) { clearBusyLate() }
-                    #endif
-                    if !settled.isEmpty { Flush.resume(settled) }
-                    return true
+                if left == 0 {
+                    guard let count = fillBatch() else {
+                        return true
+                    }
+                    left = count
                 }
-                deliver(item, call, left: batch.count)
+                if left == 0 {
+                    user?.end(.sourceDeleted)
+                } else {
+                    guard let rest = deliverNext(of: left, call) else { return true }
+                    left = rest
+                }
                 // Relaxed: who comes later is found under the lock, when nothing is left at the latest.
-                if hasFlushes.load(ordering: .relaxed) { settleFlushes(batch.count) }
+                if hasFlushes.load(ordering: .relaxed) { settleFlushes(left) }
             }
-            pause(batch)
             return false
         }
     }
@@ -38,58 +40,34 @@ extension OrderedObservation {
     @inlinable
     static var delivering: Delivering { { observation, limit in observation.run(atMost: limit, Observer.call) } }
 
-    /// What the last job has left, and the memory for more.
+    /// Takes from the mailbox what the policy allows, unless a job before this one has left some.
+    ///
+    /// - Returns: How many events there are to deliver; 0 if the source is gone; nil if there is
+    ///   nothing: the delivery is over.
     @inlinable
-    final func takeBatch() -> RingBuffer<Event> {
-        withGuarded { guarded in
-            guarded.isPausing = false
-            guarded.isDelivering = true
-            var batch = RingBuffer<Event>()
-            swap(&batch, &guarded.batch)
-            return batch
-        }
-    }
-
-    /// Until there is another job, what is left belongs to the thread that ends the observation: it is dropped then, not later. (P8, P14)
-    @inlinable
-    final func pause(_ batch: consuming RingBuffer<Event>) {
+    final func fillBatch() -> Int? {
         var settled: [Flush] = []
-        let dropped = withGuarded { guarded -> RingBuffer<Event>? in
-            swap(&batch, &guarded.batch)
-            guarded.isPausing = true
-            guarded.isDelivering = false
-            guard guarded.mailbox.isClosed else { return nil }
-            settled = guarded.mailbox.flushes.take(through: .max)
-            return guarded.dropBatch()
-        }
-        withExtendedLifetime(dropped) {}
-        Flush.resume(settled)
-    }
-
-    @inlinable @inline(__always)
-    final func next(_ batch: inout RingBuffer<Event>, _ settled: inout [Flush]) -> Mailbox<Event>.Item? {
-        if let event = batch.popFirst() { return .event(event) }
-        return withGuarded { guarded in
-            if isUnbounded {
-                guarded.mailbox.takeAll(into: &batch)
-                if let event = batch.popFirst() { return .event(event) }
+        let count = withGuarded { guarded -> Int? in
+            let count = withBatch { batch in
+                guarded.mailbox.take(into: &batch)
+                return batch.count
             }
-            if let item = guarded.mailbox.next() { return item }
-            // Its memory is recycled.
-            swap(&batch, &guarded.batch)
+            if count > 0 { return count }
+            if guarded.mailbox.next() != nil { return 0 }
             guarded.clearBusy()
-            guarded.isDelivering = false
             if !guarded.mailbox.flushes.isEmpty {
                 settled = guarded.mailbox.flushes.take(through: .max)
                 hasFlushes.store(false, ordering: .relaxed)  // Relaxed: under the lock.
             }
             return nil
         }
+        if !settled.isEmpty { Flush.resume(settled) }
+        return count
     }
 
     /// Resumes the flushes for which nothing is left to do. Between two callbacks, by the one who delivers.
     ///
-    /// - Parameter count: How many events it has taken and not delivered.
+    /// - Parameter count: How many events of the batch are not delivered.
     @usableFromInline @inline(never)
     final func settleFlushes(_ count: Int) {
         let settled = withGuarded { guarded -> [Flush] in
@@ -104,8 +82,8 @@ extension OrderedObservation {
 
     final func withFlushes(_ body: (_ flushes: inout Flushes, _ target: UInt64?) -> Void) {
         withGuarded { guarded in
-            let isSettled =
-                guarded.mailbox.isFlushed && !guarded.isBusy || guarded.mailbox.isClosed && !guarded.isDelivering
+            // Closed: the last callback has returned, and what was left is dropped.
+            let isSettled = guarded.mailbox.isFlushed && !guarded.isBusy || guarded.mailbox.isClosed
             body(&guarded.mailbox.flushes, isSettled ? nil : guarded.mailbox.entered)
             // Relaxed: under the lock.
             hasFlushes.store(!guarded.mailbox.flushes.isEmpty, ordering: .relaxed)
@@ -117,45 +95,33 @@ extension OrderedObservation {
     /// Stores the closure of the user's observer. Once, before the observation begins.
     @inlinable
     final func setCallback(_ form: CallbackForm<Event>) {
-        #if INSTRUMENTED
-        if mutant(.anEventIsReceivedBeforeItIsLeftOut) { return user!.setCallback(form) }
-        #endif
         // Relaxed: no other thread has the observation yet.
         closureCounts.store(form.isChoosing, ordering: .relaxed)
         user!.setCallback(form, counter)
     }
 
-    /// - Parameter left: How many events were taken and are not delivered yet.
+    /// Takes the next event of the batch, and calls the closure with it.
+    ///
+    /// - Parameter count: How many events are in the batch.
+    /// - Returns: How many are left; nil if the observation has ended. Then none was taken: the
+    ///   batch is dropped when the closure is destroyed, by the thread that closes the mailbox. (P8)
     @inlinable @inline(__always)
-    final func deliver(_ item: Mailbox<Event>.Item, _ call: (UInt, Event) -> Void, left: Int) {
-        #if INSTRUMENTED
-        if mutant(.aFlushDoesNotWaitForTheCallback) { settleFlushes(left) }
-        #endif
-        inject("mailbox.taken")
-        switch item {
-        case .event(let event):
-            var isCalled = false
-            // The closure may leave the event out before it looks at its owner. (P13)
+    final func deliverNext(of count: Int, _ call: (UInt, Event) -> Void) -> Int? {
+        // The closure may leave the event out before it looks at its owner. (P13)
+        // Relaxed: as the address.
+        if mayLoseOwner.load(ordering: .relaxed) { noticeOwner() }
+        // Destroyed after the visit.
+        var taken: Event?
+        Observer.visit(at: address) { address in
+            // The release that ends the visit pairs with the acquire of the scan before the closure is destroyed: `close()` finds the batch
+            // as the visits have left it.
+            let event = withBatch { $0.popFirst()! }
+            taken = event
             // Relaxed: as the address.
-            if mayLoseOwner.load(ordering: .relaxed) { noticeOwner() }
-            Observer.visit(at: address) { address in
-                isCalled = true
-                // Relaxed: as the address.
-                if !closureCounts.load(ordering: .relaxed) { counter.countReceived() }
-                call(address, event)
-            }
-            if !isCalled { drop(event, call) }
-        case .end: user?.end(.sourceDeleted)
+            if !closureCounts.load(ordering: .relaxed) { counter.countReceived() }
+            call(address, event)
         }
-    }
-
-    /// Leaves out an event: the observation has ended.
-    @inlinable
-    final func drop(_ event: Event, _ call: (UInt, Event) -> Void) {
-        #if INSTRUMENTED
-        if mutant(.queuedChangesAreDeliveredAfterTheEnd) { call(address, event) }
-        #endif
-        counter.countDropped()
+        return taken == nil ? nil : count &- 1
     }
 
     @usableFromInline

@@ -48,20 +48,29 @@ extension OrderedObservation {
         drain()
     }
 
-    /// The user's observation has ended, and its closure is destroyed.
-    private func close() {
-        var settled: [Flush] = []
-        let (rest, batch, isJoined) = withGuarded { guarded -> (Mailbox<Event>.Rest, RingBuffer<Event>?, Bool) in
+    /// The user's observation has ended, and its closure is destroyed: no visit goes on, and none
+    /// begins. What the delivery has taken is dropped with the rest. (P8)
+    private func close() { Flush.resume(dropAll()) }
+
+    /// Drops everything, and destroys it. Returns the flushes that waited for that.
+    private func dropAll() -> [Flush] {
+        var taken = RingBuffer<Event>()
+        let (rest, settled, isJoined) = withGuarded { guarded -> (Mailbox<Event>.Rest, [Flush], Bool) in
             let rest = guarded.mailbox.close()
-            // A thread that delivers drops what it has taken, and resumes them then.
-            if !guarded.isDelivering { settled = guarded.mailbox.flushes.take(through: .max) }
-            return (rest, guarded.isPausing ? guarded.dropBatch() : nil, guarded.isJoined)
+            takeBatch(&taken)
+            return (rest, guarded.mailbox.flushes.take(through: .max), guarded.isJoined)
         }
         // One that is in no list yet cannot be taken out of it: `hasJoined()` does that.
         if isJoined { sourceObserver!.end(.cancelled) }
         user?.companion = DeliveryState(counter)
-        withExtendedLifetime((rest, batch)) {}
-        Flush.resume(settled)
+        withExtendedLifetime((rest, taken)) {}
+        return settled
+    }
+
+    /// Takes what the delivery has taken, for the caller to destroy under no lock. Under the lock.
+    private func takeBatch(_ taken: inout RingBuffer<Event>) {
+        withBatch { swap(&taken, &$0) }
+        counter.countDropped(taken.count)
     }
 
     private func sourceObserverHasEnded(_ end: ObservationEnd) {

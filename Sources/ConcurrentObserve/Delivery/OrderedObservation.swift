@@ -20,11 +20,17 @@ internal class OrderedObservation<Event: Sendable>: FlushableMailbox, @unchecked
     @usableFromInline final let lock = SourceLock()
     // Exclusivity unchecked: the lock sees to it.
     @exclusivity(unchecked) @usableFromInline final var guarded: Guarded
+    /// What the delivery has taken from the mailbox, and the user has still to receive.
+    ///
+    /// The delivery takes the next event out in a visit of the user's observer, without the lock.
+    /// Everything else happens under the lock. Who closes the mailbox has the lock, too, and comes
+    /// after the last visit: the observation has finished. (P8)
+    // Exclusivity unchecked: the visits and the lock see to it.
+    @exclusivity(unchecked) @usableFromInline final var batch = RingBuffer<Event>()
     /// Whether the mailbox needs a delivery, or has something to destroy. Written under the lock; a thread sees what it has written itself.
     @usableFromInline final let needsAttention = Atomic<Bool>(false)
     /// Whether tasks wait for what is in the mailbox. Written under the lock.
     @usableFromInline final let hasFlushes = Atomic<Bool>(false)
-    @usableFromInline final let isUnbounded: Bool
     @usableFromInline final let counter: DeliveryCounter
 
     @usableFromInline final var user: Observer?
@@ -41,12 +47,6 @@ internal class OrderedObservation<Event: Sendable>: FlushableMailbox, @unchecked
         @usableFromInline var mailbox: Mailbox<Event>
         /// Whether a thread delivers, or is about to.
         @usableFromInline var isBusy = false
-        /// Taken from the mailbox at once, where the policy allows it; the delivery has it meanwhile.
-        @usableFromInline var batch = RingBuffer<Event>()
-        /// Whether the delivery waits for another job, which may come late or never.
-        @usableFromInline var isPausing = false
-        /// Whether a thread delivers at this moment: it has the batch, and looks after the flushes.
-        @usableFromInline var isDelivering = false
         /// Whether the source's observer is in the list of the source.
         @usableFromInline var isJoined = false
 
@@ -55,12 +55,11 @@ internal class OrderedObservation<Event: Sendable>: FlushableMailbox, @unchecked
     }
 
     @inlinable
-    init(_ buffering: Buffering) {
+    init(_ buffering: Buffering, _ succession: Succession<Event>?) {
         let counter = DeliveryCounter()
         self.counter = counter
         // Safe: no other thread has it yet.
-        unsafe guarded = Guarded(mailbox: Mailbox(buffering, counter))
-        isUnbounded = buffering.capacity == nil
+        unsafe guarded = Guarded(mailbox: Mailbox(buffering, counter, succession))
     }
 
     /// The list's memory goes: its core must not tidy it up any more.
@@ -83,6 +82,13 @@ extension OrderedObservation {
         lock.withLock { unsafe body(&guarded) }
     }
 
+    /// Lends what the delivery has taken: to the delivery in a visit of a live observer, and under the lock.
+    @inlinable @inline(__always)
+    final func withBatch<Result>(_ body: (inout RingBuffer<Event>) -> Result) -> Result {
+        // Safe: no other thread uses it then, as its declaration says.
+        unsafe body(&batch)
+    }
+
     /// Where the user's observer is, which this object keeps.
     @inlinable @inline(__always)
     final var address: UInt {
@@ -99,7 +105,6 @@ extension OrderedObservation {
     final func enqueue(_ event: Event) {
         // An event that the user will not receive is not sent: the observation has ended. Safe: this object keeps the observer.
         guard Observer.isActive(at: address) else { return }
-        inject("mailbox.enqueue")
         withGuarded { guarded in
             guarded.mailbox.enqueue(event)
             noteAttention(guarded)
@@ -134,24 +139,17 @@ extension OrderedObservation {
             needsAttention.store(guarded.mailbox.hasDropped || guarded.mailbox.hasGrown, ordering: .relaxed)
             return guarded.begins()
         }
-        inject("mailbox.woken")
         if begins { beginDelivery() }
     }
 
     @usableFromInline
     final func beginDelivery() {
-        #if INSTRUMENTED
-        if mutant(.aMailboxsWakeUpIsLost) { return }
-        #endif
         begin()
     }
 
     /// After each event, under no lock: has what was dropped destroyed, and the mailbox emptied unless another thread is at it.
     @inlinable @Sendable
     final func drain() {
-        #if INSTRUMENTED
-        if mutant(.aSetterWaitsForABusyObserver) { waitUntilIdle() }
-        #endif
         // Relaxed: as above.
         guard needsAttention.load(ordering: .relaxed) else { return }
         var dropped: Mailbox<Event>.Dropped?
@@ -162,7 +160,6 @@ extension OrderedObservation {
             swap(&hasGrown, &guarded.mailbox.hasGrown)
             return guarded.begins()
         }
-        inject("mailbox.woken")
         if hasGrown { noteGrowth() }
         // Elsewhere: the caller may hold a lock that a value's deinit takes. (P5)
         Discarded.discard(&dropped, of: self)
@@ -191,26 +188,11 @@ extension OrderedObservation.Guarded {
 
     @inlinable
     mutating func setBusy() {
-        #if INSTRUMENTED
-        if mutant(.twoDeliverAtOnce) { return }
-        #endif
         isBusy = true
     }
 
     @inlinable
     mutating func clearBusy() {
-        #if INSTRUMENTED
-        if mutant(.isBusyIsClearedOutsideTheLock) { return }
-        #endif
         isBusy = false
-    }
-
-    /// Takes what was taken from the mailbox, for the caller to destroy under no lock.
-    @inlinable
-    mutating func dropBatch() -> RingBuffer<Event> {
-        var dropped = RingBuffer<Event>()
-        swap(&dropped, &batch)
-        mailbox.counter.countDropped(dropped.count)
-        return dropped
     }
 }

@@ -10,10 +10,10 @@ internal final class QueueObservation<Event: Sendable>: OrderedObservation<Event
     @usableFromInline let deliver: Delivering
 
     @inlinable
-    init(_ queue: DispatchQueue, _ buffering: Buffering) {
+    init(_ queue: DispatchQueue, _ buffering: Buffering, _ succession: Succession<Event>?) {
         self.queue = queue
         deliver = Self.delivering
-        super.init(buffering)
+        super.init(buffering, succession)
     }
 
     @usableFromInline

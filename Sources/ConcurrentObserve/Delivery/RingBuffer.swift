@@ -33,6 +33,13 @@ internal struct RingBuffer<Element> {
         return element
     }
 
+    @inlinable
+    var first: Element? { count > 0 ? slots[head] : nil }
+
+    /// Changes the first element in place. There is one.
+    @inlinable
+    mutating func updateFirst(_ body: (inout Element) -> Void) { body(&slots[head]!) }
+
     /// Doubles the room, a power of two.
     @inlinable @inline(never)
     mutating func grow() {

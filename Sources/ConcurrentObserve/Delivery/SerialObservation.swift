@@ -8,9 +8,9 @@ internal final class SerialObservation<Event: Sendable>: OrderedObservation<Even
     @usableFromInline let deliver: Delivering
 
     @inlinable
-    override init(_ buffering: Buffering) {
+    override init(_ buffering: Buffering, _ succession: Succession<Event>?) {
         deliver = Self.delivering
-        super.init(buffering)
+        super.init(buffering, succession)
     }
 
     @usableFromInline
@@ -27,9 +27,6 @@ internal final class SerialObservation<Event: Sendable>: OrderedObservation<Even
 
     /// Leaves the delivery to a thread of the library, which now and then looks after others.
     private func handOver() {
-        #if INSTRUMENTED
-        if mutant(.aHandOverIsLost) { return }
-        #endif
         ThreadRecord.retire(
             DeferredAction(for: self) { [self] in if !deliver(self, Self.shareOfLibrary) { handOver() } }
         )

@@ -4,7 +4,7 @@ public import Synchronization
 
 /// What stands between a source and one iterator: a mailbox, and the task that waits for the next event, if one does.
 @usableFromInline
-internal final class Subscription<Event: Sendable>: FlushableMailbox, @unchecked Sendable {
+internal final class Subscription<Event: Sendable>: IteratorMailbox, @unchecked Sendable {
     // Unchecked: `guarded` is guarded by `lock`; `sourceObserver` is written once, before the first event.
     /// No thread holds it while the process forks: an iterator changes nothing, so that the child may change the source. (P18)
     @usableFromInline let lock = SourceLock()
@@ -26,17 +26,19 @@ internal final class Subscription<Event: Sendable>: FlushableMailbox, @unchecked
         @usableFromInline var waiter: Waiter<Event>?
         /// Whether the iterator has returned an event and was not asked for the next one.
         @usableFromInline var isInUse = false
+        /// Whether the iterator has taken an event and not counted it yet: it is pending, also when the mailbox is closed.
+        @usableFromInline var isUncounted = false
 
         @inlinable
         init(mailbox: consuming Mailbox<Event>) { self.mailbox = mailbox }
     }
 
     @inlinable
-    init(_ buffering: Buffering, isCountedLater: Bool = false) {
+    init(_ buffering: Buffering, _ succession: Succession<Event>? = nil, isCountedLater: Bool = false) {
         let counter = DeliveryCounter()
         (self.counter, self.isCountedLater) = (counter, isCountedLater)
         // Safe: no other thread has it yet.
-        unsafe guarded = Guarded(mailbox: Mailbox(buffering, counter))
+        unsafe guarded = Guarded(mailbox: Mailbox(buffering, counter, succession))
     }
 
     /// Lends what is guarded, under the lock.
@@ -73,7 +75,6 @@ extension Subscription {
         // Removed with all of a source's or an object's: a path's last property may not know yet. (P8)
         // Relaxed: written before. Safe: this object keeps the observer.
         guard Observer.isActive(at: sourceObserverAddress.load(ordering: .relaxed)) else { return }
-        inject("mailbox.enqueue")
         withGuarded { guarded in
             guarded.mailbox.enqueue(event)
             noteAttention(guarded)
@@ -105,9 +106,6 @@ extension Subscription {
         guard needsAttention.load(ordering: .relaxed) else { return }
         let resumption = withGuarded { guarded -> Resumption? in
             needsAttention.store(guarded.mailbox.hasDropped || guarded.mailbox.hasGrown, ordering: .relaxed)
-            #if INSTRUMENTED
-            if mutant(.aTaskIsResumedUnderTheLock) { return resume(&guarded) }
-            #endif
             return takeResumption(&guarded)
         }
         if let resumption { resumption.waiter.resume(returning: resumption.event) }
@@ -162,9 +160,6 @@ extension Subscription {
     func next(isolation: isolated (any Actor)? = #isolation) async -> Event? {
         // Where there are many, most often without suspending.
         if Task.isCancelled || isRemoved { cancel() }
-        #if INSTRUMENTED
-        if mutant(.anIteratorLeavesItsActor) { await Task.yield() }
-        #endif
         if let event = takeAtOnce() { return event }
         return await withTaskCancellationHandler {
             // Named: a closure that does not mention the isolation of its function leaves the actor.
@@ -180,9 +175,6 @@ extension Subscription {
     /// more. (P8)
     @inlinable
     var isRemoved: Bool {
-        #if INSTRUMENTED
-        if mutant(.anIteratorReturnsARemovedChange) { return false }
-        #endif
         // Relaxed: written before. 0: the source was gone.
         let address = sourceObserverAddress.load(ordering: .relaxed)
         return address != 0 && Observer.isRemoved(at: address)
@@ -206,7 +198,6 @@ extension Subscription {
 
     @inlinable @inline(never)
     func takeOrWait(_ newcomer: Waiter<Event>) -> Event?? {
-        inject("sequence.wait")
         return withGuarded { guarded in
             if let event = takeBeforeWaiting(&guarded) { return event }
             guard guarded.waiter == nil else {
@@ -222,9 +213,6 @@ extension Subscription {
     /// Looks once more, before the task waits. Under the lock.
     @inlinable
     func takeBeforeWaiting(_ guarded: inout Guarded) -> Event?? {
-        #if INSTRUMENTED
-        if mutant(.aSequencesWakeUpIsLost) { return nil }
-        #endif
         return take(&guarded)
     }
 
@@ -233,7 +221,7 @@ extension Subscription {
     func take(_ guarded: inout Guarded) -> Event?? {
         switch guarded.mailbox.next() {
         case .event(let event):
-            if !isCountedLater { counter.countReceived() }
+            if isCountedLater { guarded.isUncounted = true } else { counter.countReceived() }
             guarded.isInUse = true
             return .some(event)
         case .end: return .some(nil)
@@ -249,7 +237,7 @@ extension Subscription {
     @inline(never)
     func settleTaken(isLeftOut: Bool) -> Bool {
         let isDropped = isRemoved
-        return withGuarded { _ in
+        let settled = withGuarded { guarded -> [Flush] in
             if isLeftOut {
                 counter.countLeftOut()
             } else if isDropped {
@@ -257,8 +245,11 @@ extension Subscription {
             } else {
                 counter.countReceived()
             }
-            return !isLeftOut && !isDropped
+            guarded.isUncounted = false
+            return guarded.mailbox.isClosed ? guarded.mailbox.flushes.take(through: .max) : []
         }
+        Flush.resume(settled)
+        return !isLeftOut && !isDropped
     }
 
     /// Ends the subscription at once: what has not been returned is dropped. Any thread; again it does nothing.
@@ -269,7 +260,8 @@ extension Subscription {
         var settled: [Flush] = []
         let resumption = withGuarded { guarded -> Resumption? in
             rest = guarded.mailbox.close()
-            settled = guarded.mailbox.flushes.take(through: .max)
+            // The task that looks at an event resumes them then.
+            if !guarded.isUncounted { settled = guarded.mailbox.flushes.take(through: .max) }
             return takeResumption(&guarded)
         }
         Flush.resume(settled)
@@ -281,20 +273,6 @@ extension Subscription {
 
 extension Subscription {
     private func discard(_ rest: inout Mailbox<Event>.Rest?) {
-        #if INSTRUMENTED
-        if mutant(.aCancellerDestroysTheRestOfAnIterator) { return }
-        #endif
         Discarded.discard(&rest, of: self)
-    }
-}
-
-// MARK: - Flushing
-
-extension Subscription {
-    func withFlushes(_ body: (_ flushes: inout Flushes, _ target: UInt64?) -> Void) {
-        withGuarded { guarded in
-            let isSettled = guarded.mailbox.isClosed || guarded.mailbox.isFlushed && !guarded.isInUse
-            body(&guarded.mailbox.flushes, isSettled ? nil : guarded.mailbox.entered)
-        }
     }
 }

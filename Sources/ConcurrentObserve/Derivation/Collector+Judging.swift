@@ -5,9 +5,6 @@ extension Collector {
     /// collect. (P23)
     @usableFromInline
     var isConsistent: Bool {
-        #if INSTRUMENTED
-        if mutant(.anEvaluationOfMixedVersionsIsPublished) { return true }
-        #endif
         return isStill
     }
 

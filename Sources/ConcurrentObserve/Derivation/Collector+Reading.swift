@@ -8,6 +8,7 @@ extension Collector {
         // Where this is specialised, the compiler knows.
         if let property = property as? Observed<Property.Value> { return read(property) }
         if let derived = property as? Derived<Property.Value> { return derived.read(into: self) }
+        if let constant = property as? Constant<Property.Value> { return constant.value }
         return readOther(property)
     }
 
@@ -16,7 +17,6 @@ extension Collector {
     func read<Value: Sendable>(_ property: Observed<Value>) -> Value {
         let (value, version) = property.cell.load()
         if !follow(property.cell.source, version) { return note(property: property, value, version) }
-        inject("derived.read")
         return value
     }
 
@@ -24,9 +24,9 @@ extension Collector {
     func read(_ derived: any DerivationNode, _ cell: borrowing DerivationCell) -> Latch.Words {
         if outcome.isOnCopies { return evaluateOnCopies(derived, cell) }
         while true {
-            let present = cell.refresh(derived)
+            let present = cell.refresh(derived, for: self)
+            if present.isNone { return takeAnswer() }
             if note(derived, present) {
-                inject("derived.read")
                 return present.words
             }
         }
@@ -37,7 +37,6 @@ extension Collector {
     func note<Value: Sendable>(property: Observed<Value>, _ value: Value, _ version: UInt64) -> Value {
         let copy = outcome.isOnCopies ? copy(of: property) : nil
         note(property, copy?.version ?? version, isRetained: true)
-        inject("derived.read")
         return copy.map { ($0.property as! Observed<Value>).value } ?? value
     }
 
@@ -73,7 +72,7 @@ extension Collector {
         }
     }
 
-    /// Takes a outcome.result; each is a change.
+    /// Takes a result; each is a change.
     @inlinable @inline(__always)
     func finish<Value: Sendable>(_ value: Value) {
         if outcome.isListing { return }
@@ -81,7 +80,7 @@ extension Collector {
         put(value)
     }
 
-    /// Takes a outcome.result, which is no change if it equals the one before.
+    /// Takes a result, which is no change if it equals the one before.
     @inlinable @inline(__always)
     func finish<Value: Sendable>(_ value: Value, _ areEqual: (Value, Value) -> Bool) {
         if outcome.isListing { return }
@@ -106,17 +105,11 @@ extension Collector {
     /// Whether a result that equals the one before is a change all the same: never.
     @inlinable @inline(__always)
     static var countsEqual: Bool {
-        #if INSTRUMENTED
-        if mutant(.anEqualResultIsAChange) { return true }
-        #endif
         return false
     }
 
     @inlinable @inline(__always)
     func isEqual<Value: Sendable>(_ value: Value, _ areEqual: (Value, Value) -> Bool) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.resultsAreComparedUnderTheLock) { return isEqualUnderLock(value, areEqual) }
-        #endif
         return comparesEqual(value, areEqual)
     }
 

@@ -10,6 +10,8 @@ extension Collector {
 
         /// Whether the function is to read alone.
         @usableFromInline var isListing = false
+        /// Whether the function is to call `Collector.weaken`, and nothing else.
+        @usableFromInline var isWeakening = false
         /// Whether the function retains what it reads directly.
         @usableFromInline var retains = false
         /// Whether the function has run on a snapshot that was complete before: what came later does not concern it.
@@ -39,6 +41,12 @@ extension Collector {
         var place = DerivationPlace.none
         /// The number of an evaluation of a value that has the same hash. See `EvaluationStack`.
         var before: UInt32 = 0
+        /// The place of the evaluation on the thread's stack.
+        var level = 0
+        /// Whether a function that reads with its reader has begun the evaluation: it can take a result that is not published.
+        var hasReader = false
+        /// How the evaluation takes part in a ring that is reported; nil if it does not.
+        var ring: RingPart?
 
         /// The evaluation with which this one began.
         var base: SourceWords?
@@ -72,6 +80,8 @@ extension Collector {
         var failures = 0
         /// Looks out for the thread's own changes of what it has read; nil while that is not suspected.
         var watch: SelfWatch?
+        /// What `weaken` has received.
+        var weakFunction: WeakFunction?
 
         init() {}
     }

@@ -6,7 +6,7 @@
 /// long as that is so, the collector follows its set, and notes versions alone.
 @safe @usableFromInline
 internal final class Collector {
-    private let thread = ThreadRecord.ownAddress
+    let thread = ThreadRecord.ownAddress
     // In memory of their own, where the compiler need not look out for overlapping accesses.
     private let stateMemory: UnsafeMutablePointer<State>
     @usableFromInline internal let outcomeMemory: UnsafeMutablePointer<Outcome>
@@ -36,7 +36,10 @@ internal final class Collector {
     }
 
     /// Is for a derived value.
-    func take(_ derived: UInt, _ place: DerivationPlace) { (state.derived, state.place) = (derived, place) }
+    func take(_ derived: UInt, _ place: DerivationPlace, _ level: Int, hasReader: Bool) {
+        (state.derived, state.place) = (derived, place)
+        (state.level, state.hasReader) = (level, hasReader)
+    }
 
     /// Begins an evaluation, after another, which the caller keeps.
     @inline(__always)
@@ -73,6 +76,7 @@ internal final class Collector {
         outcome.retains = false
         if !state.collected.isEmpty { state.collected = Collected() }
         if !state.places.isEmpty { state.places = [:] }
+        if state.ring != nil { leaveRing() }
         state.followed = nil
         guard let set = state.base, state.watch == nil, outcome.mayFollow, !set.hasOthers else { return }
         state.followed = set
@@ -108,7 +112,9 @@ internal final class Collector {
     @inline(__always)
     func clear() {
         outcome.run &+= 1
-        if !state.collected.isEmpty || state.versions.isLarge || state.childVersions.isLarge || state.failures > 0 {
+        if !state.collected.isEmpty || state.versions.isLarge || state.childVersions.isLarge || state.failures > 0
+            || state.ring != nil
+        {
             clearAll()
         }
     }
@@ -116,29 +122,11 @@ internal final class Collector {
     @inline(never)
     private func clearAll() {
         state.failures = 0
+        state.ring = nil
         endCopies()
         state.collected = Collected()
         state.versions.shrink()
         state.childVersions.shrink()
-    }
-
-    /// Traps on another thread, which would change the collection at the same time.
-    @usableFromInline
-    func trapElsewhere() {
-        guard ThreadRecord.ownAddress != thread else { return }
-        fatalError(
-            "ConcurrentObserve: the function of a derived value has handed its reader to another thread. Read on the thread that runs the function, and hand on the values."
-        )
-    }
-
-    /// Traps where what belongs to a run of the function is used after it.
-    @usableFromInline
-    func trapOutside(run: Int) {
-        trapElsewhere()
-        guard outcome.run != run else { return }
-        fatalError(
-            "ConcurrentObserve: the function of a derived value has kept a followed model beyond its run. Follow the model again in each run, or keep what 'unfollowed(_:)' gives."
-        )
     }
 
     /// Whether the evaluation before is still its set's, after a pin.

@@ -6,22 +6,23 @@
 // deadlock is impossible, since nothing is waited for. (P25)
 
 extension DerivationCell {
-    /// An evaluation that was current during the call.
-    borrowing func refresh(_ derived: any DerivationNode) -> Present {
+    /// An evaluation that was current during the call; `none` if a reader is given, and has an answer that is not published.
+    borrowing func refresh(_ derived: any DerivationNode, for reader: Collector? = nil) -> Present {
         let base = load()
         if !base.isNone, isCurrent(base, derived) { return base }
-        let present = evaluate(after: base, derived)
-        return present.isNone ? refreshAgain(derived) : present
+        let present = evaluate(after: base, derived, for: reader)
+        return present.isNone ? refreshAgain(derived, for: reader) : present
     }
 
     /// After another thread was first.
     @inline(never)
-    private borrowing func refreshAgain(_ derived: any DerivationNode) -> Present {
+    private borrowing func refreshAgain(_ derived: any DerivationNode, for reader: Collector?) -> Present {
         var losses = 1
         while true {
+            if reader?.state.ring?.answer != nil { return .none }
             let base = load()
             if losses == Self.mostLosses || isCurrent(base, derived) { return base }
-            let present = evaluate(after: base, derived)
+            let present = evaluate(after: base, derived, for: reader)
             if !present.isNone { return present }
             losses += 1
         }
@@ -33,9 +34,6 @@ extension DerivationCell {
 
     /// Whether an evaluation is current. Under no lock.
     private borrowing func isCurrent(_ present: borrowing Present, _ derived: any DerivationNode) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aDerivedValueStaysStale) { return true }
-        #endif
         return present.set.hasOthers ? areOthersCurrent(present, derived) : present.isCurrent
     }
 
@@ -52,14 +50,17 @@ extension DerivationCell {
     }
 
     /// Evaluates, and publishes; `none` if another thread was first.
-    private borrowing func evaluate(after base: borrowing Present, _ derived: any DerivationNode) -> Present {
-        #if INSTRUMENTED
-        let held = holdIfMutant()
-        defer { release(held) }
-        #endif
-        return EvaluationStack.current.perform(derived, place) { collector in
+    private borrowing func evaluate(
+        after base: borrowing Present,
+        _ derived: any DerivationNode,
+        for reader: Collector?
+    ) -> Present {
+        return EvaluationStack.current.perform(derived, place, for: reader) { collector in
             collect(collector, after: base, derived)
-            inject("derived.collected")
+            if let reader, collector.isInsideRing {
+                reader.answer(CopiedResult(derived, collector))
+                return .none
+            }
             return commit(collector, over: base, derived)
         }
     }
@@ -88,7 +89,6 @@ extension DerivationCell {
         } else {
             ThreadRecord.withUserCode { run(collector) }
         }
-        inject("derived.evaluated")
         return collector.outcome.isSnapshot || collector.isConsistent
     }
 
@@ -103,6 +103,7 @@ extension DerivationCell {
         var wait = Backoff()
         var failures = 0
         var watch: SelfWatch?
+        var isDone = false
         repeat {
             discard(collector, derived)
             failures += 1
@@ -113,7 +114,12 @@ extension DerivationCell {
                 watch = SelfWatch(derived, place, after: watch?.runs ?? 0)
             }
             collector.begin(after: base, watch: watch)
-        } while !collectOnce(collector, after: base, derived)
+            isDone = collectOnce(collector, after: base, derived)
+            if !isDone, watch?.isHopeless == true {
+                discard(collector, derived)
+                isDone = collector.report(after: base, derived)
+            }
+        } while !isDone
         collector.endWatch()
     }
 
@@ -134,9 +140,6 @@ extension DerivationCell {
         _ collector: Collector,
         _ derived: any DerivationNode
     ) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.anErrorStays) { return stillFails(base, collector, derived) }
-        #endif
         let set = base.set
         if set.nodeCount == 0 || set.isSnapshot { return false }
         if readsTheSame(base, collector) { return true }
@@ -176,9 +179,6 @@ extension DerivationCell {
         over base: borrowing Present,
         _ derived: any DerivationNode
     ) -> Present {
-        #if INSTRUMENTED
-        if mutant(.aStaleResultIsCommitted) { return commitOverLater(collector, base, derived) }
-        #endif
         if !collector.hasReadItsSet { return commitOther(collector, over: base, derived) }
         return commit(collector, over: base, derived) { replaced in publishAgain(collector, after: base, &replaced) }
     }

@@ -56,7 +56,7 @@ extension DerivationCell {
     }
 
     private borrowing func announce(_ words: Latch.Words, _ replaced: inout Replaced) {
-        guard let announced = withObservation({ $0.publish(words) }) else { return }
+        guard let announced = withObservation({ $0.publish(words) }) ?? nil else { return }
         (replaced.announced, replaced.hasAnnounced) = (announced, true)
     }
 

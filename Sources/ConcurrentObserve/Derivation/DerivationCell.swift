@@ -20,18 +20,27 @@ internal struct DerivationCell: ~Copyable, Sendable {
     /// Reads and computes, and hands the result to the collector.
     private let function: @Sendable (Collector) -> Void
     let place: DerivationPlace
+    /// Whether the function names its sources: then it can be asked for one that refers to them weakly. See `WeakSource`.
+    let namesSources: Bool
     /// No user code runs inside; the locks of the property that is observed, and of its mailboxes, are taken inside. No
     /// thread holds it while the process forks: a child may be the first to read a value that another thread was
     /// publishing. (P18)
     @usableFromInline let lock = SourceLock()
-    #if INSTRUMENTED
-    /// That there should not be.
-    let evaluating = SourceLock()
-    #endif
 
     @usableFromInline
-    init(_ place: DerivationPlace, _ function: @escaping @Sendable (Collector) -> Void) {
-        (self.place, self.function) = (place, function)
+    init(_ place: DerivationPlace, namesSources: Bool, _ function: @escaping @Sendable (Collector) -> Void) {
+        (self.place, self.namesSources, self.function) = (place, namesSources, function)
+    }
+
+    /// The cell of the successor of a derived value whose `deinit` has begun: takes over the evaluation and the observers.
+    ///
+    /// - Parameter function: The successor's function, if it is not the same.
+    init(succeeding other: borrowing DerivationCell, _ function: (@Sendable (Collector) -> Void)?) {
+        self.init(other.place, namesSources: false, function ?? other.function)
+        // Relaxed, all: no other thread has either. The references move with the addresses.
+        present.store(other.present.exchange(1, ordering: .relaxed), ordering: .relaxed)
+        kept.store(other.kept.exchange(0, ordering: .relaxed), ordering: .relaxed)
+        observationAddress.store(other.observationAddress.exchange(0, ordering: .relaxed), ordering: .relaxed)
     }
 
     deinit {
@@ -103,12 +112,12 @@ extension DerivationCell {
     /// The words of the present evaluation, if it is current and a short look says so. Counts no reference, takes no lock.
     @inlinable @inline(__always)
     borrowing func look(firstOnly: Bool) -> CleanRead? {
-        // Acquire: pairs with the release in replace(_:with:); what the set says is complete.
+        // Acquire: pairs with the release in replace(with:); what the set says is complete.
         let address = present.load(ordering: .acquiring)
         if address & 1 == 1 { return nil }
         // Safe: the set is kept as long as the derived value, which the caller retains, and its roots' memory as long as the set.
         let memory = unsafe UnsafePointer<UInt64>(bitPattern: address).unsafelyUnwrapped
-        // Acquire: pairs with the release in SourceSet.store(_:).
+        // Acquire: pairs with the release in SourceWords.store(_:).
         let before = unsafe SourceSet.atomic(memory, SourceSet.Place.sequence).pointee.load(ordering: .acquiring)
         // Constant, both: how many roots, and where their versions are.
         let count = UInt32(truncatingIfNeeded: unsafe memory[SourceSet.Place.counts])
@@ -121,10 +130,9 @@ extension DerivationCell {
         }
         // Relaxed, both: as above.
         let first = unsafe SourceSet.atomic(memory, SourceSet.Place.first).pointee.load(ordering: .relaxed)
-        inject("derived.look")
         let second =
             firstOnly ? 0 : unsafe SourceSet.atomic(memory, SourceSet.Place.second).pointee.load(ordering: .relaxed)
-        // Acquire: pairs with the fence in SourceSet.beginStoring(). If a word was of a later evaluation, the sequence
+        // Acquire: pairs with the fence in SourceWords.beginStoring(). If a word was of a later evaluation, the sequence
         // is later, too.
         atomicMemoryFence(ordering: .acquiring)
         // Relaxed: ordered by the fence. Odd: an evaluation is being stored, or is of another set.
@@ -136,18 +144,12 @@ extension DerivationCell {
     /// Whether all that was read between two looks at a sequence is of one evaluation.
     @inlinable @inline(__always)
     static func isWhole(_ before: UInt64, _ after: UInt64) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aDerivedReadIsTorn) { return true }
-        #endif
         return after == before && before & 1 == 0
     }
 
     /// Whether a value is taken to be current whatever has changed: never.
     @inlinable @inline(__always)
     static var takesAnyVersion: Bool {
-        #if INSTRUMENTED
-        if mutant(.aDerivedValueStaysStale) { return true }
-        #endif
         return false
     }
 

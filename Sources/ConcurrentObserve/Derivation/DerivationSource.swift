@@ -23,6 +23,9 @@ internal protocol DerivationRoot: CommitMember {
 
     /// The present value and version, for a function to read later. Publication may be held off meanwhile.
     func copy() -> SourceCopy
+
+    /// The value that the body of a commit has set, or else the present one. In the body, on its thread.
+    func copy(of draft: borrowing Draft) -> SourceCopy
 }
 
 extension Observed: DerivationRoot {
@@ -59,7 +62,6 @@ extension WeakObserved: DerivationSource {
         let copy = collector.copy(of: storage)
         let (referent, version) = (copy.map { $0.property as! Observed<WeakBox<Referent>> } ?? storage).referent()
         collector.note(storage, copy?.version ?? version, isRetained: true)
-        inject("derived.read")
         return referent
     }
 }
@@ -93,27 +95,30 @@ extension Path: DerivationSource {
 // MARK: - Others
 
 /// A source whose roots are not known: a group, or a property of a type that the library does not
-/// know. It has a version and can be observed, which is enough. Retained by what was evaluated of it.
+/// know. It has a version and can be observed, which is enough. What was evaluated of it refers to it as a `WeakSource` does.
 internal class OtherSource: @unchecked Sendable {
     // Unchecked: subclasses have constants only.
     init() {}
 
-    /// Runs the code of the property's type: under no lock. (P5)
+    /// Runs the code of the property's type: under no lock. The version is the highest there is if the source is gone. (P5)
     var version: UInt64 { preconditionFailure("a source has a version") }
 
-    /// Has `follower` called with every change.
-    func attach(_ follower: LinkFollower) -> ObservationToken { preconditionFailure("a source is observed") }
+    /// Has `follower` called with every change. Nil if the source is gone.
+    func attach(_ follower: LinkFollower) -> ObservationToken? { preconditionFailure("a source is observed") }
 }
 
 internal final class OtherProperty<Property: ObservableProperty>: OtherSource, @unchecked Sendable {
     // Unchecked: a constant.
-    private let property: Property
+    private let source: WeakSource<Property>
 
-    init(_ property: Property) { self.property = property }
+    init(_ property: Property) { source = WeakSource(property) }
 
-    override var version: UInt64 { property.version }
+    override var version: UInt64 { source.withHeld(for: self) { $0.version } ?? .max }
 
-    override func attach(_ follower: LinkFollower) -> ObservationToken {
-        property.attach(PropertyObserver([], .inline(.plain { _ in follower.settle(becauseOf: nil) })))
+    override func attach(_ follower: LinkFollower) -> ObservationToken? {
+        let observer = PropertyObserver<Property.Value>([], .inline(.plain { _ in follower.settle(becauseOf: nil) }))
+        let token = source.withHeld(for: self) { $0.attach(observer) }
+        token?.onEnd { [weak follower] end in if end == .sourceDeleted { follower?.rootIsGone() } }
+        return token
     }
 }

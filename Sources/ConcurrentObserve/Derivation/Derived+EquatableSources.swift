@@ -17,7 +17,12 @@ extension Derived where Value: Equatable {
         line: UInt = #line,
         compute: @escaping @Sendable (First.Value) -> Value
     ) {
-        self.init(fileID, line) { collector in
+        self.init(fileID, line, namesSources: true) { collector in
+            if collector.outcome.isWeakening {
+                return collector.weaken(only: first) { collector, values in
+                    collector.finish(compute(values), ==)
+                }
+            }
             collector.snapshot {
                 let values = (collector.read(first))
                 return { collector.finish(compute(values), ==) }
@@ -41,7 +46,10 @@ extension Derived where Value: Equatable {
         line: UInt = #line,
         compute: @escaping @Sendable (First.Value, Second.Value) -> Value
     ) {
-        self.init(fileID, line) { collector in
+        self.init(fileID, line, namesSources: true) { collector in
+            if collector.outcome.isWeakening {
+                return collector.weaken(first, second, compute: compute) { $0.finish($1, ==) }
+            }
             collector.snapshot {
                 let values = (collector.read(first), collector.read(second))
                 return { collector.finish(compute(values.0, values.1), ==) }
@@ -67,7 +75,10 @@ extension Derived where Value: Equatable {
         line: UInt = #line,
         compute: @escaping @Sendable (First.Value, Second.Value, Third.Value) -> Value
     ) {
-        self.init(fileID, line) { collector in
+        self.init(fileID, line, namesSources: true) { collector in
+            if collector.outcome.isWeakening {
+                return collector.weaken(first, second, third, compute: compute) { $0.finish($1, ==) }
+            }
             collector.snapshot {
                 let values = (collector.read(first), collector.read(second), collector.read(third))
                 return { collector.finish(compute(values.0, values.1, values.2), ==) }
@@ -100,7 +111,10 @@ extension Derived where Value: Equatable {
         line: UInt = #line,
         compute: @escaping @Sendable (First.Value, Second.Value, Third.Value, Fourth.Value) -> Value
     ) {
-        self.init(fileID, line) { collector in
+        self.init(fileID, line, namesSources: true) { collector in
+            if collector.outcome.isWeakening {
+                return collector.weaken(first, second, third, fourth, compute: compute) { $0.finish($1, ==) }
+            }
             collector.snapshot {
                 let values = (
                     collector.read(first), collector.read(second), collector.read(third), collector.read(fourth)
@@ -138,7 +152,10 @@ extension Derived where Value: Equatable {
         line: UInt = #line,
         compute: @escaping @Sendable (First.Value, Second.Value, Third.Value, Fourth.Value, Fifth.Value) -> Value
     ) {
-        self.init(fileID, line) { collector in
+        self.init(fileID, line, namesSources: true) { collector in
+            if collector.outcome.isWeakening {
+                return collector.weaken(first, second, third, fourth, fifth, compute: compute) { $0.finish($1, ==) }
+            }
             collector.snapshot {
                 let values = (
                     collector.read(first), collector.read(second), collector.read(third), collector.read(fourth),

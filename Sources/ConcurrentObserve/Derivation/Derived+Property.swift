@@ -86,9 +86,9 @@ extension Derived: ObservableProperty {
             return ValueEncoding<Value>.copy(collector.evaluateOnCopies(self, cell))
         }
         while true {
-            let present = cell.refresh(self)
+            let present = cell.refresh(self, for: collector)
+            if present.isNone { return ValueEncoding<Value>.copy(collector.takeAnswer()) }
             guard let value = copy(of: present), collector.note(self, present) else { continue }
-            inject("derived.read")
             return value
         }
     }
@@ -112,17 +112,27 @@ extension Derived: ObservableProperty {
     ) -> ObservationToken {
         let observation = beginObserving(makeResults)
         // Before the observer is there: it links what is read, so that no change from now on is missed.
-        observation.begin()
-        let token = results(of: observation).attach(observer)
+        observation.begin(self)
+        let token = results(of: observation).attach(areEqual.flatMap { observer.leavingOut($0) } ?? observer)
         // Release: pairs with the acquire in DerivedObservation.round(_:).
         observation.starting.subtract(1, ordering: .releasing)
-        let end = token.observer.whenFinished { [weak self] _ in self?.endObserving(observation) }
-        if end != nil { endObserving(observation) }
+        observation.hasAttached(token.observer)
         return token
     }
 
-    /// Begins observations for as long as the derived value lives. (P11)
-    public var weakAttachment: WeakAttachment<Value> { { [weak self] observer in self?.attach(observer) } }
+    /// Begins observations as long as the sources that the derived value names live. It keeps the derived value, unless that belongs to a
+    /// model, and not the sources. (P11)
+    public var weakAttachment: WeakAttachment<Value> {
+        if isOfModel { return { [weak self] observer in self?.attach(observer) } }
+        let keeper = keeper()
+        return { observer in
+            guard let node = keeper.node else { return nil }
+            var held = HeldSources()
+            let token = node.hold(&held) ? (node as! Derived).attach(observer) : nil
+            held.release(for: keeper)
+            return token
+        }
+    }
 }
 
 extension Derived: DerivationSource {}
@@ -130,7 +140,9 @@ extension Derived: DerivationSource {}
 extension Derived: DerivationNode {
     func note(in collector: Collector) -> UInt64 {
         while true {
-            let present = cell.refresh(self)
+            let present = cell.refresh(self, for: collector)
+            // Not known: the function has to run.
+            if present.isNone { return .max }
             if collector.note(self, present) { return present.version }
         }
     }
@@ -146,6 +158,8 @@ extension Derived: DerivationNode {
 
     func refresh() -> Present { cell.refresh(self) }
 
+    func run(_ collector: Collector) { cell.run(collector) }
+
     func retire(_ words: Latch.Words) {
         let source = UInt(bitPattern: ObjectIdentifier(self))
         ValueCell<Value>.Replaced(words: words, version: 0, source: source).retire()
@@ -153,9 +167,13 @@ extension Derived: DerivationNode {
 
     func discard(_ words: Latch.Words) { ValueEncoding<Value>.discard(words) }
 
-    #if INSTRUMENTED
-    func describe(_ words: Latch.Words) -> String { "\(ValueEncoding<Value>.copy(words))" }
-    #endif
+    func hold(_ held: inout HeldSources) -> Bool { holdSources?(&held) ?? true }
+
+    func forget(_ observation: DerivedObservation) {
+        cell.lock.withLock { if cell.observation === observation { cell.setObservation(nil) } }
+    }
+
+    func endObservation() { cell.withObservation { $0.sourceIsGone() } }
 }
 
 // MARK: - Observing
@@ -166,31 +184,17 @@ extension Derived {
         while true {
             let evaluation = cell.refresh(self)
             guard let value = copy(of: evaluation) else { continue }
-            let new = DerivedObservation(of: self, makeResults(value, evaluation.version))
+            let new = DerivedObservation(of: self, keeper(), makeResults(value, evaluation.version))
             let observation = cell.lock.withLock { () -> DerivedObservation? in
+                if let present = cell.observation, present.join() { return present }
                 // A new one begins with the evaluation that is there.
-                guard let present = cell.observation ?? (cell.isPresent(evaluation) ? new : nil) else {
-                    return nil
-                }
-                if present === new { cell.setObservation(present) }
-                present.attached += 1
-                // Relaxed: the drain loop orders it.
-                present.starting.add(1, ordering: .relaxed)
-                return present
+                guard cell.isPresent(evaluation) else { return nil }
+                _ = new.join()
+                cell.setObservation(new)
+                return new
             }
             if let observation { return observation }
         }
-    }
-
-    /// An observer's observation has ended, and its closure is destroyed. With the last nothing is registered any more. (P24)
-    private func endObserving(_ ended: DerivedObservation) {
-        let isLast = cell.lock.withLock {
-            ended.attached -= 1
-            guard ended.attached == 0, cell.observation === ended else { return false }
-            cell.setObservation(nil)
-            return true
-        }
-        if isLast { ended.detach() }
     }
 
     /// How many observations of the value are going on. Notices owners that have died. (P8, P13)

@@ -4,13 +4,9 @@
 public struct DerivedMember<Root: ConcurrentObservable, Value: Sendable>: Sendable {
     /// The derived value.
     @usableFromInline internal let find: @Sendable (Root) -> Derived<Value>
-    /// Whether the value belongs to the root, which keeps it. Otherwise it is made for the caller.
-    @usableFromInline internal let isOfRoot: Bool
 
     @usableFromInline
-    internal init(isOfRoot: Bool, _ find: @escaping @Sendable (Root) -> Derived<Value>) {
-        (self.isOfRoot, self.find) = (isOfRoot, find)
-    }
+    internal init(_ find: @escaping @Sendable (Root) -> Derived<Value>) { self.find = find }
 }
 
 extension ObservedPath where Value: ConcurrentObservable {
@@ -20,11 +16,12 @@ extension ObservedPath where Value: ConcurrentObservable {
         dynamicMember member: any KeyPath<Value.Properties, Derived<Next>> & Sendable
     ) -> DerivedMember<Root, Next> {
         guard last != nil else {
-            return DerivedMember(isOfRoot: true) { ($0 as! Value).observedProperties[keyPath: member] }
+            return DerivedMember { ($0 as! Value).observedProperties[keyPath: member] }
         }
-        return DerivedMember(isOfRoot: false) { [self] root in
-            let model = Path(root, self)
-            return Derived { get in get(get(model).observedProperties[keyPath: member]) }
+        return DerivedMember { [self] root in
+            Derived(at: Path(root, self)) { collector, model in
+                collector.read(model.observedProperties[keyPath: member])
+            }
         }
     }
 }
@@ -35,12 +32,31 @@ extension ObservedPath where Value: OptionalConcurrentObservable {
     public subscript<Next: Sendable>(
         dynamicMember member: any KeyPath<Value.Wrapped.Properties, Derived<Next>> & Sendable
     ) -> DerivedMember<Root, Next?> {
-        DerivedMember(isOfRoot: false) { [self] root in
-            let model = Path(root, self)
-            return Derived { get in
-                guard let present = get(model).wrapped else { return nil }
-                return get(present.observedProperties[keyPath: member])
+        DerivedMember { [self] root in
+            Derived(at: Path(root, self)) { collector, model in
+                guard let present = model.wrapped else { return nil }
+                return collector.read(present.observedProperties[keyPath: member])
             }
+        }
+    }
+}
+
+extension Derived {
+    /// A derived value of a model that a path leads to.
+    ///
+    /// - Parameter read: Reads what it needs of the model.
+    @inlinable
+    internal convenience init<Root, Model>(
+        at path: Path<Root, Model>,
+        fileID: StaticString = #fileID,
+        line: UInt = #line,
+        _ read: @escaping @Sendable (Collector, Model) -> Value
+    ) {
+        self.init(fileID, line, namesSources: true) { collector in
+            if collector.outcome.isWeakening {
+                return collector.weaken(only: path, run: { $0.finish(read($0, $0.read($1))) })
+            }
+            collector.finish(read(collector, collector.read(path)))
         }
     }
 }
@@ -67,8 +83,6 @@ extension ConcurrentObservable {
     /// Calls `body` with every change of the derived value that `path` leads to, wherever it leads: short for `property(_:)` and
     /// `observe`. (P1, P2, P4, P24)
     ///
-    /// A path of several steps keeps this object alive until the observation has ended.
-    ///
     /// - Parameters:
     ///   - path: The steps, as in `\.engine.healthy`.
     ///   - options: What to receive beside the changes. `.prior` is not delivered.
@@ -83,11 +97,6 @@ extension ConcurrentObservable {
         delivery: Delivery = .inline,
         _ body: @escaping @Sendable (Change<Value>) -> Void
     ) -> ObservationToken {
-        let member = ObservedPath<Self, Self>.root[keyPath: path]
-        let derived = member.find(self)
-        let kept = member.isOfRoot ? nil : derived
-        return derived.observe(options: options, delivery: delivery) { change in
-            withExtendedLifetime(kept) { body(change) }
-        }
+        property(path).observe(options: options, delivery: delivery, body)
     }
 }

@@ -21,56 +21,59 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
     /// Marks alone: the function runs when all links of the property are marked, so that none is
     /// evaluated of what is about to be found stale. (P23)
     override func linkHasChanged(_ deferred: inout LinkDeliveries) {
-        #if INSTRUMENTED
-        if mutant(.aMarkIsLost) { return }
-        #endif
         // What several threads have changed, or a callback meanwhile, is not what this thread announces.
         deferred.add(follower, becauseOf: AnnouncedChange.current(SourceSet.version(at: address), of: source))
     }
+
+    override func sourceIsGone() { follower.rootIsGone() }
 }
 
 /// What there is of a derived value while it is observed: its links at the roots, and a property that has its results, which the
 /// user's observers observe.
 ///
 /// One thread at a time evaluates on behalf of changes and changes the links: a `DrainLoop`, as for paths. Readers
-/// commit, too, and leave the notification to the thread whose change they have seen first. It does not retain the
-/// derived value. (P11)
+/// commit, too, and leave the notification to the thread whose change they have seen first. It retains the derived value's
+/// keeper, and so no source that the derived value names. (P11)
 @safe internal final class DerivedObservation: LinkFollower, @unchecked Sendable {
-    // Unchecked: `attached` is guarded by the derived value's lock; `links`, `linked` and `others` belong to the thread
-    // in the drain loop; `results` goes with the derived value, or with the last that uses it.
+    // Unchecked: `attached`, `links` and `others` are guarded by `lock`; `linked` belongs to the thread in the drain loop;
+    // `results` goes with the derived value, or with the last that uses it.
 
-    private weak var derived: (any DerivationNode)?
+    let keeper: DerivationKeeper
     /// What the user's observers observe. Retained until the derived value is gone.
     private var retainedResults: Unmanaged<AnyDerivedResults>?
+    let lock = SourceLock()
     var attached = 0
     /// How many observers are about to be attached.
     let starting = Atomic<Int>(0)
 
     private let loop = DrainLoop()
-    private let isOver = Atomic<Bool>(false)
-    private var links: [UInt: DerivationLink] = [:]
+    /// Whether the last observer has ended. Stored under `lock`.
+    let isOver = Atomic<Bool>(false)
+    var links: [UInt: DerivationLink] = [:]
     private var linked: SourceSet?
-    private var others: [ObservationToken] = []
-    #if INSTRUMENTED
-    /// A reference that should not be.
-    var retained: AnyObject?
-    #endif
+    var others: [ObservationToken] = []
 
-    init(of derived: any DerivationNode, _ results: AnyDerivedResults) {
-        self.derived = derived
+    init(of derived: any DerivationNode, _ keeper: DerivationKeeper, _ results: AnyDerivedResults) {
+        self.keeper = keeper
         unsafe retainedResults = .passRetained(results)
         super.init()
-        #if INSTRUMENTED
-        if mutant(.aDerivedValueIsRetainedByItsSources) { retain(derived) }
-        #endif
     }
 
     /// Makes a result a change of the property that has the results. Under the derived value's lock.
     ///
-    /// - Returns: The words that it has replaced.
-    func publish(_ words: Latch.Words) -> Latch.Words { withResults { $0.publish(words) } }
+    /// - Returns: The words that it has replaced; nil if the last observer has ended: then no thread announces it any more.
+    func publish(_ words: Latch.Words) -> Latch.Words? {
+        // Relaxed: an observer that ends meanwhile receives it or does not.
+        isOver.load(ordering: .relaxed) ? nil : withResults { $0.publish(words) }
+    }
 
-    deinit { releaseResults() }
+    deinit {
+        releaseResults()
+        guard let successor = keeper.presentSuccessor else { return }
+        // The thread may be one that changes a source: what the successor's function captures is released elsewhere. (P5)
+        var objects: [AnyObject] = [keeper, successor]
+        ThreadRecord.retire(DeferredAction(for: keeper, releasing: &objects))
+    }
 
     /// What the user's observers observe. For who has the derived value.
     var results: AnyDerivedResults { withResults { $0 } }
@@ -82,27 +85,37 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
         unsafe retainedResults.unsafelyUnwrapped._withUnsafeGuaranteedRef { body($0) }
     }
 
-    private func releaseResults() {
+    func releaseResults() {
         let results = unsafe retainedResults
         unsafe retainedResults = nil
         unsafe results?.release()
     }
 
     override func settle(becauseOf cause: AnnouncedChange?) {
-        guard let node = derived else { return end() }
+        guard let node = keeper.node else { return end() }
         // A function has changed a source, perhaps by the last release of an object. What is evaluated now may need what the outer
         // evaluation has: it would seem to need itself.
         if EvaluationStack.current.isEvaluating { return settleElsewhere() }
+        var held = HeldSources()
+        guard node.hold(&held) else {
+            endSuccessor(node)
+            return held.release(for: self)
+        }
         withResults { results in
             runLoop(node, results)
             results.announce(node, cause)
         }
-        var last: AnyObject? = consume node
-        guard isKnownUniquelyReferenced(&last) else { return }
-        // The last reference is released elsewhere: the captures that go with it run user code. (P5)
-        var objects = [last!]
-        last = nil
-        ThreadRecord.retire(DeferredAction(for: self, releasing: &objects))
+        held.release(for: self)
+        release(node)
+    }
+
+    /// A root has died. If a successor names it, or needs it to reach what it names, the observation ends with it. On the thread that has
+    /// dropped the root. (P12)
+    override func rootIsGone() {
+        guard let successor = keeper.presentSuccessor else { return }
+        var held = HeldSources()
+        if successor.hold(&held) { release(successor) } else { endSuccessor(successor) }
+        held.release(for: self)
     }
 }
 
@@ -113,8 +126,7 @@ extension DerivedObservation {
     ///
     /// What other threads have published by then is announced, too. Inside a body a callback that makes a change would trap, and inside
     /// the function of a derived value it would be part of an evaluation: there a thread of the library announces it. (P5)
-    func begin() {
-        guard let node = derived else { return end() }
+    func begin(_ node: any DerivationNode) {
         withResults { results in runLoop(node, results) }
         if ThreadRecord.isInsideBody || EvaluationStack.current.isEvaluating { return settleElsewhere() }
         results.announce(node, nil)
@@ -122,7 +134,6 @@ extension DerivedObservation {
 
     @inline(never)
     private func runLoop(_ derived: any DerivationNode, _ results: AnyDerivedResults) {
-        inject("derived.enter")
         var rounds = 0
         while loop.enter() {
             round(derived, results)
@@ -138,36 +149,21 @@ extension DerivedObservation {
         ThreadRecord.retire(DeferredAction(for: self) { [self] in settle(becauseOf: nil) })
     }
 
-    /// There is nothing to evaluate any more: ends the links.
-    @inline(never)
-    private func end() {
-        // Relaxed: the drain loop orders it.
-        isOver.store(true, ordering: .relaxed)
-        while loop.enter() {
-            endLinks()
-            guard loop.leave() else { return }
-        }
-    }
-
     private static var mostRounds: Int { 8 }
 
     /// Leaves the drain loop; true if another thread has come meanwhile.
     private func leaveLoop() -> Bool {
         let isNoted = loop.leave()
-        #if INSTRUMENTED
-        if mutant(.aChangeDuringAnEvaluationIsForgotten) { return false }
-        #endif
         return isNoted
     }
 
     /// Evaluates, and links what was read. Inside the drain loop.
     private func round(_ derived: any DerivationNode, _ results: AnyDerivedResults) {
-        // Relaxed: the drain loop orders it.
-        guard !isOver.load(ordering: .relaxed) else { return endLinks() }
+        // Relaxed: link(_:of:) looks again, under the lock.
+        guard !isOver.load(ordering: .relaxed) else { return }
         // Acquire: pairs with the release in Derived.attach(_:_:); the observer that is not starting any more is live.
         guard starting.load(ordering: .acquiring) > 0 || results.core.hasLiveObservers else { return }
         var present = derived.refresh()
-        inject("derived.link")
         // What is newly linked may have changed before, and another thread may have published an evaluation that has seen it.
         while link(present, of: derived), looksAgain {
             let next = derived.refresh()
@@ -177,9 +173,6 @@ extension DerivedObservation {
     }
 
     private var looksAgain: Bool {
-        #if INSTRUMENTED
-        if mutant(.whatIsNewlyLinkedIsNotLookedAt) { return false }
-        #endif
         return true
     }
 
@@ -189,57 +182,44 @@ extension DerivedObservation {
         let (sources, words) = (present.set.object, present.set)
         linked = sources
         var isNew = false
-        var kept: [UInt: DerivationLink] = [:]
+        var (before, present) = (lock.withLock { links }, [UInt: DerivationLink]())
         let roots = words.count == 0 ? [] : derived.roots(of: sources)
         for index in 0..<words.count {
             let address = words.address(index)
-            if let link = links.removeValue(forKey: address) {
-                kept[address] = link
+            if let link = before.removeValue(forKey: address) {
+                present[address] = link
             } else if let source = roots[index].source {
-                kept[address] = DerivationLink(self, at: source)
+                present[address] = DerivationLink(self, at: source)
                 isNew = true
             }
         }
-        endUnused()
-        links = kept
-        return linkOthers(sources.details?.others ?? []) || isNew
+        let others = (sources.details?.others ?? []).compactMap { $0.attach(self) }
+        install(present, others, unused: before)
+        return isNew || !others.isEmpty
     }
 
-    /// Ends the links that are left: at what is not read any more.
-    private func endUnused() {
-        #if INSTRUMENTED
-        if mutant(.aLinkToAnUnusedSourceStays) { return }
-        #endif
-        for link in links.values { link.observer?.end(.cancelled) }
+    /// Replaces what is linked, or ends the new links if the last observer has ended meanwhile: that ended the earlier ones.
+    private func install(
+        _ present: [UInt: DerivationLink],
+        _ others: [ObservationToken],
+        unused: [UInt: DerivationLink]
+    ) {
+        var (links, tokens) = (present, others)
+        let isInstalled = lock.withLock {
+            // Relaxed: stored under the lock.
+            guard !isOver.load(ordering: .relaxed) else { return false }
+            (links, tokens) = (unused, self.others)
+            (self.links, self.others) = (present, others)
+            return true
+        }
+        withExtendedLifetime(tokens) {}
+        if isInstalled { endUnused(links) } else { Self.end(links) }
     }
 
-    private func linkOthers(_ sources: [OtherSource]) -> Bool {
-        if sources.isEmpty && others.isEmpty { return false }
-        let tokens = sources.map { $0.attach(self) }
-        others = tokens
-        return !tokens.isEmpty
+    /// Ends links at what is not read any more.
+    private func endUnused(_ links: [UInt: DerivationLink]) {
+        Self.end(links)
     }
 
-    private func endLinks() {
-        for link in links.values { link.observer?.end(.cancelled) }
-        (links, linked, others) = ([:], nil, [])
-    }
-}
-
-// MARK: - The end
-
-extension DerivedObservation {
-    /// The last observer's observation has ended.
-    func detach() {
-        #if INSTRUMENTED
-        if mutant(.aDerivedValueStaysLinked) { return }
-        #endif
-        end()
-    }
-
-    /// The derived value is gone. (P12)
-    func sourceIsGone() {
-        releaseResults()
-        detach()
-    }
+    static func end(_ links: [UInt: DerivationLink]) { for link in links.values { link.observer?.end(.cancelled) } }
 }

@@ -36,13 +36,6 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
         mutating func take() -> Pending {
             let all = self
             self = Pending()
-            #if INSTRUMENTED
-            if mutant(.aPublishedResultIsNotAnnounced), let last = all.others.last {
-                var onlyLast = Pending()
-                onlyLast.first = last
-                return onlyLast
-            }
-            #endif
             return all
         }
     }
@@ -91,7 +84,6 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
     /// Notifies the observers of what is published, whatever thread has evaluated it. Under no lock.
     @inlinable
     func announce(_ derived: Derived<Value>, becauseOf cause: AnnouncedChange?) {
-        inject("derived.deliver")
         let changes = derived.cell.lock.withLock { pending.take() }
         guard let single = changes.first else { return }
         guard let cause, changes.others.isEmpty else {

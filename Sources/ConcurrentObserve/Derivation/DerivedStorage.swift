@@ -19,7 +19,8 @@ import Synchronization
 /// }
 /// ```
 ///
-/// Name the properties in the function, and not the model: a function that captures the model keeps it alive.
+/// Name the properties in the function, and not the model: a function that captures the model keeps it alive. No observation keeps the
+/// derived value: observations end with the model, which may keep their tokens. (P11, P12)
 public struct DerivedStorage<Value: Sendable>: ~Copyable, Sendable {
     private let reference = AtomicLazyReference<Derived<Value>>()
 
@@ -32,7 +33,10 @@ public struct DerivedStorage<Value: Sendable>: ~Copyable, Sendable {
     /// - Parameter make: Makes the derived value. Called under no lock, on the thread that asks for it.
     /// - Complexity: O(1).
     public borrowing func derived(_ make: () -> Derived<Value>) -> Derived<Value> {
-        reference.load() ?? reference.storeIfNil(make())
+        if let present = reference.load() { return present }
+        let made = make()
+        made.isOfModel = true
+        return reference.storeIfNil(made)
     }
 
     /// Ends every observation of the derived value, as if each was cancelled. Any thread; never waits. (P8)

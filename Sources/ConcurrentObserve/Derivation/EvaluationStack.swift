@@ -57,23 +57,27 @@
 
     /// Runs an evaluation of `derived`. Traps if the thread is in one already, and what led back to it was present together.
     ///
-    /// - Parameter isOnCopies: Whether it is for a function that runs on copies, and on these.
+    /// - Parameters:
+    ///   - isOnCopies: Whether it is for a function that runs on copies, and on these.
+    ///   - reader: What the function that reads the derived value collects in, if it can take an answer that is not published.
+    /// - Returns: What `body` returns; `none` where the ring is reported: then the reader has the answer.
     @inline(__always)
     func perform(
         _ derived: any DerivationNode,
         _ place: DerivationPlace,
         isOnCopies: Bool = false,
+        for reader: Collector? = nil,
         _ body: (Collector) -> Present
     ) -> Present {
         let address = UInt(bitPattern: ObjectIdentifier(derived))
         let index = depth
         // Safe, all: never released; the stack is the calling thread's.
         if unsafe index == memory.pointee.collectors.count { addCollector() }
-        if isInside(address) { enterAgain(address, place, isOnCopies) }
+        if isInside(address), enterAgain(derived, place, isOnCopies, reader) { return .none }
         unsafe memory.pointee.depth = index + 1
         var present = Present.none
         unsafe memory.pointee.collectors[index]._withUnsafeGuaranteedRef { collector in
-            collector.take(address, place)
+            collector.take(address, place, index, hasReader: reader != nil)
             enter(collector, index)
             present = body(collector)
             if collector.state.failures > 0 { passOn(collector.state.failures, below: index) }
@@ -110,9 +114,6 @@
     /// inside it as its own. Otherwise it would have the inner one fail as often in each of its own runs, and so on, level by level.
     @inline(never)
     private func passOn(_ failures: Int, below index: Int) {
-        #if INSTRUMENTED
-        if mutant(.failuresInsideAreNotCounted) { return }
-        #endif
         guard index > 0 else { return }
         let outer = collector(index - 1)
         outer.state.failures = max(outer.state.failures, failures)
@@ -141,27 +142,38 @@
         return false
     }
 
-    /// Evaluates a derived value once more, inside itself, or traps if it needs itself.
+    /// Evaluates a derived value once more, inside itself, or traps if it needs itself. Returns true where the ring is reported: then the
+    /// reader has the answer, and nothing is evaluated.
     ///
     /// If the way back is not of what was present together, there may be no ring: each function has read a source at another time. The
     /// inner evaluation then runs on copies, where a way back is a ring. The outer one discards what it has read, as every mixture. (P23)
     @inline(never)
-    private func enterAgain(_ derived: UInt, _ place: DerivationPlace, _ isOnCopies: Bool) {
+    private func enterAgain(
+        _ node: any DerivationNode,
+        _ place: DerivationPlace,
+        _ isOnCopies: Bool,
+        _ reader: Collector?
+    ) -> Bool {
+        let derived = UInt(bitPattern: ObjectIdentifier(node))
         let inside = (0..<depth).filter { collector($0).state.derived == derived }
-        guard let last = inside.last else { return }
+        guard let last = inside.last else { return false }
         let (way, copies) = ((last..<depth).map(collector), collector(depth - 1).state.copies)
         let isOfSame = isOnCopies && way.allSatisfy { $0.state.copies === copies }
         // What cannot be copied, as a group, may lead back each time.
-        if isRing(way, isOfSame) || inside.count >= Self.mostMixtures { trapCycle(way, place) }
+        if inside.count >= Self.mostMixtures { trapCycle(way, place) }
+        if isRing(way, isOfSame) {
+            // One member has the error, whichever is read first. Another one goes on, once more, until that is reached.
+            guard let head = RingPart.head(of: way), let reader else { trapCycle(way, place) }
+            if head == derived { reader.close(way, DerivedCycle(way.map { $0.state.place.text }), node) }
+            return head == derived
+        }
         // Unless the reader's copies are the first on the way. If all is of them, others are needed: of what has changed before it was copied.
         if !isOnCopies || isOfSame { collector(depth).copyWhat(way) }
+        return false
     }
 
     /// Whether a way from a derived value to itself is of values that were present together.
     private func isRing(_ way: [Collector], _ isOfSameCopies: Bool) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aMixtureIsTakenForARing) { return true }
-        #endif
         // Each version was present from its read until now, or all when they were copied.
         return way.allSatisfy(\.isPresent) || isOfSameCopies && way.allSatisfy(\.isOfCopies)
     }

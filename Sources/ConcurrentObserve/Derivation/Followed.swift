@@ -6,8 +6,8 @@
 /// let hot = Derived { get in get.follow(car.engine).rpm > 6_000 }
 /// ```
 ///
-/// The value depends on `engine` and on the `rpm` of the present engine. Its members are the observed
-/// properties of the model, as their values, and it has no others: of a model that is a value of another, a `Followed` again.
+/// The value depends on `engine` and on the `rpm` of the present engine. The members of a `Followed` are the values of the
+/// model's observed properties, and of its constants (``Constant``). A member that is a model is a `Followed` again.
 /// `unfollowed(_:)` gives the model itself. It belongs to one run of the function, as the reader does: it traps after it, and
 /// on another thread.
 @dynamicMemberLookup

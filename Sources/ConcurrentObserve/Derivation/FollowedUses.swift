@@ -113,6 +113,21 @@ extension Followed {
     }
 }
 
+extension Followed {
+    /// A member that is neither observed nor a `Constant` does not compile. A key path to a plain `let` looks like one to a computed
+    /// variable, and what a computed variable reads would not be followed.
+    @_disfavoredOverload
+    @available(
+        *,
+        unavailable,
+        message:
+            "the member is not observed, so that a derived value cannot follow it: if it never changes, declare it as a Constant, or read it of the model itself, as in 'unfollowed(engine).number'; else declare it as Observed"
+    )
+    public subscript<Member>(dynamicMember member: KeyPath<Model, Member>) -> Member {
+        fatalError("the member is unavailable")
+    }
+}
+
 /// The model itself, in the function of a derived value: as its result, or to compare it. What is read of it, the derived value does not
 /// follow.
 @inlinable

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
+extension Collector: MemberReader {}
+
 extension Group: DerivationSource {
-    func read(into collector: Collector) -> Value { members.read(self, into: collector) }
+    func read(into collector: Collector) -> Value {
+        collector.isOnDrafts ? readEach(collector) : members.read(self, into: collector)
+    }
 }
 
 extension PropertyList: DerivationSource {
-    func read(into collector: Collector) -> [Property.Value] { members.read(self, into: collector) }
+    func read(into collector: Collector) -> [Property.Value] {
+        collector.isOnDrafts ? properties.map(collector.read) : members.read(self, into: collector)
+    }
 }
 
 extension GroupMembers {

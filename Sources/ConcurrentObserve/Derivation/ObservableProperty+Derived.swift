@@ -71,6 +71,8 @@ extension ObservableProperty {
     /// A derived value that has this one's values, without those that a rule says are as good as the last one that it
     /// has had: a slow drift is noticed, since each value is compared with that, not with the one before it.
     ///
+    /// An observer whose `Buffering` drops changes compares a value with the last that it has received itself.
+    ///
     /// - Parameters:
     ///   - fileID: Where the value is made: for the message about one that needs itself.
     ///   - line: The line there.
@@ -81,7 +83,10 @@ extension ObservableProperty {
         line: UInt = #line,
         by areEqual: @escaping @Sendable (Value, Value) -> Bool
     ) -> Derived<Value> {
-        Derived(fileID, line) { [self] collector in collector.finish(collector.read(self), areEqual) }
+        Derived(fileID, line, areEqual: areEqual, namesSources: true) { [self] collector in
+            if collector.outcome.isWeakening { return collector.weaken(only: self) { $0.finish($1, areEqual) } }
+            collector.finish(collector.read(self), areEqual)
+        }
     }
 }
 
@@ -94,7 +99,8 @@ extension Derived {
         snapshotOf source: Source,
         _ finish: @escaping @Sendable (Collector, Source.Value) -> Void
     ) {
-        self.init(file, line) { collector in
+        self.init(file, line, namesSources: true) { collector in
+            if collector.outcome.isWeakening { return collector.weaken(only: source) { finish($0, $1) } }
             collector.snapshot {
                 let value = collector.read(source)
                 return { finish(collector, value) }
@@ -111,7 +117,10 @@ extension Derived {
         _ second: Second,
         _ finish: @escaping @Sendable (Collector, First.Value, Second.Value) -> Void
     ) {
-        self.init(file, line) { collector in
+        self.init(file, line, namesSources: true) { collector in
+            if collector.outcome.isWeakening {
+                return collector.weaken(first, second, finish: finish)
+            }
             collector.snapshot {
                 let values = (collector.read(first), collector.read(second))
                 return { finish(collector, values.0, values.1) }

@@ -14,6 +14,8 @@ internal final class SelfWatch: LinkedPath, @unchecked Sendable {
     private let runsBefore: Int
     private var observers: [UInt: Observer] = [:]
     private var hasSeen = false
+    /// Whether the function is one that sets what it has read, and reports that as an error.
+    private(set) var isHopeless = false
 
     /// - Parameter runs: How many runs in a row, before this one, have set what they have read.
     init(_ derived: any DerivationNode, _ place: DerivationPlace, after runs: Int) {
@@ -42,6 +44,10 @@ internal final class SelfWatch: LinkedPath, @unchecked Sendable {
         guard ThreadRecord.ownAddress == thread, EvaluationStack.current.isInside(derived) else { return }
         hasSeen = true
         guard runsBefore >= Self.mostByChance else { return }
+        if place.reportsRings {
+            isHopeless = true
+            return
+        }
         fatalError(
             "ConcurrentObserve: the function of a derived value (\(place.text)) sets a property that it has read, so that its result can never be current. Set properties that it does not read, or set this one elsewhere: in an observer of the derived value."
         )

@@ -22,8 +22,12 @@ internal final class SourceCopies {
     /// No later than that of the copies: what has not changed since was there with them.
     private var moment: UInt64
 
+    /// What stands for the members of a commit while its body runs, if the function is to read the drafts.
+    let drafts: DraftCopies?
+
     /// With no copies yet.
-    init() {
+    init(_ drafts: DraftCopies? = nil) {
+        self.drafts = drafts
         ChangeStamps.begin()
         moment = ChangeStamps.advance()
     }
@@ -33,7 +37,7 @@ internal final class SourceCopies {
     /// From the next time on these are copied, too.
     func add(_ origins: [Origin]) {
         for origin in origins {
-            guard let source = origin.root.source else { continue }
+            guard let source = origin.root.source, drafts?.copy(of: source) == nil else { continue }
             roots[source.versionAddress] = source
         }
     }
@@ -46,7 +50,6 @@ internal final class SourceCopies {
         let replaced = Replaced(copies, results)
         (results, refused) = ([:], [])
         moment = ChangeStamps.advance()
-        inject("derived.copies")
         copies = taken
         return replaced
     }
@@ -61,9 +64,6 @@ internal final class SourceCopies {
     }
 
     private var taken: [UInt: SourceCopy] {
-        #if INSTRUMENTED
-        if mutant(.copiesAreTakenOneByOne) { return takenOneByOne }
-        #endif
         let roots = roots
         let members = GroupMembers { found in for root in roots.values { found.add(root) } }
         // In the child of a fork perhaps none: then the function runs on what is there.
@@ -74,6 +74,7 @@ internal final class SourceCopies {
 
     /// That of a root; nil if there was none when the others were taken, and the root has changed since.
     func copy(of root: any DerivationRoot) -> SourceCopy? {
+        if let draft = drafts?.copy(of: root) { return draft }
         let address = root.versionAddress
         if let copy = copies[address] { return copy }
         if refused.contains(address) { return nil }
@@ -86,7 +87,6 @@ internal final class SourceCopies {
     private func admit(_ root: any DerivationRoot) -> SourceCopy? {
         let moment = moment
         let members = GroupMembers { found in found.add(root) }
-        inject("derived.copies")
         let copy: SourceCopy?? = withExtendedLifetime(members) {
             Snapshots.takeUnlessForsaken(members) { .some(root.member.isUnchanged(since: moment) ? root.copy() : nil) }
         }
@@ -98,7 +98,8 @@ internal final class SourceCopies {
 
     /// Whether all that was read was read of the copies.
     func cover(_ collected: Collected, _ versions: borrowing VersionBuffer) -> Bool {
-        for (index, address) in collected.addresses.enumerated() where copies[address]?.version != versions[index] {
+        for (index, address) in collected.addresses.enumerated()
+        where copies[address]?.version != versions[index] && drafts?.has(address) != true {
             return false
         }
         // Of others there is no copy.
@@ -109,25 +110,10 @@ internal final class SourceCopies {
 
     /// That of a derived value for the copies.
     func result(of derived: any DerivationNode) -> CopiedResult? {
-        #if INSTRUMENTED
-        if mutant(.aResultOfCopiesIsNotKept) { return nil }
-        #endif
         return results[ObjectIdentifier(derived)]
     }
 
     func keep(_ result: CopiedResult) { results[ObjectIdentifier(result.derived)] = result }
-
-    #if INSTRUMENTED
-    /// In the order of their addresses backwards: a dictionary's differs from process to process, and no schedule would replay.
-    private var takenOneByOne: [UInt: SourceCopy] {
-        var copies: [UInt: SourceCopy] = [:]
-        for address in roots.keys.sorted(by: >) {
-            inject("derived.copies")
-            copies[address] = roots[address]!.copy()
-        }
-        return copies
-    }
-    #endif
 }
 
 /// The result of a derived value for copies, and what it was made of. It is published nowhere.
@@ -140,6 +126,8 @@ internal final class CopiedResult {
     let sources: [(root: any DerivationRoot, version: UInt64)]
     let others: [(source: OtherSource, version: UInt64)]
     let isTorn: Bool
+    /// The lowest evaluation on the thread's stack on whose answer it depends; see `RingPart`.
+    let lowest: Int
 
     /// Takes over what an evaluation has collected, and its result.
     init(_ derived: any DerivationNode, _ collector: Collector) {
@@ -151,6 +139,7 @@ internal final class CopiedResult {
         }
         others = Array(zip(read.others, read.otherVersions))
         isTorn = collector.state.isTorn
+        lowest = collector.isInsideRing ? collector.state.ring!.lowest : .max
     }
 
     deinit { if !isInline { derived.discard(words) } }
@@ -162,10 +151,7 @@ extension Observed {
         return SourceCopy(property: Observed(value), version: version, referent: referent(in: value))
     }
 
-    private func referent(in value: Value) -> AnyObject? {
-        #if INSTRUMENTED
-        if mutant(.copiesDoNotKeepReferents) { return nil }
-        #endif
+    func referent(in value: Value) -> AnyObject? {
         return (value as? any RefersWeakly)?.present
     }
 }
@@ -181,7 +167,9 @@ extension Collector {
     }
 
     /// More than it takes to find a function that sets what it has read: see `SelfWatch`.
-    private static var mostFailures: Int { failuresBeforeCopies(12) }
+    private static var mostFailures: Int {
+        return 12
+    }
 
     /// Has the function, and those of the derived values that it reads, run on copies from now on: of all that was read so far.
     func copySources() {
@@ -200,7 +188,7 @@ extension Collector {
         use(copies, after: Self.mostFailures)
     }
 
-    private func use(_ copies: SourceCopies, after failures: Int) {
+    func use(_ copies: SourceCopies, after failures: Int) {
         state.copies = copies
         // With one, `clear` has something to do.
         state.failures = failures
@@ -217,8 +205,8 @@ extension Collector {
     func evaluateOnCopies(_ derived: any DerivationNode, _ cell: borrowing DerivationCell) -> Latch.Words {
         let copies = state.copies!
         if let kept = copies.result(of: derived) { return note(kept) }
-        var words = Latch.Words()
-        _ = EvaluationStack.current.perform(derived, cell.place, isOnCopies: true) { inner in
+        var words: Latch.Words?
+        _ = EvaluationStack.current.perform(derived, cell.place, isOnCopies: true, for: self) { inner in
             inner.begin(onCopiesOf: self)
             ThreadRecord.withUserCode { cell.run(inner) }
             let result = CopiedResult(derived, inner)
@@ -226,14 +214,15 @@ extension Collector {
             words = note(result)
             return .none
         }
-        return words
+        return words ?? takeAnswer()
     }
 
     /// Notes what a result was made of, and returns its words.
-    private func note(_ result: CopiedResult) -> Latch.Words {
+    func note(_ result: CopiedResult) -> Latch.Words {
         for (root, version) in result.sources { add(root.versionAddress, version, .source(root)) }
         for (source, version) in result.others { note(source, version) }
         if result.isTorn { state.isTorn = true }
+        if result.lowest < .max { enterRing(result.lowest) }
         return result.words
     }
 

@@ -66,11 +66,16 @@ internal protocol DerivationNode: AnyObject, Sendable {
     func roots(of set: SourceSet) -> [RootReference]
     /// An evaluation that was current during the call.
     func refresh() -> Present
+    /// Runs the function.
+    func run(_ collector: Collector)
     /// Has a replaced result destroyed. Under no lock.
     func retire(_ words: Latch.Words)
     /// Destroys a result that no other thread has seen. Under no lock.
     func discard(_ words: Latch.Words)
-    #if INSTRUMENTED
-    func describe(_ words: Latch.Words) -> String
-    #endif
+    /// Retains what the function of a successor needs; false if some of it is gone.
+    func hold(_ held: inout HeldSources) -> Bool
+    /// The last observer of an observation has ended.
+    func forget(_ observation: DerivedObservation)
+    /// Ends the observation with `.sourceDeleted`. For the last who has the derived value.
+    func endObservation()
 }

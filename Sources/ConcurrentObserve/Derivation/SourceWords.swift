@@ -71,7 +71,7 @@ extension SourceWords {
 
     /// Whether what was read since `before` is of one evaluation.
     func isStill(_ before: UInt64) -> Bool {
-        // Acquire: pairs with the fence in store(_:). If a word was of a later evaluation, the sequence below is later, too.
+        // Acquire: pairs with the fence in beginStoring(). If a word was of a later evaluation, the sequence below is later, too.
         atomicMemoryFence(ordering: .acquiring)
         // Relaxed: ordered by the fence.
         return unsafe SourceSet.atomic(memory, Place.sequence).pointee.load(ordering: .relaxed) == before
@@ -104,7 +104,6 @@ extension SourceWords {
         // Release: a reader that finds a word of those that follow finds the odd sequence, too; pairs with the fences
         // of the readers.
         atomicMemoryFence(ordering: .releasing)
-        inject("derived.store")
         return odd
     }
 

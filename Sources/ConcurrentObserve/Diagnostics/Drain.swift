@@ -20,9 +20,6 @@ extension ConcurrentObserveDiagnostics {
     }
 
     private static var outcomeInsideCallback: DrainOutcome {
-        #if INSTRUMENTED
-        if mutant(.drainInACallbackIsNotDeferred) { return .timedOut }
-        #endif
         return .deferred
     }
 }

@@ -16,12 +16,12 @@ internal protocol KeptPath<Root, Value>: Sendable {
     /// The path, seen as one of what is kept.
     var path: ObservedPath<Root, Kept> { get }
 
-    /// What is delivered for what was kept. Where user code may run.
-    var value: @Sendable (Kept) -> Value { get }
+    /// How `observer` sees the changes that were kept. Called where user code may run.
+    static func seeing(for observer: PropertyObserver<Value>) -> @Sendable (Change<Kept>) -> Change<Value>
 }
 
 extension ObservedPath {
-    /// The path as a mailbox keeps its changes; nil if it keeps them as they are.
+    /// The path as a mailbox keeps its changes, and as they are compared; nil if it keeps them as they are.
     @usableFromInline
     internal var kept: (any KeptPath<Root, Value>)? { last?.kept(after: links, from: Root.self) }
 }
@@ -42,14 +42,16 @@ internal struct WeakPath<Root: ConcurrentObservable, Referent: WeaklyObservable>
         )
     }
 
-    var value: @Sendable (WeakBox<Referent>) -> Referent? { { kept in kept.referent } }
+    static func seeing(
+        for observer: PropertyObserver<Referent?>
+    ) -> @Sendable (Change<WeakBox<Referent>>) -> Change<Referent?> { observer.seeing() }
 }
 
 extension KeptPath {
-    /// Begins an observation whose mailbox keeps the changes in that form.
+    /// Begins an observation that receives the changes in that form until they are delivered.
     @usableFromInline
     internal func attach(_ observer: PropertyObserver<Value>, from root: Root) -> ObservationToken {
-        let value = self.value
-        return Path(root, path).attach(observer.pulledBack { $0.map(value) })
+        let see = Self.seeing(for: observer)
+        return Path(root, path).attach(observer.pulledBack { see($0) })
     }
 }

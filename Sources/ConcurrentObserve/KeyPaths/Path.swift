@@ -109,6 +109,7 @@ extension Path {
     internal func attachAlong(_ observer: PropertyObserver<Value>) -> ObservationToken {
         switch observer.form {
         case .inline(let callback):
+            if observer.isComparing, let kept = steps.kept { return kept.attach(observer, from: root) }
             return attach(observer.options, owner: observer.owner, nil) { $0.setCallback(callback) }
         case .mailbox(let factory):
             if let kept = steps.kept { return kept.attach(observer, from: root) }
@@ -119,7 +120,7 @@ extension Path {
     /// Has the path put its changes into a mailbox, in the order of their versions.
     private func attach(
         _ receiver: ChangeReceiver<Value>,
-        _ options: ObservationOptions,
+        _ options: ObserverOptions,
         owner: WeakReference?
     ) -> ObservationToken {
         let order = VersionOrder<Value>(options, receiver.enqueue)
@@ -150,7 +151,7 @@ extension Path {
 
     /// - Parameter prepare: Gives the path's observer its closure, before it is called.
     private func attach(
-        _ options: ObservationOptions,
+        _ options: ObserverOptions,
         owner: WeakReference?,
         _ receiver: ChangeReceiver<Value>?,
         _ prepare: (Observer) -> Void
@@ -181,4 +182,8 @@ extension PathObservation {
         }
         return token
     }
+}
+
+extension Path: WeaklyNamed {
+    var weakSource: WeakSource<Path> { WeakSource(root) { [steps] root in Path(root, steps) } }
 }

@@ -77,7 +77,6 @@ internal final class PathLeaf<Value: Sendable>: @unchecked Sendable {
 
     /// Called once the limit is set: as many changes up to it as there were are delivered, or will be.
     func expectDeliveries(through version: UInt64) {
-        inject("path.cut")
         // Acquire and release: what the deliveries did happens before what is done after the last.
         let expected = Int(version &- since)
         if outstanding.wrappingAdd(expected, ordering: .acquiringAndReleasing).newValue == 0 { finish() }
@@ -110,9 +109,6 @@ extension PathLeaf {
     /// Whether a change of the property belongs to the path.
     @inlinable @inline(__always)
     func isBeforeCut(_ version: UInt64) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aChangeAfterTheCutIsDelivered) { return true }
-        #endif
         // Relaxed: the cut is ordered before every later change; see Observed.cut(at:). The caller
         // is the thread that has made the change.
         return version <= limit.load(ordering: .relaxed)
@@ -244,9 +240,6 @@ extension PathLeaf {
     }
 
     private func isLedAway(by commit: CommitReach) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aPathReceivesACommitInParts) { return false }
-        #endif
         return commit.changes(links.first) || commit.changes(links.second) || otherLinks.contains { commit.changes($0) }
     }
 

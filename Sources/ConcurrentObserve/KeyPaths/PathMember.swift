@@ -129,9 +129,6 @@ internal enum WeakMember<Referent: WeaklyObservable>: PathMember {
         after links: [PathLink],
         from root: Root.Type
     ) -> (any KeptPath<Root, Referent?>)? {
-        #if INSTRUMENTED
-        if mutant(.aMailboxKeepsReferents) { return nil }
-        #endif
         return WeakPath(path, of: model, after: links)
     }
 

@@ -8,7 +8,6 @@ extension PathObservation {
     /// - Parameter deferred: Receives what its observer is to be notified of; nil: that is done at once.
     func settle(_ deferred: DeferredDeliveries? = nil) {
         var round = Round()
-        inject("path.enter")
         var rounds = 0
         while loop.enter() {
             endIfNeeded(&round)
@@ -80,7 +79,6 @@ extension PathObservation {
                 index += 1
                 continue
             }
-            inject("path.relink")
             let cause = links[index].cause(of: seen)
             let old = cut(below: index, &round)
             links[index].seen = seen
@@ -97,9 +95,6 @@ extension PathObservation {
 
     /// Leaves the path to a thread of the library.
     private func handOn() {
-        #if INSTRUMENTED
-        if mutant(.racingReplacementsAreNotHandedOn) { return }
-        #endif
         ThreadRecord.retire(DeferredAction(for: self) { [self] in settle() })
     }
 }

@@ -73,7 +73,7 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
     @usableFromInline
     init<Root>(
         _ path: ObservedPath<Root, Value>,
-        options: ObservationOptions,
+        options: ObserverOptions,
         owner: WeakReference?,
         receiver: ChangeReceiver<Value>?
     ) {
@@ -91,9 +91,6 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
 
     @usableFromInline
     override func linkHasChanged(_ deferred: inout LinkDeliveries) {
-        #if INSTRUMENTED
-        if mutant(.aRelinkIsLost) { return }
-        #endif
         settle(deferred.paths())
     }
 
@@ -128,9 +125,6 @@ extension PathObservation {
 extension PathObservation {
     /// Whether changes are delivered with the versions that they show: a binding receives them.
     var showsVersions: Bool {
-        #if INSTRUMENTED
-        if mutant(.anEchoThroughAPathIsTakenForNews) { return false }
-        #endif
         return isOfBinding
     }
 
@@ -162,9 +156,6 @@ extension PathObservation {
 extension PathObservation {
     /// Whether nothing is left that the end has to wait for.
     private func isOver(_ left: Int) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aPathsEndDoesNotWait) { return left == 0 || hasEnded }
-        #endif
         return left == 0
     }
 }

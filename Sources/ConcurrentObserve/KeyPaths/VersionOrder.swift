@@ -17,7 +17,7 @@ internal final class VersionOrder<Value: Sendable>: @unchecked Sendable {
     /// - Parameters:
     ///   - options: With `.initial`, that, at version 0, comes first. (P4)
     ///   - enqueue: Takes the changes in order. Called under the lock: runs no user code.
-    init(_ options: ObservationOptions, _ enqueue: @escaping @Sendable (Change<Value>) -> Void) {
+    init(_ options: ObserverOptions, _ enqueue: @escaping @Sendable (Change<Value>) -> Void) {
         next = options.contains(.initial) ? 0 : 1
         self.enqueue = enqueue
     }
@@ -58,9 +58,6 @@ internal final class VersionOrder<Value: Sendable>: @unchecked Sendable {
     }
 
     private func isNext(_ version: UInt64) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aPathsChangesAreNotSortedByVersion) { return true }
-        #endif
         return version == next
     }
 

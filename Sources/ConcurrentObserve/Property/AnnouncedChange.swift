@@ -65,9 +65,6 @@ internal class AnnouncedChange: DeliveryContext, @unchecked Sendable {
     /// What the calling thread announces, if a change that it receives is just that: not one that a
     /// callback has made meanwhile.
     static func current(_ version: UInt64, of source: SourceIdentity) -> AnnouncedChange? {
-        #if INSTRUMENTED
-        if mutant(.aCallbacksChangeIsTakenForABindings) { return any }
-        #endif
         guard let announced = any, announced.version == version, announced.isOf(source) else { return nil }
         return announced
     }
@@ -89,9 +86,6 @@ internal class AnnouncedChange: DeliveryContext, @unchecked Sendable {
         isCombined: Bool = false,
         showing shown: ShownVersion? = nil
     ) -> RelayedChange {
-        #if INSTRUMENTED
-        if mutant(.aRelayedChangeIsTakenForACallbacks) { return relayedAsNothing(of: source) }
-        #endif
         return RelayedChange(of: self, version ?? .max, of: source, keepsValue, isCombined, shown)
     }
 }
@@ -144,17 +138,11 @@ internal final class RelayedChange: AnnouncedChange, @unchecked Sendable {
     override var shown: ShownVersion? { shownVersion }
 
     override var isCombined: Bool {
-        #if INSTRUMENTED
-        if mutant(.aGroupsChangePassesOnce) { return false }
-        #endif
         return hasOtherValues
     }
 
     /// Says which number the change has. On the thread that delivers it, before it does.
     func setVersion(_ version: UInt64) {
-        #if INSTRUMENTED
-        if mutant(.aRelayedChangeIsTakenForACallbacks) { return }
-        #endif
         self.version = version
     }
 }

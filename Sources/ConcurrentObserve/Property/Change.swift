@@ -8,7 +8,10 @@ public struct Change<Value: Sendable>: Sendable {
     /// Why the observer is called.
     public let reason: ChangeReason
 
-    /// The value before the change; nil in the initial delivery and in a prior one.
+    /// The value before the change. If a policy has dropped changes before it, the value that the observer received last;
+    /// `droppingNewest` keeps that for filters only.
+    ///
+    /// Nil in the initial delivery, in a prior one, and in the first change after an initial delivery that was dropped. (P2)
     public let old: Value?
 
     /// The value after the change; in the initial delivery and in a prior one the present value.

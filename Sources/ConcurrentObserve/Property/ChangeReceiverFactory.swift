@@ -4,19 +4,39 @@
 @usableFromInline
 internal typealias ChangeReceiver<Value: Sendable> = EventReceiver<Change<Value>>
 
-/// Makes the mailbox of one observation. Used once.
+/// Makes the mailbox of one observation. Used once, however often it is pulled back.
 @usableFromInline
-internal class ChangeReceiverFactory<Value: Sendable>: @unchecked Sendable {
+internal class ChangeReceiverFactory<Value: Sendable>: AttachmentClaim, @unchecked Sendable {
     // Unchecked: subclasses have constants, and what one thread writes before the observation
     // begins.
-    @usableFromInline let make: @Sendable () -> ChangeReceiver<Value>
+    private let makeReceiver: @Sendable () -> ChangeReceiver<Value>
+    /// The factory from which this one is pulled back; nil for one that is not.
+    private let original: AttachmentClaim?
+    /// Whether the mailbox may drop a change.
+    let mayDrop: Bool
 
     @usableFromInline
-    init(_ make: @escaping @Sendable () -> ChangeReceiver<Value>) { self.make = make }
+    init(
+        of original: AttachmentClaim? = nil,
+        mayDrop: Bool,
+        _ make: @escaping @Sendable () -> ChangeReceiver<Value>
+    ) {
+        (self.original, self.mayDrop, makeReceiver) = (original, mayDrop, make)
+    }
+
+    /// Makes the mailbox. Once; traps otherwise.
+    @usableFromInline
+    final func make() -> ChangeReceiver<Value> { claimed.claim(makeReceiver) }
+
+    /// What the observation claims when it is attached.
+    final var claimed: AttachmentClaim { original ?? self }
 
     /// The factory for a property of other values, whose changes `transform` makes into this one's.
+    ///
+    /// - Parameter isComparing: Whether `transform` compares the values of a change.
     @usableFromInline
     func pulledBack<Other: Sendable>(
+        isComparing: Bool,
         _ transform: @escaping @Sendable (Change<Other>) -> Change<Value>?
     ) -> ChangeReceiverFactory<Other> {
         preconditionFailure("a factory is one of a delivery or of an iterator")

@@ -40,9 +40,6 @@ extension ChangeStamps {
 
     @inline(never)
     private static func noteMoment(_ lock: UInt) {
-        #if INSTRUMENTED
-        if mutant(.aChangeIsNotStamped) { return }
-        #endif
         // Acquire: pairs with the exchange in begin().
         let address = stamps.load(ordering: .acquiring)
         // Without them, no moment was before the change.
@@ -75,9 +72,6 @@ extension ChangeStamps {
 
     /// Whether no change of the property of a lock was published since a moment. Under the lock, or while publication is held off.
     static func isUnchanged(_ lock: UInt, since moment: UInt64) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.whatIsNewToCopiesIsTakenAsItIs) { return true }
-        #endif
         // Relaxed, both: the lock orders the stamp; the caller has called begin().
         return unsafe stamp(of: lock, in: stamps.load(ordering: .relaxed)).pointee.load(ordering: .relaxed) < moment
     }

@@ -28,9 +28,6 @@ internal final class DeferredDeliveries {
 
     /// Takes over references, until all paths are relinked.
     func keep(_ objects: inout [AnyObject]) {
-        #if INSTRUMENTED
-        if releasesAtOnce(&objects) { return }
-        #endif
         kept += objects
         objects = []
     }
@@ -46,9 +43,6 @@ internal final class DeferredDeliveries {
     ///
     /// - Parameter isLate: It comes after the property's own observers were called.
     func add(isLate: Bool, _ delivery: @escaping () -> Void) {
-        #if INSTRUMENTED
-        if addsWrongly(delivery) { return }
-        #endif
         if isLate {
             lateDeliveries.append(delivery)
         } else if firstDelivery == nil {

@@ -29,7 +29,6 @@ extension Latch {
         if present & 1 == 0 { odd.store(words) } else { even.store(words) }
         // Relaxed: ordered by the store of the version.
         owner.store(committer | 1, ordering: .relaxed)
-        inject("commit.prepared")
         // Release: pairs with the acquires in loadWithWord(firstOnly:) and presentVersion.
         version.store(present | Self.preparedMark, ordering: .releasing)
     }
@@ -52,12 +51,8 @@ extension Latch {
 
     /// The version that a prepared word stands for, if the word is still there afterwards; nil if it is not any more.
     private borrowing func resolve(_ word: UInt64) -> UInt64? {
-        #if INSTRUMENTED
-        if let version = resolveWrongly(word) { return version }
-        #endif
         // Relaxed: the acquire that has loaded `word` pairs with the release in prepare(_:by:), before which this was stored.
         let committer = owner.load(ordering: .relaxed)
-        inject("read.committer")
         if committer & 1 == 0 { return nil }
         let version = word & ~Self.preparedMark
         return ThreadRecord.hasCommitted(committer ^ 1) ? version &+ 1 : version
@@ -71,7 +66,6 @@ extension Latch {
             let before = latch.version.load(ordering: .acquiring)
             guard let version = isPrepared(before) ? latch.resolve(before) : before else { continue }
             let words = latch.words(of: version, firstOnly: false)
-            inject("read.copied")
             if latch.isStill(before) { return (words, version, before) }
         }
     }

@@ -42,7 +42,6 @@ internal struct Latch: ~Copyable, Sendable {
         @inlinable @inline(__always)
         borrowing func store(_ words: Words) {
             first.store(words.first, ordering: .relaxed)
-            inject("publish.word")
             second.store(words.second, ordering: .relaxed)
         }
     }
@@ -65,7 +64,6 @@ internal struct Latch: ~Copyable, Sendable {
         let firsts = (even.first.load(ordering: .relaxed), odd.first.load(ordering: .relaxed))
         let first = isEven ? firsts.0 : firsts.1
         if firstOnly { return Words(first: first) }
-        inject("read.word")
         let seconds = (even.second.load(ordering: .relaxed), odd.second.load(ordering: .relaxed))
         return Words(first: first, second: isEven ? seconds.0 : seconds.1)
     }
@@ -85,7 +83,6 @@ internal struct Latch: ~Copyable, Sendable {
         // Acquire: pairs with the release in publish(_:); the slot of this version, and what its words point to, is complete.
         let before = version.load(ordering: .acquiring)
         let words = words(of: before, firstOnly: firstOnly)
-        inject("read.copied")
         // A prepared version is never what it is without its mark: one comparison for both.
         let unprepared = before & ~Self.preparedMark
         return _fastPath(isStill(unprepared)) ? (words, unprepared, before) : Self.loadAgain(self)
@@ -103,9 +100,6 @@ internal struct Latch: ~Copyable, Sendable {
     /// Whether nothing that was read since `before` can be of a later version.
     @inlinable @inline(__always)
     borrowing func isStill(_ before: UInt64) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aReadIsTorn) { return true }
-        #endif
         // Acquire: pairs with the fence in publish(_:). If a word above was of a later change, the version below is later, too.
         atomicMemoryFence(ordering: .acquiring)
         // Relaxed: ordered by the fence.

@@ -10,6 +10,9 @@ internal class LinkFollower: @unchecked Sendable {
     ///
     /// - Parameter cause: The change that the calling thread announces, if that is why.
     func settle(becauseOf cause: AnnouncedChange?) { preconditionFailure("an observation settles") }
+
+    /// A property that the derived value is made of has died. Under no lock.
+    func rootIsGone() {}
 }
 
 /// What is left to do when the links of a changed property are walked: most often one derived value is evaluated, and nothing is allocated.
@@ -38,9 +41,6 @@ internal struct LinkDeliveries: ~Copyable {
 
     /// Keeps the evaluation of a derived value for later.
     mutating func add(_ follower: LinkFollower, becauseOf cause: AnnouncedChange?) {
-        #if INSTRUMENTED
-        if mutant(.pathsAreNotifiedWhileOthersAreRelinked) { return follower.settle(becauseOf: cause) }
-        #endif
         if let ofPaths {
             ofPaths.add(isLate: false) { follower.settle(becauseOf: cause) }
         } else if first == nil {

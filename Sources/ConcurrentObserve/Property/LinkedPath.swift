@@ -3,9 +3,9 @@
 /// An observation of a path, as the properties on the way know it: what an observer of the links'
 /// kind holds.
 @usableFromInline
-internal class LinkedPath: @unchecked Sendable {
+internal class LinkedPath: SourceWitness, @unchecked Sendable {
     // Unchecked: subclasses say who has what.
-    init() {}
+    override init() {}
 
     /// Relinks the path, one of whose links has changed: it looks for itself which, and to what
     /// value.

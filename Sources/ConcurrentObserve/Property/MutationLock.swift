@@ -44,7 +44,6 @@ extension MutationLock {
     @usableFromInline
     borrowing func acquireAnywhere(_ modifier: borrowing Atomic<UInt>) {
         acquire(for: .set, modifier)
-        enterForbiddenForUserCode()
     }
 
     /// Releases it, after a change or without one.
@@ -57,16 +56,12 @@ extension MutationLock {
     /// Releases it, where nothing was changed.
     @inline(__always)
     borrowing func releaseUnchanged() {
-        leaveForbiddenForUserCode()
         lock.unlock()
     }
 
     /// Takes the lock for the body of a `modify`, and marks the thread as inside a callback.
     @usableFromInline
     borrowing func acquireForBody(_ modifier: borrowing Atomic<UInt>) {
-        #if INSTRUMENTED
-        if mutant(.aBodyRunsOutsideTheLock) { return acquireAndUnlock(modifier) }
-        #endif
         takeForBody(modifier)
     }
 
@@ -76,7 +71,7 @@ extension MutationLock {
         if unsafe record.pointee.isInsideBody { trapInsideAnyBody(.modify, modifier) }
         acquire(for: .modify, modifier)
         unsafe record.pointee.userCode += 1
-        unsafe record.pointee.isInsideBody = true
+        unsafe record.pointee.body = address
         unsafe setModifier(record, modifier)
     }
 
@@ -89,7 +84,6 @@ extension MutationLock {
     /// The body of the commit has returned; the lock is still held.
     borrowing func leaveCommitsBody(_ modifier: borrowing Atomic<UInt>) {
         clearModifier(modifier)
-        enterForbiddenForUserCode()
     }
 
     private borrowing func setModifier(_ record: UnsafeMutablePointer<ThreadRecord>, _ modifier: borrowing Atomic<UInt>)
@@ -105,21 +99,16 @@ extension MutationLock {
         // Safe: records are never freed.
         let record = unsafe ThreadRecord.current
         unsafe record.pointee.userCode -= 1
-        unsafe record.pointee.isInsideBody = false
+        unsafe record.pointee.body = 0
         clearModifier(modifier)
-        enterForbiddenForUserCode()
     }
 
     /// Either this thread sees that a registration holds `bodyLock`, or the registration sees that
     /// the body has ended. The registration pays for the barrier.
     private borrowing func clearModifier(_ modifier: borrowing Atomic<UInt>) {
-        #if INSTRUMENTED
-        if clearsModifierWrongly(modifier) { return }
-        #endif
         // Relaxed: ordered before the look by the barrier; pairs with heavy() in
         // withLockAtGate(_:).
         modifier.store(0, ordering: .relaxed)
-        inject("modify.ending")
         AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
         if bodyLock.isHeld { clearModifierUnderLock(modifier) }
     }
@@ -136,7 +125,6 @@ extension MutationLock {
     }
 
     private borrowing func acquire(for purpose: Purpose, _ modifier: borrowing Atomic<UInt>) {
-        exploredStep("property's lock")
         if lock.tryLock() { return }
         trapForsaken(modifier)
         lock.lock()
@@ -154,12 +142,9 @@ extension MutationLock {
     borrowing func withLockAtGate<Result>(_ modifier: borrowing Atomic<UInt>, _ body: () -> Result) -> Result {
         var wait = Backoff()
         while true {
-            exploredStep("property's lock at the gate")
             let result = ForkGate.pass { () -> Result? in
                 if lock.tryLock() {
-                    enterForbiddenForUserCode()
                     defer {
-                        leaveForbiddenForUserCode()
                         lock.unlock()
                     }
                     return body()
@@ -190,14 +175,11 @@ extension MutationLock {
 extension MutationLock {
     /// Holds off publication, as ``withLockAtGate(_:)`` does, if that needs no wait but for other such holders. Behind the gate.
     borrowing func tryHold(_ modifier: borrowing Atomic<UInt>) -> Hold? {
-        exploredStep("property's lock for a snapshot")
         if lock.tryLock() {
-            enterForbiddenForUserCode()
             return .lock
         }
         // Relaxed: a hint; the load below decides.
         guard Latch.isModifier(modifier.load(ordering: .relaxed)), bodyLock.tryLock() else { return nil }
-        enterForbiddenForUserCode()
         // Pairs with light(fenced:) in clearModifier(), as in withLockAtGate(_:).
         AsymmetricBarrier.heavy()
         // Acquire: pairs with the release in setModifier(_:).
@@ -207,7 +189,6 @@ extension MutationLock {
     }
 
     borrowing func release(_ hold: Hold) {
-        leaveForbiddenForUserCode()
         switch hold {
         case .lock: lock.unlock()
         case .bodyLock: bodyLock.unlock()
@@ -227,7 +208,7 @@ extension MutationLock {
     private borrowing func trapInsideAnyBody(_ purpose: Purpose, _ modifier: borrowing Atomic<UInt>) {
         trapInsideBody(purpose, modifier)
         fatalError(
-            "ConcurrentObserve: a property was changed inside the body of a modify or a commit that does not include it. Change it before or after, or commit a group of which it is a member."
+            "ConcurrentObserve: a property was changed inside the body of a modify or a commit that does not include it. Change it before or after, or commit a group of which it is a member: \(RunningBody.name(ofLockAt: address)) was changed inside \(RunningBody.current)."
         )
     }
 

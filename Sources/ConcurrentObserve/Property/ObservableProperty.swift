@@ -29,8 +29,18 @@ public protocol ObservableProperty<Value>: Sendable {
 
     /// Begins an observation. Any thread, also inside a callback. (P1, P4)
     ///
+    /// An implementation of yours passes `observer` to `attach` of one property, once, before it
+    /// returns, on this thread or another, and returns the token that it gets there. To show another
+    /// value than that property's, observe a `map` or a `Derived` of it. A constant passes the
+    /// observer to ``PropertyObserver/attach(toConstant:)``.
+    ///
+    /// An observer with a mailbox, that of an iterator and that of a member of a group trap if they
+    /// are attached twice. A closure that is called inline is then observed twice. The observation
+    /// ends as soon as its own token is released, whatever token this returns.
+    ///
     /// - Parameter observer: What to call, and how: `observe` and its like have made it.
     /// - Returns: The token that keeps the observation going.
+    /// - Precondition: The observer of an iterator is attached before this returns.
     func attach(_ observer: PropertyObserver<Value>) -> ObservationToken
 
     /// Begins observations for as long as the source lives, which this does not retain: nil once it is gone. (P11)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// What an observer receives beside a property's changes.
+///
+/// Bits of a raw value that are none of these options are ignored.
 public struct ObservationOptions: OptionSet, Sendable {
     public let rawValue: UInt8
 
@@ -16,24 +18,4 @@ public struct ObservationOptions: OptionSet, Sendable {
     /// It carries the value and the version when it was sampled, which is exact with one writer. `modify` and
     /// `compareExchange` send none.
     public static let prior = ObservationOptions(rawValue: 2)
-
-    /// The observer is a binding: a path delivers with each change which versions it shows, and what the bindings make of a commit is
-    /// a commit. (P21)
-    @usableFromInline
-    internal static let ofBinding = ObservationOptions(rawValue: 128)
-
-    /// The observer is one of several properties that are observed together: a commit calls it under the property's lock as well.
-    /// Its closure is the library's, and runs no user code there. (P21)
-    internal static let ofCombination = ObservationOptions(rawValue: 64)
-}
-
-extension ObservationOptions {
-    /// The options as bits of an observer's mark.
-    @usableFromInline
-    internal var marks: ObserverMark {
-        var marks: ObserverMark = contains(.prior) ? .receivesPrior : []
-        if contains(.ofCombination) { marks.formUnion(.isCombined) }
-        if contains(.ofBinding) { marks.formUnion(.isOfBinding) }
-        return marks
-    }
 }

@@ -13,9 +13,6 @@ extension Observed {
     /// thread's address across a suspension.
     @inlinable @inline(never)
     internal func deliver(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
-        #if INSTRUMENTED
-        if mutant(.aChangeIsEnqueuedOutsideTheLock) { enqueue(replaced, new) }
-        #endif
         if observers.mayHaveMailboxesOrLinks { return deliverToAllKinds(change(of: replaced, new)) }
         walk(change(of: replaced, new), of: replaced.version)
     }
@@ -34,11 +31,6 @@ extension Observed {
 
     @inlinable @inline(__always)
     internal func change(of replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) -> Change<Value> {
-        #if INSTRUMENTED
-        if mutant(.oldAndNewAreSwapped) {
-            return Change(reason: .valueChanged, old: new, new: replaced.value, version: replaced.version)
-        }
-        #endif
         return Change(reason: .valueChanged, old: replaced.value, new: new, version: replaced.version)
     }
 

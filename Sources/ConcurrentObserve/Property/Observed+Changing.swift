@@ -9,9 +9,6 @@ extension Observed {
     @inlinable
     @discardableResult
     public func exchange(_ newValue: Value) -> Value {
-        #if INSTRUMENTED
-        if mutant(.anExchangeReturnsItsNewValue) { return exchangeAndReturnNew(newValue) }
-        #endif
         let replaced = change(to: newValue)
         let old = replaced.value
         replaced.retire()
@@ -42,7 +39,6 @@ extension Observed {
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         mutation.acquireForBody(cell.latch.owner)
-        inject("modify.body")
         var draft = cell.copyUnderLock()
         let result: Result
         do throws(Failure) {
@@ -69,9 +65,6 @@ extension Observed {
     @inlinable
     internal func change(to newValue: Value) -> ValueCell<Value>.Replaced {
         if observers.mayHavePriorObservers { announceAhead() }
-        #if INSTRUMENTED
-        if mutant(.aSetRestoresTheReplacedValue) { return publish(valueBroughtBack(newValue)) }
-        #endif
         return publish(newValue)
     }
 
@@ -79,18 +72,13 @@ extension Observed {
     internal func publish(_ newValue: Value) -> ValueCell<Value>.Replaced {
         let words = cell.encode(newValue)
         let replaced = commitUnderLock(words, newValue)
-        inject("set.published")
         announce(replaced, newValue)
         return replaced
     }
 
     @inlinable @inline(__always)
     internal func commitUnderLock(_ words: Latch.Words, _ newValue: Value) -> ValueCell<Value>.Replaced {
-        #if INSTRUMENTED
-        if mutant(.aVersionIsHandedOutOutsideTheLock) { return commitAfterLock(words, newValue) }
-        #endif
         mutation.acquire(cell.latch.owner)
-        inject("set.locked")
         let replaced = commit(words, newValue)
         mutation.release()
         return replaced
@@ -99,9 +87,6 @@ extension Observed {
     /// Nothing is published of a body that throws. Under the mutation lock.
     @inlinable @inline(__always)
     internal func dropUnderLock(_ draft: borrowing Value) {
-        #if INSTRUMENTED
-        if mutant(.aBodysErrorPublishesItsValue) { publishUnasked(copy draft) }
-        #endif
     }
 }
 
@@ -135,9 +120,6 @@ extension Observed where Value: Equatable {
     /// Whether no change came since `version`. Under the mutation lock.
     @inlinable
     internal func isStill(_ version: UInt64) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aComparisonIsNotRepeated) { return true }
-        #endif
         return cell.version == version
     }
 
@@ -159,7 +141,6 @@ extension Observed where Value: Equatable {
                 if let prepared { ValueEncoding<Value>.discard(prepared) }
                 return (false, found.value)
             }
-            inject("compare.equal")
             let words = prepared ?? cell.encode(desired)
             prepared = words
             mutation.acquire(cell.latch.owner)

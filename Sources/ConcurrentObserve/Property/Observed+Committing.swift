@@ -11,9 +11,6 @@ extension Observed {
 
     @inlinable @inline(__always)
     internal func enqueueUnderLock(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
-        #if INSTRUMENTED
-        if mutant(.aChangeIsEnqueuedOutsideTheLock) { return }
-        #endif
         enqueue(replaced, new)
     }
 

@@ -5,7 +5,8 @@ extension Observed: ObservationSource {
     /// those of groups of which it is a member. Notices owners that have died. (P8, P13)
     ///
     /// A path that leads through or to the property from another object is an observation of its
-    /// root, and not counted. A derived value that is observed counts once, however many observe it.
+    /// root, and not counted. A derived value that is observed counts once, however many observe it, until the call has returned that
+    /// ends its last observation. (P24)
     ///
     /// - Complexity: O(*n*) on average.
     public var observationCount: Int {

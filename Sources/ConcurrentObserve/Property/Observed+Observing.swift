@@ -26,7 +26,7 @@ extension Observed: ObservableProperty {
     @inlinable
     internal func attach(
         _ receiver: ChangeReceiver<Value>,
-        _ options: ObservationOptions,
+        _ options: ObserverOptions,
         owner: WeakReference?
     ) -> ObservationToken {
         mutation.trapInsideBody(.observe, cell.latch.owner)
@@ -43,7 +43,7 @@ extension Observed: ObservableProperty {
     @inlinable
     internal func makeSourceObserver(
         to receiver: ChangeReceiver<Value>,
-        _ options: ObservationOptions,
+        _ options: ObserverOptions,
         owner: WeakReference?
     ) -> VersionedObserver {
         observers.makeVersionedObserver(
@@ -56,13 +56,13 @@ extension Observed: ObservableProperty {
 
     /// An observer of this property, without its closure.
     @inlinable
-    internal func makeObserver(_ options: ObservationOptions, owner: WeakReference? = nil) -> VersionedObserver {
+    internal func makeObserver(_ options: ObserverOptions, owner: WeakReference? = nil) -> VersionedObserver {
         observers.makeVersionedObserver(owner: owner, options.marks)
     }
 
     /// Publishes an observer. It receives every version after the one that it finds here. (P4)
     @inlinable
-    internal func start(_ observer: VersionedObserver, _ options: ObservationOptions) -> ObservationToken {
+    internal func start(_ observer: VersionedObserver, _ options: ObserverOptions) -> ObservationToken {
         mutation.trapInsideBody(.observe, cell.latch.owner)
         guard options.contains(.initial) else {
             publish(observer)
@@ -85,7 +85,6 @@ extension Observed: ObservableProperty {
         let deferred = mutation.withLockAtGate(cell.latch.owner) {
             let present = cell.load()
             observer.since = present.version
-            inject("register.since")
             prepare(present)
             return observer.withCore { $0.publish(observer) }
         }
@@ -95,20 +94,14 @@ extension Observed: ObservableProperty {
     /// Publishes an observer. Returns the value at that moment, and its version.
     @usableFromInline
     internal func publishWithValue(_ observer: VersionedObserver) -> (value: Value, version: UInt64) {
-        #if INSTRUMENTED
-        if mutant(.aChangeBetweenInitialAndRegistrationIsMissed) { return publishAfterSample(observer) }
-        #endif
         return publishAndSample(observer)
     }
 
     internal func publishAndSample(_ observer: VersionedObserver) -> (value: Value, version: UInt64) {
-        inject("initial.sampled")
         let (present, deferred) = mutation.withLockAtGate(cell.latch.owner) {
             observer.since = cell.version
-            inject("register.since")
             return (cell.load(), observer.withCore { $0.publish(observer) })
         }
-        inject("initial.published")
         observer.withCore { $0.settle(deferred) }
         return present
     }
@@ -118,18 +111,12 @@ extension Observed: ObservableProperty {
         // The value may be replaced meanwhile, and its last copy be the one that is destroyed here.
         ThreadRecord.withUserCode {
             let present = publishWithValue(observer)
-            #if INSTRUMENTED
-            if mutant(.theInitialValueIsDeliveredTwice) { deliverInitial(present, to: observer) }
-            #endif
             deliverInitial(present, to: observer)
         }
     }
 
     @inlinable @inline(never)
     internal func deliverInitial(_ present: (value: Value, version: UInt64), to observer: Observer) {
-        #if INSTRUMENTED
-        if mutant(.theInitialVersionIsWrong) { return deliverInitialOfNextVersion(present, to: observer) }
-        #endif
         Change.initial(present).deliver(to: observer.address)
     }
 }

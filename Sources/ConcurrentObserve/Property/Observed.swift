@@ -11,7 +11,9 @@
 ///     let mileage = Observed(0)
 /// }
 /// let car = Car()
-/// let token = car.name.observe { change in print(change.old ?? "", change.new, change.version) }
+/// let token = car.name.observe { change in
+///     print(change.new, change.version)
+/// }
 /// car.name.value = "Golf"
 /// car.mileage.modify { $0 += 1 }
 /// ```
@@ -80,9 +82,6 @@ extension Observed {
 
     @inlinable @inline(__always)
     internal var presentVersion: UInt64 {
-        #if INSTRUMENTED
-        if mutant(.aVersionIsVisibleBeforeItsChange) { return versionAhead }
-        #endif
         return cell.version
     }
 

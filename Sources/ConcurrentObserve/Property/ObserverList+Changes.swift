@@ -73,9 +73,6 @@ extension LentObserver where Content: ~Copyable {
     /// Whether the observer receives the prior delivery of the change after a version.
     @inlinable @inline(__always)
     internal borrowing func receivesPrior(_ version: UInt64) -> Bool {
-        #if INSTRUMENTED
-        if let receives = VersionedObserver.receivesPriorWrongly { return receives }
-        #endif
         return mark.contains(.receivesPrior) && since <= version
     }
 }

@@ -3,12 +3,15 @@
 /// What is attached to a property: a closure or the mailbox of an iterator, and what it wants to
 /// receive.
 ///
-/// `observe` and its like make it. A type that adopts `ObservableProperty` passes it on.
+/// `observe` and its like make it. A type that adopts `ObservableProperty` passes it on, once.
 public struct PropertyObserver<Value: Sendable>: Sendable {
-    @usableFromInline internal let options: ObservationOptions
+    @usableFromInline internal let options: ObserverOptions
     /// With whom the observation ends. (P13)
     @usableFromInline internal let owner: WeakReference?
     @usableFromInline internal let form: Form
+    /// Whether the values of each change are compared before the closure is called: then a weak property's old value is nil, not a nil
+    /// referent, if its referent is gone, which equals nothing.
+    @usableFromInline internal let isComparing: Bool
 
     @usableFromInline
     internal enum Form: Sendable {
@@ -19,16 +22,36 @@ public struct PropertyObserver<Value: Sendable>: Sendable {
     }
 
     @inlinable
-    internal init(_ options: ObservationOptions, owner: WeakReference? = nil, _ form: Form) {
-        (self.options, self.owner, self.form) = (options, owner, form)
+    internal init(
+        _ options: ObserverOptions,
+        owner: WeakReference? = nil,
+        isComparing: Bool = false,
+        _ form: Form
+    ) {
+        (self.options, self.owner, self.isComparing, self.form) = (options, owner, isComparing, form)
     }
 }
 
 extension PropertyObserver {
+    /// Begins the observation of a value that never changes: a property type of yours that is a
+    /// constant, with the version 0, calls this in its `attach`.
+    ///
+    /// With `.initial` the value is delivered. The observation goes on until it is cancelled: a
+    /// sequence waits, and a group with this member does not end. Any thread.
+    ///
+    /// - Parameter value: The value. It is kept until the observation has ended.
+    /// - Returns: The token that keeps the observation going.
+    public func attach(toConstant value: Value) -> ObservationToken {
+        let constant = Observed(value)
+        let token = constant.attach(self)
+        _ = token.observer.whenFinished { _ in withExtendedLifetime(constant) {} }
+        return token
+    }
+
     /// The observer for what no commit changes as one with other properties.
     @usableFromInline
     internal var withoutCombination: PropertyObserver {
-        PropertyObserver(options.subtracting(.ofCombination), owner: owner, form)
+        PropertyObserver(options.subtracting(.ofCombination), owner: owner, isComparing: isComparing, form)
     }
 
     /// The observer for a property of other values, whose changes `transform` makes into this
@@ -37,9 +60,12 @@ extension PropertyObserver {
     /// What waits in a mailbox waits as the other property's; it is transformed when it is
     /// delivered.
     ///
-    /// - Parameter asCombination: Whether `transform` runs no user code, so that a commit may call the observer under its locks.
+    /// - Parameters:
+    ///   - asCombination: Whether `transform` runs no user code, so that a commit may call the observer under its locks.
+    ///   - isComparing: Whether `transform` compares the values of a change.
     internal func pulledBack<Other: Sendable>(
         asCombination: Bool = false,
+        isComparing: Bool = false,
         _ transform: @escaping @Sendable (Change<Other>) -> Change<Value>?
     ) -> PropertyObserver<Other> {
         switch form {
@@ -47,6 +73,7 @@ extension PropertyObserver {
             PropertyObserver<Other>(
                 asCombination ? options : withoutCombination.options,
                 owner: owner,
+                isComparing: isComparing,
                 .inline(
                     callback.pulledBack(
                         runsNoUserCode: asCombination && options.contains(.ofCombination),
@@ -55,7 +82,12 @@ extension PropertyObserver {
                 )
             )
         case .mailbox(let factory):
-            PropertyObserver<Other>(options, owner: owner, .mailbox(factory.pulledBack(transform)))
+            PropertyObserver<Other>(
+                options,
+                owner: owner,
+                isComparing: isComparing,
+                .mailbox(factory.pulledBack(isComparing: isComparing, transform))
+            )
         }
     }
 }

@@ -12,6 +12,7 @@ extension Observed {
             makeConformance(Self.self)
             _ = ValueEncoding<Value>.mark
             _ = [.initial, .prior] as ObservationOptions
+            _ = [.initial, .ofCombination, .ofBinding] as ObserverOptions
             // Safe: types are named; nothing is pointed to.
             return unsafe [
                 ValueBox<Value>.self, ValueCell<Value>.self, ValueCell<Value>.Replaced.self, BoxedValue<Value>.self,

@@ -28,9 +28,6 @@ public struct ReferentLifetime: ~Copyable, Sendable {
     public init() {}
 
     deinit {
-        #if INSTRUMENTED
-        if mutant(.aReferentsDeathGoesUnnoticed) { return }
-        #endif
         deaths.notify(())
     }
 }

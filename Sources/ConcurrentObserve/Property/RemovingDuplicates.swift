@@ -21,16 +21,17 @@ public struct RemovingDuplicates<Base: ObservableProperty>: ObservableProperty w
 
     /// Begins an observation that leaves out changes to an equal value.
     public func attach(_ observer: PropertyObserver<Base.Value>) -> ObservationToken {
-        base.attach(observer.pulledBack(Self.kept))
+        base.attach(observer.pulledBack(isComparing: true, Self.kept))
     }
 
     /// Begins such observations for as long as the property lives.
     public var weakAttachment: WeakAttachment<Base.Value> {
         let attach = base.weakAttachment
-        return { observer in attach(observer.pulledBack(Self.kept)) }
+        return { observer in attach(observer.pulledBack(isComparing: true, Self.kept)) }
     }
 
-    /// The change, or nil if its values are equal.
+    /// The change, or nil if its values are equal: the old one is that which this observation has received last, or one that equals it,
+    /// since a change that follows dropped ones has the old value of the first of them.
     @Sendable
     private static func kept(_ change: Change<Base.Value>) -> Change<Base.Value>? {
         if change.reason == .valueChanged, let old = change.old, old == change.new { return nil }
@@ -40,6 +41,9 @@ public struct RemovingDuplicates<Base: ObservableProperty>: ObservableProperty w
 
 extension ObservableProperty where Value: Equatable {
     /// The property without its changes to an equal value.
+    ///
+    /// A change is left out if its new value equals the one that this observation received last. Where `Buffering` drops changes, that is
+    /// not the value before the change; `change.old` says what it is. (P3)
     ///
     /// The two values of each change are compared with their own `==`, where the observer is called: under no lock. (P5) The initial
     /// delivery and prior ones come in any case; versions are the property's, and have gaps. If `==` ends the observation, the

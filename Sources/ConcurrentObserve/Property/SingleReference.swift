@@ -133,9 +133,6 @@ extension ValueEncoding {
     }
 
     private static var isInert: Bool {
-        #if INSTRUMENTED
-        if mutant(.everyBoxedValueIsTakenForInert) { return true }
-        #endif
         return Value.self is any InertValue.Type
     }
 }

@@ -20,9 +20,6 @@ internal struct ValueCell<Value: Sendable>: ~Copyable, Sendable {
     }
 
     deinit {
-        #if INSTRUMENTED
-        if mutant(.aPropertysDeathLeaksItsValue) { return }
-        #endif
         Encoding.discard(latch.load().words)
     }
 
@@ -53,9 +50,6 @@ extension ValueCell {
 
     @inlinable @inline(__always)
     borrowing func loadWords() -> Latch.Words {
-        #if INSTRUMENTED
-        if mutant(.aReadTakesTheOtherSlot) { return wordsOfOtherSlot() }
-        #endif
         return latch.load(firstOnly: Encoding.needsOneWord).words
     }
 
@@ -92,7 +86,6 @@ extension ValueCell {
         to body: (borrowing Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try whilePinned { words, _ throws(Failure) in
-            inject("lend.loaded")
             // Safe, both: the pin keeps the box, or what the bits reference.
             if Encoding.isBoxed(words) {
                 return try unsafe ValueBox<Value>.value(at: words.first).pointee.lend(to: body)
@@ -112,16 +105,11 @@ extension ValueCell {
     borrowing func whilePinned<Result, Failure: Error>(
         _ body: (Latch.Words, _ version: UInt64) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        #if INSTRUMENTED
-        if mutant(.aValueIsReadAfterItsPin) { return try afterItsPin(body) }
-        #endif
         // Safe: records are never freed; the frame is this reader's until leaveFrame().
         let record = unsafe ThreadRecord.current
         let frame = unsafe record.enterFrame()
         let (words, version) = unsafe pin(in: frame)
-        inject("read.pinned")
         defer {
-            exploredRead(Encoding.reference(in: words))
             unsafe frame.pointee.unpin()
             unsafe record.leaveFrame()
         }
@@ -134,7 +122,6 @@ extension ValueCell {
         while true {
             let (words, version, word) = latch.loadWithWord(firstOnly: Encoding.needsOneWord)
             if Encoding.isAlwaysInline { return (words, version) }
-            inject("read.loaded")
             unsafe Self.storePin(Encoding.reference(in: words), in: frame)
             AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
             if _fastPath(isPinned(word)) { return (words, version) }
@@ -143,9 +130,6 @@ extension ValueCell {
 
     @inlinable @inline(__always)
     static func storePin(_ address: UInt, in frame: UnsafeMutablePointer<Frame>) {
-        #if INSTRUMENTED
-        if mutant(.aValueIsNotPinned) { return }
-        #endif
         // Release: a scan that sees this pin comes after what was read under the one before it; pairs with the acquire in FrameScan.
         unsafe frame.pointee.pin.store(address, ordering: .releasing)
     }
@@ -155,9 +139,6 @@ extension ValueCell {
     /// That holds for a prepared version, too, whichever slot was taken: nothing is retired before it is settled.
     @inlinable @inline(__always)
     borrowing func isPinned(_ word: UInt64) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aPinIsNotValidated) { return true }
-        #endif
         // Relaxed: after the pin, by the light barrier. The thread that releases the reference publishes its successor before it
         // executes the heavy one, and then scans: either the load sees the successor, or the scan sees the pin.
         return latch.version.load(ordering: .relaxed) == word

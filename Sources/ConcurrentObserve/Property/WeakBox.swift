@@ -28,9 +28,6 @@ extension WeakBox {
                 "ConcurrentObserve: the lifetime of a weak property's referent is not stored in it. Write `let lifetime = ReferentLifetime()` in its class."
             )
         }
-        #if INSTRUMENTED
-        remember(referent, in: observer)
-        #endif
         let callback = callback(for: referent) { body(observer) }
         observer.setCallback(Callback<Void> { callback() })
         observer.register()
@@ -41,17 +38,11 @@ extension WeakBox {
         for referent: Referent,
         _ body: @escaping @Sendable () -> Void
     ) -> @Sendable () -> Void {
-        #if INSTRUMENTED
-        if mutant(.aWeakPropertyKeepsItsReferent) { return keep(referent, body) }
-        #endif
         return body
     }
 
     /// The referent while it lives. Where user code may run.
     func read() -> Referent? {
-        #if INSTRUMENTED
-        if mutant(.aDyingReferentIsRead) { return remembered(by: watch) }
-        #endif
         return referent
     }
 
@@ -69,9 +60,12 @@ extension WeakBox {
 internal protocol RefersWeakly {
     /// The object while it lives. Where user code may run, or where the last reference is not released.
     var present: AnyObject? { get }
+    /// The type of the object.
+    static var referentType: Any.Type { get }
 }
 
 extension WeakBox: RefersWeakly {
+    static var referentType: Any.Type { Referent.self }
     var present: AnyObject? { referent }
 }
 

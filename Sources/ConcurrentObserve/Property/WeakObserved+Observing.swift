@@ -22,6 +22,7 @@ extension WeakObserved: ObservableProperty {
     /// The observer, as one of the references that the property stores. A commit may call it under the locks: to look a referent up
     /// runs no user code, and the combination keeps it.
     private static func seen(_ observer: PropertyObserver<Referent?>) -> PropertyObserver<WeakBox<Referent>> {
-        observer.pulledBack(asCombination: true) { $0.map(\.referent) }
+        let see: @Sendable (Change<WeakBox<Referent>>) -> Change<Referent?> = observer.seeing()
+        return observer.pulledBack(asCombination: !observer.isComparing) { see($0) }
     }
 }

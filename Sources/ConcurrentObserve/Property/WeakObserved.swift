@@ -2,8 +2,8 @@
 
 import Synchronization
 
-/// A reference that any thread may read and change, that does not keep its referent alive, and that delivers every change to its observers:
-/// change, the referent's death included.
+/// A reference that any thread may read and change, that does not keep its referent alive, and that delivers every change to its
+/// observers, the referent's death included.
 ///
 /// What it refers to adopts `WeaklyObservable`, which takes one line. It belongs in a `let` of a class that is `Sendable`:
 ///
@@ -14,7 +14,9 @@ import Synchronization
 /// final class Router: Sendable {
 ///     let active = WeakObserved<Session>()
 /// }
-/// let token = router.active.observe { change in print(change.new ?? nil, change.version) }
+/// let token = router.active.observe { change in
+///     print(change.new == nil, change.version)
+/// }
 /// router.active.value = session
 /// ```
 ///
@@ -79,12 +81,8 @@ extension WeakObserved {
 extension Observed {
     /// The present referent of the weak property that this is the storage of, and its version. Where user code may run.
     internal func referent<Referent>() -> (value: Referent?, version: UInt64) where Value == WeakBox<Referent> {
-        #if INSTRUMENTED
-        if mutant(.aReplacedReferentIsReadAsNil) { return referentOfOneLook() }
-        #endif
         while true {
             let (box, version) = snapshot()
-            inject("weak.read")
             if let referent = box.read() { return (referent, version) }
             if box.isNone { return (nil, version) }
             // Acquire: pairs with the release of the last reference, which follows the change that has replaced the referent.
@@ -106,11 +104,7 @@ extension WeakObserved {
 
     /// Makes the change and calls the observers; returns what was replaced, which is not watched any more.
     private func replace(by referent: Referent?) -> WeakBox<Referent> {
-        #if INSTRUMENTED
-        if let present = swallowed(referent) { return present }
-        #endif
         let box = watchedBox(referent)
-        inject("weak.watched")
         let replaced = storage.exchange(box)
         replaced.stopWatching()
         // Not earlier: a referent that dies finds the property that refers to it, and the observers receive an object, not nil.
@@ -135,7 +129,6 @@ extension WeakObserved {
     /// That thread may be in a body, which released the last reference: there it may make no change, and observers may not either, so a
     /// thread of the library makes the change. (P5)
     private func referentDied(_ watch: Observer) {
-        inject("weak.died")
         guard ThreadRecord.isInsideBody else { return becomeNil(watch) }
         ThreadRecord.retire(DeferredAction(for: self) { [weak self] in self?.becomeNil(watch) })
     }
@@ -145,15 +138,11 @@ extension WeakObserved {
     private func becomeNil(_ watch: Observer) {
         let present = storage.snapshot().value
         guard isOf(present, watch) else { return }
-        inject("weak.found")
         storage.compareExchange(expected: present, desired: WeakBox(nil))
     }
 
     /// Whether the property still refers to the object whose death `watch` observes.
     private func isOf(_ present: WeakBox<Referent>, _ watch: Observer) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aDeadReferentClearsItsSuccessor) { return true }
-        #endif
         return present.isWatched(by: watch)
     }
 }

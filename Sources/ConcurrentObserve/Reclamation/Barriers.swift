@@ -42,13 +42,11 @@ internal enum AsymmetricBarrier {
     /// The waiter's side: a full barrier at some point of every thread's program order. Pairs with
     /// `light(fenced:)`.
     static func heavy() {
-        if exploredStep("barrier") { return }
         if needsFences {
             // Sequentially consistent: pairs with the fence in light(fenced:), which then runs in
             // every walker.
             return atomicMemoryFence(ordering: .sequentiallyConsistent)
         }
-        faultPoint("barrier.heavy")
         let error = membarrier()
         if error != 0 { repeatMembarrier(after: error) }
     }
@@ -60,9 +58,6 @@ internal enum AsymmetricBarrier {
     /// freed.
     @inline(never)
     private static func repeatMembarrier(after first: Int32) {
-        #if INSTRUMENTED
-        if passesOver(first) { return }
-        #endif
         var error = first
         var wait = Backoff()
         for _ in 0..<mostAttempts {
@@ -89,12 +84,10 @@ internal enum AsymmetricBarrier {
     private static var mostAttempts: Int { 256 }
 
     private static func membarrier() -> Int32 {
-        let fault = barrierFault(isRegistration: false)
-        return fault == 0 ? curcu_membarrier() : fault
+        return curcu_membarrier()
     }
 
     private static func registerForMembarrier() -> Int32 {
-        let fault = barrierFault(isRegistration: true)
-        return fault == 0 ? curcu_register_membarrier() : fault
+        return curcu_register_membarrier()
     }
 }

@@ -97,7 +97,6 @@ extension BoxPool {
         // Safe, all: the pool is the caller's meanwhile.
         unsafe use { lists in
             let address = unsafe lists[units]
-            inject("boxes.take")
             if address == 0 { return 0 }
             unsafe lists[units] = Box.header(at: address).pointee.link
             return address
@@ -116,7 +115,6 @@ extension BoxPool {
         guard Box.isBox(reference, type: boxType), unsafe Box.header(at: reference).pointee.link != 0 else {
             return false
         }
-        inject("reference.release")
         destroyValue(inBoxAt: reference)
         return true
     }
@@ -220,10 +218,6 @@ extension BoxPool {
     }
 
     private static var looks: Int {
-        #if INSTRUMENTED
-        // The explorer's time stands still while a thread can do something.
-        if isExploredProcess { return 1 }
-        #endif
         return 3
     }
 
@@ -239,9 +233,6 @@ extension BoxPool {
     }
 
     private borrowing func isUnused(_ uses: UInt) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.boxesAreSweptWhileTheyAreUsed) { return true }
-        #endif
         return uses & 1 == 0
     }
 

@@ -22,7 +22,9 @@ internal final class CallbackAges: @unchecked Sendable {
 
     /// How long the reclamation thread sleeps between two looks when it has nothing else to do; nil
     /// where the explorer decides what happens.
-    static var pause: Duration? { LibraryClock.sleep(.seconds(1)) }
+    static var pause: Duration? {
+        return .seconds(1)
+    }
 
     private let lock = ForkAwareLock()
     private var seen: [UInt: (sighting: Sighting, since: ContinuousClock.Instant)] = [:]
@@ -50,9 +52,6 @@ internal final class CallbackAges: @unchecked Sendable {
 
     /// The callback that the frame is in, if any.
     private func sighting(in frame: UnsafeMutablePointer<Frame>) -> Sighting? {
-        #if INSTRUMENTED
-        if mutant(.aRunningCallbackIsNotSeen) { return nil }
-        #endif
         // Safe: frames are never freed. Relaxed, both: a statistic; the addresses are compared, not
         // followed.
         let current = unsafe frame.pointee.current.load(ordering: .relaxed)

@@ -19,9 +19,6 @@ internal struct CommitDecision: ~Copyable, Sendable {
 
     /// Makes all changes that are prepared.
     borrowing func make() {
-        #if INSTRUMENTED
-        if mutant(.aCommitsDecisionIsResetTooEarly) { return makeForAMoment() }
-        #endif
         // Release: all of them are prepared before it; pairs with the acquire in isMade.
         isCommitted.store(true, ordering: .releasing)
     }

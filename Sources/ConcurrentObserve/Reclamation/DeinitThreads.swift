@@ -58,9 +58,6 @@ internal final class DeinitThreads: @unchecked Sendable {
     /// - Returns: Whether it has waited.
     @discardableResult
     func waitForRoom(_ source: UInt) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aBlockedSourcesThreadsDoNotPause) { return false }
-        #endif
         if !SourceQueues.mayBeCrowded(source) { return false }
         let end = LibraryClock.now + Self.longestPause
         var hasWaited = false
@@ -155,7 +152,6 @@ internal final class DeinitThreads: @unchecked Sendable {
             // Now the thread has a record: it got that behind the gate, where no lock may be held.
             lock.withLock { worker.begin(ThreadRecord.ownAddress) }
             while let item = next(worker) {
-                inject("destroy.item")
                 worker.reclaim(item)
                 // What the deinitialiser has retired does not wait for the next pass: it may be the
                 // next of a chain.

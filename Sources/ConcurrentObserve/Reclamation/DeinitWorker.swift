@@ -101,9 +101,6 @@ extension DeinitWorker {
             wasSeen = true
             return nil
         }
-        #if INSTRUMENTED
-        if mutant(.aBlockedDeinitThreadKeepsItsItems) { return nil }
-        #endif
         // Relaxed: the items were written under the lock; the claims are of one word.
         let first = Int(claimed.bitwiseOr(Self.withdrawn, ordering: .relaxed).oldValue)
         guard first < count else { return nil }
@@ -166,9 +163,6 @@ extension DeinitWorker {
     ///
     /// - Parameter record: The address of the record, or 0.
     func isThread(_ record: UInt) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aForkForgetsItsOwnThreadsItem) { return false }
-        #endif
         return record != 0 && record == self.record
     }
 
@@ -212,9 +206,6 @@ extension DeinitWorker {
 
     /// Whether the item that was claimed last is half reclaimed, or reclaimed.
     private func hasBegunLast(_ claims: Int) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aForkLosesWhatAThreadHasTaken) { return true }
-        #endif
         return begunCount == claims
     }
 }

@@ -32,7 +32,6 @@ import Synchronization
 
     /// Sleeps until a signal that came after `ticket`, or until `limit` has passed.
     func wait(_ ticket: Ticket, atMost limit: Duration?) {
-        if exploredPark("signal", atMost: limit, until: { isSignalled(after: ticket) }) { return }
         // Relaxed: the kernel executes a full barrier before it compares, which pairs with
         // signal(): the kernel sees the count there, or that thread sees this sleeper. No ordering
         // of this step could take the barrier's place.
@@ -44,7 +43,6 @@ import Synchronization
 
     /// Waits until `condition` holds, which is signalled here: spins for a moment, then sleeps.
     func wait(for name: StaticString, until condition: () -> Bool) {
-        if exploredWait(name, until: condition) { return }
         for _ in 0..<64 {
             if condition() { return }
             curcu_spin_hint()

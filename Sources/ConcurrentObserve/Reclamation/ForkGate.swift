@@ -73,9 +73,6 @@ internal enum ForkGate {
 
     @inline(never)
     private static func wakeForker() {
-        #if INSTRUMENTED
-        if mutant(.aForkIsNotWoken) { return }
-        #endif
         departure.signal()
     }
 

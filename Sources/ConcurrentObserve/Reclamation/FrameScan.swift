@@ -39,9 +39,6 @@ internal struct FrameScan {
     ///
     /// - Complexity: O(log *n*) of the frames in use.
     func holds(_ item: RetiredItem) -> Bool {
-        #if INSTRUMENTED
-        if let isHeld = holdsWrongly(item) { return isHeld }
-        #endif
         switch item.hold {
         case .nothing: return false
         case .pin(let address), .validatedPin(let address): return isPinned(address)
@@ -58,9 +55,6 @@ internal struct FrameScan {
     /// this is the first reference to it that is asked for. It keeps the object.
     mutating func mustKeep(_ address: UInt) -> Bool {
         guard isPinned(address) else { return false }
-        #if INSTRUMENTED
-        if mutant(.aBorrowedReferenceIsHeldAgain) { return true }
-        #endif
         if kept.contains(address) { return false }
         kept.append(address)
         return true

@@ -23,8 +23,6 @@ internal enum LibraryThread {
     ///
     /// - Returns: False when the system has no thread to give.
     static func start(named name: StaticString, _ body: @escaping @Sendable () -> Void) -> Bool {
-        if isThreadRefused() { return false }
-        if exploredStart(name, body) { return true }
         // The new thread inherits the mask: block everything, start it, restore.
         var all = sigset_t()
         var previous = sigset_t()
@@ -59,10 +57,6 @@ internal enum LibraryThread {
         if error != 0 { unsafe start.release() }
         return error == 0
     }
-
-    /// Whether the calling thread of the library ends here. Only the explorer ends one, so that the
-    /// next program starts another, or finds that the system has none to give.
-    static var endsHere: Bool { exploredEnd() }
 
     private final class Start: Sendable {
         let name: StaticString

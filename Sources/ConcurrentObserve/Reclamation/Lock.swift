@@ -30,22 +30,16 @@ internal struct Lock: ~Copyable, Sendable {
         // Before the lock is taken: in the instrumented build this attaches the thread, which waits
         // at the fork gate. A thread that held a lock of the process there would wait for the fork,
         // and the fork for the lock.
-        enterForbiddenForUserCode()
         lock()
         defer {
-            leaveForbiddenForUserCode()
             unlock()
         }
         return try body()
     }
 
     borrowing func lock() {
-        while !tryLock() {
-            // Relaxed: the exchange decides.
-            guard exploredWait("lock", until: { word.load(ordering: .relaxed) == Self.free }) else {
-                return lockSlowly()
-            }
-        }
+        if tryLock() { return }
+        lockSlowly()
     }
 
     /// Takes the lock if it is free.

@@ -27,9 +27,6 @@ extension Magazine {
     ///
     /// - Parameter room: As large as a magazine.
     borrowing func sweep(into references: inout [UInt], by room: UnsafeMutablePointer<UInt>) {
-        #if INSTRUMENTED
-        if mutant(.anIdleThreadsMagazineStays) { return }
-        #endif
         let count = unsafe claim(into: room)
         // Safe: so many are in the room.
         for index in 0..<count { unsafe references.append(room[index]) }

@@ -108,27 +108,24 @@ extension Magazine {
     /// - Returns: How many there were.
     borrowing func claim(into room: UnsafeMutablePointer<UInt>) -> Int {
         while true {
-            exploredStep("magazine.claim")
             // Acquire: pairs with the exchange below; what another has claimed is not claimed again.
             let first = head.load(ordering: .acquiring)
             // Acquire: pairs with the release in put(_:); the slots below it are filled.
             let end = tail.load(ordering: .acquiring)
             let count = Int(bitPattern: end &- first)
             if count == 0 { return 0 }
+            // `first` is old: since it was loaded, another has claimed, and the owner has put in more. There is no room for so many.
+            if count > Int(Self.capacity) { continue }
             for index in 0..<count {
                 // Safe: the room is as large as a magazine. Relaxed: ordered by `tail`. The owner
                 // overwrites no slot before `head` has passed it, and then the exchange fails.
                 unsafe room[index] = slot(first &+ UInt(index)).pointee.load(ordering: .relaxed)
             }
-            inject("magazine.copied")
             if take(first, end) { return count }
         }
     }
 
     private borrowing func take(_ first: UInt, _ end: UInt) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aReferenceIsTakenTwice) { return takeTwice(first, end) }
-        #endif
         // Release: pairs with the acquires of `head`. The owner overwrites the slots after they were
         // read; who claims next finds them put in; a drain finds the release that has begun.
         // Relaxed, when it fails: tried again.
@@ -169,10 +166,8 @@ extension Magazine {
         let number = tail.load(ordering: .relaxed)
         // Relaxed: ordered by the store that follows.
         unsafe slot(number).pointee.store(reference, ordering: .relaxed)
-        inject("magazine.filled")
         // Release: pairs with the acquire in claim(into:).
         tail.store(number &+ 1, ordering: .releasing)
-        exploredStep("magazine.put")
         AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
         // Relaxed: after the store, by the light barrier; pairs with the heavy one in
         // ReclamationThread.hasRetired. Either this load sees that all before was claimed, or the
@@ -186,11 +181,6 @@ extension Magazine {
     /// Releases what is there, if there is no room for a reference to so many bytes. The owner alone, under no lock.
     @inline(__always)
     borrowing func makeRoom(for weight: Int, handOver: (UInt) -> Void) {
-        #if INSTRUMENTED
-        if mutant(.aMagazineThatWasFilledMeanwhileIsTakenForEmpty) {
-            return makeRoomOnce(for: weight, handOver: handOver)
-        }
-        #endif
         // Again, where a value that is said to be inert, and is not, has filled it meanwhile.
         while isFull(for: weight) { release(handOver: handOver) }
     }
@@ -221,9 +211,6 @@ extension Magazine {
     }
 
     private var isRoomInUse: Bool {
-        #if INSTRUMENTED
-        if mutant(.aMagazineIsReleasedIntoARoomInUse) { return false }
-        #endif
         // Safe: magazines are never freed.
         return unsafe owned.pointee.isReleasing
     }
@@ -234,7 +221,6 @@ extension Magazine {
         // Safe, all: magazines and pools are never freed.
         unsafe boxes.pointee.empty()
         AsymmetricBarrier.heavy()
-        inject("magazine.barrier")
         var scan = FrameScan()
         unsafe owned.pointee.hasManyRecords = scan.recordCount > Self.mostRecords
         let boxType = Box.typeAddress
@@ -256,18 +242,11 @@ extension Magazine {
     }
 
     private borrowing func mustKeep(_ reference: UInt, _ boxType: UInt, _ scan: inout FrameScan) -> Bool {
-        #if INSTRUMENTED
-        if passesOverFrames(reference, boxType) { return false }
-        #endif
         return scan.mustKeep(reference)
     }
 
     /// How many references are put in before the owner releases them.
     private static var limit: UInt {
-        #if INSTRUMENTED
-        // A program of the explorer's has a few changes.
-        if isExploredProcess { return 2 }
-        #endif
         return capacity
     }
 }

@@ -23,7 +23,6 @@ internal struct Parking: ~Copyable {
     ///
     /// - Parameter urgently: Signals in any case: the work must not wait for the next pass.
     func needsSignal(urgently: Bool) -> Bool {
-        exploredStep("retired")
         // Sequentially consistent, as is the push before it: pairs with the store in park(); one of
         // the two sees the other.
         return urgently || state.load(ordering: .sequentiallyConsistent) != .awake
@@ -40,7 +39,6 @@ internal struct Parking: ~Copyable {
         // Sequentially consistent, as are the last looks at the stacks that follow: pairs with the
         // load in needsSignal(urgently:).
         state.store(.parked, ordering: .sequentiallyConsistent)
-        exploredStep("parking")
     }
 
     /// The thread is awake.

@@ -11,17 +11,13 @@ public import CURCU
 internal enum ReadSection {
     @inlinable @inline(__always)
     static func enter() {
-        enterForbiddenForUserCode()
         if !_fastPath(curcu_has_reader()) { unsafe ThreadRecord.attach() }
         curcu_read_lock()
-        exploredReadDepth(1)
     }
 
     @inlinable @inline(__always)
     static func leave() {
-        exploredReadDepth(-1)
         curcu_read_unlock()
-        leaveForbiddenForUserCode()
     }
 }
 
@@ -47,10 +43,6 @@ extension ReadSection {
 ///
 /// Afterwards every pin that was stored inside those sections is visible to a scan.
 internal func waitForGracePeriod() {
-    #if INSTRUMENTED
-    if mutant(.gracePeriodDoesNothing) { return }
-    #endif
-    if exploredGracePeriod() { return }
     // First this library's own, which repeats a call of membarrier that fails, or says why it
     // cannot: liburcu aborts.
     AsymmetricBarrier.heavy()

@@ -31,7 +31,6 @@ extension ReclamationThread {
             guard count > 0 || !held.isEmpty else {
                 return PassResult(took: 0, stillHeld: 0, keepsBoxes: keepsBoxes)
             }
-            inject("reclaim.taken")
 
             // Everything in the batch was out of reach before it was taken: the barrier comes
             // after, the scan after that.
@@ -40,9 +39,7 @@ extension ReclamationThread {
                 gracePeriods.add(1, ordering: .relaxed)  // Relaxed: a statistic.
             }
             if count > 0, !isRehearsal { makeFramesVisible() }
-            inject("reclaim.barrier")
             var triage = Triage()
-            inject("reclaim.scan")
 
             let reclaimed = triage.sort(&sorted, of: batch)
             if reclaimed > 0 { batches.finished(batch, count: reclaimed) }
@@ -82,9 +79,6 @@ extension ReclamationThread {
 
     /// The barrier after which a scan sees every frame's current observer.
     private func makeFramesVisible() {
-        #if INSTRUMENTED
-        if mutant(.noBarrierBeforeTheScan) { return }
-        #endif
         AsymmetricBarrier.heavy()
     }
 }

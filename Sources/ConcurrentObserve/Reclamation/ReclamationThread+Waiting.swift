@@ -29,9 +29,6 @@ extension ReclamationThread {
 
     /// Asks for a pass, and for a thread if there is none.
     private func hasThread() -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aWaiterAsksOnceForAThread) { return askOnce() }
-        #endif
         return Self.wake(urgently: true)
     }
 
@@ -51,9 +48,6 @@ extension ReclamationThread {
 
     /// Whether no thread has been releasing its magazine since `releases` was looked at.
     private func passesOverReleases(since releases: MagazineReleases) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aDrainPassesOverReleases) { return true }
-        #endif
         return releases.isAtRest && MagazineReleases.current().begun == releases.begun
     }
 
@@ -86,9 +80,6 @@ extension ReclamationThread {
     /// Once its items are taken, they wait for deinit threads and callbacks: further passes would
     /// only compete with these for processors.
     private func needsPass(for target: UInt64) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aWaiterAsksOnceForAThread) { return !batches.hasBegun(target) }
-        #endif
         return !batches.hasBegun(target) || !isRunning
     }
 }

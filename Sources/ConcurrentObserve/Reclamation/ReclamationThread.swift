@@ -70,16 +70,10 @@ import Synchronization
     /// then, or the process has forked since, there is none. (P14)
     @inline(__always)
     static func startIfAbsent() {
-        #if INSTRUMENTED
-        if mutant(.onlyTheFirstItemAsksForAThread) { return }
-        #endif
         if _slowPath(parking.isAbsent) { _ = shared.signal() }
     }
 
     private func signal() -> Bool {
-        #if INSTRUMENTED
-        if mutant(.theReclamationThreadsWakeUpIsLost) { return true }
-        #endif
         startIfNeeded()
         wakeUp.signal()
         return isRunning
@@ -113,7 +107,6 @@ import Synchronization
             let ticket = wakeUp.ticket()
             let result = pass()
             let deinitThreadsAreBehind = DeinitThreads.shared.startThreadsIfBehind()
-            if LibraryThread.endsHere { return forgetThread() }
             if result.took > 0 || deinitThreadsAreBehind {
                 pause = Self.shortestPause
                 quietPasses = 0

@@ -51,10 +51,8 @@ import Synchronization
         guard number &- head.load(ordering: .acquiring) < Self.capacity else { return nil }
         // Safe: the slot is the owner's until the store below.
         unsafe slot(number).initialize(to: reference)
-        inject("ring.filled")
         // Release: pairs with the acquire in take(_:).
         tail.store(number &+ 1, ordering: .releasing)
-        exploredStep("ring.put")
         AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
         // Relaxed: after the store, by the light barrier; pairs with the heavy one of the look
         // before the reclamation thread parks. Either this load sees that all before was taken, or

@@ -27,17 +27,11 @@ internal final class RetiredReference: Retirable, @unchecked Sendable {
 
 /// Releases a counted reference that the caller owns. Under no lock where that may run user code.
 internal func releaseReference(_ reference: UInt) {
-    inject("reference.release")
-    #if INSTRUMENTED
-    if isReleasedWrongly(reference) { return }
-    #endif
     dropReference(reference)
 }
 
 /// What `releaseReference` does.
 internal func dropReference(_ reference: UInt) {
-    // The explorer keeps a reference of its own.
-    _ = exploredDestruction(ofValue: reference)
     // Safe: the caller owns it; every object of the runtime's is released alike.
     unsafe Unmanaged<AnyObject>.fromOpaque(UnsafeRawPointer(bitPattern: reference).unsafelyUnwrapped).release()
 }

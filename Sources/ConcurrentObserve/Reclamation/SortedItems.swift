@@ -80,8 +80,5 @@ extension SourcedReference {
 }
 
 private func queuedSource(_ source: UInt) -> UInt {
-    #if INSTRUMENTED
-    if mutant(.oneQueueServesAllSources) { return 1 }
-    #endif
     return source
 }

@@ -120,9 +120,6 @@ internal final class SourceQueues: @unchecked Sendable {
     /// Whether the source may have another thread: at most as many as are left, and one in any
     /// case.
     private func mayHaveThread(_ queue: SourceQueue) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.oneSourceHasAllThreads) { return true }
-        #endif
         return queue.busy < max(1, Self.mostThreads - busy)
     }
 

@@ -41,6 +41,10 @@ extension ThreadRecord {
         return unsafe record.pointee.isInsideBody
     }
 
+    /// Whether this thread is in the body of a `modify` or of a commit. Owner alone.
+    @inline(__always)
+    var isInsideBody: Bool { body != 0 }
+
     /// Runs user code that the library calls, marked as inside a callback.
     @inlinable
     static func withUserCode<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
@@ -73,9 +77,6 @@ extension UnsafeMutablePointer<ThreadRecord> {
     /// Traps if the exiting thread was inside a callback: the next thread would take over its
     /// frames.
     func trapIfInsideCallback() {
-        #if INSTRUMENTED
-        if mutant(.aThreadThatExitsInsideACallbackIsNotNoticed) { return }
-        #endif
         guard unsafe isInsideCallback else { return }
         fatalError(
             """

@@ -74,9 +74,6 @@ extension UnsafeMutablePointer<ThreadRecord> {
     ///
     /// - Complexity: O(the passes that are nested on the thread now), however many there have been.
     func forEachFrame(_ body: (UnsafeMutablePointer<Frame>) -> Void) {
-        #if INSTRUMENTED
-        if unsafe forEachWrongFrame(body) { return }
-        #endif
         // Acquire: pairs with the release in leaveFrame(). A frame that was in use at the barrier
         // and is not among these has been left since: what was done in it happens before the
         // reclaiming.
@@ -104,9 +101,6 @@ extension UnsafeMutablePointer<ThreadRecord> {
     /// In the child of a fork: forgets what the record's last thread was doing. That thread does
     /// not exist here.
     func clear() {
-        #if INSTRUMENTED
-        if mutant(.aForkKeepsForeignFrames) { return }
-        #endif
         // All of them: a fork need not have caught the depth and the frames at one moment.
         unsafe forEachFrame(below: .max) { frame in
             unsafe frame.pointee.clear()

@@ -24,7 +24,6 @@ extension ThreadRecord {
     static func retire(reference: UInt, weight: Int?, from source: UInt) {
         // The caller's copies are counted before others can release the reference: see Frame.
         curcu_compiler_barrier()
-        inject("end.retire")
         // Safe: the caller's reference keeps the object, of which the runtime has allocated each by itself.
         let weight = unsafe weight ?? curcu_allocated_size(UnsafeRawPointer(bitPattern: reference).unsafelyUnwrapped)
         if _slowPath(weight > largestInMagazine) {
@@ -44,9 +43,6 @@ extension ThreadRecord {
     }
 
     private static func noticeMagazine() {
-        #if INSTRUMENTED
-        if mutant(.aMagazineIsNotNoticed) { return }
-        #endif
         ReclamationThread.wake(urgently: false)
     }
 }
@@ -72,9 +68,6 @@ extension UnsafeMutablePointer<ThreadRecord> {
 
     /// Retires a reference once more, outside the magazine, since a frame pins its object.
     fileprivate func handOver(_ reference: UInt, from magazine: UnsafeMutablePointer<Magazine>) {
-        #if INSTRUMENTED
-        if mutant(.aPinnedReferenceIsForgotten) { return }
-        #endif
         // First: a fork between the two loses the item, and counts none. Relaxed: a statistic with
         // one writer. Safe: magazines are never freed.
         let count = unsafe magazine.pointee.handedOver.load(ordering: .relaxed)
@@ -94,9 +87,6 @@ extension UnsafeMutablePointer<ThreadRecord> {
     /// In the child of a fork, which has one thread: what the record's thread had claimed and not
     /// released is lost, and counts as released.
     func countMagazine() {
-        #if INSTRUMENTED
-        if mutant(.aForkTrustsForeignCounts) { return }
-        #endif
         unsafe forMagazine { magazine in unsafe magazine.pointee.restartInChild() }
     }
 }

@@ -20,7 +20,6 @@ extension ThreadRecord {
 
     /// As above, of an item with the reference to it.
     static func retire(_ item: RetiredItem, isOneOfMany: Bool = false) {
-        inject("end.retire")
         let record = unsafe current
         // Before the push, after which the item may be gone. A deinit thread does not wait: other
         // items would wait for it.
@@ -49,9 +48,6 @@ extension ThreadRecord {
     ///   - backlog: How many items of this thread wait to be taken.
     @inline(__always)
     private static func pause(forCrowded source: UInt?, _ backlog: UInt) {
-        #if INSTRUMENTED
-        if mutant(.backlogIsUnbounded) { return }
-        #endif
         if let source, DeinitThreads.shared.waitForRoom(source) { return }
         if backlog > backlogLimit { ReclamationThread.shared.waitUntilTaken() }
     }
@@ -90,18 +86,10 @@ extension ThreadRecord {
 extension UnsafeMutablePointer<ThreadRecord> {
     /// Counts an item, puts it on the record's stack, and returns how many are on it.
     fileprivate func push(_ item: RetiredItem) -> UInt {
-        #if INSTRUMENTED
-        if mutant(.aRetiredItemIsCountedAfterItsPush) {
-            unsafe link(item)
-            faultPoint("retire.counted")
-            return unsafe countOne()
-        }
-        #endif
         // First: a thread that sees the item reclaimed sees it counted, however long this thread
         // is held up here. Ordered by the exchange that links the item, and by what the others see
         // it reclaimed by.
         let count = unsafe countOne()
-        faultPoint("retire.counted")
         unsafe link(item)
         return count
     }
@@ -159,9 +147,6 @@ extension UnsafeMutablePointer<ThreadRecord> {
     /// In the child of a fork, which has one thread: makes the count of what the record's threads
     /// have retired exact, where the fork came between a count and its push.
     func countRetired() {
-        #if INSTRUMENTED
-        if mutant(.aForkTrustsForeignCounts) { return }
-        #endif
         // Relaxed, all: the child has one thread.
         var count = unsafe pointee.takenCount.load(ordering: .relaxed)
         var address = unsafe pointee.retired.load(ordering: .relaxed)

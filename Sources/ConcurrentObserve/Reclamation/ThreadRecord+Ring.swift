@@ -16,10 +16,6 @@ extension ThreadRecord {
     static func retireForDeinitThreads(reference: UInt, from source: UInt) {
         // The caller's copies are counted before others can release the reference: see Frame.
         curcu_compiler_barrier()
-        inject("end.retire")
-        #if INSTRUMENTED
-        if mutant(.aValueIsDestroyedByItsWriter) { return releaseHere(reference) }
-        #endif
         let isCrowded = DeinitThreads.mayBeCrowded(source)
         if isCrowded {
             // It pauses.
@@ -54,9 +50,6 @@ extension ThreadRecord {
         _ record: UnsafeMutablePointer<ThreadRecord>,
         _ ring: UnsafeMutablePointer<ReferenceRing>
     ) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.backlogIsUnbounded) { return false }
-        #endif
         // Safe: as above.
         if unsafe record.pointee.isDeinitThread { return false }
         ReclamationThread.shared.waitUntilTaken()
@@ -64,9 +57,6 @@ extension ThreadRecord {
     }
 
     private static func notice(_ count: UInt) {
-        #if INSTRUMENTED
-        if mutant(.aRingIsNotNoticed) { return }
-        #endif
         ReclamationThread.wake(urgently: count > 1)
     }
 }

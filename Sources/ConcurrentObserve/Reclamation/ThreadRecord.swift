@@ -49,14 +49,9 @@ internal struct ThreadRecord: ~Copyable {
     /// Whether the thread is one of the `DeinitThreads`. Owner alone.
     var isDeinitThread = false
 
-    /// Whether the thread runs the body of a `modify` or of a commit, in which it changes no other
-    /// property. Owner alone.
-    var isInsideBody = false
-
-    #if INSTRUMENTED
-    /// Locks and read sections of the library that the thread is inside of. Owner alone.
-    var forbidden: Int32 = 0
-    #endif
+    /// The body of a `modify` or of a commit that the thread runs, in which it changes no other property, or 0. Owner alone; see
+    /// `RunningBody`.
+    var body: UInt = 0
 
     /// liburcu's reader of the record's threads, unless liburcu keeps it itself. Owner alone; see
     /// `ReadSection.attach(_:)`.

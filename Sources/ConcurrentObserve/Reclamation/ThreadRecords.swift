@@ -58,7 +58,6 @@ import Synchronization
 
     /// Takes a record back from a thread that exits.
     func release(_ record: UnsafeMutablePointer<ThreadRecord>) {
-        inject("record.exit")
         unsafe record.trapIfInsideCallback()
         unsafe record.releasePooled()
         unsafe record.ownBoxes?.pointee.empty()
@@ -69,9 +68,6 @@ import Synchronization
 
     /// Keeps the record of an exited thread for the next new thread.
     private func makeFree(_ record: UnsafeMutablePointer<ThreadRecord>) {
-        #if INSTRUMENTED
-        if mutant(.exitingThreadsRecordLeaks) { return }
-        #endif
         lock.withUntrackedLock { unsafe pushFree(record) }
     }
 
@@ -142,9 +138,6 @@ extension UnsafeMutablePointer<ThreadRecord> {
     /// Whether the record belongs to a thread that was in user code when this process, or one
     /// before it, was forked.
     fileprivate var isAbandonedInChild: Bool {
-        #if INSTRUMENTED
-        if mutant(.aForkReusesEveryRecord) { return false }
-        #endif
         // Safe: records are never freed; the child has one thread.
         return unsafe pointee.isAbandoned || pointee.userCode > 0
     }

@@ -50,7 +50,6 @@ internal struct Triage {
                 }
             } else {
                 // No callback runs anywhere: none of these items needs to be looked at again.
-                for _ in 0..<observers.items.count { inject("reclaim.free") }
                 withUserCode.append(RetiredRun(items: observers.items, batch: batch, source: observers.source))
             }
         }
@@ -71,7 +70,6 @@ internal struct Triage {
             held.append(work)
             return false
         }
-        inject("reclaim.free")
         guard work.item.runsUserCode else { return true }
         handOver(work.item, of: work.item.queueSource, in: work.batch)
         return false

@@ -45,9 +45,6 @@ internal struct BiasedReferenceCount: ~Copyable, Sendable {
     /// - Parameter others: How many observers `retain()` has not counted.
     /// - Returns: True if the shared reference is to be released: no observer is left.
     borrowing func endSource(others: Int) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aSourcesEndForgetsItsObservers) { return true }
-        #endif
         // Relaxed: a thread that makes an observer at this moment comes before or after; the
         // exchange says which.
         let count = made.bitwiseOr(Self.hasEnded, ordering: .relaxed).oldValue

@@ -27,9 +27,6 @@ extension Callback {
     ) -> Callback {
         let handle = ObservationHandle(observer)
         return Callback { event in
-            #if INSTRUMENTED
-            if mutant(.anOwnerIsCalledWhenItIsDead) { return reference.withUnguarded { body($0, event) } }
-            #endif
             guard let owner = reference.object(as: Owner.self) else { return handle.endWithOwner(tally) }
             body(owner, event)
         }

@@ -96,9 +96,6 @@ extension Observer {
     /// Whether the observation at `address` goes on: the transform of an event is user code, such as
     /// a value's `==`, and may have ended it. (P8)
     fileprivate static func isActiveAfterTransform(at address: UInt) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aComparisonsCancellationIsIgnored) { return true }
-        #endif
         return isActive(at: address)
     }
 

@@ -19,6 +19,9 @@ internal struct DeferredEnds {
     /// by themselves, after what they still have to deliver. (P12)
     private var endsDependents = false
 
+    /// Those of the ended observers that feed others, and those of other removals; nil for none.
+    private var feeders: EndedFeeders?
+
     /// The tables that a source had which is gone.
     private var tables = RetiredTables()
 
@@ -40,6 +43,20 @@ extension DeferredEnds {
         observers.append(observer.retirement)
     }
 
+    /// Notes an observer that is about to be added, if it feeds others.
+    mutating func noteFeeder(_ observer: Observer) {
+        guard observer.isFeeder else { return }
+        if feeders == nil { feeders = EndedFeeders() }
+        feeders!.add(observer)
+    }
+
+    /// Shares with other removals what is left to end, and takes on what they have left.
+    mutating func share(in core: RegistryCore) {
+        guard feeders != nil || core.endings != nil else { return }
+        if feeders == nil { feeders = EndedFeeders() }
+        feeders!.share(in: core)
+    }
+
     /// Notes that a list's table is left of a source that is gone.
     mutating func addTable(ofGoneSource table: ObserverTable) {
         tables.add(table)
@@ -59,11 +76,14 @@ extension DeferredEnds {
     mutating func perform(in core: RegistryCore) {
         tidy(core)
         tables.retire()
+        feeders?.endThoseOfOthers(in: core)
         while let item = observers.popFirst() {
             let observer = Observer.at(item.address)
+            observer.reportEnd()
             if endsDependents { core.endDependents(of: observer) } else { observer.sourceIsGone() }
             core.retireOneOfMany(item)
         }
+        feeders?.leave(core)
         if hasEnded { ThreadRecord.pause(for: core.source) }
     }
 }

@@ -7,6 +7,8 @@ internal final class LabelledObservations: @unchecked Sendable {
     private static let shared = LabelledObservations()
 
     private let lock = ForkAwareLock()
+    /// Empty for an observation that had a label: an entry stays until the observation's end, since
+    /// that has one listener for it.
     private var labels: [UInt: String] = [:]
 
     private init() { Fork.hold(lock) {} }
@@ -14,15 +16,17 @@ internal final class LabelledObservations: @unchecked Sendable {
     static func label(of observer: Observer) -> String? { label(ofObserverAt: observer.address) }
 
     /// - Complexity: O(1).
-    static func label(ofObserverAt address: UInt) -> String? { withLabels { $0[address] } }
+    static func label(ofObserverAt address: UInt) -> String? {
+        withLabels { $0[address] }.flatMap { $0.isEmpty ? nil : $0 }
+    }
 
-    /// Gives an observation a label, or takes it away. Any thread, under no lock.
-    static func set(_ label: String?, for observer: Observer) {
+    /// Gives an observation a label, or takes it away with an empty one. Any thread, under no lock.
+    static func set(_ label: String, for observer: Observer) {
         let address = observer.address
         let isNew = withLabels { labels -> Bool in
             let isNew = labels[address] == nil
-            labels[address] = label
-            return isNew && label != nil
+            if !isNew || !label.isEmpty { labels[address] = label }
+            return isNew && !label.isEmpty
         }
         guard isNew else { return }
         // Before the observer is recycled for another observation.
@@ -46,6 +50,6 @@ extension ObservationToken {
     /// observation has ended and its closure is destroyed.
     public var label: String {
         get { LabelledObservations.label(of: observer) ?? "" }
-        set { LabelledObservations.set(newValue.isEmpty ? nil : newValue, for: observer) }
+        set { LabelledObservations.set(newValue, for: observer) }
     }
 }

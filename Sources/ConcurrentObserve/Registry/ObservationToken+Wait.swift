@@ -47,9 +47,6 @@ extension ObservationToken {
     /// - Returns: `.finished`.
     @discardableResult
     public func cancelAndWait() async -> CancellationOutcome {
-        #if INSTRUMENTED
-        if let outcome = outcomeWithoutWaiting() { return outcome }
-        #endif
         if beginWaiting() { return .finished }
         // The system may have no thread for the library at the moment, and nothing else may ask for
         // one.
@@ -66,18 +63,12 @@ extension ObservationToken {
 
     /// Whether waiting here can deadlock.
     private var mustNotWait: Bool {
-        #if INSTRUMENTED
-        if let mustNotWait = mustNotWaitWrongly { return mustNotWait }
-        #endif
         return ThreadRecord.isInsideCallback
     }
 
     /// Whether the end waits for a thread that the library does not have yet.
     private var mustAskAgain: Bool {
         let asks = !observer.isFinished && !ReclamationThread.wake(urgently: true)
-        #if INSTRUMENTED
-        if mutant(.aWaiterAsksOnceForAThread) { return false }
-        #endif
         return asks
     }
 
@@ -95,27 +86,18 @@ extension Observer {
     /// Waits until no frame has the observer as current, then destroys the closure. Outside
     /// callbacks, on the thread that has ended the observation.
     fileprivate func finishAfterCallbacks() {
-        inject("wait.barrier")
         // The mark was cleared before: a walker whose `current` the loop does not see will see the
         // mark.
         barrierBeforeScan()
-        inject("wait.scan")
         waitForCallbacks()
-        inject("wait.destroy")
         finishOnThisThread()
     }
 
     private func barrierBeforeScan() {
-        #if INSTRUMENTED
-        if mutant(.noBarrierBeforeTheScan) { return }
-        #endif
         AsymmetricBarrier.heavy()
     }
 
     private func waitForCallbacks() {
-        #if INSTRUMENTED
-        if waitsWrongly() { return }
-        #endif
         Backoff.wait(for: "end of the callbacks") { FrameScan.hasCurrent(address) }
     }
 

@@ -11,9 +11,6 @@ public final class ObservationToken: Sendable {
     internal init(_ observer: consuming Observer) { self.observer = observer }
 
     deinit {
-        #if INSTRUMENTED
-        if mutant(.aDroppedTokenEndsNothing) { return }
-        #endif
         // Safe: this object's own reference. Counted once more, as the compiler would, it costs as
         // much as all else here.
         unsafe Unmanaged.passUnretained(observer)._withUnsafeGuaranteedRef { observer in
@@ -35,9 +32,6 @@ public final class ObservationToken: Sendable {
     /// - Complexity: O(1). Needs no memory. When its thread has cancelled thousands within a
     ///   moment, it pauses some milliseconds for the reclamation to catch up (P16).
     public func cancel() {
-        #if INSTRUMENTED
-        if mutant(.aCancellationHasNoEffect) { return }
-        #endif
         observer.end(.cancelled)
     }
 
@@ -46,13 +40,14 @@ public final class ObservationToken: Sendable {
     ///
     /// It runs on a thread of the library, or on the one that waits in `cancelAndWait()`; if the
     /// observation has ended and its closure is destroyed already, at once, before `onEnd` returns.
-    /// Bodies that were registered before the end run in the order of their registration.
+    /// Bodies run in the order in which they are given, one at a time: one that is given while
+    /// earlier ones wait or run, be it by one of them, comes after these, on their thread.
     ///
     /// - Parameter body: Called under no lock; it counts as inside a callback.
     /// - Returns: The token, so that it can be kept in the same expression.
     @discardableResult
     public func onEnd(_ body: @escaping @Sendable (ObservationEnd) -> Void) -> ObservationToken {
-        if let end = observer.whenFinished(body) { ThreadRecord.withUserCode { body(end) } }
+        observer.notifyInOrder(body)
         return self
     }
 

@@ -50,7 +50,6 @@ extension Observer {
     /// Destroys what the observer holds, and what that alone keeps alive: user code may run. Once,
     /// when no thread can use it any more.
     func destroyContent() {
-        exploredDestruction(ofObserver: address)
         // Safe: no thread uses it any more; every content is destroyed alike, by releasing the
         // reference in its second word: a closure's context, or an object.
         let storage = unsafe UnsafeMutableRawPointer(bitPattern: address + UInt(Self.contentOffset))!
@@ -60,8 +59,6 @@ extension Observer {
     /// Calls the closure of the observer at `address`.
     @inlinable @inline(__always)
     static func call<Event>(at address: UInt, with event: Event) {
-        exploredCall(address)
-        defer { exploredReturn(address) }
         // Safe: the frame that has it as current keeps the closure alive, the pin the observer.
         unsafe UnsafePointer<Callback<Event>>(bitPattern: address &+ UInt(contentOffset))
             .unsafelyUnwrapped.pointee(event)

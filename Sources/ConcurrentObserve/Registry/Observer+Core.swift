@@ -39,9 +39,6 @@ extension Observer {
     }
 
     final func loadHome() -> UInt {
-        #if INSTRUMENTED
-        if mutant(.aCoreIsLoadedInTwoSteps) { return loadHomeTwice() }
-        #endif
         // Acquire: pairs with the release in addExtras(owner:).
         return home.load(ordering: .acquiring)
     }

@@ -20,9 +20,6 @@ extension Observer {
     }
 
     private var saysActiveAfterEnd: Bool {
-        #if INSTRUMENTED
-        if mutant(.anEndedTokenSaysItIsActive) { return true }
-        #endif
         return false
     }
 
@@ -37,9 +34,6 @@ extension Observer {
     @discardableResult @usableFromInline
     func end(_ reason: ObservationEnd) -> Bool {
         guard endWithoutRetiring(reason) else { return false }
-        #if INSTRUMENTED
-        if finishesAtOnce() { return true }
-        #endif
         // The closure is destroyed elsewhere: the caller may hold a lock that a capture's deinit
         // takes. (P5)
         ThreadRecord.retire(retirement)
@@ -66,15 +60,13 @@ extension Observer {
             let ends = core.end(self, reason)
             // … act outside it.
             ends.tidy(core)
+            if ends.hasEnded { reportEnd() }
             return ends.hasEnded
         }
     }
 
     /// Marks that what the observer receives is cut off.
     func markCutOff() {
-        #if INSTRUMENTED
-        if mutant(.aGroupGoesOnWithoutAPathsRoot) { return }
-        #endif
         // Relaxed: the lock of the last property comes between this and a commit that finds the path cut. If the end comes at the same
         // moment, and the bit is lost, the end does as well.
         mark.bitwiseOr(ObserverMark.isCutOff.rawValue, ordering: .relaxed)
@@ -96,9 +88,6 @@ extension Observer {
     /// Destroys what the observer holds, then calls the listeners for the end. Once, when no frame
     /// has the observer as current, and marked as inside a callback, since both run user code.
     func finish() {
-        #if INSTRUMENTED
-        if finishesWrongly() { return }
-        #endif
         destroyContent()
         markFinished()
     }
@@ -115,28 +104,35 @@ extension Observer {
 
     /// A token may keep the observer for long, and with it the owner's memory. (P13)
     private func forgetOwner() {
-        #if INSTRUMENTED
-        if mutant(.anEndedObservationKeepsItsOwnersMemory) { return }
-        #endif
         let owner = core.lock.withLock { extras?.owner.take() }
         withExtendedLifetime(owner) {}
     }
 
-    /// Calls the listeners for the end, which has come.
+    /// Calls the listeners for the end, which has come, and those that are given meanwhile, in their
+    /// order. One thread at a time does.
     func notifyListeners() {
         // Constant: the caller comes after the end.
         let end = knownMark.end
-        let (listeners, unused) = core.lock.withLock { () -> ([OnEnd], (@Sendable () -> Void)?) in
-            let listeners = extras?.onEnd ?? []
-            extras?.onEnd = []
-            return (listeners, extras?.atSourceEnd.take())
-        }
+        let unused = core.lock.withLock { extras?.atSourceEnd.take() }
         // Destroyed under no lock. (P5)
         withExtendedLifetime(unused) {}
-        #if INSTRUMENTED
-        if notifiesWrongly(listeners, end) { return }
-        #endif
-        for listener in listeners { listener(end) }
+        while true {
+            let listeners = takeListeners()
+            if listeners.isEmpty { return }
+            for listener in listeners { listener(end) }
+        }
+    }
+
+    /// The listeners that wait to be called. If there are none, no thread calls listeners any more.
+    private func takeListeners() -> [OnEnd] {
+        core.lock.withLock {
+            guard let extras else { return [] }
+            let listeners = extras.onEnd
+            extras.onEnd = []
+            extras.isNotifying = !listeners.isEmpty
+            extras.listeningGeneration = Fork.generation
+            return listeners
+        }
     }
 
     typealias OnEnd = @Sendable (ObservationEnd) -> Void
@@ -145,13 +141,45 @@ extension Observer {
     /// reason.
     func whenFinished(_ body: @escaping OnEnd) -> ObservationEnd? {
         core.lock.withLock {
-            // Acquire: pairs with the release in finish(), which takes the lock for the listeners
-            // if it comes later.
-            let before = mark.bitwiseOr(ObserverMark.hasListeners.rawValue, ordering: .acquiring).oldValue
-            let mark = ObserverMark(rawValue: before)
+            let mark = markListening()
             if mark.contains(.finished) { return mark.end }
-            withExtras { $0.onEnd.append(body) }
+            addListener(body)
             return nil
+        }
+    }
+
+    /// Marks that bodies wait for the end. Returns the mark before. Under the core's lock.
+    private func markListening() -> ObserverMark {
+        // Acquire: pairs with the release in finish(), which takes the lock for the listeners if it comes later.
+        let before = mark.bitwiseOr(ObserverMark.hasListeners.rawValue, ordering: .acquiring).oldValue
+        return ObserverMark(rawValue: before)
+    }
+
+    /// Calls `body` once the closure is destroyed, after all that were given before: later, or now,
+    /// if it is destroyed and none of them waits or runs.
+    func notifyInOrder(_ body: @escaping OnEnd) {
+        let isNext = core.lock.withLock { () -> Bool in
+            let isNext = markListening().contains(.finished) && !hasEarlierListeners
+            addListener(body)
+            // The thread that comes next finds this one at it.
+            if isNext { withExtras { $0.isNotifying = true } }
+            return isNext
+        }
+        if isNext { ThreadRecord.withUserCode { notifyListeners() } }
+    }
+
+    /// Whether a thread of this process calls listeners, or is about to. The end has come. Under the
+    /// core's lock.
+    private var hasEarlierListeners: Bool {
+        guard let extras, extras.listeningGeneration == Fork.generation else { return false }
+        return extras.isNotifying || !extras.onEnd.isEmpty
+    }
+
+    /// Under the core's lock.
+    private func addListener(_ body: @escaping OnEnd) {
+        withExtras { extras in
+            extras.onEnd.append(body)
+            extras.listeningGeneration = Fork.generation
         }
     }
 }

@@ -9,6 +9,11 @@ extension Observer {
         /// Until the observation has finished: it keeps the owner's memory.
         var owner: WeakReference?
         var onEnd: [OnEnd] = []
+        /// Whether a thread calls the listeners for the end, which has come.
+        var isNotifying = false
+        /// The process in which that thread was, or the last listener came: after a fork nothing
+        /// of these is waited for.
+        var listeningGeneration: UInt32 = 0
         /// What the room above keeps with the observation.
         var companion: ObservationCompanion?
         /// The core of what the observer feeds: of the path that begins here, of the list behind a
@@ -16,6 +21,9 @@ extension Observer {
         var dependents: RegistryCore?
         /// The observation that the observer belongs to: that of a binding, from the other side.
         var principal: Observer?
+        /// Called once the observation has ended, before the call that has ended it returns.
+        var atEnd: (@Sendable () -> Void)?
+        var reportsEnd = false
         /// Called when the source is gone.
         var atSourceEnd: (@Sendable () -> Void)?
 
@@ -67,8 +75,30 @@ extension Observer {
         core.lock.withLock { withExtras { $0.atSourceEnd = body } }
     }
 
+    /// Has `body` called once the observation has ended: on the thread that ends it, before the call that does so returns, under no lock.
+    /// For the library's own, which runs no user code and waits for nothing; one for each observation. Returns false if that has ended. (P8)
+    func atEnd(_ body: @escaping @Sendable () -> Void) -> Bool {
+        core.lock.withLock {
+            guard isMarkedActive else { return false }
+            withExtras { ($0.atEnd, $0.reportsEnd) = (body, true) }
+            return true
+        }
+    }
+
+    /// The observation has ended.
+    func reportEnd() {
+        // Most observers have none: no lock is taken for these.
+        guard let extras, core.lock.withLock({ extras.reportsEnd }) else { return }
+        core.lock.withLock { extras.atEnd.take() }?()
+    }
+
     /// The source is gone, and the observation has ended with it.
     func sourceIsGone() {
+        if isOfDerivedValue {
+            // Safe: no thread destroys what the observer holds before this one has retired it; it holds a `HeldObject` of a subclass.
+            return unsafe UnsafePointer<Unmanaged<SourceWitness>>(bitPattern: address &+ UInt(Self.objectOffset))
+                .unsafelyUnwrapped.pointee._withUnsafeGuaranteedRef { $0.sourceIsGone() }
+        }
         // Most observers have none: no lock is taken for these.
         guard extras != nil else { return }
         let body = core.lock.withLock { extras?.atSourceEnd.take() }
@@ -93,17 +123,11 @@ extension Observer {
     /// Whether the owner, if there is one, is gone, or forgotten since the observation has finished.
     /// Under no lock: looking may drop the owner's last reference.
     var hasLostOwner: Bool {
-        #if INSTRUMENTED
-        if mutant(.anActorsDeathGoesUnnoticed) { return false }
-        #endif
         let owner = core.lock.withLock { extras?.owner }
         return owner.map { $0.isDead } ?? hasForgottenOwner
     }
 
     private var hasForgottenOwner: Bool {
-        #if INSTRUMENTED
-        if mutant(.aForgottenOwnerCountsAsAlive) { return false }
-        #endif
         return knownMark.contains(.ownerBound)
     }
 }
@@ -112,11 +136,18 @@ extension WeakReference {
     /// How observations end that are removed by their owner, which this is and the caller holds: in
     /// its `deinit`, too.
     fileprivate var endByOwner: ObservationEnd {
-        #if INSTRUMENTED
-        if mutant(.anOwnerIsKnownByItsAddress) { return .cancelled }
-        #endif
         return object == nil ? .ownerDeleted : .cancelled
     }
+}
+
+/// What the observer of a derived value holds: it is notified when the source is gone.
+@usableFromInline
+internal class SourceWitness: @unchecked Sendable {
+    // Unchecked: subclasses say who has what.
+    init() {}
+
+    /// On the thread that drops the source, before that goes on, under no lock.
+    func sourceIsGone() {}
 }
 
 /// What a room above keeps with an observation, beside what the observer holds. It says what that

@@ -16,6 +16,12 @@ extension Observer {
         core.lock.withLock { withExtras { $0.principal = principal } }
     }
 
+    /// Whether the observer feeds another observation. Under the core's lock.
+    var isFeeder: Bool {
+        guard let extras else { return false }
+        return extras.dependents != nil || extras.principal != nil
+    }
+
     /// The core of what the observer feeds, if it feeds anything.
     var dependents: RegistryCore? { core.lock.withLock { extras?.dependents } }
 
@@ -28,9 +34,6 @@ extension Observer {
     ///
     /// The death of `feeder`'s source is no removal: those who feed see to it. (P12)
     func endIfRemoved(_ feeder: Observer) {
-        #if INSTRUMENTED
-        if mutant(.aRemovalBeforeTheBeginIsMissed) { return }
-        #endif
         // Either this sees the mark, or the removal sees what is fed: the cores' locks order them.
         guard !feeder.isMarkedActive, feeder.knownMark.end != .sourceDeleted else { return }
         end(.cancelled)
@@ -55,9 +58,6 @@ extension Observer {
     /// when it has destroyed the user's closure. In a forked child it never does if a thread of the
     /// parent was destroying the closure. (P8, P18)
     var counted: Observer? {
-        #if INSTRUMENTED
-        if mutant(.anEndedObservationIsStillCounted) { return self }
-        #endif
         // Most observers feed nothing: no lock is taken for these.
         guard extras != nil else { return self }
         if let principal { return principal.isActive ? principal : nil }

@@ -83,9 +83,6 @@ extension Observer {
     }
 
     private static func isUnique(_ observer: inout Observer) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.anObserverIsRecycledTooEarly) { return true }
-        #endif
         return isKnownUniquelyReferenced(&observer)
     }
 }

@@ -14,7 +14,6 @@ extension Observer {
         let frame = unsafe record.enterFrame()
         defer { unsafe record.leaveFrame() }
         if unsafe announce(address, in: frame) {
-            inject("visit.marked")
             call(address)
         }
         unsafe frame.pointee.clear()
@@ -32,7 +31,6 @@ extension Observer {
         // Between the store of current and the load of the mark: pairs with
         // AsymmetricBarrier.heavy().
         AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
-        inject("visit.current")
         return Observer.isActive(at: address)
     }
 }
@@ -57,9 +55,6 @@ extension Observer {
     }
 
     private static var goesOnAfterItsEnd: Bool {
-        #if INSTRUMENTED
-        if mutant(.aCancelledBindingCarriesItsChange) { return true }
-        #endif
         return false
     }
 

@@ -32,11 +32,6 @@ internal class Observer: Retirable, @unchecked Sendable {
     /// once, under the core's lock. 0 while the observer is in the pool.
     final let home: Atomic<UInt>
 
-    #if INSTRUMENTED
-    /// Room for a seeded bug.
-    @usableFromInline final var note: UInt = 0
-    #endif
-
     @usableFromInline
     init(core: borrowing RegistryCore, owner: WeakReference? = nil, _ marks: ObserverMark = []) {
         let entry = Self.enter(core)

@@ -75,8 +75,6 @@ extension LentObserver where Content: ~Copyable {
     borrowing func withObject<Object: AnyObject>(
         _ body: (Object) -> Void
     ) where Content == HeldObject<Object> {
-        exploredCall(address)
-        defer { exploredReturn(address) }
         // Safe: the frame that has the observer as current keeps the object alive, the pin the
         // observer. The reference is the second word of what is held.
         unsafe UnsafePointer<Unmanaged<Object>>(bitPattern: address &+ UInt(Observer.objectOffset))

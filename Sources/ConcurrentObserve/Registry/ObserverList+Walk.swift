@@ -42,9 +42,6 @@ extension ObserverList {
     /// them, and nothing is read of an observer. (P4)
     @inlinable @inline(__always)
     internal borrowing func walkClosures(before version: UInt64, _ call: (borrowing LentClosure) -> Void) {
-        #if INSTRUMENTED
-        if mutant(.theLatestStartIsReadBeforeTheCount) { return walkClosuresByAnEarlyStart(version, call) }
-        #endif
         unsafe withPinnedTable(of: .first) { contents, frame in
             let count = unsafe contents.pointee.loadCount()
             // Relaxed: after the count, whose acquire pairs with the release in append(_:). It is the latest start of
@@ -75,22 +72,13 @@ extension ObserverList {
         let table = loadHead(of: list)
         guard table != 0 else { return ReadSection.leave() }
         unsafe Self.pin(table, in: frame)
-        inject("walk.pinned")
-        #if INSTRUMENTED
-        misbehave()
-        #endif
 
         // Relaxed: a statistic with one writer.
         unsafe frame.pointee.passes.store(frame.pointee.passes.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
         // Safe: the pin keeps the table.
         let contents = unsafe UnsafePointer<TableContents>(bitPattern: table).unsafelyUnwrapped
         unsafe body(contents, frame)
-        unsafe checkWalkedTable(contents)
         unsafe frame.pointee.clear()
-        #if INSTRUMENTED
-        if mutant(.innerPassClearsTheOuterPin) { unsafe record.clearOutermostPin() }
-        #endif
-        inject("walk.cleared")
     }
 
     /// The address of a list's table, or 0.
@@ -104,10 +92,6 @@ extension ObserverList {
     /// Pins the table, and leaves the read section in which its address was loaded.
     @inlinable @inline(__always)
     internal static func pin(_ table: UInt, in frame: UnsafeMutablePointer<Frame>) {
-        #if INSTRUMENTED
-        if mutant(.pinIsStoredAfterTheReadSection) { return unsafe pinLate(table, in: frame) }
-        #endif
-        inject("walk.head")
         // Relaxed: the thread that frees the table waits for this section, which makes the pin
         // visible.
         unsafe frame.pointee.pin.store(table, ordering: .relaxed)
@@ -121,7 +105,6 @@ extension TableContents {
     borrowing func loadCount() -> Int {
         // Acquire: pairs with the release in append(_:); entries below the count are complete.
         let count = count.load(ordering: .acquiring)
-        inject("walk.count")
         return count
     }
 
@@ -152,10 +135,6 @@ extension TableContents {
         fenced: Bool,
         _ call: (_ observer: UInt, _ callback: UnsafePointer<ContentStorage>) -> Void
     ) {
-        #if INSTRUMENTED
-        if mutant(.pinIsClearedBeforeTheWalkEnds) { unsafe frame.pointee.clearPin() }
-        #endif
-
         // By address, not by index: fewer registers, so that the frame's address stays in one
         // across the calls.
         // Safe: the entries up to the count lie in the pinned table; the end is compared, not
@@ -172,31 +151,15 @@ extension TableContents {
                 if observer & TableEntry.Mark.ended != 0 { continue }
                 observer &= ~TableEntry.Mark.all
             }
-            inject("walk.entry")
-            #if INSTRUMENTED
-            let isSkipped = unsafe entry.pointee.isSkippedEarly
-            if isSkipped { continue }
-            #endif
-            inject("walk.marked")
             // Release: ends the previous callback for a thread that waits for it; pairs with the
             // acquire in the scans.
             unsafe frame.pointee.current.store(observer, ordering: .releasing)
             // Between the store of current and the load of the mark: pairs with
             // AsymmetricBarrier.heavy().
             observer = AsymmetricBarrier.light(fenced: fenced, observer)
-            inject("walk.current")
             if unsafe !entry.pointee.isDue { continue }
             let callback = unsafe TableEntry.content(of: entry)
-            #if INSTRUMENTED
-            switch unsafe frame.pointee.misstep(at: unsafe entry - first, observer) {
-            case .none: break
-            case .skip: continue
-            case .stop: return
-            case .again: unsafe call(observer, callback)
-            }
-            #endif
             unsafe call(observer, callback)
-            inject("walk.called")
         }
     }
 }
@@ -216,8 +179,6 @@ internal struct LentClosure: ~Copyable {
 
     @inlinable @inline(__always)
     borrowing func callAsFunction<Event>(_ event: Event) {
-        exploredCall(observer)
-        defer { exploredReturn(observer) }
         // Safe: every closure is stored alike; the frame keeps it alive, and the entry.
         unsafe UnsafeRawPointer(callback).assumingMemoryBound(to: Callback<Event>.self).pointee(event)
     }

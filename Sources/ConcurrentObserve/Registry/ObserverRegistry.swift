@@ -83,9 +83,6 @@ extension ObserverRegistry {
 extension ObserverRegistry {
     @usableFromInline
     internal func start(_ observer: consuming Observer) -> ObservationToken {
-        #if INSTRUMENTED
-        if let token = startWrongly(observer) { return token }
-        #endif
         let token = observer.takeToken()
         observer.register()
         if let token { return token }
@@ -107,9 +104,6 @@ extension ObserverRegistry: ObservationSource {
     /// - Complexity: O(*n*).
     public func cancelAllObservations() {
         guard let core = observers.existingCore else { return }
-        #if INSTRUMENTED
-        if mutant(.aRemovalTakesTwoSteps) { return core.cancelInTwoSteps() }
-        #endif
         core.removeAll { _ in .cancelled }
     }
 

@@ -39,21 +39,13 @@ import Synchronization
 
     /// Adds an observer at the end. Under the core's lock, to a table that is not full.
     func append(_ observer: Observer) {
-        #if INSTRUMENTED
-        if mutant(.appendPublishesTheCountFirst) { publishCountFirst() }
-        #endif
-        inject("append.entry")
         // Safe: the table owns a reference to the observer until the table is freed.
         if !observer.knownMark.contains(.isCountedAhead) { _ = unsafe Unmanaged.passRetained(observer) }
         place(observer)
-        inject("append.publish")
         publishCount()
     }
 
     private func publishCount() {
-        #if INSTRUMENTED
-        if mutant(.relaxedPublish) { return publishCountRelaxed() }
-        #endif
         // Release: pairs with the walker's acquire of the count; the entry and the observer are
         // complete before it.
         unsafe contents.pointee.count.store(count, ordering: .releasing)
@@ -63,9 +55,6 @@ import Synchronization
         // Safe: as in append(_:).
         _ = unsafe Unmanaged.passRetained(observer)
         place(observer)
-        #if INSTRUMENTED
-        if mutant(.compactionLosesAnEntry) { loseThird(observer) }
-        #endif
     }
 
     /// The table owns a reference already.
@@ -85,9 +74,6 @@ import Synchronization
     /// Notes the version of the source at which an observation began, if it is later than those before.
     private func noteStart(of observer: Observer) {
         guard observer.knownMark.contains(.versioned) else { return }
-        #if INSTRUMENTED
-        if mutant(.theLatestStartIsNotNoted) { return }
-        #endif
         let start = VersionedObserver.since(at: observer.address)
         // Relaxed, both: under the core's lock; published with the entry, by the release of the count or of the table.
         if unsafe start > contents.pointee.latestStart.load(ordering: .relaxed) {
@@ -97,9 +83,6 @@ import Synchronization
 
     /// Counts an observation that has ended in this table. Under the core's lock.
     func countEnd() {
-        #if INSTRUMENTED
-        if mutant(.anEndIsNotCounted) { return }
-        #endif
         live -= 1
     }
 
@@ -117,9 +100,6 @@ import Synchronization
     /// Sends the walkers that still have the table to the observers' own marks: observations that
     /// end from now on are not marked here. Under the core's lock, which every end takes.
     func markReplaced() {
-        #if INSTRUMENTED
-        if mutant(.aReplacedTableKeepsItsWord) { return }
-        #endif
         forEachEntry { $0.markReplaced() }
     }
 
@@ -144,12 +124,6 @@ import Synchronization
     override var hold: Hold { .pin(address) }
 
     override func reclaim() {
-        #if INSTRUMENTED
-        if unsafe Instrumentation.quarantineLength > 0 {
-            Quarantine.shared.exchange(self)?.free()
-            return
-        }
-        #endif
         free()
     }
 

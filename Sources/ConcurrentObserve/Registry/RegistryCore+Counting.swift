@@ -81,9 +81,6 @@ extension RegistryCore {
     }
 
     private func noticeOwnersOfFed() {
-        #if INSTRUMENTED
-        if mutant(.aMemberDoesNotNoticeADeadOwner) { return }
-        #endif
         sweepOwners()
     }
 
@@ -110,9 +107,6 @@ extension RegistryCore {
     ///
     /// - Complexity: O(*n*) on average.
     static func distinctCount(_ observers: [Observer]) -> Int {
-        #if INSTRUMENTED
-        if mutant(.aMemberCountsAGroupTwice) { return observers.count }
-        #endif
         var bits = 1
         while 1 << bits < 2 * observers.count { bits += 1 }
         var table = [UInt](repeating: 0, count: 1 << bits)

@@ -13,10 +13,8 @@ extension RegistryCore {
     func end(_ observer: Observer, _ reason: ObservationEnd) -> DeferredEnds {
         lock.withLock {
             var ends = DeferredEnds()
-            inject("end.locked")
             guard observer.isMarkedActive else { return ends }
             ends.addOwn(isUntidy: endUnderLock(observer, reason))
-            inject("end.unlinked")
             return ends
         }
     }
@@ -32,8 +30,10 @@ extension RegistryCore {
             var ends = DeferredEnds()
             forEachLive { observer in
                 guard let reason = reason(observer) ?? endOfOthers else { return }
+                ends.noteFeeder(observer)
                 ends.add(observer, isUntidy: endUnderLock(observer, reason))
             }
+            ends.share(in: self)
             return ends
         }
     }
@@ -45,8 +45,10 @@ extension RegistryCore {
         lock.withLock {
             var ends = DeferredEnds()
             for observer in observers where observer.isMarkedActive {
+                ends.noteFeeder(observer)
                 ends.add(observer, isUntidy: endUnderLock(observer, reason))
             }
+            ends.share(in: self)
             return ends
         }
     }
@@ -102,15 +104,13 @@ extension RegistryCore {
     /// Ends the observations that were registered with `owner`, which the caller holds, those of
     /// groups included of which the source is a member. (P8, P13)
     func removeAll(boundTo owner: AnyObject, where isChosen: (Observer) -> Bool = { _ in true }) {
-        removeAll { observer in isChosen(observer) ? observer.endIfBound(to: owner) : nil }
+        // First: an observer that another removal ends meanwhile is not live any more, and the second step takes on what it feeds.
         removeAllFed(boundTo: owner, where: isChosen)
+        removeAll { observer in isChosen(observer) ? observer.endIfBound(to: owner) : nil }
     }
 
     /// Ends the observations with this owner that other observers feed: those of groups. (P8)
     private func removeAllFed(boundTo owner: AnyObject, where isChosen: (Observer) -> Bool) {
-        #if INSTRUMENTED
-        if mutant(.aRemovalByOwnerForgetsTheGroups) { return }
-        #endif
         for observer in liveObservers(where: { isChosen($0) && $0.extras?.dependents != nil }) {
             observer.dependents?.removeAll(boundTo: owner)
         }
@@ -118,16 +118,10 @@ extension RegistryCore {
 
     /// Ends what an observer feeds, which has ended.
     func endDependents(of observer: Observer) {
-        #if INSTRUMENTED
-        if mutant(.aRemovalForgetsThePaths) { return }
-        #endif
         observer.endFed(observer.knownMark.end)
     }
 
     func retireOneOfMany(_ observer: RetiredItem) {
-        #if INSTRUMENTED
-        if leaksWithSource { return }
-        #endif
         ThreadRecord.retire(observer, isOneOfMany: true)
     }
 
@@ -136,9 +130,6 @@ extension RegistryCore {
     /// - Complexity: O(1) without owner-bound observers, else O(*n*).
     func sweepOwners() {
         let bound = ownerBoundObservers()
-        #if INSTRUMENTED
-        if mutant(.ownersDeathGoesUnnoticed) { return }
-        #endif
         guard !bound.isEmpty else { return }
         // Under no lock: to look at an owner may be to drop its last reference.
         var ends = end(bound.filter(\.hasLostOwner), .ownerDeleted)
@@ -161,17 +152,11 @@ extension RegistryCore {
 
     /// How an observation ends that is not chosen: not at all.
     private var endOfOthers: ObservationEnd? {
-        #if INSTRUMENTED
-        if mutant(.aRemovalEndsOtherObservationsToo) { return .cancelled }
-        #endif
         return nil
     }
 
     /// Whether the end of the source is that of each observation.
     private var endsWithSource: Bool {
-        #if INSTRUMENTED
-        if mutant(.tokenStaysActiveAfterSourceDeath) { return false }
-        #endif
         return true
     }
 }

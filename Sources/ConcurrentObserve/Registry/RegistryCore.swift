@@ -32,6 +32,8 @@ import Synchronization
     /// So many registrations after a sweep comes the next: as many as it left alive, so that its
     /// cost is shared evenly.
     var sweepInterval = smallestSweepInterval
+    /// Observers that removals have ended, while what they feed is ended. Guarded.
+    var endings: EndedFeeders?
 
     /// Whether the core is on its way to the reclamation thread, because many entries are dead.
     /// Guarded.
@@ -130,17 +132,12 @@ import Synchronization
     /// to retire. Under the lock.
     func replaceTable(of list: ObserverListIndex, by successor: ObserverTable?) -> ObserverTable? {
         let replaced = table(of: list)
-        #if INSTRUMENTED
-        if mutant(.aTableIsRemovedBeforeTheNextIsPublished) { takeTableAway(of: list) }
-        #endif
-        inject("grow.copied")
         setTable(of: list, to: successor)
         if list != .first {
             // Release: pairs with the walker's acquire of the list's head.
             unsafe furtherHead(of: list).pointee.store(successor?.address ?? 0, ordering: .releasing)
         }
         publishHead()
-        inject("grow.published")
         replaced?.markReplaced()
         return replaced
     }
@@ -231,9 +228,6 @@ import Synchronization
     /// exist, the source has no end, and its memory becomes the stack of a new thread. So the child
     /// touches the source of its parent only when a thread of the child has registered with it.
     var isSourceHere: Bool {
-        #if INSTRUMENTED
-        if mutant(.aChildTouchesASourceOnALostStack) { return true }
-        #endif
         return generation == Fork.generation
     }
 }

@@ -13,7 +13,7 @@ extension RegistryCore {
         _ = distinctCount([])
         var listeners: [Observer.OnEnd] = []
         listeners.append { _ in }
-        for listener in listeners { listener(.cancelled) }
+        for listener in listeners where !listeners.isEmpty { listener(.cancelled) }
         ObservationBag().cancelAllAndWaitBlocking()
         for token in [ObservationToken]() { token.cancel() }
         // Safe: types are named; nothing is pointed to.

@@ -28,16 +28,13 @@ internal struct SourceLock: ~Copyable, Sendable {
     /// - Returns: Whether the thread was outside all sources' locks.
     @usableFromInline
     borrowing func acquire() -> Bool {
-        exploredStep("source's lock")
         let isOutermost = ForkGate.enter()
         lock.lock()
-        enterForbiddenForUserCode()
         return isOutermost
     }
 
     @usableFromInline
     borrowing func release(_ isOutermost: Bool) {
-        leaveForbiddenForUserCode()
         lock.unlock()
         if isOutermost { ForkGate.leave() }
     }

@@ -119,9 +119,6 @@ extension TableEntry {
     /// Whether to call the entry, whose observer a frame has as current.
     @inlinable @inline(__always)
     var isDue: Bool {
-        #if INSTRUMENTED
-        if isDueUntested { return true }
-        #endif
         return isActive
     }
 

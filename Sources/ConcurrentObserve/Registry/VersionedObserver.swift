@@ -20,11 +20,7 @@ internal final class VersionedObserver: Observer, @unchecked Sendable {
 
     /// Bytes from an observer's address to `since`.
     @usableFromInline static var sinceOffset: Int {
-        #if INSTRUMENTED
-        64
-        #else
         56
-        #endif
     }
 
     /// The version of the source when the observation at `address` began.
@@ -38,9 +34,6 @@ internal final class VersionedObserver: Observer, @unchecked Sendable {
     /// Whether the observer at `address` receives the change of a version: it began before.
     @inlinable @inline(__always)
     static func receives(_ version: UInt64, at address: UInt) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.anEarlierChangeIsDelivered) { return true }
-        #endif
         return since(at: address) < version
     }
 }

@@ -40,9 +40,6 @@ internal final class CarriedCommit {
 
     /// The one that takes what a binding makes of a change of a commit; nil if the calling thread announces another one, or none.
     static func taking(_ commit: UInt64) -> CarriedCommit? {
-        #if INSTRUMENTED
-        if mutant(.aBindingCarriesACommitInParts) { return nil }
-        #endif
         // Safe, both: records are never freed; `gather` keeps the object.
         guard let address = unsafe ThreadRecord.current.pointee.carriedCommit else { return nil }
         let present = unsafe Unmanaged<CarriedCommit>.fromOpaque(address).takeUnretainedValue()
@@ -60,7 +57,6 @@ internal final class CarriedCommit {
     func publish(after reach: CommitReach) {
         if changes.isEmpty { return }
         arrange(reach)
-        inject("carry.gathered")
         // Safe, all: frames are never freed.
         var visits: [UnsafeMutablePointer<Frame>] = unsafe []
         var waiting = changes.filter { change in
@@ -122,9 +118,6 @@ internal struct CarriedRound {
 
     /// Whether none of the changes is of the property that this one was made of, or made of what this one changes, or connected.
     private func isApart(_ change: CarriedChange) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aCarriedCommitSwapsTheEndsOfABinding) { return true }
-        #endif
         return places[change.sourceAddress] == nil && !sources.contains(change.lockAddress)
             && !components.contains(change.component)
     }
@@ -151,7 +144,6 @@ internal struct CarriedRound {
     private func draftAll(in transaction: borrowing Transaction) -> Bool {
         var hasDraft = false
         for change in changes {
-            inject("carry.deciding")
             if change.draft(in: transaction) { hasDraft = true }
         }
         return hasDraft

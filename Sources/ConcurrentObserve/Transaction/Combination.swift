@@ -9,7 +9,7 @@ internal final class Combination<Value: Sendable>: AnyCombination, @unchecked Se
     // Unchecked: everything mutable, the slots included, is guarded by `lock`, but for `joined`.
     let lock = SourceLock()
     /// What the members' observers are registered with.
-    private let options: ObservationOptions
+    private let options: ObserverOptions
     /// How many changes were noted, a commit being one, and how many of them are published.
     var noted = 0
     private var published = 0
@@ -26,16 +26,12 @@ internal final class Combination<Value: Sendable>: AnyCombination, @unchecked Se
     private var lacksValue = false
 
     /// - Parameter observer: The user's options.
-    private init(_ observer: ObservationOptions) {
-        options = ObservationOptions([.initial, .ofCombination]).union(observer.intersection(.ofBinding))
+    private init(_ observer: ObserverOptions) {
+        options = ObserverOptions([.initial, .ofCombination]).union(observer.intersection(.ofBinding))
     }
 
     /// Notes a change of `member`. Under no lock.
-    private func note<Member>(
-        _ change: Change<Member>,
-        of member: SourceIdentity,
-        in slot: MemberSlot<Member>
-    ) {
+    private func note<Member>(_ change: Change<Member>, of member: SourceIdentity, in slot: MemberSlot<Member>) {
         var replaced = change.new
         let version = change.version
         let note = lock.withLock { () -> (property: Observed<Value>, number: Int?)? in
@@ -72,9 +68,6 @@ internal final class Combination<Value: Sendable>: AnyCombination, @unchecked Se
     ///
     /// - Parameter willAnnounce: Called with each change before it is announced.
     private func publish(_ property: Observed<Value>, _ willAnnounce: (Step) -> Void) {
-        #if INSTRUMENTED
-        if mutant(.aCombinationIsReadOutsideTheLock) { return publishOutOfOrder(property) }
-        #endif
         while let step = lock.withLock({ commitUnpublished(to: property) }) {
             willAnnounce(step)
             property.announce(step.change, of: step.version)
@@ -135,9 +128,6 @@ internal final class Combination<Value: Sendable>: AnyCombination, @unchecked Se
     /// Whether all members are observed. Once one is not, nothing is published any more: of a commit that changes it the others' values
     /// would be a part. The user's observation is about to end. (P8, P21)
     private var isWhole: Bool {
-        #if INSTRUMENTED
-        if mutant(.aCombinationGoesOnWithoutAMember) { return true }
-        #endif
         return observers.allSatisfy(\.isReceiving)
     }
 
@@ -173,9 +163,6 @@ internal final class Combination<Value: Sendable>: AnyCombination, @unchecked Se
 
     /// Under the lock.
     private func addCommit(_ commit: UInt64) {
-        #if INSTRUMENTED
-        if mutant(.aCommitIsDeliveredTwice) { addWrongStep() }
-        #endif
         noted += 1
         addStep(of: commit)
     }
@@ -209,7 +196,8 @@ extension Combination: Joined {
     func join<Member: Sendable>(_ attach: WeakAttachment<Member>) -> MemberSlot<Member>? {
         let slot = MemberSlot<Member>()
         let form = CallbackForm<Change<Member>>.made { [self] observer in
-            let member = observer.sourceIdentity
+            // Once: what a commit stages is guarded by the lock of one member.
+            let member = slot.claim { observer.sourceIdentity }
             return { [self] change in
                 if let reach = CommitReach.current {
                     slot.stage(change)
@@ -245,14 +233,18 @@ extension Combination: Joined {
         }
         guard let first else { return endAtOnce(observer, members) }
         let property = Observed(first)
-        // A removal at a member ends the user's observation, which the member counts. (P8)
-        for member in members { member.observer.feed(property.observers.core()) }
         let token = begin(observer, of: property)
+        // A removal at a member ends the user's observation, which the member counts: also while events wait in its mailbox though another
+        // member has died. (P8)
+        for member in members { member.observer.feed(token.observer.core) }
         // Before the return, if one was removed meanwhile: half a group would be left.
         for member in members { token.observer.endIfRemoved(member.observer) }
         catchUp(property)
         let handle = ObservationHandle(token.observer)
-        _ = token.observer.whenFinished { _ in withExtendedLifetime(members) {} }
+        // The members count the observation no longer: a derived value among them may be observed by nothing else. (P24)
+        if !token.observer.atEnd({ for member in members { member.cancel() } }) {
+            for member in members { member.cancel() }
+        }
         for member in members {
             // With a member's source the combination is gone: it has no value any more.
             member.onEnd { [self] end in
@@ -269,9 +261,6 @@ extension Combination: Joined {
     }
 
     private func begin(_ observer: PropertyObserver<Value>, of property: Observed<Value>) -> ObservationToken {
-        #if INSTRUMENTED
-        if mutant(.aCombinationChangesBeforeItIsObserved) { return beginLate(observer, of: property) }
-        #endif
         let token = property.attach(observer)
         // Not before: the observation begins at version 0.
         open(property)

@@ -4,7 +4,8 @@ extension Group {
     /// Changes several members as one, and holds other properties still, which the body only reads. (P19)
     ///
     /// ```swift
-    /// Group(from.balance, to.balance).commit(reading: limits.perTransfer) { transaction in
+    /// let accounts = Group(from.balance, to.balance)
+    /// accounts.commit(reading: limits.perTransfer) { transaction in
     ///     let amount = min(50, transaction[limits.perTransfer])
     ///     transaction[from.balance] -= amount
     ///     transaction[to.balance] += amount

@@ -58,7 +58,6 @@ internal enum Commit {
         var hasRun = false
         while !hasRun {
             let trace = unsafe PathTrace(list.pointee)
-            inject("commit.traced")
             let members = MemberList(trace.found)
             hasRun = unsafe run(members.members, if: { trace.isPresent }, body)
             withExtendedLifetime(members) {}
@@ -93,10 +92,13 @@ internal enum Commit {
                 return false
             }
             unsafe record.pointee.userCode += 1
-            unsafe record.pointee.isInsideBody = true
-            inject("commit.body")
-            let hasReturned = unsafe body(Transaction(drafts))
-            unsafe record.pointee.isInsideBody = false
+            let hasReturned = unsafe withUnsafePointer(to: members) { members in
+                unsafe withUnsafePointer(to: RunningCommit(members: members, names: names(ofMembersAt:))) { commit in
+                    unsafe record.pointee.body = RunningBody.word(of: commit)
+                    return unsafe body(Transaction(drafts))
+                }
+            }
+            unsafe record.pointee.body = 0
             if shouldPublish(hasReturned) {
                 unsafe publish(members, drafts, record, carrying: round)
             } else {
@@ -106,12 +108,16 @@ internal enum Commit {
         }
     }
 
+    /// The names of the members in the list at an address: see `RunningBody`.
+    private static func names(ofMembersAt list: UnsafeRawPointer) -> [String] {
+        // Safe: the address is that of the list, which its commit keeps until its body has returned.
+        let members = unsafe list.load(as: UnsafeBufferPointer<Member>.self)
+        return unsafe members.map { unsafe RunningBody.name(of: $0.property) }
+    }
+
     /// Nothing is published of a body that throws.
     @inline(__always)
     private static func shouldPublish(_ hasReturned: Bool) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aCommitsErrorPublishesItsDrafts) { return true }
-        #endif
         return hasReturned
     }
 
@@ -130,14 +136,12 @@ internal enum Commit {
         for index in members.indices { unsafe members[index].leaveBody() }
         for index in members.indices { unsafe members[index].prepare(&drafts[index], by: record) }
         unsafe record.pointee.decision.make()
-        inject("commit.decided")
         let isObserved = unsafe members.contains { $0.isPossiblyObserved }
         let reach = unsafe isObserved ? deliverUnderLocks(members, drafts, record) : nil
         for index in members.indices { unsafe members[index].settle(&drafts[index]) }
         for index in members.indices { unsafe members[index].unlock(drafts[index]) }
         // Not earlier: in the child of a fork no other thread takes over a record in the midst of a commit. (P18)
         unsafe record.pointee.userCode -= 1
-        inject("commit.settled")
         if let reach {
             reach.destroyReplaced()
             if reach.hasBindings || round != nil {
@@ -226,7 +230,7 @@ internal enum Commit {
     @inline(never)
     private static func trapInsideBody() -> Never {
         fatalError(
-            "ConcurrentObserve: commit was called inside the body of a modify or a commit. Make all changes in one commit of a group that has all of the properties."
+            "ConcurrentObserve: commit was called inside the body of a modify or a commit. Make all changes in one commit of a group that has all of the properties. It was called inside \(RunningBody.current)."
         )
     }
 }

@@ -27,17 +27,6 @@ internal protocol CommitMember: AnyObject, Sendable {
 
     /// Destroys what the body has left in the draft. Under no lock.
     func discard(_ draft: inout Draft)
-
-    #if INSTRUMENTED
-    /// True if the change is published at once.
-    func preparesWrongly(_ draft: inout Draft) -> Bool
-
-    /// The version, where it is left as it is.
-    var settledWrongly: UInt64? { get }
-
-    /// True if the lock is released before the decision.
-    func releasesWrongly(_ draft: borrowing Draft) -> Bool
-    #endif
 }
 
 /// Something that has a value of properties below it, which a commit can change, or a snapshot hold.

@@ -35,9 +35,6 @@ internal final class CommitReach {
 
     /// The number for the change of a member.
     func number(of index: Int) -> UInt64 {
-        #if INSTRUMENTED
-        if mutant(.aCommitNumbersItsChangesApart) { return number &+ UInt64(index) }
-        #endif
         return number
     }
 

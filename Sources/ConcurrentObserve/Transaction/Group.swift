@@ -28,16 +28,22 @@ public struct Group<Value: Sendable>: ObservableProperty {
     @usableFromInline internal let members: GroupMembers
     // Made when it is needed: a weak reference makes every later use of the property slower.
     internal let makeJoining: @Sendable () -> Joining<Value>
+    internal let makeWeakSource: @Sendable () -> WeakSource<Group>
+    /// The values that a reader reads.
+    // Not `look` with a reader: a snapshot would take three times as many instructions.
+    internal let readEach: @Sendable (any MemberReader) -> Value
 
     @usableFromInline
     internal init(
         _ look: @escaping @Sendable () -> (value: Value, version: UInt64)?,
         _ readVersion: @escaping @Sendable () -> UInt64,
         _ members: GroupMembers,
-        _ makeJoining: @escaping @Sendable () -> Joining<Value>
+        _ makeJoining: @escaping @Sendable () -> Joining<Value>,
+        _ makeWeakSource: @escaping @Sendable () -> WeakSource<Group>,
+        _ readEach: @escaping @Sendable (any MemberReader) -> Value
     ) {
         (self.look, self.readVersion, self.members) = (look, readVersion, members)
-        self.makeJoining = makeJoining
+        (self.makeJoining, self.makeWeakSource, self.readEach) = (makeJoining, makeWeakSource, readEach)
     }
 
     /// Begins observations for as long as all properties live. (P11)
@@ -72,7 +78,9 @@ public struct Group<Value: Sendable>: ObservableProperty {
             },
             readVersion,
             GroupMembers(of: all),
-            { Self.joining(repeat each properties) }
+            { Self.joining(repeat each properties) },
+            { Self.weakSource(repeat each properties) },
+            { reader in Self.read(repeat each properties, by: reader) }
         )
     }
 
@@ -141,7 +149,9 @@ extension Group {
             },
             readVersion,
             GroupMembers(of: [first, second]),
-            { Self.joining(first, second) }
+            { Self.joining(first, second) },
+            { Self.weakSource(first, second) },
+            { reader in Self.read(first, second, by: reader) }
         )
     }
 
@@ -164,7 +174,9 @@ extension Group {
             },
             readVersion,
             GroupMembers(of: [first, second, third]),
-            { Self.joining(first, second, third) }
+            { Self.joining(first, second, third) },
+            { Self.weakSource(first, second, third) },
+            { reader in Self.read(first, second, third, by: reader) }
         )
     }
 
@@ -196,7 +208,44 @@ extension Group {
             },
             readVersion,
             GroupMembers(of: [first, second, third, fourth]),
-            { Self.joining(first, second, third, fourth) }
+            { Self.joining(first, second, third, fourth) },
+            { Self.weakSource(first, second, third, fourth) },
+            { reader in Self.read(first, second, third, fourth, by: reader) }
+        )
+    }
+}
+
+extension Group {
+    /// The values that a reader reads of these properties.
+    @usableFromInline
+    internal static func read<each Property: ObservableProperty>(
+        _ property: repeat each Property,
+        by reader: any MemberReader
+    ) -> Value where Value == (repeat (each Property).Value) {
+        (repeat reader.read(each property))
+    }
+}
+
+extension Group: WeaklyNamed {
+    var weakSource: WeakSource<Group> { makeWeakSource() }
+
+    /// A group of these properties, which refers to them weakly.
+    @usableFromInline
+    internal static func weakSource<each Property: ObservableProperty>(
+        _ property: repeat each Property
+    ) -> WeakSource<Group> where Value == (repeat (each Property).Value) {
+        let sources = (repeat WeakSource(each property))
+        return WeakSource(
+            find: {
+                for source in repeat each sources { if source.find() == nil { return nil } }
+                return Group(repeat (each sources).present)
+            },
+            hold: { held in
+                for source in repeat each sources {
+                    guard source.hold(&held) else { return false }
+                }
+                return true
+            }
         )
     }
 }

@@ -45,9 +45,6 @@ extension Member {
     /// Prepares the draft, if the body has set it: what it has left alone does not change. (P19)
     @inline(__always)
     func prepare(_ draft: inout Draft, by record: UnsafeMutablePointer<ThreadRecord>) {
-        #if INSTRUMENTED
-        if unsafe property.preparesWrongly(&draft) { return }
-        #endif
         guard draft.isSet else { return }
         // Both words, so that nothing is asked of the type.
         unsafe draft.replaced = latch.pointee.wordsUnderLock(firstOnly: false)
@@ -62,18 +59,12 @@ extension Member {
 
     @inline(__always)
     private func settleVersion() -> UInt64 {
-        #if INSTRUMENTED
-        if let version = unsafe property.settledWrongly { return version }
-        #endif
         return unsafe latch.pointee.settle()
     }
 
     /// Releases the lock, once all members are settled.
     @inline(__always)
     func unlock(_ draft: borrowing Draft) {
-        #if INSTRUMENTED
-        if unsafe property.releasesWrongly(draft) { return }
-        #endif
         if draft.isSet { unsafe mutation.pointee.release() } else { unlock() }
     }
 

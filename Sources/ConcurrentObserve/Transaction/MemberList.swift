@@ -35,9 +35,6 @@ internal struct MemberList: ~Copyable {
     }
 
     private static func ordered(_ found: [Member]) -> [Member] {
-        #if INSTRUMENTED
-        if mutant(.locksAreTakenByDeclaration) { return found }
-        #endif
         // Of one that is named twice the one that may be set comes first.
         let sorted = found.sorted { left, right in
             (left.lockAddress, left.isHeldStill ? 1 : 0) < (right.lockAddress, right.isHeldStill ? 1 : 0)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// What a combination keeps of one member, whatever its type.
-internal class AnyMemberSlot: @unchecked Sendable {
+internal class AnyMemberSlot: AttachmentClaim, @unchecked Sendable {
     // Unchecked: guarded by the combination's lock, in the subclass, too.
     /// Of the latest value; nil while none has come.
     fileprivate final var version: UInt64?
     /// Of the change that is staged, if one is. Guarded by the lock of the member's changes.
     fileprivate final var stagedVersion: UInt64?
 
-    init() {}
+    override init() {}
 
     /// Whether no value has come. Under the lock.
     final var isEmpty: Bool { version == nil }
@@ -67,9 +67,6 @@ internal final class MemberSlot<Member: Sendable>: AnyMemberSlot, @unchecked Sen
     }
 
     private func isLater(_ version: UInt64) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aCombinationTakesAnOlderChange) { return true }
-        #endif
         guard let present = self.version else { return true }
         return version > present
     }

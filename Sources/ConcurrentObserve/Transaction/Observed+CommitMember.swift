@@ -8,9 +8,6 @@ extension Observed: CommitMember {
     }
 
     func callCombinations(_ draft: borrowing Draft) {
-        #if INSTRUMENTED
-        if mutant(.aCommitIsDeliveredInParts) { return }
-        #endif
         let version = cell.version
         let change = change(of: draft, ValueEncoding<Value>.copy(draft.words), version)
         if observers.deliverToCombinations(change, of: version) { CommitReach.current?.hasBindings = true }

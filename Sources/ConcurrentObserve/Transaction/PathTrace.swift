@@ -54,9 +54,6 @@ internal struct PathTrace {
 
     /// Whether the paths still lead there. Under the locks.
     var isPresent: Bool {
-        #if INSTRUMENTED
-        if mutant(.aPathsLinksAreNotCheckedAgain) { return true }
-        #endif
         return links.allSatisfy { $0.property.member.version == $0.version }
     }
 }

@@ -102,3 +102,16 @@ extension PropertyList {
         return sum
     }
 }
+
+extension PropertyList: WeaklyNamed {
+    var weakSource: WeakSource<PropertyList> {
+        let sources = properties.map { WeakSource($0) }
+        return WeakSource(
+            find: {
+                let found = sources.compactMap { $0.find() }
+                return found.count == sources.count ? PropertyList(found) : nil
+            },
+            hold: { held in sources.allSatisfy { $0.hold(&held) } }
+        )
+    }
+}

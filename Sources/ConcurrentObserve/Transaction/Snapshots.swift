@@ -9,9 +9,6 @@ internal enum Snapshots {
     /// Whether no version has changed since its value was read. Each only grows, so that equal sums are of equal versions.
     @inlinable @inline(__always)
     static func isSame(_ before: UInt64, _ after: UInt64) -> Bool {
-        #if INSTRUMENTED
-        if mutant(.aSnapshotCollectsVersionsOnce) { return true }
-        #endif
         return before == after
     }
 
@@ -20,9 +17,6 @@ internal enum Snapshots {
     /// - Parameter look: Returns nil if a property has changed meanwhile.
     @inlinable @inline(__always)
     static func take<Value>(_ members: GroupMembers, _ look: () -> Value?) -> Value {
-        #if INSTRUMENTED
-        if isHeldWrongly(members) { return takeHeld(members, look) }
-        #endif
         for _ in 0..<mostLooks { if let found = look() { return found } }
         return takeHeld(members, look)
     }
@@ -40,7 +34,6 @@ internal enum Snapshots {
     ///
     /// It holds all or none, and waits with none: nothing waits for it in a ring, and a fork does not find it inside.
     static func takeUnlessForsaken<Value>(_ members: GroupMembers, _ look: () -> Value?) -> Value? {
-        noteHeldSnapshot()
         // Safe: the caller keeps the group.
         let list = unsafe members.list
         var (wait, pauses) = (Backoff(), 0)

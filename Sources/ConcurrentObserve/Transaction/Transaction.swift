@@ -38,9 +38,6 @@ public struct Transaction: ~Copyable {
             unsafe draft.pointee.isSet = true
             unsafe draft.pointee.mayBeReference = !ValueEncoding<Value>.isAlwaysInline
             guard let replaced else { return }
-            #if INSTRUMENTED
-            if mutant(.aDraftThatIsSetAgainIsLeaked) { return }
-            #endif
             ValueEncoding<Value>.discard(replaced)
         }
     }

@@ -22,9 +22,6 @@ extension Draft {
     /// An object that died before the commit is published would not find the property that refers to it. (P12)
     mutating func keep(_ referent: (some AnyObject)?) {
         releaseKept()
-        #if INSTRUMENTED
-        if mutant(.aCommitDropsItsReferentsEarly) { return }
-        #endif
         // Safe: releaseKept() takes the reference.
         unsafe kept = referent.map { unsafe Unmanaged.passRetained($0).toOpaque() }
     }

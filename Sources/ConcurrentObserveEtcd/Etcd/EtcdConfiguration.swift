@@ -15,11 +15,14 @@ public struct EtcdConfiguration: Sendable {
     /// For endpoints with `https`.
     public var tls = TLS()
 
-    /// How many bytes what etcd reports of one revision may have, its fragments together. A single message may have four mebibytes, by gRPC.
+    /// How many bytes a message from etcd may have, and all fragments of one revision together. If
+    /// it is less than etcd's `--max-request-bytes`, a single value may be too large: the mirror
+    /// fails with `tooLarge`.
     public var maximumMessageBytes = 64 << 20
 
-    /// How many keys a page of a list has: one at least. A page that would have more than four mebibytes, or more than a message may have, has
-    /// fewer. For each page etcd counts the keys that are left, so that a long list takes quadratic time: see <doc:MirrorProtocol>.
+    /// How many keys a page of a list has: one at least. A page that would have more bytes than
+    /// ``maximumMessageBytes`` has fewer. For each page etcd counts the keys that are left, so that
+    /// a long list takes quadratic time: see <doc:MirrorProtocol>.
     public var pageSize = 1_000
 
     /// What does not depend on the engine.

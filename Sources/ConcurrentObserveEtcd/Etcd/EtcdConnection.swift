@@ -46,10 +46,13 @@ final class EtcdConnection: Sendable {
                 config: .defaults { config in
                     // The mirror waits between sessions itself.
                     config.backoff.initial = .seconds(1)
-                    config.channelDebuggingCallbacks.onCreateTCPConnection = PingHandler.addToClient
+                    config.channelDebuggingCallbacks.onCreateTCPConnection = { channel in
+                        FirstFrameHandler.add(to: channel).flatMap { PingHandler.addToClient(channel) }
+                    }
                     config.connection.keepalive = .init(
                         time: .seconds(20),
-                        timeout: .seconds(5),
+                        // A slow link carries pings no faster than requests.
+                        timeout: max(.seconds(5), configuration.requestTimeout, configuration.probeTimeout),
                         allowWithoutCalls: false
                     )
                 }
@@ -115,9 +118,8 @@ final class EtcdConnection: Sendable {
         requests: @escaping @Sendable (RPCWriter<Etcdserverpb_WatchRequest>) async throws -> Void,
         receive: @escaping @Sendable (WatchMessage) async throws -> Void
     ) async throws {
-        var options = CallOptions.defaults
-        options.waitForReady = false
-        options.maxResponseMessageBytes = configuration.maximumMessageBytes
+        var options = options
+        options.timeout = nil
         // A member without a leader ends the watch, instead of leaving it silent.
         var metadata = metadata
         metadata.addString("true", forKey: "hasleader")
@@ -137,6 +139,8 @@ final class EtcdConnection: Sendable {
         options.timeout = configuration.requestTimeout
         options.waitForReady = false
         options.maxResponseMessageBytes = configuration.maximumMessageBytes
+        // The transport takes this one for the limit of what it receives.
+        options.maxRequestMessageBytes = configuration.maximumMessageBytes
         return options
     }
 
@@ -165,7 +169,7 @@ final class EtcdConnection: Sendable {
             throw error
         } catch let error as RPCError {
             if Task.isCancelled { throw CancellationError() }
-            throw MirrorError.ofCall(error, endpoint)
+            throw MirrorError.ofCall(error, endpoint, maximum: configuration.maximumMessageBytes)
         } catch let error as RuntimeError {
             throw MirrorError(.unreachable, "\(error)", server: "\(endpoint)")
         }

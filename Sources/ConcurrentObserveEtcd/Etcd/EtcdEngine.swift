@@ -52,6 +52,12 @@ public struct EtcdEngine: MirrorEngine {
         guard configuration.pageSize > 0 else {
             throw MirrorError(.invalidConfiguration, "the page size is \(configuration.pageSize): at least 1 is needed")
         }
+        guard range != .key("") else {
+            throw MirrorError(
+                .invalidConfiguration,
+                "the range is the empty key, which etcd does not have: use a prefix for all keys"
+            )
+        }
         return try configuration.endpoints.map(EtcdEndpoint.init)
     }
 

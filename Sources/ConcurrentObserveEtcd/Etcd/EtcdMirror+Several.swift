@@ -11,8 +11,9 @@ extension EngineMirror where Engine == EtcdEngine {
     ///
     /// - Parameter values: At most as many as etcd allows in a transaction, 128 unless it is configured otherwise.
     /// - Returns: The revision that brought the values; the mirror's position if there are none.
-    /// - Throws: `MirrorError`: `notConnected` and `malformedValue` have written nothing; `outcomeUnknown` may have; `unreachable` has,
-    ///   and the mirror does not show it yet.
+    /// - Throws: `MirrorError`: `notShown` has written the values, and the mirror does not show
+    ///   them yet; `outcomeUnknown` may have; any other, such as `notConnected`, `malformedValue`,
+    ///   `tooManyChanges` and `tooLarge`, has written nothing.
     @discardableResult
     public func set(_ values: [MirrorKey: Value]) async throws -> Int64 {
         var request = Etcdserverpb_TxnRequest()
@@ -26,8 +27,8 @@ extension EngineMirror where Engine == EtcdEngine {
             request.success.append(put)
         }
         guard !values.isEmpty else { return position.value }
-        let answer = try await session().connection.transaction(request)
-        try await waitUntil(answer.header.revision, within: configuration.requestTimeout)
+        let answer = try await withSession { [request] in try await $0.connection.transaction(request) }
+        try await waitUntilShown(answer.header.revision)
         return answer.header.revision
     }
 }

@@ -14,8 +14,9 @@ extension EngineMirror where Engine == EtcdEngine {
     ///   - revision: The revision that the key's value must still have, 0 for a key that must not be there; nil for the mirror's.
     ///   - lease: The lease that the key ends with; 0 for none.
     /// - Returns: The revision that brought the value.
-    /// - Throws: `MirrorError`: `conflict`, `notConnected` and `malformedValue` have written nothing; `outcomeUnknown` may have; `unreachable`
-    ///   has, and the mirror does not show it yet.
+    /// - Throws: `MirrorError`: `notShown` has written the value, and the mirror does not show it
+    ///   yet; `outcomeUnknown` may have; any other, such as `conflict`, `notConnected`,
+    ///   `malformedValue` and `tooLarge`, has written nothing.
     @discardableResult
     public func set(
         _ value: Value,
@@ -47,7 +48,9 @@ extension EngineMirror where Engine == EtcdEngine {
     ///
     /// - Parameter body: Receives the last good value, or nil. It is called again, with the newer value, when another change comes first.
     /// - Returns: The revision that brought the value.
-    /// - Throws: What `body` throws; otherwise as ``set(_:for:ifRevision:lease:)``, without `conflict`.
+    /// - Throws: What `body` throws; otherwise as ``set(_:for:ifRevision:lease:)``, with `behind`
+    ///   in place of `conflict`: another change came first, and the mirror did not get it within
+    ///   ``MirrorConfiguration/requestTimeout``.
     @discardableResult
     public func update(
         _ key: MirrorKey,
@@ -56,13 +59,29 @@ extension EngineMirror where Engine == EtcdEngine {
     ) async throws -> Int64 {
         while true {
             let contents = contents.value
-            let seen = contents.errors[key]?.revision ?? contents.entries[key]?.revision ?? 0
+            let seen = contents.shownRevision(of: key)
             do {
                 return try await set(try body(contents[key]), for: key, ifRevision: seen, lease: lease)
             } catch let error as MirrorError where error.code == .conflict {
-                // The change that came first arrives soon.
+                // Only the change that came first makes another attempt worth it.
+                try await waitForChange(of: key, after: seen)
+                // Mirrors that have received it together do not write together.
                 try await Task.sleep(for: .milliseconds(Int64.random(in: 1...10)))
             }
+        }
+    }
+
+    private func waitForChange(of key: MirrorKey, after seen: Int64) async throws {
+        do {
+            try await wait(
+                for: contents,
+                within: configuration.requestTimeout,
+                "the change that came first has not come"
+            ) {
+                $0.shownRevision(of: key) != seen
+            }
+        } catch let error as MirrorError {
+            throw MirrorError(.behind, "another change came first, and nothing was written: \(error)")
         }
     }
 
@@ -72,7 +91,6 @@ extension EngineMirror where Engine == EtcdEngine {
         guard engine.range.contains(key) else {
             throw MirrorError(.invalidConfiguration, "the key '\(key)' is outside the mirror's range")
         }
-        let connection = try session().connection
         let seen = expected ?? store.revision(of: key)
         var request = Etcdserverpb_TxnRequest()
         var unchanged = Etcdserverpb_Compare()
@@ -82,21 +100,30 @@ extension EngineMirror where Engine == EtcdEngine {
         unchanged.modRevision = seen
         request.compare = [unchanged]
         request.success = [operation]
-        let answer = try await connection.transaction(request)
+        let (answer, server) = try await withSession { [request] session in
+            (try await session.connection.transaction(request), "\(session.connection.endpoint)")
+        }
         guard answer.succeeded else {
             metrics.conflicts.increment()
             throw MirrorError(
                 .conflict,
                 "the key '\(key)' has changed since revision \(seen): nothing was written",
-                server: "\(connection.endpoint)"
+                server: server
             )
         }
         // A deletion of what is not there has no revision of its own.
         if case .responseDeleteRange(let deletion)? = answer.responses.first?.response, deletion.deleted == 0 {
             return answer.header.revision
         }
-        try await waitUntil(answer.header.revision, within: configuration.requestTimeout)
+        try await waitUntilShown(answer.header.revision)
         return answer.header.revision
+    }
+}
+
+extension MirrorContents {
+    /// The revision of a key's present value, a malformed one included; 0 if the key is not there.
+    fileprivate func shownRevision(of key: MirrorKey) -> Int64 {
+        errors[key]?.revision ?? entries[key]?.revision ?? 0
     }
 }
 #endif

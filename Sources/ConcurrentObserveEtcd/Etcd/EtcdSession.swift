@@ -26,7 +26,7 @@ public struct EtcdSession: MirrorSession {
             let page: Etcdserverpb_RangeResponse
             do {
                 page = try await connection.range(request)
-            } catch let error as MirrorError where error.isOfSize && request.limit > 1 {
+            } catch let error as MirrorError where error.code == .tooLarge && request.limit > 1 {
                 request.limit /= 2
                 continue
             }
@@ -95,10 +95,27 @@ public struct EtcdSession: MirrorSession {
     }
 
     /// A linearizable read of one key: it needs a quorum.
-    public func probe() async throws {
+    public func probe() async throws -> MirrorMoment {
         var request = EtcdRange.key(range.start).request
+        request.keysOnly = true
+        let header = try await connection.range(request).header
+        return MirrorMoment(revision: header.revision, history: header.clusterID)
+    }
+
+    /// A linearizable read of the key that has changed last. etcd reads and sorts the whole range
+    /// for it, and sends one key.
+    public func summary() async throws -> MirrorSummary {
+        var request = range.request
         request.limit = 1
-        _ = try await connection.range(request)
+        request.keysOnly = true
+        request.sortTarget = .mod
+        request.sortOrder = .descend
+        let answer = try await connection.range(request)
+        return MirrorSummary(
+            moment: MirrorMoment(revision: answer.header.revision, history: answer.header.clusterID),
+            newest: answer.kvs.first?.modRevision ?? 0,
+            count: Int(answer.count)
+        )
     }
 }
 #endif

@@ -75,7 +75,9 @@ struct WatchMachine: Sendable {
         } else {
             fragmentBytes += message.events.reduce(0) { $0 + $1.size }
         }
-        guard fragmentBytes <= maximumBytes else { throw violation("the events of one revision are too many") }
+        guard fragmentBytes <= maximumBytes else {
+            throw MirrorError(.tooLarge, "the events of one revision have more than \(maximumBytes) bytes")
+        }
         return whole
     }
 

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Etcd
-/// A moment that the contents have to reach before they count as current.
-struct SynchronisationTarget: Sendable {
-    let revision: Int64
-    /// Not later than when the engine had this revision.
-    let instant: ContinuousClock.Instant
-}
-
 /// What a comparison of the contents with the engine's has found.
 enum Comparison {
     case equal(MirrorMoment)
@@ -21,7 +14,15 @@ enum Comparison {
 extension EngineMirror {
     /// Makes sure that the contents are those of the position, or of a new one.
     func synchronise(_ session: Engine.Session) async throws -> SynchronisationTarget {
+        // There is nothing to resume.
+        if !Engine.keepsHistory { return try await listPresent(session) }
         let known = store.snapshot
+        // The last watch brought nothing. This one may do the same: only a list is sure to bring
+        // what was missed.
+        if present.modify({ $0.mustList }) {
+            metrics.relists.increment()
+            return try await list(session)
+        }
         // With too many keys, the position's never become fewer. Those of a list may be.
         guard known.position > 0, known.records.count <= configuration.maximumKeys else {
             return try await list(session)
@@ -34,8 +35,7 @@ extension EngineMirror {
             logger.error("the engine has other data of the position", metadata: metadata)
             metrics.divergences.increment()
         case .lost:
-            logger.error("the engine has lost data", metadata: metadata)
-            metrics.divergences.increment()
+            noteLoss()
         case .gone:
             logger.notice("the engine no longer has the position", metadata: metadata)
         }
@@ -59,6 +59,10 @@ extension EngineMirror {
         try MirrorError.check(moment.revision)
         guard listed.count <= configuration.maximumKeys else { throw tooManyKeys(listed.count) }
         let (changed, malformed) = store.applyList(listed, of: moment)
+        present.modify { present in
+            present.mustList = false
+            present.listed = .now
+        }
         noteMalformed(malformed)
         metrics.lists.increment()
         noteContents()
@@ -90,6 +94,16 @@ extension EngineMirror {
         } catch let error as MirrorError where error.code == .revisionUnknown {
             return .lost
         }
+    }
+
+    func noteDifference() {
+        logger.error("the contents are not what the engine has", metadata: metadata)
+        metrics.divergences.increment()
+    }
+
+    func noteLoss() {
+        logger.error("the engine has lost data", metadata: metadata)
+        metrics.divergences.increment()
     }
 
     func tooManyKeys(_ count: Int) -> MirrorError { .tooManyKeys(count, allowed: configuration.maximumKeys) }

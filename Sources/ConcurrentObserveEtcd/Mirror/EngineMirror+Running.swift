@@ -19,7 +19,14 @@ extension EngineMirror {
             _ = leave(error)
             throw error
         }
-        await cancelWhenGracefulShutdown { await self.runSessions(servers) }
+        await cancelWhenGracefulShutdown {
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await self.runSessions(self.configuration.serverOrder.arrange(servers)) }
+                group.addTask { await self.watchAge() }
+                await group.next()
+                group.cancelAll()
+            }
+        }
         _ = leave(MirrorError(.stopped, "the mirror's run() has ended"))
     }
 
@@ -29,9 +36,14 @@ extension EngineMirror {
         var isCurable = false
         while !Task.isCancelled {
             let server = servers[failures % servers.count]
-            let error = await runSession(server)
+            let end = await runSession(server, home: failures % servers.count == 0 ? nil : servers[0])
             if Task.isCancelled { return }
             metrics.sessions.increment()
+            guard let error = end as? MirrorError else {
+                logger.debug("the mirror returns to its first server", metadata: ["server": "\(servers[0])"])
+                failures = 0
+                continue
+            }
             logger.debug("a session has ended", metadata: ["error": "\(error)", "server": "\(server)"])
             // Not to 0: the next session is with another server.
             if leave(error) > configuration.backoff.reset { failures %= servers.count }
@@ -45,11 +57,14 @@ extension EngineMirror {
         }
     }
 
-    /// - Returns: Why the session has ended.
-    private func runSession(_ server: Engine.Server) async -> MirrorError {
+    /// - Returns: Why the session has ended: a `MirrorError`, or `ReturnHome`.
+    private func runSession(_ server: Engine.Server, home: Engine.Server?) async -> any Error {
+        present.modify { $0.number += 1 }
         do {
-            try await engine.withSession(at: server) { session in try await self.follow(session) }
+            try await engine.withSession(at: server) { session in try await self.follow(session, home: home) }
             return MirrorError(.unreachable, "the session has ended", server: "\(server)")
+        } catch let error as ReturnHome {
+            return error
         } catch let error as MirrorError {
             return error
         } catch {
@@ -58,19 +73,17 @@ extension EngineMirror {
     }
 
     /// Brings the contents up to date, and keeps them so. Returns only by throwing.
-    private func follow(_ session: Engine.Session) async throws {
+    private func follow(_ session: Engine.Session, home: Engine.Server?) async throws {
         var target = try await synchronise(session)
-        var lastGone: ContinuousClock.Instant?
+        var last: ContinuousClock.Instant?
         while true {
             do {
-                try await watch(session, until: target)
+                try await watch(session, until: target, home: home)
             } catch let reason as ListAgain {
-                if reason == .gone {
+                if let error = reason.whenRepeated {
                     // A compaction may come between a list and its watch. A server that reports one after each list would be asked without a pause.
-                    if let lastGone, lastGone.duration(to: .now) < configuration.backoff.reset {
-                        throw MirrorError.goneAgain
-                    }
-                    lastGone = .now
+                    if let last, last.duration(to: .now) < configuration.backoff.reset { throw error }
+                    last = .now
                 }
                 metrics.relists.increment()
                 logger.notice("the mirror lists again", metadata: ["reason": "\(reason)"])
@@ -90,5 +103,19 @@ extension MirrorError {
 enum ListAgain: Error, Hashable {
     case gone
     case different
+    /// The engine has other data than the mirror has seen.
+    case lost
+    /// The watch has a message that the mirror cannot take, and would have it again from the same
+    /// position.
+    case tooLarge(MirrorError)
+
+    /// What ends the session if it comes twice within a short time; nil if a list is enough.
+    var whenRepeated: MirrorError? {
+        switch self {
+        case .gone: .goneAgain
+        case .tooLarge(let error): error
+        case .different, .lost: nil
+        }
+    }
 }
 #endif

@@ -6,7 +6,8 @@ import ConcurrentObserve
 extension EngineMirror {
     /// Waits until the contents are complete up to a revision.
     ///
-    /// - Throws: `MirrorError` of the code `unreachable` after the limit; `CancellationError`.
+    /// - Throws: `MirrorError` after the limit: why the mirror is not ready, or `behind` if it is;
+    ///   `CancellationError`.
     public func waitUntil(_ revision: Int64, within limit: Duration) async throws {
         try await wait(for: position, within: limit, "the mirror has not reached revision \(revision)") {
             $0 >= revision
@@ -20,7 +21,19 @@ extension EngineMirror {
         try await wait(for: state, within: limit, "the mirror is not ready") { $0.isReady }
     }
 
-    private func wait<Shown: Sendable>(
+    /// Waits until the mirror shows a revision that it has written.
+    ///
+    /// - Throws: `MirrorError` of the code `notShown` after the limit of a request;
+    ///   `CancellationError`.
+    func waitUntilShown(_ revision: Int64) async throws {
+        do {
+            try await waitUntil(revision, within: configuration.requestTimeout)
+        } catch let error as MirrorError {
+            throw MirrorError(.notShown, "revision \(revision) was written, and is not shown yet: \(error)")
+        }
+    }
+
+    func wait<Shown: Sendable>(
         for property: ReadOnly<Shown>,
         within limit: Duration,
         _ failure: String,
@@ -39,7 +52,7 @@ extension EngineMirror {
                 try await Task.sleep(for: limit)
                 let state = state.value
                 throw MirrorError(
-                    state.error?.code ?? .unreachable,
+                    state.error?.code ?? .behind,
                     "\(failure) after \(limit)\(state.error.map { ": \($0)" } ?? "")"
                 )
             }

@@ -4,31 +4,53 @@
 extension EngineMirror {
     /// Watches from the position on. Returns only by throwing.
     ///
-    /// - Throws: `ListAgain` if the session can go on with a list.
-    func watch(_ session: Engine.Session, until target: SynchronisationTarget) async throws {
+    /// - Parameter home: The server that the mirror prefers; nil if the session is there.
+    /// - Throws: `ListAgain` if the session can go on with a list; `ReturnHome`.
+    func watch(_ session: Engine.Session, until target: SynchronisationTarget, home: Engine.Server?) async throws {
         let (started, start) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let first = store.position.value + 1
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                do {
-                    try await session.watch(from: first) { message in
-                        if message == .started { start.yield() } else { try self.handle(message) }
+                var first = first
+                while true {
+                    do {
+                        try await self.receive(session, from: first) { start.yield() }
+                    } catch ListAgain.gone where !Engine.keepsHistory {
+                        first = try await self.listChanges(session) + 1
                     }
-                    throw MirrorError(.unreachable, "the watch has ended")
-                } catch let error as MirrorError where error.code == .revisionGone {
-                    throw ListAgain.gone
                 }
             }
             group.addTask {
-                try await self.withLimit(self.configuration.requestTimeout, "no watch was created in time") {
+                try await self.withLimit(
+                    self.configuration.requestTimeout,
+                    MirrorError(.behind, "no watch was created in time")
+                ) {
                     for await _ in started { return }
                 }
-                try await self.catchUp(session, with: target)
-                try await self.probe(session)
+                try await self.stayCurrent(session, from: target)
             }
             group.addTask { try await self.compareAgain(session) }
+            if let home { group.addTask { try await self.waitForHome(home) } }
             defer { group.cancelAll() }
             try await group.next()
+        }
+    }
+
+    /// Returns only by throwing.
+    private func receive(
+        _ session: Engine.Session,
+        from first: Int64,
+        started: @escaping @Sendable () -> Void
+    ) async throws {
+        do {
+            try await session.watch(from: first) { message in
+                if message == .started { started() } else { try self.handle(message) }
+            }
+            throw MirrorError(.unreachable, "the watch has ended")
+        } catch let error as MirrorError where error.code == .revisionGone {
+            throw ListAgain.gone
+        } catch let error as MirrorError where error.code == .tooLarge {
+            throw ListAgain.tooLarge(error)
         }
     }
 
@@ -60,65 +82,54 @@ extension EngineMirror {
         }
     }
 
-    /// Returns when the contents have reached the target: the mirror is ready.
-    private func catchUp(_ session: Engine.Session, with target: SynchronisationTarget) async throws {
-        var pause = Duration.milliseconds(10)
-        while store.position.value < target.revision {
-            // Other keys may have the revisions between. Then nothing comes, and the keys are equal.
-            let begin = ContinuousClock.now
-            if case .equal = try await compare(session, store.snapshot, at: nil) {
-                return becomeReady(session, confirmed: begin)
-            }
-            try await Task.sleep(for: pause)
-            pause = min(pause * 2, .seconds(1))
-        }
-        becomeReady(session, confirmed: target.instant)
-    }
-
-    /// Asks again and again whether the session sees what is newest.
-    private func probe(_ session: Engine.Session) async throws {
-        while true {
-            try await Task.sleep(for: configuration.probeInterval)
-            let begin = ContinuousClock.now
-            try await withLimit(configuration.probeTimeout, "a probe was not answered in time") {
-                try await session.probe()
-            }
-            confirm(begin)
-        }
-    }
-
     private func compareAgain(_ session: Engine.Session) async throws {
         while true {
             // Mirrors that began together do not read together.
             try await Task.sleep(for: configuration.comparisonInterval * Double.random(in: 0.75...1.25))
+            if !Engine.keepsHistory {
+                try await compareWithPresent(session)
+                continue
+            }
             let known = store.snapshot
             switch try await compare(session, known, at: known.position) {
             case .equal:
                 metrics.comparisons.increment()
+                try await lookBeyond(known.position, session)
             case .gone:
                 // Where nothing reports that nothing changes, a quiet mirror's position falls behind. Changes meanwhile have moved it.
                 if store.snapshot.position == known.position { throw ListAgain.gone }
             case .different, .lost:
-                logger.error("the contents are not what the engine has", metadata: metadata)
-                metrics.divergences.increment()
+                noteDifference()
                 throw ListAgain.different
             }
         }
     }
 
-    private func withLimit(
+    /// Compares with the present. The keys of the position do not show what the watch has left out
+    /// after it.
+    private func lookBeyond(_ position: Int64, _ session: Engine.Session) async throws {
+        guard try await !look(session).isCurrent else { return }
+        // Changes may be on their way. Those that come are compared next time.
+        try await Task.sleep(for: min(configuration.maximumLag, configuration.comparisonInterval / 2))
+        guard store.snapshot.position == position, try await !look(session).isCurrent else { return }
+        logger.error("the watch has left out changes", metadata: metadata)
+        metrics.divergences.increment()
+        throw ListAgain.different
+    }
+
+    func withLimit<Result: Sendable>(
         _ limit: Duration,
-        _ failure: String,
-        _ body: @escaping @Sendable () async throws -> Void
-    ) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
+        _ failure: MirrorError,
+        _ body: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
+        try await withThrowingTaskGroup(of: Result.self) { group in
             group.addTask { try await body() }
             group.addTask {
                 try await Task.sleep(for: limit)
-                throw MirrorError(.unreachable, failure)
+                throw failure
             }
             defer { group.cancelAll() }
-            try await group.next()
+            return try await group.next()!
         }
     }
 

@@ -29,15 +29,27 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
 
     private let stateProperty: Observed<MirrorState>
 
-    private struct Present: Sendable {
+    let lagProperty = Observed(MirrorLag())
+
+    struct Present: Sendable {
         /// Where changes are written to; nil while there is no session that is ready.
         var session: Engine.Session?
         /// Since when the present session is ready.
         var readySince: ContinuousClock.Instant?
         /// When the engine last confirmed that the contents are current.
         var confirmed: ContinuousClock.Instant?
+        /// How many changes use a session.
+        var changes = 0
+        /// Counts sessions.
+        var number = 0
+        /// The session that ends so that another begins at once: it takes no more changes.
+        var movingFrom: Int?
+        /// Whether the next session has to list, since the watch of the last one brought nothing.
+        var mustList = false
+        /// When the last list ended.
+        var listed: ContinuousClock.Instant?
     }
-    private let present = Shared(Present())
+    let present = Observed(Present())
 
     /// Makes a mirror, which connects when ``run()`` is called.
     ///
@@ -74,6 +86,10 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
     /// Whether the contents may count as current.
     public var state: ReadOnly<MirrorState> { stateProperty.readOnly }
 
+    /// How far the contents may be behind, in revisions and in time. A mirror that is `ready` is
+    /// not behind for longer than ``MirrorConfiguration/longestAge``. It changes with each probe.
+    public var lag: ReadOnly<MirrorLag> { lagProperty.readOnly }
+
     /// The revision up to which the contents are complete. It also moves when the engine reports that nothing has changed.
     public var position: ReadOnly<Int64> { store.position.readOnly }
 
@@ -84,24 +100,66 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
 
     // MARK: - States
 
-    /// The engine has confirmed, by an answer to a request that began at this instant, that the contents are current.
-    func confirm(_ instant: ContinuousClock.Instant) { present.withLock { $0.confirmed = instant } }
-
-    func becomeReady(_ session: Engine.Session, confirmed instant: ContinuousClock.Instant) {
-        present.withLock { $0 = Present(session: session, readySince: .now, confirmed: instant) }
+    func becomeReady(_ session: Engine.Session) {
+        present.modify { present in
+            guard present.movingFrom != present.number else { return }
+            present.session = session
+            present.movingFrom = nil
+            present.readySince = present.readySince ?? .now
+        }
         guard !stateProperty.value.isReady else { return }
         logger.info("the mirror is ready", metadata: metadata)
         metrics.isReady.set(1)
         stateProperty.value = .ready
     }
 
+    /// Reports again and again how old the contents may be. Makes the mirror stale when nothing has
+    /// confirmed them for too long, so that `ready` is true whatever the session waits for.
+    func watchAge() async {
+        while !Task.isCancelled {
+            var pause = configuration.probeInterval
+            if let confirmed = present.value.confirmed {
+                let age = confirmed.duration(to: .now)
+                metrics.behindSeconds.set(age / .seconds(1))
+                if age >= configuration.longestAge {
+                    expire(confirmed)
+                } else {
+                    pause = min(pause, configuration.longestAge - age)
+                }
+            }
+            try? await Task.sleep(for: pause)
+        }
+    }
+
+    private func expire(_ confirmed: ContinuousClock.Instant) {
+        guard stateProperty.value.isReady else { return }
+        let error = MirrorError(.behind, "the contents were not confirmed for \(configuration.longestAge)")
+        // Another thread may have left the state since.
+        stateProperty.modify { if $0.isReady { $0 = .stale(since: confirmed, error) } }
+        metrics.isReady.set(0)
+        logger.warning("the mirror is stale", metadata: ["error": "\(error)"])
+    }
+
+    /// Keeps the session from new changes, and waits for those that are under way: another session
+    /// begins at once. The state stays what it is.
+    func suspend() async {
+        present.modify { present in
+            present.session = nil
+            present.readySince = nil
+            present.movingFrom = present.number
+        }
+        try? await wait(for: present.readOnly, within: configuration.requestTimeout, "") { $0.changes == 0 }
+    }
+
     /// - Returns: For how long the session had been ready.
     func leave(_ error: MirrorError) -> Duration {
-        let (last, ready): (ContinuousClock.Instant?, Duration) = present.withLock { present in
+        let (last, ready): (ContinuousClock.Instant?, Duration) = present.modify { present in
             defer {
                 present.session = nil
                 present.readySince = nil
+                present.movingFrom = nil
             }
+            if error.code == .behind { present.mustList = true }
             return (present.confirmed, present.readySince.map { $0.duration(to: .now) } ?? .zero)
         }
         let next: MirrorState =
@@ -123,12 +181,21 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
         return ready
     }
 
-    /// The session that is ready.
-    func session() throws -> Engine.Session {
-        guard let session = present.withLock({ $0.session }) else {
+    /// Lends the session that is ready, for a change. Waits for one that begins where another has
+    /// just ended for it.
+    func withSession<Result>(_ body: (Engine.Session) async throws -> Result) async throws -> Result {
+        if present.value.movingFrom != nil {
+            try? await wait(for: present.readOnly, within: configuration.requestTimeout, "") { $0.movingFrom == nil }
+        }
+        let session = present.modify { present in
+            if present.session != nil { present.changes += 1 }
+            return present.session
+        }
+        guard let session else {
             throw MirrorError(.notConnected, "the mirror is \(stateProperty.value.name): nothing was written")
         }
-        return session
+        defer { present.modify { $0.changes -= 1 } }
+        return try await body(session)
     }
 
     var metadata: Logger.Metadata { ["engine": "\(Engine.name)", "position": "\(store.position.value)"] }

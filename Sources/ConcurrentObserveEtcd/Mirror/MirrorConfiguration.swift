@@ -16,6 +16,33 @@ public struct MirrorConfiguration: Sendable {
     /// each ends the sessions of all mirrors, which then read their ranges anew.
     public var probeTimeout = Duration.seconds(3)
 
+    /// For how long the watch may bring nothing although keys have changed. Then the session ends,
+    /// and the next one lists.
+    ///
+    /// The mirror knows from the revision that a probe finds. Where that is higher than the
+    /// position for so long, and the revisions between may be of other keys, it asks for the newest
+    /// revision of its own keys. For etcd that is a read of all keys on the server, of which it
+    /// sends one.
+    public var maximumLag = Duration.seconds(5)
+
+    /// For how long a mirror that is ready may be behind its engine: the sum of ``probeInterval``,
+    /// ``probeTimeout``, ``maximumLag`` and ``requestTimeout``. One that was not confirmed for so
+    /// long is stale.
+    public var longestAge: Duration { probeInterval + probeTimeout + maximumLag + requestTimeout }
+
+    /// In which order the mirror tries the servers.
+    public var serverOrder = ServerOrder.shuffled
+
+    /// How often a mirror that is with another server asks the first one of its order, on average,
+    /// and returns to it if it answers. Each pause is drawn at random between half of this and one
+    /// and a half.
+    public var returnInterval = Duration.seconds(300)
+
+    /// How long a mirror of an engine without history waits from the end of a list to the beginning
+    /// of the next, at least: signals that come more often do not make it list more often. At most
+    /// ``maximumLag`` counts.
+    public var listGap = Duration.seconds(1)
+
     /// How often the mirror compares its contents with the engine's.
     public var comparisonInterval = Duration.seconds(300)
 
@@ -37,6 +64,17 @@ public struct MirrorConfiguration: Sendable {
         public var reset = Duration.seconds(5)
 
         public init() {}
+    }
+}
+
+extension MirrorConfiguration {
+    /// The gap between two lists that counts. With a longer one, signals that wait for their list
+    /// would look like a watch that has stalled.
+    var usedListGap: Duration { min(listGap, maximumLag) }
+
+    /// How long to wait before the first server of the order is asked.
+    func returnPause(using generator: inout some RandomNumberGenerator) -> Duration {
+        returnInterval * Double.random(in: 0.5...1.5, using: &generator)
     }
 }
 

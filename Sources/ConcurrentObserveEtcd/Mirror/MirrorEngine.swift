@@ -4,7 +4,7 @@
 /// What a mirror needs of an engine that keeps keys with values, and numbers its changes.
 ///
 /// A change has a *revision*: a number that grows from change to change. All keys that change in one transaction have one revision. An engine
-/// that has revisions, and can list, watch and resume, has mirrors:
+/// that has revisions, and can list and watch, has mirrors:
 ///
 /// ```swift
 /// let mirror = EngineMirror(following: engine, coding: .json)
@@ -12,6 +12,8 @@
 ///
 /// The mirror keeps the promises to its observers, whatever the engine: one revision is one change, in order, none twice, none left out. It
 /// waits between attempts, and reports what is stale. The engine only reads and reports.
+///
+/// An engine that has only its present keys sets ``keepsHistory`` to false. Then each list is one change, which may cover several revisions.
 public protocol MirrorEngine: Sendable {
     /// One of the servers that a session may use.
     associatedtype Server: Sendable & CustomStringConvertible
@@ -19,6 +21,15 @@ public protocol MirrorEngine: Sendable {
 
     /// The engine's name, in metrics and messages.
     static var name: String { get }
+
+    /// Whether a watch can report what has changed since an earlier revision. True unless the engine
+    /// says otherwise.
+    ///
+    /// If false, a watch that throws `revisionGone` is the signal that the keys have changed. The
+    /// mirror then lists, at most once per ``MirrorConfiguration/listGap``, and watches again. It
+    /// stays `ready` meanwhile. It never asks for a revision of the past: comparisons are with the
+    /// present keys.
+    static var keepsHistory: Bool { get }
 
     /// Where sessions may go. The mirror takes one after another, and waits after the last.
     ///
@@ -32,6 +43,10 @@ public protocol MirrorEngine: Sendable {
         at server: Server,
         _ body: @escaping @Sendable (Session) async throws -> Void
     ) async throws
+}
+
+extension MirrorEngine {
+    public static var keepsHistory: Bool { true }
 }
 
 /// A connection to an engine. Every error that it throws is a ``MirrorError``, or a `CancellationError` of its task.
@@ -55,14 +70,33 @@ public protocol MirrorSession: Sendable {
     /// Reports everything that changes from a revision on, itself included. Returns only by throwing.
     ///
     /// - Parameter receive: To be called for one message after another: first ``MirrorMessage/started``. It throws what the watch has to throw.
-    /// - Throws: `revisionGone`, if the engine no longer has all that comes after the revision.
+    /// - Throws: `revisionGone`, if the engine no longer has all that comes after the revision. An
+    ///   engine without history throws it as soon as it has this revision, or a later one.
     func watch(
         from revision: Int64,
         receive: @escaping @Sendable (MirrorMessage) async throws -> Void
     ) async throws
 
-    /// Returns when the engine has confirmed that this session sees what is newest, and not a past that a separated server still serves.
-    func probe() async throws
+    /// Returns the engine's newest revision, whichever keys have it. It has to be the newest, and
+    /// not one of a past that a separated server still serves.
+    func probe() async throws -> MirrorMoment
+
+    /// Returns the newest revision of the keys, and how many there are: from these the mirror sees whether
+    /// keys have changed. It asks where the newest revision of all may be one of other keys.
+    ///
+    /// For an engine without this call, the mirror lists.
+    func summary() async throws -> MirrorSummary
+}
+
+extension MirrorSession {
+    public func summary() async throws -> MirrorSummary {
+        var (newest, count) = (Int64(0), 0)
+        let moment = try await list(at: nil, limit: .max) { page in
+            count += page.count
+            newest = page.reduce(newest) { max($0, $1.revision) }
+        }
+        return MirrorSummary(moment: moment, newest: newest, count: count)
+    }
 }
 
 /// A key with its value, as a list or a change has it.
@@ -97,6 +131,7 @@ public struct MirrorCounts: Sendable, Hashable {
 
 /// A state of an engine.
 public struct MirrorMoment: Sendable, Equatable {
+    /// At least 1, if mirrors are to resume: 0 stands for no position.
     public let revision: Int64
     /// Which data the revision is of. Other data, such as those of another cluster, have other numbers: their revisions do not compare.
     public let history: UInt64
@@ -104,6 +139,23 @@ public struct MirrorMoment: Sendable, Equatable {
     public init(revision: Int64, history: UInt64 = 0) {
         self.revision = revision
         self.history = history
+    }
+}
+
+/// The newest revision of some keys, and how many there are.
+public struct MirrorSummary: Sendable, Equatable {
+    /// Of which revision the rest is.
+    public let moment: MirrorMoment
+    /// The newest of the revisions that have brought the present keys' values; 0 if there are no
+    /// keys.
+    public let newest: Int64
+    /// How many keys there are.
+    public let count: Int
+
+    public init(moment: MirrorMoment, newest: Int64, count: Int) {
+        self.moment = moment
+        self.newest = newest
+        self.count = count
     }
 }
 

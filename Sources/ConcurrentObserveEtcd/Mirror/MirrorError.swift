@@ -9,6 +9,7 @@ public struct MirrorError: Error, Hashable, Sendable {
             case unreachable, noLeader, wrongServer, untrusted, unauthenticated, permissionDenied, tooManyKeys
             case protocolViolation, invalidConfiguration, revisionGone, revisionUnknown
             case conflict, outcomeUnknown, notConnected, malformedValue, noLease, stopped, other
+            case behind, tooLarge, tooManyChanges, notShown
         }
         private let value: Value
         private init(_ value: Value) { self.value = value }
@@ -45,6 +46,16 @@ public struct MirrorError: Error, Hashable, Sendable {
         public static let malformedValue = Code(.malformedValue)
         /// The lease has ended, or never was: nothing was written.
         public static let noLease = Code(.noLease)
+        /// The mirror does not get what the engine has: keys have changed, and the watch brings
+        /// nothing. From a change: nothing was written.
+        public static let behind = Code(.behind)
+        /// A message has more bytes than the configuration or the engine allows. From a change:
+        /// nothing was written.
+        public static let tooLarge = Code(.tooLarge)
+        /// There are more changes than the engine allows in one transaction: nothing was written.
+        public static let tooManyChanges = Code(.tooManyChanges)
+        /// The change was made, and the mirror does not show it yet.
+        public static let notShown = Code(.notShown)
         /// The mirror's `run()` has ended.
         public static let stopped = Code(.stopped)
         /// Any other error of the engine's.
@@ -66,7 +77,9 @@ public struct MirrorError: Error, Hashable, Sendable {
     /// Whether another attempt may succeed without a change of the configuration or of the engine.
     var isCurable: Bool {
         switch code {
-        case .wrongServer, .untrusted, .unauthenticated, .permissionDenied, .tooManyKeys, .invalidConfiguration: false
+        case .wrongServer, .untrusted, .unauthenticated, .permissionDenied, .tooManyKeys, .invalidConfiguration,
+            .tooLarge:
+            false
         default: true
         }
     }

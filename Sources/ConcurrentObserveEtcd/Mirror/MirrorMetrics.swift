@@ -10,6 +10,8 @@ struct MirrorMetrics: Sendable {
     let isReady: Meter
     /// The revision up to which the contents are complete.
     let position: Meter
+    /// How many revisions and seconds the contents may be behind: those of ``MirrorLag``.
+    let behindRevisions, behindSeconds: Meter
     /// Keys with a good value, and keys whose present value is malformed.
     let keys, malformed: Meter
     /// Revisions and events that watches brought.
@@ -34,6 +36,8 @@ struct MirrorMetrics: Sendable {
         }
         isReady = meter("ready")
         position = meter("position")
+        behindRevisions = meter("behind_revisions")
+        behindSeconds = meter("behind_seconds")
         keys = meter("keys")
         malformed = meter("malformed_keys")
         revisions = counter("revisions")

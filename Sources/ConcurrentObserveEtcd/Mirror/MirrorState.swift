@@ -5,7 +5,7 @@
 public enum MirrorState: Sendable {
     /// There are no contents yet; with the error of the last attempt.
     case connecting(MirrorError?)
-    /// The contents were confirmed within the last interval of probes.
+    /// The contents are those that the engine had within the last ``MirrorConfiguration/longestAge``.
     case ready
     /// The contents are those of an earlier time: last confirmed at that instant.
     case stale(since: ContinuousClock.Instant, MirrorError)

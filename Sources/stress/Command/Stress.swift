@@ -34,7 +34,7 @@ struct Stress: ParsableCommand {
     #if INSTRUMENTED
     private static let examples = "stress mutants an-end-is-delivered-twice --seeds 3"
     #else
-    private static let examples = "stress-product run --profile ci"
+    private static let examples = "stress run --profile ci"
     #endif
 
     /// Parses before anything runs: a wrong option is one line on standard error and exit 1.

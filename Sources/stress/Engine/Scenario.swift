@@ -36,7 +36,7 @@ struct Scenario: Sendable {
         .transactionBindings,
         .parkedInCommit, .derivedGraphs,
         .derivedUses,
-        .weakReferentDeath, .twoWayBinding, .actorOrder, .flood, .sequenceCancellation,
+        .weakReferentDeath, .twoWayBinding, .actorOrder, .flood, .sequenceCancellation, .firstValue,
         .mutualActors, .serialHandover, .deliveryCancellation,
         .realtimePath, .forking, .forkingThreads, .forkingSources, .slowNeighbours, .blockedSource, .threadFamine,
     ]

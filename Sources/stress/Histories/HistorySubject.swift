@@ -21,6 +21,10 @@ struct HistorySubject: Sendable {
             name: "registry",
             summary: "observing, ending, notifying and counting on one registry"
         ) { RegistryTrial(threads: $0) },
+        HistorySubject(
+            name: "removals",
+            summary: "observing one property in several ways, and removing all of its observations"
+        ) { RemovalTrial(threads: $0) },
     ]
 
     static func named(_ name: String) -> HistorySubject? { all.first { $0.name == name } }

@@ -174,7 +174,7 @@ final class RegistryTrial: HistoryTrial, @unchecked Sendable {
 }
 
 /// Does something, and records when.
-private func timed<Result: Sendable>(_ thread: Int, _ body: () -> Result) -> Interval<Result> {
+func timed<Result: Sendable>(_ thread: Int, _ body: () -> Result) -> Interval<Result> {
     let start = nanoseconds()
     let result = body()
     return Interval(thread: thread, start: start, end: nanoseconds(), operation: result)
@@ -182,7 +182,7 @@ private func timed<Result: Sendable>(_ thread: Int, _ body: () -> Result) -> Int
 
 extension Interval {
     /// Another operation at this time.
-    fileprivate func map<Other: Sendable>(_ transform: (Operation) -> Other) -> Interval<Other> {
+    func map<Other: Sendable>(_ transform: (Operation) -> Other) -> Interval<Other> {
         Interval<Other>(thread: thread, start: start, end: end, operation: transform(operation))
     }
 }

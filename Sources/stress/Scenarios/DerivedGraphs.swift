@@ -12,7 +12,8 @@ extension Scenario {
             "random graphs of derived values change their shape: no result of a mixture, none lost, current at each read",
         invariants: [
             "P22.current", "P23.no-mixture", "P24.silent-when-equal", "P24.nothing-lost", "P24.links",
-            "P24.links-end", "P25.errors", "P2.derived-versions", "P2.derived-order", "P12.derived-death",
+            "P24.links-end", "P25.errors", "P2.derived-versions", "P2.derived-order", "P11.derived-kept",
+            "P12.derived-death",
             "P5.no-lock-around-user-code", "P14.nothing-left", "P16.backlog-drains",
         ],
         windows: ["a graph has changed its shape", "a result was an error"],
@@ -41,6 +42,13 @@ extension Scenario {
             case 1:
                 worker.begin("make and drop")
                 if worker.generator.oneIn(16) { graph.makeAndDrop() }
+                let token = graph.observeUnkept()
+                worker.check(
+                    token.isActive,
+                    "P11.derived-kept",
+                    "the observation of a derived value that nothing else keeps has ended"
+                )
+                token.cancel()
             case 2...6:
                 worker.begin("read")
                 graph.judge(graph.ends[worker.generator.below(graph.ends.count)].value, round)
@@ -233,10 +241,15 @@ private final class RandomGraph: Sendable {
         if writes.isMixture { round.violations.report("P23.no-mixture", "a result is of \(writes)") }
     }
 
-    /// Makes an observed derived value, and drops it.
+    /// Observes a derived value that nothing else keeps.
+    func observeUnkept() -> ObservationToken {
+        histories[0].first.map { ~$0 }.observe { _ in checkUserCode("callback") }
+    }
+
+    /// Makes a model's observed derived value, and drops it.
     func makeAndDrop() {
         let source = histories[0].first
-        var derived: Derived<UInt64>? = Derived { get in get(source) }
+        var derived: Derived<UInt64>? = Derived { get in get(source) }.asModels
         let token = derived!.observe { _ in checkUserCode("callback") }
         drops.increment()
         token.onEnd { [deaths] end in if end == .sourceDeleted { deaths.increment() } }
@@ -367,4 +380,9 @@ private final class VersionedWrites: Sendable {
             violations.report("P2.derived-order", "after \(before.new) came \(change.new)")
         }
     }
+}
+
+extension Derived {
+    /// The derived value, as one of a model: its observations end with it.
+    var asModels: Derived { DerivedStorage().derived { self } }
 }

@@ -78,6 +78,7 @@ private struct FloodListener: Sendable {
             "\(buffering)",
             round,
             mayLeaveOut: buffering != .unbounded,
+            keepsOwnOld: buffering.dropsNewestEvents,
             beginsWithInitial: hasInitial
         )
         let options: ObservationOptions = hasInitial ? .initial : []

@@ -32,8 +32,12 @@ extension Scenario {
             for number in 0..<4 { text.value = Text.alternating[number & 1] }
             worker.begin("set an array")
             let serial = worker.uniqueSerial()
-            numbers.value = worker.generator.oneIn(256) ? Numbers.large(serial) : Numbers.make(serial)
-            if worker.generator.oneIn(256) { worker.hit(1) }
+            if worker.windows[1] == 0 || worker.generator.oneIn(256) {
+                numbers.value = Numbers.large(serial)
+                worker.hit(1)
+            }
+            // It replaces the large one, unless another thread has done so.
+            numbers.value = Numbers.make(serial)
             worker.begin("set a struct in a box")
             for number in 0..<8 as Range<UInt64> { block.value = Block(serial &+ number) }
             worker.borrow(block)

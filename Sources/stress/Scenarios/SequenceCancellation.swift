@@ -210,6 +210,7 @@ private final class Consumer: Sendable {
             "an iterator, \(buffering)",
             round,
             mayLeaveOut: buffering != .unbounded,
+            keepsOwnOld: buffering.dropsNewestEvents,
             beginsWithInitial: options.contains(.initial)
         )
     }

@@ -26,6 +26,23 @@ func checkEndsOfPairs(_ round: Round) {
     }
 }
 
+/// A side that corrects what it receives corrects its partner, through a chain of pairs, too. (P3)
+func checkCorrections(_ round: Round) {
+    let (first, second, last) = (Observed<UInt64>(0), Observed<UInt64>(0), Observed<UInt64>(0))
+    let tokens = [
+        first.bindBidirectionally(with: second), last.bind(to: last) { min($0, 100) },
+        second.bindBidirectionally(with: last),
+    ]
+    first.value = 250
+    let values = [first.value, second.value, last.value]
+    round.check(
+        values == [100, 100, 100],
+        "P3.pair-converges",
+        "the last of three that are bound in pairs takes 100 at most; after 250 they have \(values)"
+    )
+    for token in tokens { token.cancelAndWaitBlocking() }
+}
+
 /// What another binding has passed on stays when a transform returns whose binding was cancelled meanwhile. (P3)
 func checkCancellationInATransform(_ round: Round) {
     let (source, destination) = (Observed<UInt64>(0), Observed<UInt64>(0))

@@ -42,6 +42,7 @@ extension Scenario {
         _ = place.exchange(nil)
         checkCyclesFromAfar(round)
         checkEndsOfPairs(round)
+        checkCorrections(round)
         checkCancellationInATransform(round)
         checkCycleInACallback(round)
         checkPairWithOtherTransforms(round)

@@ -69,6 +69,38 @@ extension Promises.P16MailboxTests {
         withExtendedLifetime(result) {}
     }
 
+    @Test("P16 A label that changes often takes the memory of one")
+    func changingLabels() async {
+        await #expect(processExitsWith: .success) {
+            Process.limitLife(seconds: 60)
+            let property = Observed(0)
+            let token = property.observe { (_: Change<Int>) in }
+            let change = { (number: Int) in
+                token.label = "\(number)"
+                token.label = ""
+            }
+            for number in 0..<1_000 { change(number) }
+            let before = Process.residentBytes
+            for number in 0..<200_000 { change(number) }
+            let growth = Process.residentBytes - before
+            check(growth < 4 << 20, "\(growth) bytes")
+            token.label = "last"
+            check(token.label == "last", "a label that was taken away comes back")
+            withExtendedLifetime(property) {}
+        }
+    }
+
+    @Test("A negative number of mailboxes traps with the rule, none is no mistake")
+    func negativeCount() async {
+        #expect(ConcurrentObserveDiagnostics.largestMailboxes(0).isEmpty)
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            Process.limitLife(seconds: 20)
+            _ = ConcurrentObserveDiagnostics.largestMailboxes(-1)
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.contains("a negative number of mailboxes. Ask for 0 or more"))
+    }
+
     @Test("P16 Labels go with their observations")
     func labels() throws {
         let property = Observed(0)

@@ -85,6 +85,16 @@ extension Promises.DerivedArticleTests {
         withExtendedLifetime(token) {}
     }
 
+    @Test("The example of what an observation keeps")
+    func keeping() {
+        let (turbine, received) = (Turbine(), Log<Int>())
+        let print = { @Sendable (number: Int) in received.append(number) }
+        let token = turbine.rpm.map { $0 / 60 }.observeValues { print($0) }
+        turbine.rpm.value = 6_000
+        #expect(received.entries == [100])
+        token.cancel()
+    }
+
     @Test("The examples of the forms")
     func forms() {
         let (a, b, c) = (Observed(1), Observed(2), Observed(3))

@@ -154,7 +154,7 @@ extension Promises.DerivedCases {
         graph.begin(count)
         a.value = "cd"
         #expect(graph.news == "2")
-        let nothing = Derived { 7 }
+        let nothing = Derived { _ in 7 }
         graph.begin(nothing)
         a.value = "e"
         #expect(nothing.value == 7 && graph.news == "1")

@@ -215,11 +215,36 @@ extension Promises.P25DerivedTests {
         kept.clear()
     }
 
-    @Test("P25 The last reference goes in a callback, or in the function of another")
-    func lastReference() throws {
-        let (a, slot, calls) = (Observed(0), Slot<Derived<Int>>(), Counter())
+    @Test("P25 P11 The program drops a derived value in a callback of it, or in the function of another: it goes on")
+    func droppedInside() {
+        let (a, slot, received) = (Observed(0), Slot<Derived<Int>>(), Log<Int>())
         slot.put(a.map { $0 })
-        let token = slot.value!.observe { _ in
+        let token = slot.value!.observe { change in
+            received.append(change.new)
+            slot.clear()
+        }
+        let other = a.map { number in
+            slot.clear()
+            return number
+        }
+        .observe { _ in }
+        for number in 1...3 { a.value = number }
+        #expect(received.entries == [1, 2, 3] && token.isActive && other.isActive)
+        token.cancel()
+        other.cancel()
+        #expect(a.observationCount == 0)
+    }
+
+    private final class Model: Sendable {
+        private let stored = DerivedStorage<Int>()
+
+        func derived(of a: Observed<Int>) -> Derived<Int> { stored.derived { a.map { $0 } } }
+    }
+
+    @Test("P25 The last reference to a model goes in a callback of its derived value, or in the function of another")
+    func lastReference() throws {
+        let (a, slot, calls) = (Observed(0), Slot(Model()), Counter())
+        let token = slot.value!.derived(of: a).observe { _ in
             calls.increment()
             slot.clear()
         }

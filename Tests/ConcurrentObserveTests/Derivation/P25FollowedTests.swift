@@ -30,13 +30,68 @@ extension Promises.P25FollowedTests {
     }
 }
 
+extension Promises.P25FollowedTests {
+    @Test("P22 Constants of a followed model are read: values, and models, whose properties are followed")
+    func constants() {
+        let (first, second) = (Vehicle(Engine(), 1), Vehicle(Engine(), 2))
+        let car = Observed(first)
+        let sum = Derived { get in
+            let car = get.follow(car)
+            return car.number + car.engine.rpm + (car.spare?.rpm ?? 0) + car.engines.reduce(0) { $0 + $1.rpm }
+        }
+        let received = ReceivedChanges<Int>()
+        let token = sum.observe(received)
+        first.engine.value.rpm.value = 1
+        car.value = second
+        second.engine.value.rpm.value = 2
+        #expect(received.changes.map(\.new) == [4, 2_402, 8] && sum.value == 8)
+        token.cancel()
+    }
+}
+
+extension Promises.P25FollowedTests {
+    @Test(
+        "P25 A constant of a followed model that is kept beyond its run traps, and so does the model that it holds",
+        arguments: [false, true]
+    )
+    func keptConstants(isModel: Bool) async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [isModel] in
+            let car = Observed(Vehicle(Engine(), 1))
+            let number = Derived { get in
+                let followed = get.follow(car)
+                unsafe Kept.car = followed
+                return followed.number
+            }
+            check(number.value == 1, "the value is wrong before anything was kept")
+            let kept = unsafe Kept.car!
+            _ = isModel ? kept.engine.rpm : kept.number
+        }
+        #expect(
+            result.map { String(decoding: $0.standardErrorContent, as: UTF8.self).contains("beyond its run") } == true
+        )
+    }
+}
+
 private final class Engine: ConcurrentObservable {
     struct Properties: Sendable { let rpm: Observed<Int> }
     let rpm = Observed(800)
     var observedProperties: Properties { Properties(rpm: rpm) }
 }
 
+private final class Vehicle: ConcurrentObservable {
+    let number: Constant<Int>
+    let engine: Constant<Engine>
+    let spare: Constant<Engine?>
+    let engines: Constant<[Engine]>
+
+    init(_ engine: Engine, _ number: Int) {
+        (self.number, self.engine) = (Constant(number), Constant(engine))
+        (spare, engines) = (Constant(engine), Constant([engine]))
+    }
+}
+
 private enum Kept {
     // Safe: the test's process uses it on one thread.
     nonisolated(unsafe) static var engine: Followed<Engine>?
+    nonisolated(unsafe) static var car: Followed<Vehicle>?
 }

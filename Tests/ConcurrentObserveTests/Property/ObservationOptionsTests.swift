@@ -220,3 +220,40 @@ extension Promises.ObservationOptionsTests {
         }
     }
 }
+
+// MARK: - Bits that are no option
+
+extension Promises.ObservationOptionsTests {
+    @Test(
+        "P5 P19 Bits that are no option are ignored: the closure runs under no lock, and a commit returns",
+        arguments: [64, 128, 252]
+    )
+    func unknownBits(_ bits: UInt8) async throws {
+        await #expect(processExitsWith: .success) { [bits] in
+            Process.limitLife(seconds: 20)
+            let (property, other) = (Observed(0), Observed(0))
+            let received = ReceivedChanges<Int>()
+            let token = property.observe(options: ObservationOptions(rawValue: bits)) { change in
+                received.append(change)
+                // Under the property's lock this waits for ever.
+                _ = property.observe { _ in }
+            }
+            Group(property, other).commit { transaction in
+                transaction[property] = 1
+                transaction[other] = 1
+            }
+            check(received.lines.first == "valueChanged 0 → 1 @1", "received \(received.lines)")
+            withExtendedLifetime(token) {}
+        }
+    }
+
+    @Test("An unknown bit beside an option leaves the option as it is")
+    func knownAndUnknownBits() {
+        let property = Observed(7)
+        let received = ReceivedChanges<Int>()
+        let token = property.observe(received, options: ObservationOptions(rawValue: 0xFF))
+        property.value = 8
+        #expect(received.lines == ["initial - → 7 @0", "prior - → 7 @0", "valueChanged 7 → 8 @1"])
+        withExtendedLifetime(token) {}
+    }
+}

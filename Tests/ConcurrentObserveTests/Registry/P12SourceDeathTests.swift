@@ -104,6 +104,65 @@ extension Promises.P12SourceDeathTests {
         #expect(ends.entries == [.cancelled, .sourceDeleted])
     }
 
+    @Test("P12 P14 Bodies run in the order in which they are given, also if earlier ones still run")
+    func orderOfBodies() throws {
+        let registry = ObserverRegistry<Int>()
+        let token = registry.observe { _ in }
+        let (order, entered, release) = (Log<Int>(), Signal("the first body"), Signal("its release"))
+        let done = Signal("the last body")
+        token.onEnd { _ in
+            entered.happen()
+            release.hold()
+            order.append(1)
+        }
+        token.onEnd { [unowned token] _ in
+            token.onEnd { _ in order.append(4) }
+            order.append(2)
+        }
+        token.cancel()
+        try entered.wait()
+        token.onEnd { _ in
+            order.append(3)
+            token.onEnd { _ in
+                order.append(5)
+                done.happen()
+            }
+        }
+        #expect(order.entries.isEmpty)
+        release.happen()
+        try done.wait()
+        // The last body may not have returned: then this one runs after it.
+        let behind = Signal("the body behind the last")
+        token.onEnd { _ in
+            order.append(6)
+            behind.happen()
+        }
+        try behind.wait()
+        #expect(order.entries == [1, 2, 3, 4, 5, 6])
+    }
+
+    @Test("P12 P14 Bodies given by several threads around the end run one at a time, each once")
+    func bodiesOfManyThreads() throws {
+        for _ in 0..<200 {
+            let token = ObserverRegistry<Int>().observe { _ in }
+            let (running, order) = (Counter(), Log<Int>())
+            try onThreads(3) { thread in
+                if thread == 0 { token.cancel() }
+                for number in 0..<4 {
+                    token.onEnd { _ in
+                        #expect(running.increment() == 1)
+                        order.append(10 * thread + number)
+                        running.add(-1)
+                    }
+                }
+            }
+            try eventually("all bodies") { order.count == 12 }
+            for thread in 0..<3 {
+                #expect(order.entries.filter { $0 / 10 == thread } == (0..<4).map { 10 * thread + $0 })
+            }
+        }
+    }
+
     @Test("P12 onEnd comes after the last callback")
     func afterTheLastCallback() throws {
         let source = Slot(ObserverRegistry<Int>())

@@ -137,6 +137,34 @@ private final class Watched: ConcurrentObservable {
 }
 
 extension Promises.P08GroupEndsTests {
+    @Test("P8 A member that lives ends and counts the group's observation while changes wait, though another has died")
+    func waitingAfterAMembersDeath() throws {
+        let ends: [@Sendable (Observed<Int>) -> Void] = [
+            { $0.cancelAllObservations() }, { ObservationToken.cancelAll(of: $0) },
+        ]
+        for end in ends {
+            let member = Slot(Observed(0))
+            let (other, queue) = (Observed(0), DispatchQueue(label: "a member has died"))
+            let (received, ended) = (Counter(), Log<ObservationEnd>())
+            queue.suspend()
+            let token = Group(member.value!, other).observe(delivery: .queue(queue)) { _ in received.increment() }
+            token.onEnd { ended.append($0) }
+            other.value = 1
+            other.value = 2
+            member.clear()
+            #expect(ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(5)) == .finished)
+            #expect(token.isActive)
+            #expect(other.observationCount == 1)
+            end(other)
+            #expect(!token.isActive)
+            #expect(other.observationCount == 0)
+            queue.resume()
+            _ = try eventually("the end") { ended.count == 1 }
+            #expect(received.value == 0)
+            #expect(ended.entries == [.cancelled])
+        }
+    }
+
     @Test("P8 A group's observation ends before observe returns if a member's observations are cancelled meanwhile")
     func cancelledMeanwhile() async {
         let (first, watched) = (Observed(0), Watched())

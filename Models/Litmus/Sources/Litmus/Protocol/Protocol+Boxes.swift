@@ -30,7 +30,7 @@ extension Protocol {
                     "reclamation thread",
                     [
                         .store("isSwept", 1, .relaxed).at(poolFile, "isSwept.store(true, ordering: .relaxed)"),
-                        .membarrier.at("Reclamation/Barriers.swift", "fault == 0 ? curcu_membarrier() : fault"),
+                        .membarrier.at("Reclamation/Barriers.swift", "return curcu_membarrier()"),
                         seeUse,
                     ]
                 ),

@@ -133,7 +133,7 @@ extension Protocol {
                             .at(
                                 mutationFile,
                                 "modifier.store(0, ordering: .relaxed)",
-                                after: "if clearsModifierWrongly(modifier)"
+                                after: "private borrowing func clearModifier("
                             ),
                         Instruction.light
                             .at(mutationFile, "AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)"),
@@ -148,7 +148,7 @@ extension Protocol {
                     [
                         .lock("bodyLock"),
                         Instruction.membarrier
-                            .at("Reclamation/Barriers.swift", "fault == 0 ? curcu_membarrier() : fault"),
+                            .at("Reclamation/Barriers.swift", "return curcu_membarrier()"),
                         .load("modifier", .acquiring, into: "modifier")
                             .at(
                                 mutationFile,

@@ -85,7 +85,7 @@ extension Protocol {
     /// The end of a body that finds no registration.
     private static let end: [Instruction] = [
         .store("modifier", 0, .relaxed)
-            .at(mutationFile, "modifier.store(0, ordering: .relaxed)", after: "if clearsModifierWrongly(modifier)"),
+            .at(mutationFile, "modifier.store(0, ordering: .relaxed)", after: "private borrowing func clearModifier("),
         Instruction.light
             .at(mutationFile, "AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)"),
         .load("bodyLock", .acquiring, into: "held")
@@ -115,7 +115,7 @@ extension Protocol {
     }
 
     private static let heavy = Instruction.membarrier
-        .at("Reclamation/Barriers.swift", "fault == 0 ? curcu_membarrier() : fault")
+        .at("Reclamation/Barriers.swift", "return curcu_membarrier()")
 
     /// A registration beside a body.
     private static func beside(barrier: [Instruction] = [heavy], _ more: [Instruction]) -> Test.Thread {

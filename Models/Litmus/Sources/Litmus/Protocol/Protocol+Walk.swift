@@ -136,7 +136,7 @@ extension Protocol {
         .at(walkFile, "observer = AsymmetricBarrier.light(fenced: fenced, observer)")
     private static let heavy = Instruction.membarrier.at(
         "Reclamation/Barriers.swift",
-        "fault == 0 ? curcu_membarrier() : fault"
+        "return curcu_membarrier()"
     )
     private static let loadEntryAgain = Instruction.load("entry", .relaxed, into: "entry")
         .at(contentsFile, "let word = word.load(ordering: .relaxed)", after: "var isActive: Bool {")

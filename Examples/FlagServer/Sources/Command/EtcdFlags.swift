@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Etcd
+import ConcurrentObserve
+import ConcurrentObserveEtcd
+import FlagServer
+import Foundation
+import OpenFeature
+import ServiceLifecycle
+
+extension FlagService {
+    /// Makes the flags those of etcd's keys `/flags/NAME`, which all servers of a fleet show.
+    mutating func follow(_ configuration: EtcdConfiguration) {
+        var configuration = configuration
+        // A member that stands still keeps changes back for three seconds at most, and another is asked.
+        configuration.probeInterval = .seconds(1)
+        configuration.probeTimeout = .seconds(2)
+        let mirror = EtcdMirror<Flag>(
+            .prefix("/flags/"),
+            at: configuration,
+            coding: .flags,
+            logger: edge.logger,
+            factory: edge.metrics,
+            label: "flags"
+        )
+        let status = Observed(ProviderStatus.notReady)
+        let hasFlags = Observed(false)
+        services.append(MirroredFlags(mirror: mirror, flags: flags, status: status, hasFlags: hasFlags))
+        source = FlagSource(
+            change: { [flags] changes, condition in
+                do {
+                    try await mirror.change(changes, if: condition, flags)
+                } catch let error as EtcdMirrorError {
+                    throw SourceUnavailable(message: "\(error)")
+                }
+            },
+            state: { mirror.sourceState },
+            status: status.readOnly,
+            hasFlags: hasFlags.readOnly,
+            series: "etcd",
+            forgetsRemovals: true
+        )
+    }
+}
+
+/// Keeps the flags equal to the mirror's keys. A key that is not there, or never had a good value, is a flag that is off.
+private struct MirroredFlags: Service {
+    let mirror: EtcdMirror<Flag>
+    let flags: FeatureFlags
+    let status: Observed<ProviderStatus>
+    let hasFlags: Observed<Bool>
+
+    func run() async throws {
+        // On the mirror's task, one revision after the other, each as one commit: when a change has been written, the flags have it.
+        let token = mirror.contents.observe { change in
+            let changed = Flag.Name.allCases.filter { name in
+                change.old?.entries[name.key]?.revision != change.new.entries[name.key]?.revision
+            }
+            guard !changed.isEmpty else { return }
+            flags.show(
+                changed.map { name in
+                    // The same number on every server: that of the transaction that has changed or removed the key.
+                    let entry = change.new.entries[name.key]
+                    let revision = entry?.revision ?? change.new.revision
+                    return FlagState(name: name, flag: entry?.value ?? Flag(), version: UInt64(revision))
+                }
+            )
+        }
+        let states = mirror.state.observe(options: .initial) { change in
+            // The mirror has set its contents, and so the flags, before it is ready.
+            if case .ready = change.new { hasFlags.value = true }
+            status.value = ProviderStatus(change.new)
+        }
+        defer {
+            token.cancel()
+            states.cancel()
+        }
+        try await mirror.run()
+    }
+}
+
+extension EtcdMirror where Engine == EtcdEngine, Value == Flag {
+    /// One transaction of etcd: one revision, which every server of the fleet shows as one commit.
+    fileprivate func change(_ changes: [Flag.Name: Flag], if condition: WriteCondition?, _ flags: FeatureFlags)
+        async throws
+    {
+        guard let condition else {
+            try await set(Dictionary(uniqueKeysWithValues: changes.map { ($0.key.key, $0.value) }))
+            return
+        }
+        guard let name = condition.name, let flag = changes[name] else { throw UnsupportedCondition() }
+        let present = flags.snapshot
+        try condition.check(present)
+        // etcd compares once more. Of a key that is not there the revision is 0.
+        let revision = contents.value.entries[name.key] == nil ? 0 : present[name].version
+        do {
+            try await set(flag, for: name.key, ifRevision: Int64(revision))
+        } catch let error as EtcdMirrorError where error.code == .conflict {
+            throw StaleWriter()
+        }
+    }
+
+    fileprivate var sourceState: SourceState {
+        let state = state.value
+        let errors = contents.value.errors
+        let malformed = Flag.Name.allCases.compactMap { name in errors[name.key].map { (name.rawValue, "\($0)") } }
+        return SourceState(
+            source: "etcd",
+            state: state.name,
+            // What `/readyz` compares with its limit: for how long changes may have been missing.
+            staleSeconds: state.isReady ? nil : lag.value.age.map { $0 / .seconds(1) },
+            error: state.error.map { "\($0)" },
+            revision: position.value,
+            malformed: Dictionary(uniqueKeysWithValues: malformed)
+        )
+    }
+}
+
+extension ProviderStatus {
+    fileprivate init(_ state: EtcdMirrorState) {
+        self =
+            switch state {
+            case .ready: .ready
+            case .stale(_, let error): .stale("\(error)")
+            case .connecting(nil): .notReady
+            case .connecting(let error?), .failed(_, let error): .error("\(error)")
+            }
+    }
+}
+
+extension EtcdCoding where Value == Flag {
+    fileprivate static var flags: EtcdCoding {
+        EtcdCoding(
+            decode: { _, bytes in try JSONDecoder().decode(Flag.self, from: Data(bytes)) },
+            encode: { flag in Array(flag.encoded.utf8) }
+        )
+    }
+}
+
+extension Flag.Name {
+    fileprivate var key: EtcdKey { EtcdKey("/flags/\(rawValue)") }
+}
+#endif

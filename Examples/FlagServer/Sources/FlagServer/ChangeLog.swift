@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Logging
+import Metrics
+import ServiceLifecycle
+
+/// Logs and counts every change, for as long as the service runs.
+///
+/// It logs on an actor of its own, so that no request waits for the log. If the log is slower than the changes for
+/// long, the oldest lines are left out.
+struct ChangeLog: Service {
+    let flags: FeatureFlags
+    let logger: Logger
+    let changes: Counter
+    private let actor = ObservationActor(buffering: .droppingOldest(1_000))
+
+    init(flags: FeatureFlags, logger: Logger, factory: any MetricsFactory) {
+        self.flags = flags
+        self.logger = logger
+        changes = Counter(label: "flag_changes_total", factory: factory)
+    }
+
+    func run() async throws {
+        var tokens: [ObservationToken] = []
+        for name in Flag.Name.allCases {
+            // Counted where the change is made, which costs next to nothing; logged on the actor.
+            tokens.append(flags[name].observe { _ in changes.increment() })
+            tokens.append(
+                flags[name].observe(delivery: .actor(actor)) { change in
+                    log(change.new)
+                }
+            )
+        }
+        tokens.append(
+            flags.checkoutOpen.observe(delivery: .actor(actor)) { change in
+                log(change.new)
+            }
+        )
+        try? await gracefulShutdown()
+        // Lines that wait in a mailbox are logged first.
+        for token in tokens {
+            await token.flush()
+            await token.cancelAndWait()
+        }
+        logger.info("logging ends", metadata: ["lines-left-out": "\(actor.deliveryCounts.dropped)"])
+    }
+
+    private func log(_ state: FlagState) {
+        let flag = state.flag
+        logger.info(
+            "flag changed",
+            metadata: [
+                "flag": "\(state.name.rawValue)",
+                "enabled": "\(flag.isEnabled)",
+                "rollout": "\(flag.rollout)",
+                "version": "\(state.version)",
+            ]
+        )
+    }
+
+    private func log(_ flag: DerivedFlag) {
+        logger.info("derived flag changed", metadata: ["flag": "\(flag.name)", "enabled": "\(flag.isEnabled)"])
+    }
+}

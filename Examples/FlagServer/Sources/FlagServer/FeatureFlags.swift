@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+
+/// The service's flags: any request reads and changes them, any stream observes them.
+package final class FeatureFlags: Sendable {
+    let newCheckout = Observed(FlagState(name: .newCheckout))
+    let searchSuggestions = Observed(FlagState(name: .searchSuggestions))
+    let darkMode = Observed(FlagState(name: .darkMode))
+    let bulkExport = Observed(FlagState(name: .bulkExport))
+    let maintenance = Observed(FlagState(name: .maintenance))
+
+    /// All of them, in the order of their names, changed and observed as one.
+    let all: PropertyList<Observed<FlagState>>
+    /// Whether customers can use the new checkout.
+    let checkoutOpen: Derived<DerivedFlag>
+
+    init() {
+        all = PropertyList([newCheckout, searchSuggestions, darkMode, bulkExport, maintenance])
+        checkoutOpen = Derived(newCheckout, maintenance) { .checkoutOpen($0.flag, maintenance: $1.flag) }
+    }
+}
+
+extension FeatureFlags {
+    /// The property with a flag's name.
+    package subscript(name: Flag.Name) -> Observed<FlagState> {
+        switch name {
+        case .newCheckout: newCheckout
+        case .searchSuggestions: searchSuggestions
+        case .darkMode: darkMode
+        case .bulkExport: bulkExport
+        case .maintenance: maintenance
+        }
+    }
+
+    /// Changes these flags as one commit: no reader and no stream sees some of the changes and not the others.
+    ///
+    /// - Throws: `StaleWriter` if the condition does not hold; nothing is changed then.
+    package func change(_ flags: [Flag.Name: Flag], if condition: WriteCondition? = nil) throws(StaleWriter) {
+        try all.commit { drafts throws(StaleWriter) in
+            // No other commit changes a flag meanwhile, also those that this one leaves alone.
+            var present: [FlagState] = []
+            for name in Flag.Name.allCases { present.append(drafts[self[name]]) }
+            let snapshot = FlagSnapshot(flags: present)
+            try condition?.check(snapshot)
+            let version = snapshot.version + 1
+            for (name, flag) in flags { drafts[self[name]] = FlagState(name: name, flag: flag, version: version) }
+        }
+    }
+
+    /// Shows flags as the place that keeps them has numbered them, as one commit.
+    package func show(_ states: [FlagState]) {
+        all.commit { drafts in
+            for state in states { drafts[self[state.name]] = state }
+        }
+    }
+
+    /// All flags, as they were together at one moment. Never waits for a commit.
+    package var snapshot: FlagSnapshot { FlagSnapshot(flags: all.value) }
+
+    /// The present state of all flags, then the state after each commit.
+    func commits(buffering: Buffering) -> ObservationSequence<Change<[FlagState]>> {
+        all.changes(options: .initial, buffering: buffering)
+    }
+}
+
+/// What a writer has read, and expects to be there still.
+package struct WriteCondition: Sendable {
+    /// The flag whose version it is; nil for that of all flags.
+    package let name: Flag.Name?
+    /// One of these is the present version.
+    let versions: Set<UInt64>
+
+    package func check(_ present: FlagSnapshot) throws(StaleWriter) {
+        let version = name.map { present[$0].version } ?? present.version
+        guard versions.contains(version) else { throw StaleWriter() }
+    }
+}
+
+/// Another change has come before: nothing was changed.
+package struct StaleWriter: Error {
+    package init() {}
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import HTTPEdge
+import Hummingbird
+import Metrics
+
+/// `GET /flags`, `PATCH /flags`, `GET /flags/{name}`, `PUT /flags/{name}`, `GET /events`, `GET /source`, and `GET /readyz`.
+///
+/// Answers have the version as their entity tag. A change with `If-Match` is refused, 412, if another has come before it.
+struct FlagRoutes: Sendable {
+    let flags: FeatureFlags
+    let source: FlagSource
+    /// How old the flags may be before `/readyz` says that the server is not ready.
+    let staleLimit: Duration
+    let stream: EventStream
+    /// How long changes take, until this server shows them.
+    let changes: Timer
+
+    func add(to router: Router<EdgeContext>) {
+        router.stream("events") { request, send in
+            let seen = request.lastEventID.flatMap(source.version)
+            try await stream.run(after: seen) { event in try await send(event.encoded) }
+        }
+        router.read("source") { _, _ in source.state() }
+        router.read("readyz") { _, _ in
+            EditedResponse(status: isReady ? .ok : .serviceUnavailable, response: source.state())
+        }
+        router.group("flags")
+            .read { _, _ in try answer(flags.snapshot) }
+            .patch { request, _ in
+                // All names are known, and all values good, before anything is changed.
+                let form = #"{"dark-mode": {"enabled": true, "rollout": 25}, "maintenance": {"enabled": false}}"#
+                let given = try await request.decoded(as: [String: Flag].self, upTo: bodyLimit, form: form)
+                guard !given.isEmpty else { throw HTTPError(.badRequest, message: "the body names no flag") }
+                var changes: [Flag.Name: Flag] = [:]
+                for (name, flag) in given { changes[try self.name(name)] = flag }
+                try await change(changes, nil, request)
+                return try answer(flags.snapshot)
+            }
+            .read(":name") { _, context in try answer(flags[name(context.name)].value) }
+            .put(":name") { request, context in
+                let name = try name(context.name)
+                let form = #"{"enabled": true, "rollout": 25}, rollout from 0 to 100 or left out"#
+                let flag = try await request.decoded(as: Flag.self, upTo: bodyLimit, form: form)
+                try await change([name: flag], name, request)
+                // The change just made, or a later one.
+                return try answer(flags[name].value)
+            }
+    }
+
+    private let bodyLimit = 1_024
+
+    private var isReady: Bool {
+        source.hasFlags.value && Duration.seconds(source.state().staleSeconds ?? 0) <= staleLimit
+    }
+
+    /// Returns after the callbacks of inline observers. The streams have the change in their mailboxes then.
+    private func change(_ flags: [Flag.Name: Flag], _ name: Flag.Name?, _ request: Request) async throws {
+        let condition = request.expectedTags.map { tags in
+            WriteCondition(name: name, versions: Set(tags.compactMap(source.version)))
+        }
+        let begin = ContinuousClock.now
+        do {
+            try await source.change(flags, condition)
+        } catch is StaleWriter {
+            throw HTTPError(.preconditionFailed, message: "nothing was changed: another change has come before")
+        } catch is UnsupportedCondition {
+            throw HTTPError(.notImplemented, message: "nothing was changed: 'If-Match' is for one flag, by PUT")
+        } catch let error as SourceUnavailable {
+            throw HTTPError(.serviceUnavailable, message: error.message)
+        }
+        changes.recordNanoseconds(Int64(begin.duration(to: .now) / .nanoseconds(1)))
+    }
+
+    private func name(_ given: String) throws -> Flag.Name {
+        guard let name = Flag.Name(rawValue: given) else {
+            let known = Flag.Name.allCases.map(\.rawValue).joined(separator: ", ")
+            throw HTTPError(.notFound, message: "no flag has the name '\(given)'; there are \(known)")
+        }
+        return name
+    }
+
+    private func answer(_ snapshot: FlagSnapshot) throws -> EditedResponse<FlagSnapshot> {
+        try answer(snapshot, snapshot.version)
+    }
+
+    private func answer(_ state: FlagState) throws -> EditedResponse<FlagState> { try answer(state, state.version) }
+
+    private func answer<Content: ResponseGenerator>(_ content: Content, _ version: UInt64) throws -> EditedResponse<
+        Content
+    > {
+        guard source.hasFlags.value else {
+            let state = source.state()
+            let message = "there were no flags from \(state.source) yet: \(state.error ?? state.state)"
+            throw HTTPError(.serviceUnavailable, headers: [.retryAfter: "1"], message: message)
+        }
+        return EditedResponse(headers: [.eTag: "\"\(source.tag(version))\""], response: content)
+    }
+}
+
+/// The source cannot compare several flags at once.
+package struct UnsupportedCondition: Error {
+    package init() {}
+}

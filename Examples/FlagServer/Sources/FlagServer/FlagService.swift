@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import ConcurrentObserveLogging
+import ConcurrentObserveMetrics
+import ConcurrentObserveServiceLifecycle
+import HTTPEdge
+import Hummingbird
+import Metrics
+import OpenFeature
+import ServiceLifecycle
+
+/// The service: its flags, its routes and what runs beside them.
+package struct FlagService: Sendable {
+    package let flags = FeatureFlags()
+    /// Where changes go to, and what is known of that place.
+    package var source: FlagSource
+    /// What runs beside the requests.
+    package var services: [any Service] = []
+    package var edge: Edge
+    /// How often a stream is sent something when nothing changes.
+    package var heartbeat = Duration.seconds(15)
+    /// How old the flags may be before the server says that it is not ready.
+    package var staleLimit = Duration.seconds(30)
+
+    package init(_ edge: Edge) {
+        self.edge = edge
+        self.edge.readOnlyPaths = [EvaluationRoutes<FlagState>.path]
+        source = .memory(flags)
+    }
+
+    /// Runs the application until the process is asked to end by SIGTERM or SIGINT.
+    ///
+    /// - Throws: What a service throws, above all that it cannot listen.
+    package func run() async throws {
+        // Warns of callbacks that do not return, and of mailboxes that grow.
+        let watch = StuckCallbackWatch(logger: edge.logger)
+        defer { withExtendedLifetime(watch) {} }
+        var configuration = ServiceGroupConfiguration(
+            services: [application],
+            gracefulShutdownSignals: [.sigterm, .sigint],
+            logger: edge.logger
+        )
+        // The two ports go down one after the other, each within `shutdownLimit`. What is left then is cancelled.
+        configuration.maximumGracefulShutdownDuration = .seconds(15)
+        try await ServiceGroup(configuration: configuration).run()
+    }
+
+    /// The application, to be run once. It stops when its service group shuts down, after every stream has ended.
+    package var application: some ApplicationProtocol {
+        let (logger, metrics) = (edge.logger, edge.metrics)
+        let own: [any Service] = [
+            // The first ends last: when all observations have ended.
+            ObservationDrain(within: .seconds(5)),
+            LibraryFigures(metrics: LibraryMetrics(factory: metrics)),
+            ChangeLog(flags: flags, logger: logger, factory: metrics),
+        ]
+        return edge.application(services: own + services) { router in
+            Page.add(to: router)
+            FlagRoutes(
+                flags: flags,
+                source: source,
+                staleLimit: staleLimit,
+                stream: EventStream(
+                    flags: flags,
+                    source: source,
+                    metrics: StreamMetrics(factory: metrics),
+                    heartbeat: heartbeat
+                ),
+                changes: Timer(label: "flag_change_duration_seconds", factory: metrics)
+            ).add(to: router)
+            EvaluationRoutes(provider).add(to: router)
+            ProviderEvents(provider, heartbeat: heartbeat, factory: metrics).add(to: router)
+        }
+    }
+
+    /// The flags, for OpenFeature's protocols.
+    package var provider: FlagProvider<FlagState> {
+        FlagProvider(flags.all, status: source.status, hasFlags: source.hasFlags) { states in
+            let snapshot = FlagSnapshot(flags: states)
+            let flags = states.map { state in
+                ProvidedFlag(
+                    name: state.name.rawValue,
+                    isEnabled: state.flag.isEnabled,
+                    rollout: state.flag.rollout,
+                    version: state.version
+                )
+            }
+            let derived = snapshot.derived.map { ProvidedFlag(name: $0.name, isEnabled: $0.isEnabled, version: 0) }
+            return ProvidedFlags(flags + derived, version: snapshot.version)
+        }
+    }
+}
+
+/// Publishes the library's own figures.
+private struct LibraryFigures: Service {
+    let metrics: LibraryMetrics
+
+    func run() async throws { await cancelWhenGracefulShutdown { await metrics.run() } }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+import ServiceLifecycle
+
+/// What stands between a service's routes and the clients of its port: limits, checks of what they send, and an end.
+///
+/// Nothing here knows what the service does. A service adds its routes, and has no client that takes its memory, keeps it from ending, or
+/// changes something from a page elsewhere.
+package struct Edge: Sendable {
+    package var host: String
+    /// Where to listen; 0 for any port that is free.
+    package var port: Int
+    /// The names that clients may give the server, without ports; nil for any.
+    package var allowedHosts: Set<String>?
+    /// Who may change something.
+    package var writes = WritePolicy.anyone
+    /// The beginnings of paths whose POST requests change nothing.
+    package var readOnlyPaths: [String] = []
+    /// How long a connection may be without a request, or a request without its next byte.
+    package var idleLimit = TimeAmount.seconds(60)
+    /// How many connections there may be.
+    package var connectionLimit = Descriptors.raiseLimit()
+    /// How long a connection may take to end by itself when the service goes down.
+    package let shutdownLimit = TimeAmount.seconds(5)
+    package let metrics: TextMetrics
+    package let logger: Logger
+
+    /// For a host that only this machine reaches: for no other name than its own, and changes by anyone. Otherwise for any name, and no changes
+    /// until there is a token.
+    package init(host: String = "127.0.0.1", port: Int = 8_080, metrics: TextMetrics, logger: Logger) {
+        (self.host, self.port, self.metrics, self.logger) = (host, port, metrics, logger)
+        let isLoopback = host == "localhost" || host == "::1" || host.hasPrefix("127.")
+        allowedHosts = isLoopback ? ["localhost", "127.0.0.1", "[::1]", host] : nil
+        writes = isLoopback ? .anyone : .noOne
+    }
+
+    /// The application, to be run once. It stops when its service group shuts down, after every stream has ended.
+    /// A connection that does not end within `shutdownLimit` is closed.
+    ///
+    /// - Parameters:
+    ///   - services: What runs beside the requests, and ends after them.
+    ///   - routes: Adds the service's routes. It is called twice.
+    package func application(
+        services: [any Service],
+        routes: (Router<EdgeContext>) -> Void
+    ) -> some ApplicationProtocol {
+        Application(
+            router: router(routes),
+            server: .http1(
+                configuration: .init(
+                    additionalChannelHandlers: [ShutdownLimit(shutdownLimit), PipelineLimit(128), UpgradeRefusal()],
+                    idleTimeout: idleLimit
+                )
+            ),
+            configuration: ApplicationConfiguration(
+                address: .hostname(host, port: port),
+                serverName: "FlagServer",
+                // A thousand clients may come at once.
+                backlog: 1_024,
+                availableConnectionsDelegate: ConnectionLimit(connectionLimit, logger: logger)
+            ),
+            services: services,
+            logger: logger
+        )
+    }
+
+    private func router(_ routes: (Router<EdgeContext>) -> Void) -> Router<EdgeContext> {
+        func addAll(to router: Router<EdgeContext>) {
+            router.read("livez") { _, _ in "ok\n" }
+            router.read("metrics") { _, _ in metrics.response }
+            routes(router)
+        }
+        // The methods that there are must be known before the routes are added: a middleware is for what comes after it.
+        let known = Router(context: EdgeContext.self)
+        addAll(to: known)
+        let router = Router(context: EdgeContext.self)
+        router.add(middleware: HeadErrors())
+        router.add(middleware: MetricsMiddleware())
+        router.add(middleware: LogRequestsMiddleware(.debug))
+        router.add(middleware: SecurityHeaders())
+        router.add(middleware: ErrorBodies())
+        router.add(middleware: AllowedMethods(known))
+        router.add(middleware: HostCheck(allowed: allowedHosts))
+        router.add(middleware: WriteGuard(policy: writes, readOnlyPaths: readOnlyPaths))
+        router.add(middleware: ContinueMiddleware())
+        addAll(to: router)
+        return router
+    }
+}

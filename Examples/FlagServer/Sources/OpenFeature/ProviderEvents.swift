@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import AsyncAlgorithms
+import ConcurrentObserve
+import Foundation
+import HTTPEdge
+import Hummingbird
+import Metrics
+import NIOCore
+import ServiceLifecycle
+
+/// How OpenFeature calls the state of what provides flags.
+package enum ProviderStatus: Sendable, Equatable {
+    /// There never were flags from the source.
+    case notReady
+    case ready
+    /// The flags are those of an earlier time.
+    case stale(String)
+    case error(String)
+}
+
+/// `GET /provider/events`: OpenFeature's events of a provider, as server-sent events.
+///
+/// A client that comes late receives the event of the present state at once, then each event in order. A change of flags is
+/// `CONFIGURATION_CHANGED` with their names.
+///
+/// A client that is more than a thousand commits behind is left without the oldest: the next event names the flags that these have changed, too,
+/// and says how many events the client was not sent.
+package struct ProviderEvents<State: Sendable>: Sendable {
+    private let provider: FlagProvider<State>
+    /// How often to send something when nothing changes.
+    private let heartbeat: Duration
+    /// Commits of which clients were sent no event of their own.
+    private let dropped: Counter
+
+    package init(_ provider: FlagProvider<State>, heartbeat: Duration, factory: any MetricsFactory) {
+        (self.provider, self.heartbeat) = (provider, heartbeat)
+        dropped = Counter(label: "flag_provider_events_dropped_total", factory: factory)
+    }
+
+    package func add(to router: Router<EdgeContext>) {
+        router.stream("provider/events") { _, send in
+            for await event in events { try await send(ByteBuffer(string: event)) }
+        }
+    }
+
+    private var events: some AsyncSequence<String, Never> {
+        let states = provider.status.values(includingInitial: true, buffering: .droppingOldest(1_000))
+            .compactMap { ProviderEvent($0)?.encoded }
+        let changes = ProviderChanges(provider: provider, counter: dropped)
+        let beats = AsyncTimerSequence.repeating(every: heartbeat).map { _ in ":\n\n" }
+        return merge(states, changes.map(\.encoded), beats).cancelOnGracefulShutdown()
+    }
+}
+
+/// The commits after the present one, for one client.
+private struct ProviderChanges<State: Sendable>: AsyncSequence, Sendable {
+    let provider: FlagProvider<State>
+    let counter: Counter
+
+    func makeAsyncIterator() -> Iterator {
+        Iterator(commits: provider.commits.makeAsyncIterator(), provider: provider, counter: counter)
+    }
+
+    struct Iterator: AsyncIteratorProtocol {
+        var commits: ObservationSequence<Change<[State]>>.Iterator
+        let provider: FlagProvider<State>
+        let counter: Counter
+        /// The number of the last change, and the version that the client knows of.
+        private var last: (change: UInt64, version: UInt64)?
+        /// How many commits the client was not sent so far.
+        private var dropped: UInt64 = 0
+
+        init(commits: ObservationSequence<Change<[State]>>.Iterator, provider: FlagProvider<State>, counter: Counter) {
+            (self.commits, self.provider, self.counter) = (commits, provider, counter)
+        }
+
+        mutating func next() async -> ProviderEvent? {
+            while let commit = await commits.next() {
+                let flags = provider.show(commit.new)
+                defer { last = (commit.version, flags.version) }
+                // The first is the present state, which is no change.
+                guard let last else { continue }
+                // The observation numbers its changes without a gap.
+                let missing = commit.version - last.change - 1
+                dropped += missing
+                counter.increment(by: missing)
+                return ProviderEvent(flags, after: last.version, dropped: dropped)
+            }
+            return nil
+        }
+    }
+}
+
+private struct ProviderEvent: Sendable {
+    private struct Details: Encodable {
+        var message: String?
+        var flagsChanged: [String]?
+        var version: UInt64?
+        var dropped: UInt64?
+    }
+
+    private let name: String
+    private let details: Details
+
+    /// Nothing is reported of a provider that was never ready.
+    init?(_ status: ProviderStatus) {
+        switch status {
+        case .notReady: return nil
+        case .ready: (name, details) = ("PROVIDER_READY", Details())
+        case .stale(let message): (name, details) = ("PROVIDER_STALE", Details(message: message))
+        case .error(let message): (name, details) = ("PROVIDER_ERROR", Details(message: message))
+        }
+    }
+
+    init(_ flags: ProvidedFlags, after last: UInt64, dropped: UInt64) {
+        let changed = flags.flags.filter { $0.version > last }.map(\.name)
+        name = "PROVIDER_CONFIGURATION_CHANGED"
+        details = Details(flagsChanged: changed, version: flags.version, dropped: dropped)
+    }
+
+    var encoded: String {
+        // A structure of texts and numbers can always be encoded.
+        let data = (try? JSONEncoder().encode(details)) ?? Data()
+        return "event: \(name)\ndata: \(String(decoding: data, as: UTF8.self))\n\n"
+    }
+}

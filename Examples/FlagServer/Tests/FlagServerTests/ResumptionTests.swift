@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+@testable import FlagServer
+import HummingbirdTesting
+import OpenFeature
+import Testing
+
+@Suite("Resumption", .timeLimit(.minutes(2)))
+struct ResumptionTests {
+    @Test("A client resumes only what this server knows completely")
+    func resumable() throws {
+        let flags = FeatureFlags()
+        let memory = FlagSource.memory(flags)
+        #expect(memory.version(memory.tag(7)) == 7)
+        #expect(memory.version("another:7") == nil)
+        try flags.change([.darkMode: Flag(isEnabled: true)])
+        #expect(memory.canResume(flags.snapshot, after: 0) && memory.canResume(flags.snapshot, after: 1))
+        #expect(!memory.canResume(flags.snapshot, after: 2))
+        // A flag without a key may have been removed before the server started.
+        let etcd = FlagSource(
+            change: { _, _ in },
+            state: { SourceState(source: "test", state: "ready") },
+            status: Observed(.ready).readOnly,
+            hasFlags: Observed(true).readOnly,
+            series: "etcd",
+            forgetsRemovals: true
+        )
+        #expect(!etcd.canResume(flags.snapshot, after: 1))
+        flags.show(Flag.Name.allCases.map { FlagState(name: $0, version: 5) })
+        #expect(etcd.canResume(flags.snapshot, after: 1))
+    }
+
+    @Test("Before there were flags a stream says so, and goes on with the state")
+    func waiting() async throws {
+        var service = quietService()
+        let hasFlags = Observed(false)
+        service.source = FlagSource(
+            change: { _, _ in },
+            state: { SourceState(source: "test", state: "connecting") },
+            status: Observed(.notReady).readOnly,
+            hasFlags: hasFlags.readOnly
+        )
+        try await service.application.test(.live) { client in
+            var reader = try await EventReader.connect(to: client.port!)
+            let first = try await reader.nextText()
+            #expect(first?.hasPrefix("event: waiting\n") == true)
+            hasFlags.value = true
+            guard case .state? = try await reader.next() else {
+                Issue.record("no state")
+                return
+            }
+        }
+    }
+}

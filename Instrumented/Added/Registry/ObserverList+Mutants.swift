@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+extension ObserverList {
+    @usableFromInline
+    static func pinLate(_ table: UInt, in frame: UnsafeMutablePointer<Frame>) {
+        ReadSection.leave()
+        inject("walk.head")
+        unsafe frame.pointee.pin.store(table, ordering: .relaxed)
+    }
+
+    /// What a notification must not do. (P15)
+    @usableFromInline
+    borrowing func misbehave() {
+        // Of a size that the compiler does not know, so that it is not put on the stack.
+        if mutant(.aNotificationAllocates) {
+            withExtendedLifetime([UInt8](repeating: 0, count: Int(head.load(ordering: .relaxed) & 63) + 1)) {}
+        }
+        if mutant(.aNotificationTakesALock) { existingCore?.lock.withLock {} }
+    }
+}
+
+extension UnsafeMutablePointer<ThreadRecord> {
+    @usableFromInline
+    func clearOutermostPin() { unsafe inlineFrames.pointee.pin.store(0, ordering: .releasing) }
+}
+
+extension TableEntry {
+    /// Whether the mark is looked at before `current` is stored, and says that the observation has
+    /// ended.
+    @usableFromInline
+    var isSkippedEarly: Bool { mutant(.markIsTestedBeforeCurrentIsStored) && !isActive }
+
+    /// Whether the mark is not looked at where it should be.
+    @usableFromInline
+    var isDueUntested: Bool { mutant(.markIsTestedBeforeCurrentIsStored) || mutant(.markIsNotTested) }
+}
+
+/// What a walk does wrong at an entry.
+@usableFromInline
+internal enum Misstep { case none, skip, stop, again }
+
+extension Frame {
+    @usableFromInline
+    func clearPin() { pin.store(0, ordering: .releasing) }
+
+    @usableFromInline
+    func misstep(at index: Int, _ observer: UInt) -> Misstep {
+        if mutant(.currentIsClearedBeforeTheCallback) { current.store(0, ordering: .releasing) }
+        if mutant(.aDeliveryIsDropped), index & 1023 == 3 { return .skip }
+        if mutant(.aLongWalkEndsEarly), index == 64 { return .stop }
+        if mutant(.aDeliveryIsRepeated), index & 1023 == 3 { return .again }
+        // The first few are called on every thread.
+        if mutant(.anObserverReceivesItsOwnThreadsEventsAlone), index >= 8,
+            unsafe Observer.at(observer).note != UInt(bitPattern: ThreadRecord.current)
+        {
+            return .skip
+        }
+        return .none
+    }
+}
+
+extension ObserverList {
+    @inlinable
+    borrowing func walkClosuresByAnEarlyStart(_ version: UInt64, _ call: (borrowing LentClosure) -> Void) {
+        unsafe withPinnedTable(of: .first) { contents, frame in
+            let latest = unsafe contents.pointee.latestStart.load(ordering: .relaxed)
+            inject("walk.count")
+            let count = unsafe contents.pointee.loadCount()
+            unsafe contents.pointee.visit(count, frame, fenced: AsymmetricBarrier.needsFences) { observer, callback in
+                guard latest < version || VersionedObserver.receives(version, at: observer) else { return }
+                unsafe call(LentClosure(observer: observer, callback))
+            }
+        }
+    }
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Foundation
+
+/// Proves that the checks can fail: each seeded bug must be caught, and without one nothing.
+struct MutantsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mutants",
+        abstract:
+            "Switch on every seeded bug of this build's engine, one after another: each must be caught by what it names."
+    )
+
+    @Argument(
+        help:
+            "Seeded bugs, each as one word with hyphens or as its sentence in quotes; without any, all of the engine.",
+        transform: SeededBug.init(parsing:)
+    )
+    var mutant: [SeededBug] = []
+
+    @Option(help: "Seeds to try each with: it must be caught with every one.")
+    var seeds: Int = 1
+
+    @Option(help: "The first seed.")
+    var seed: UInt64 = 1
+
+    @Option(help: "run: scenarios on real threads. explorer: controlled schedules. histories: `stress histories`.")
+    var engine: MutantsEngine = .run
+
+    enum MutantsEngine: String, ExpressibleByArgument, CaseIterable { case run, explorer, histories }
+
+    @Flag(help: "List the seeded bugs, and which engine looks for each in what.")
+    var list = false
+
+    @OptionGroup(title: "Reports")
+    var files: ReportFiles
+
+    mutating func validate() throws {
+        guard (1...1000).contains(seeds) else { throw ValidationError("--seeds takes 1 to 1000, not \(seeds)") }
+    }
+
+    func run() throws {
+        CatalogueCheck.enforce()
+        if list { return print(Self.catalogue) }
+        let others = mutant.filter { !bugsOfEngine.contains($0) }
+        guard others.isEmpty else {
+            let names = others.map(\.rawValue).joined(separator: ", ")
+            throw ValidationError("this build's engine '\(engine)' does not look for: \(names); see --list")
+        }
+        let start = nanoseconds()
+        let kills =
+            switch engine {
+            case .run: try runScenarios()
+            case .explorer: ExplorerMutants.run(mutant)
+            case .histories: try HistoryMutants.run(mutant, seed: seed)
+            }
+        let report = Report(kills, seed: seed, seconds: Double(nanoseconds() - start) / 1e9)
+        files.write(report)
+        let matrix = KillMatrix(kills)
+        print(matrix.text)
+        print("stress: \(report.verdict), seed \(seed), \(Format.seconds(report.seconds))")
+        throw StressExit(rawValue: report.exitCode)!
+    }
+
+    private var bugsOfEngine: [SeededBug] {
+        switch engine {
+        case .run: mutantsOfBuild.map(\.bug)
+        case .explorer: ExplorerMutant.all.map(\.bug)
+        case .histories: HistoryMutant.all.map(\.bug)
+        }
+    }
+
+    /// The seeded bugs that the scenarios of this build look for.
+    private var mutantsOfBuild: [Mutant] {
+        let engine = Sanitizer.current.map(Mutant.Engine.sanitizer) ?? .plain
+        return Mutant.all.filter { $0.engine == engine }
+    }
+
+    /// Every seeded bug, with its engine and where that looks for it.
+    private static var catalogue: String {
+        var table = TextTable([("seeded bug", false), ("engine", false), ("looked for in", false)])
+        for mutant in Mutant.all where mutant.killEngine != .histories {
+            table.add([mutant.bug.rawValue, mutant.engineAsTyped, mutant.scenario])
+        }
+        for mutant in ExplorerMutant.all { table.add([mutant.bug.rawValue, "explorer", mutant.program]) }
+        for mutant in HistoryMutant.all { table.add([mutant.bug.rawValue, "histories", mutant.subject]) }
+        return table.text
+    }
+
+    /// Every seeded bug of this build's scenarios, and each scenario without one.
+    private func runScenarios() throws -> [Kill] {
+        let chosen = mutantsOfBuild.filter { mutant.isEmpty || mutant.contains($0.bug) }
+        let kills = try kill(chosen)
+        let controls = Set(chosen.map(\.scenario)).sorted().map { scenario in
+            let own = chosen.filter { $0.scenario == scenario }
+            let run = ChildRun(control: scenario, seed: seed, budget: Self.controlBudget(own, kills, scenario))
+            // A control has no faults.
+            let kind = own.first { $0.faults.isEmpty } ?? own[0]
+            return (run: run, engine: kind.killEngine, isAlone: kind.needsTheMachine)
+        }
+        let clean = try inPairs(controls) { $0.isAlone ? nil : printed(try kill(control: $0.run, $0.engine)) }
+        return kills + (try zip(clean, controls).map { try $0 ?? printed(kill(control: $1.run, $1.engine)) })
+    }
+
+    /// Hunts two bugs at a time, for a while; then, each alone and for its whole budget, those that this has not caught.
+    private func kill(_ mutants: [Mutant]) throws -> [Kill] {
+        let hunts = mutants.flatMap { mutant in (seed..<seed + UInt64(seeds)).map { (mutant: mutant, seed: $0) } }
+        let caught = try inPairs(hunts) { mutant, seed -> Kill? in
+            if mutant.needsTheMachine { return nil }
+            let kill = try kill(mutant, seed: seed, within: min(mutant.budget, .seconds(3)))
+            return kill.isFailure ? nil : printed(kill)
+        }
+        return try zip(caught, hunts).map {
+            try $0 ?? printed(kill($1.mutant, seed: $1.seed, within: $1.mutant.budget))
+        }
+    }
+
+    /// How long nothing may be found without a bug: ten times as long as the slowest of the scenario's bugs took to be found, waits
+    /// in vain not counted, and some seconds at least; but no longer than the most patient of them may take.
+    private static func controlBudget(_ mutants: [Mutant], _ kills: [Kill], _ scenario: String) -> Duration {
+        let slowest = kills.filter { $0.scenario == scenario }.map { $0.secondsToFind ?? $0.seconds }.max() ?? 0
+        return min(mutants.map(\.budget).max()!, max(.seconds(3), .seconds(10 * slowest)))
+    }
+
+    /// Looks for a seeded bug.
+    private func kill(_ mutant: Mutant, seed: UInt64, within budget: Duration) throws -> Kill {
+        let (catcher, outcome) = try mutant.hunt(seed: seed, within: budget)
+        return Kill(
+            mutant: mutant.bug.rawValue,
+            engine: mutant.killEngine,
+            scenario: mutant.scenario,
+            seed: seed,
+            verdict: catcher == nil ? .survived : .killed,
+            outcome: outcome,
+            catcher: catcher
+        )
+    }
+
+    /// Runs the scenario as it should be.
+    private func kill(control: ChildRun, _ engine: Kill.Engine) throws -> Kill {
+        let outcome = try control.run()
+        if !outcome.isClean { StandardError.print(outcome.output) }
+        return Kill(
+            mutant: nil,
+            engine: engine,
+            scenario: control.scenario,
+            seed: control.seed,
+            verdict: outcome.isClean ? .clean : .failed,
+            outcome: outcome,
+            catcher: nil
+        )
+    }
+
+    /// Prints at once how one has ended.
+    private func printed(_ kill: Kill) -> Kill {
+        let name = kill.mutant ?? "control \(kill.scenario)"
+        StandardError.print("\(name): \(kill.text), seed \(kill.seed), \(Format.seconds(kill.seconds))")
+        return kill
+    }
+}
+
+extension Kill {
+    fileprivate init(
+        mutant: String?,
+        engine: Engine,
+        scenario: String,
+        seed: UInt64,
+        verdict: Verdict,
+        outcome: ChildRun.Outcome,
+        catcher: Mutant.Catcher?
+    ) {
+        let isExpected = verdict == .killed || verdict == .clean
+        self.init(
+            mutant: mutant,
+            engine: engine,
+            scenario: scenario,
+            seed: seed,
+            verdict: verdict,
+            catcher: catcher?.text,
+            signal: outcome.signal,
+            seconds: outcome.seconds,
+            output: isExpected ? nil : "exit \(outcome.exit)\n\(outcome.output)",
+            secondsToFind: outcome.secondsToFind
+        )
+    }
+}
+
+extension Report {
+    /// What `stress mutants` has found.
+    fileprivate init(_ kills: [Kill], seed: UInt64, seconds: Double) {
+        let matrix = KillMatrix(kills)
+        let exit: StressExit = matrix.failedControls > 0 ? .violated : matrix.survivors > 0 ? .mutantSurvived : .pass
+        self.init(
+            command: "mutants",
+            seed: seed,
+            build: LibraryBuild.name,
+            threads: usualThreads,
+            perturbations: PerturbationArgument.usual.kinds.list,
+            machine: MachineDescription(),
+            seconds: seconds,
+            exitCode: exit.rawValue,
+            verdict: "\(exit)",
+            scenarios: [],
+            samples: [],
+            kills: kills,
+            memory: nil
+        )
+    }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// The explorer of this process: one controlled scheduler, one backend, one program.
+final class Explorer {
+    let scheduler: ControlledScheduler
+    private let backend: LibraryBackend
+    let exploration: Exploration
+
+    /// - Parameter bug: Switched on when the library's own threads are there.
+    init(_ program: LibraryProgram, _ faults: ExploredFaults, omitting omissions: Omissions, _ bug: SeededBug?) {
+        // Safe: no thread under test runs yet.
+        unsafe Instrumentation.quarantineLength = .max
+        // Different explorers get different cores, most often.
+        let core = Int(getpid()) % max(1, min(64, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+        scheduler = ControlledScheduler(onCore: core) { _ = Instrumentation.forbiddenDepth }
+        backend = LibraryBackend(scheduler)
+        unsafe Instrumentation.exploration = backend
+        exploration = Exploration(program.program(backend), omitting: omissions, on: scheduler)
+        warmUp()
+        if program.allowsFaults || !faults.isEmpty {
+            ForkedChild.prepare()
+            // Reclaims what that has retired, so that the first schedule does not.
+            warmUp()
+        }
+        backend.allowsFaults = program.allowsFaults
+        // Two threads that fork meet at a mutex of C's, which the scheduler does not know.
+        allow(program.allowsFaults ? faults.subtracting(.fork) : faults)
+        unsafe Instrumentation.mutant = bug
+    }
+
+    /// Adds faults to the program, one a schedule.
+    private func allow(_ faults: ExploredFaults) {
+        backend.faults = faults
+        exploration.betweenRuns = { [backend] in
+            if faults.contains(.noThread) { backend.endReclamationThread() }
+            backend.reset()
+        }
+        exploration.betweenRuns()
+        exploration.beforeThreads = { [backend] in backend.begin() }
+        if !faults.isEmpty { exploration.mostFaults = 1 }
+        if faults.contains(.noThread) { exploration.afterThreads = { [backend] in backend.drain() } }
+        guard faults.contains(.fork) else { return }
+        exploration.fork = { [backend] body in
+            ForkedChild.explore {
+                backend.beginChild()
+                body()
+            }
+        }
+    }
+
+    /// Makes what the library makes on its first use, so that the first schedule begins like all others.
+    private func warmUp() {
+        let run = Exploration(LibraryProgram.warmUp.program(backend), on: scheduler).run(Undisturbed())
+        guard run.finding == nil else { harnessFailure("the library fails undisturbed: \(run.finding!.failure)") }
+        backend.reset()
+    }
+}

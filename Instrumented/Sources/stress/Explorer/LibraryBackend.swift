@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// The library's virtual backend: its locks, waits, grace periods and threads are the scheduler's.
+///
+/// It frees nothing that threads under test can reach while a program runs, and knows what was freed: a use of that is a violation at
+/// once, not a crash some time later.
+final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
+    // Unchecked: everything mutable belongs to the running thread.
+    let scheduler: ControlledScheduler
+
+    /// Calls that are running, and times that the closure was destroyed, by the observer's address.
+    private var calls: [UInt: Int] = [:]
+    private var destroyed: [UInt: Int] = [:]
+    /// Values that were destroyed, with their boxes, which are kept.
+    private var values: [UInt: AnyObject] = [:]
+
+    /// Whether the program itself has faults.
+    var allowsFaults = false
+    /// The faults that the search adds.
+    var faults: ExploredFaults = []
+    /// How often the library is still refused a thread.
+    private var refusalsLeft = Int.max
+    /// Whether the reclamation thread ends now.
+    private var endsThreadNow = false
+    /// Set in a forked child, where the library's own threads run, and closures are destroyed on several: how often each.
+    private var inChild: Guarded<[UInt: Int]>?
+
+    init(_ scheduler: ControlledScheduler) { self.scheduler = scheduler }
+
+    /// Forgets, and frees, what the last program left. While no thread runs.
+    func reset() {
+        calls = [:]
+        destroyed = [:]
+        values = [:]
+        // Until a program's threads run, there is no thread to be had.
+        refusalsLeft = faults.contains(.noThread) ? .max : 0
+        Instrumentation.emptyQuarantine()
+        unsafe Instrumentation.failuresBeforeCopies = nil
+    }
+
+    /// A program's threads begin.
+    func begin() { refusalsLeft = 0 }
+
+    /// Waits until the library has done all that it had to do, for which it may have been refused threads. (P9)
+    func drain() {
+        let outcome = ConcurrentObserveDiagnostics.drain()
+        if outcome != .finished { scheduler.fail("P16.backlog-drains", "drain ended with \(outcome)") }
+    }
+
+    /// Ends the reclamation thread, so that the next program finds none. While no thread runs.
+    func endReclamationThread() {
+        refusalsLeft = 0
+        var isDone = false
+        for ends in [false, true] {
+            endsThreadNow = ends
+            isDone = false
+            let run = scheduler.run([
+                (
+                    "end",
+                    {
+                        self.drain()
+                        isDone = true
+                    }
+                )
+            ])
+            guard isDone, run.failure == nil else {
+                harnessFailure("the library does not come to rest between programs")
+            }
+        }
+        endsThreadNow = false
+    }
+
+    /// How many values of properties were destroyed.
+    var valuesDestroyed: Int { values.count }
+
+    var isInChild: Bool { inChild != nil }
+
+    /// In a forked child: forgets the schedule.
+    func beginChild() {
+        inChild = Guarded([:])
+        scheduler.onChildFailure = { ForkedChild.fail($0, $1) }
+    }
+
+    /// In a forked child, where no schedule waits for the library's threads, which are real ones there: has the library do all that it has
+    /// to do. (P18)
+    ///
+    /// A drain waits for what was retired before it. What that destroys retires more: a member's observation destroys the group's property,
+    /// whose death ends the group's observation, and that is destroyed next.
+    func settleInChild() {
+        guard inChild != nil else { return }
+        for _ in 0..<4 { _ = ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(2)) }
+    }
+
+    /// Whether this is a forked child, and a thread that does not exist here had begun to destroy the observation's closure: then the
+    /// child does not go on with that, and its listeners are called in the parent alone. (P18)
+    func wasEndingAtFork(_ token: ObservationToken) -> Bool {
+        inChild != nil && (destroyed[Instrumentation.address(of: token)] ?? 0) > 0
+    }
+
+    /// As ``wasEndingAtFork(_:)``, where the observation has others of the library's own that end before it: those of a group's members.
+    var wasEndingAnyAtFork: Bool { inChild != nil && !destroyed.isEmpty }
+
+    /// Times that the closure of the observation was destroyed.
+    func destructions(of token: ObservationToken) -> Int {
+        let address = Instrumentation.address(of: token)
+        return (destroyed[address] ?? 0) + (inChild?.withLock { $0[address] ?? 0 } ?? 0)
+    }
+
+    // MARK: Steps and waits
+
+    func step(_ name: StaticString) -> Bool {
+        guard let thread = ScheduledThread.current else { return false }
+        scheduler.step(thread, name)
+        return true
+    }
+
+    /// A step of user code that the library has called: the thread may exit there. It does so in a child, since that is a mistake,
+    /// which may trap. (P17)
+    func userStep(_ name: StaticString) {
+        guard let thread = ScheduledThread.current else { return }
+        scheduler.step(thread, name)
+        if faults.contains(.exit) { mayExit(thread) }
+    }
+
+    func mayExit(_ thread: ScheduledThread) {
+        guard scheduler.goesWrong(thread, .exit), let (invariant, message) = ForkedChild.runExit(isInCallback: true)
+        else {
+            return
+        }
+        scheduler.fail(invariant, message)
+    }
+
+    func faultPoint(_ name: StaticString) -> Bool {
+        guard let thread = ScheduledThread.current else { return false }
+        if allowsFaults || faults.contains(.fork) { scheduler.step(thread, name) }
+        return true
+    }
+
+    func refusesThread() -> Bool {
+        guard let thread = ScheduledThread.current else { return false }
+        guard faults.contains(.noThread) else { return allowsFaults && scheduler.goesWrong(thread, .refusal) }
+        if refusalsLeft > 0 {
+            refusalsLeft -= 1
+            return true
+        }
+        guard scheduler.goesWrong(thread, .refusal) else { return false }
+        refusalsLeft = Self.furtherRefusals
+        return true
+    }
+
+    /// The system has no thread several times in a row.
+    private static var furtherRefusals: Int { 2 }
+
+    func endsReclamationThread() -> Bool { ScheduledThread.current != nil && endsThreadNow }
+
+    func wait(_ name: StaticString, atMost limit: Duration?, until condition: () -> Bool) -> Bool {
+        guard let thread = ScheduledThread.current else { return false }
+        scheduler.wait(thread, name, atMost: limit, until: condition)
+        return true
+    }
+
+    func park(_ name: StaticString, until condition: () -> Bool) -> Bool {
+        guard let thread = ScheduledThread.current else { return false }
+        scheduler.wait(thread, name, mayRest: true, until: condition)
+        return true
+    }
+
+    func pause() -> Bool {
+        guard let thread = ScheduledThread.current else { return false }
+        scheduler.pause(thread)
+        return true
+    }
+
+    func start(named name: StaticString, _ body: @escaping @Sendable () -> Void) -> Bool {
+        guard ScheduledThread.current != nil else { return false }
+        guard scheduler.start(name.description, body) else { harnessFailure("the library starts too many threads") }
+        return true
+    }
+
+    var now: ContinuousClock.Instant? {
+        guard ScheduledThread.current != nil else { return nil }
+        return Self.origin.advanced(by: scheduler.now)
+    }
+
+    private static let origin = ContinuousClock.now
+
+    // MARK: Grace periods
+
+    func changeReadDepth(by change: Int) {
+        guard let thread = ScheduledThread.current else { return }
+        thread.readDepth += change
+        if thread.readDepth == 0 { thread.readSections += 1 }
+    }
+
+    func awaitReaders() -> Bool {
+        guard let thread = ScheduledThread.current else { return false }
+        scheduler.step(thread, "grace period begins")
+        let readers = scheduler.threads.filter { $0.readDepth > 0 }.map { (thread: $0, section: $0.readSections) }
+        scheduler.wait(thread, "grace period") { readers.allSatisfy { $0.thread.readSections != $0.section } }
+        return true
+    }
+
+    // MARK: What no thread may use any more
+
+    func willCall(observer: UInt) {
+        if inChild != nil { return }
+        calls[observer, default: 0] += 1
+        if destroyed[observer] != nil {
+            scheduler.fail("P14.not-while-called", "a closure is called that is destroyed")
+        }
+    }
+
+    func didCall(observer: UInt) {
+        if inChild == nil { calls[observer, default: 0] -= 1 }
+    }
+
+    func willDestroy(observer: UInt) {
+        if let inChild { return inChild.withLock { $0[observer, default: 0] += 1 } }
+        guard ScheduledThread.current != nil else { return }
+        if Instrumentation.forbiddenDepth != 0 {
+            scheduler.fail("P5.no-lock-around-user-code", "a closure is destroyed under a lock or in a read section")
+        }
+        if calls[observer, default: 0] != 0 {
+            scheduler.fail("P14.not-while-called", "a closure is destroyed while it is being called")
+        }
+        destroyed[observer, default: 0] += 1
+        if destroyed[observer] != 1 { scheduler.fail("P14.destroyed-once", "a closure is destroyed twice") }
+    }
+
+    func willDestroy(value: UInt) -> Bool {
+        guard ScheduledThread.current != nil else { return false }
+        // Safe: the caller is destroying the value of this very box, and owns it.
+        let box = unsafe Unmanaged<AnyObject>.fromOpaque(UnsafeRawPointer(bitPattern: value)!).takeUnretainedValue()
+        if values.updateValue(box, forKey: value) != nil {
+            scheduler.fail("P14.value-destroyed", "a value is destroyed twice")
+        }
+        return true
+    }
+
+    func didRead(value: UInt) {
+        if inChild == nil, values[value] != nil {
+            scheduler.fail("P14.not-while-read", "a value is read that is destroyed")
+        }
+    }
+
+    func didWalkFreedTable() {
+        scheduler.fail("memory.table-in-use", "a walk ends on a table that was freed meanwhile")
+    }
+}

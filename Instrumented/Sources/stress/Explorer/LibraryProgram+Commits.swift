@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension LibraryProgram {
+    /// Three threads: two commits whose groups name the properties in different orders, and reads. (P19)
+    static let commitCommitRead = LibraryProgram(
+        name: "commit-commit-read",
+        summary: "two commits of two properties, whose groups name them in different orders, against reads",
+        threads: [["commit X Y"], ["commit Y X"], ["read X, Y, X"]]
+    ) { backend in
+        let world = CommitWorld(backend)
+        return Program.Instance(
+            threads: [[{ world.commit(world.group) }], [{ world.commit(world.reversed) }], [{ world.read() }]],
+            rest: [{ world.checkRest(2) }]
+        )
+    }
+
+    /// A commit and the body of a `modify` of one of its members. (P2, P19)
+    static let commitModify = LibraryProgram(
+        name: "commit-modify",
+        summary: "a commit of two properties against a modify of one of them",
+        threads: [["commit"], ["modify X"]]
+    ) { backend in
+        let world = CommitWorld(backend)
+        return Program.Instance(
+            threads: [[{ world.commit(world.group) }], [{ world.modifyFirst() }]],
+            rest: [{ world.checkModified() }]
+        )
+    }
+
+    /// A commit, and a thread that begins to observe the group. (P4, P21)
+    static let commitObserve = LibraryProgram(
+        name: "commit-observe",
+        summary: "two commits of two properties against an observation of both with the initial value",
+        threads: [["commit", "commit"], ["observe"]]
+    ) { backend in
+        let world = CommitWorld(backend)
+        let observer = GroupObserver(backend)
+        return Program.Instance(
+            threads: [
+                [{ world.commit(world.group) }, { world.commit(world.group) }], [{ observer.observe(world.reversed) }],
+            ],
+            rest: [{ observer.checkRest(2) }]
+        )
+    }
+
+    /// A commit of properties that another thread lets go meanwhile. (P12, P21)
+    static let commitDeath = LibraryProgram(
+        name: "commit-death",
+        summary: "a commit of two observed properties against the release of the others' references to them",
+        threads: [["commit, release"], ["release"]]
+    ) { backend in
+        let observer = GroupObserver(backend)
+        let (first, second) = (Deferred<CommitWorld?>(), Deferred<CommitWorld?>())
+        return Program.Instance(
+            setUp: {
+                let world = CommitWorld(backend)
+                first.fill(world)
+                second.fill(world)
+                observer.observe(world.group)
+            },
+            threads: [
+                [
+                    {
+                        first.content!!.commit(first.content!!.group)
+                        first.fill(nil)
+                    }
+                ],
+                [{ second.fill(nil) }],
+            ],
+            rest: [{ observer.checkDeath(1, isReleased: first.content! == nil && second.content! == nil) }]
+        )
+    }
+}
+
+/// An observer of two properties that always change together, by one each.
+private final class GroupObserver: @unchecked Sendable {
+    // Unchecked: everything belongs to the running thread.
+    private let backend: LibraryBackend
+    private var received: [Change<(Int, Int)>] = []
+    private var ends: [ObservationEnd] = []
+    private var token: ObservationToken?
+
+    init(_ backend: LibraryBackend) { self.backend = backend }
+
+    private func check(_ holds: Bool, _ invariant: String, _ message: @autoclosure () -> String) {
+        if !holds { backend.scheduler.fail(invariant, message()) }
+    }
+
+    func observe(_ group: Group<(Int, Int)>) {
+        let token = group.observe(options: .initial) { [self] change in
+            check(
+                Instrumentation.forbiddenDepth == 0,
+                "P5.no-lock-around-user-code",
+                "an observer of a group is called under a lock"
+            )
+            backend.userStep("in the callback")
+            check(change.new.0 == change.new.1, "P21.whole", "an observer of a group received \(change.new)")
+            check(ends.isEmpty, "P12.end-last", "an observer of a group receives a change after its end")
+            received.append(change)
+        }
+        token.onEnd { [self] in ends.append($0) }
+        self.token = token
+    }
+
+    private func checkReceived(_ commits: Int) {
+        let values = received.map(\.new.0).sorted()
+        let first = received.first { $0.reason == .initial }?.new.0 ?? -1
+        check(values == Array(first...commits), "P21.once", "after \(commits) commits: received \(values)")
+        check(
+            received.filter { $0.reason == .initial }.count == 1 && first >= 0,
+            "P4.initial-once",
+            "received the initial value \(first)"
+        )
+    }
+
+    func checkRest(_ commits: Int) {
+        checkReceived(commits)
+        token?.cancel()
+        token = nil
+    }
+
+    /// - Parameter isReleased: Whether both threads have released the properties: a schedule that is shrunk may leave a release out.
+    func checkDeath(_ commits: Int, isReleased: Bool) {
+        backend.settleInChild()
+        checkReceived(commits)
+        if !isReleased { return check(ends.isEmpty, "P12.end-once", "received the ends \(ends) before the end") }
+        // An end that a thread which the child does not have had begun to deliver is delivered in the parent alone: that of the group, or
+        // of a member, by which the group ends. (P18)
+        check(
+            ends == [.sourceDeleted] || ends.isEmpty && backend.wasEndingAnyAtFork,
+            "P12.end-once",
+            "received the ends \(ends)"
+        )
+        token = nil
+    }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// `stress mutants --engine histories`: seeded bugs that a history shows, without an invariant made for them.
+enum HistoryMutants {
+    /// Histories that a control must pass: two seconds.
+    private static let controlLength = 20_000
+    /// Histories that a bug has time to show itself in. The rarest needs some 7,000 on average, on some machines more.
+    private static let patience = 500_000
+
+    static func run(_ bugs: [SeededBug], seed: UInt64) throws -> [Kill] {
+        let chosen = HistoryMutant.all.filter { bugs.isEmpty || bugs.contains($0.bug) }
+        let kills = try inPairs(chosen) { try judge($0.subject, $0.bug, seed: seed) }
+        let controls = try Set(chosen.map(\.subject)).sorted().map { try judge($0, nil, seed: seed) }
+        return kills + controls
+    }
+
+    private static func judge(_ subject: String, _ bug: SeededBug?, seed: UInt64) throws -> Kill {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        let length = bug == nil ? controlLength : patience
+        process.arguments = ["histories", subject, "--histories", "\(length)", "--seed", "\(seed)"]
+        if let bug { process.arguments! += ["--mutant", bug.rawValue] }
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        let start = nanoseconds()
+        try process.run()
+        let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        let isFound = process.terminationStatus == StressExit.violated.rawValue
+        let verdict: Kill.Verdict =
+            if bug != nil { isFound ? .killed : .survived } else {
+                process.terminationStatus == 0 ? .clean : .failed
+            }
+        let kill = Kill(
+            mutant: bug?.rawValue,
+            engine: .histories,
+            scenario: subject,
+            seed: seed,
+            verdict: verdict,
+            catcher: isFound ? "no order explains it" : nil,
+            signal: nil,
+            seconds: Double(nanoseconds() - start) / 1e9,
+            output: verdict == .killed || verdict == .clean ? nil : output
+        )
+        let name = bug?.rawValue ?? "control"
+        StandardError.print("\(name), \(subject): \(kill.text), \(Format.seconds(kill.seconds))")
+        return kill
+    }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Mutant {
+    /// Every seeded bug, with what must catch it. Each topic has a file of its own.
+    static let all: [Mutant] =
+        registry + reclamation + properties + transactions + paths + derived + bindings + deliveries + underFaults
+        + underSanitizers
+
+    static let calledTooLate: [Catcher] = [
+        .invariant("P14.not-while-called"), .invariant("P9.nothing-after-wait"), .crash,
+    ]
+    /// The memory of a table that is reclaimed too early may be another table's when the walk goes on: it then delivers from the other table.
+    static let tableInUse: [Catcher] = [
+        .invariant("memory.table-in-use"), .invariant("P1.exactly-once"), .crash,
+    ]
+
+    init(
+        _ bug: SeededBug,
+        _ scenario: String,
+        _ catchers: [Catcher],
+        at point: StaticString? = nil,
+        isPerturbed: Bool = true,
+        faults: PerturbationKinds = [],
+        _ budget: Duration = .seconds(10)
+    ) {
+        self.init(
+            bug: bug,
+            scenario: scenario,
+            catchers: catchers,
+            point: point,
+            isPerturbed: isPerturbed,
+            faults: faults,
+            budget: budget
+        )
+    }
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Collector {
+    /// Traps on another thread, which would change the collection at the same time.
+    @usableFromInline
+    func trapElsewhere() {
+        guard ThreadRecord.ownAddress != thread else { return }
+        fatalError(
+            "ConcurrentObserve: the function of a derived value has handed its reader to another thread. Read on the thread that runs the function, and hand on the values."
+        )
+    }
+
+    /// Traps where what belongs to a run of the function is used after it.
+    @usableFromInline
+    func trapOutside(run: Int) {
+        trapElsewhere()
+        guard outcome.run != run else { return }
+        fatalError(
+            "ConcurrentObserve: the function of a derived value has kept a followed model beyond its run. Follow the model again in each run, or keep what 'unfollowed(_:)' gives."
+        )
+    }
+}

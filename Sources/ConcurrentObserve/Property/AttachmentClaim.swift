@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// Whether the observer of one observation is attached: to one source, once.
+///
+/// A mailbox belongs to one source, and an iterator reads its own without a lock. Both would be in the hands of two threads if a
+/// property type attached the observer again.
+@usableFromInline
+internal class AttachmentClaim: @unchecked Sendable {
+    // Unchecked: subclasses say what they have.
+    // Of a type that every observer has: a child that destroys this asks the runtime for nothing. (P18)
+    private let state = Atomic<UInt32>(State.open)
+
+    private enum State {
+        static var open: UInt32 { 0 }
+        static var attaching: UInt32 { 1 }
+        static var attached: UInt32 { 2 }
+        static var closed: UInt32 { 3 }
+    }
+
+    @usableFromInline
+    init() {}
+
+    /// Makes what is attached. Once; traps otherwise.
+    final func claim<Attached>(_ make: () -> Attached) -> Attached {
+        // Relaxed: what the loser finds, it does not use: it traps.
+        let found = state.exchange(State.attaching, ordering: .relaxed)
+        guard found == State.open else { Self.trap(isLate: found == State.closed) }
+        let attached = make()
+        // Release: pairs with the acquire in close(mayBeOpen:), which traps if it comes before this.
+        state.store(State.attached, ordering: .releasing)
+        return attached
+    }
+
+    /// From now on nothing is attached.
+    ///
+    /// - Parameter mayBeOpen: Whether nothing needs to be attached, since the source is gone.
+    /// - Returns: Whether something was attached. Traps if it was not, and if that is going on.
+    final func close(mayBeOpen: Bool) -> Bool {
+        // Acquire: pairs with the release in claim(_:): what was made is seen.
+        switch state.exchange(State.closed, ordering: .acquiring) {
+        case State.attached: return true
+        case State.open where mayBeOpen: return false
+        default:
+            fatalError(
+                """
+                ConcurrentObserve: attach(_:) of a property type returned and had not attached the observer. Pass the observer \
+                to attach(_:) of one property before it returns, or to observer.attach(toConstant:) if the value never changes.
+                """
+            )
+        }
+    }
+
+    private static func trap(isLate: Bool) -> Never {
+        fatalError(
+            isLate
+                ? """
+                ConcurrentObserve: an observer is attached after attach(_:) of its property type has returned. Pass it to \
+                attach(_:) of one property, before that.
+                """
+                : """
+                ConcurrentObserve: an observer is attached twice. Pass it to attach(_:) of one property, once; to observe \
+                several, make a Group or a Derived of them.
+                """
+        )
+    }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Names the properties in the message about a change inside the body of a `modify` or of a commit.
+///
+/// A thread's record has one word for the body that the thread runs: the address of the property's mutation lock, or, for
+/// a commit, the address of a `RunningCommit`, with the lowest bit set. Nothing but the message follows the word.
+internal enum RunningBody {
+    /// The word for the body of a commit.
+    static func word(of commit: UnsafePointer<RunningCommit>) -> UInt { UInt(bitPattern: commit) | 1 }
+
+    /// Describes the body that the calling thread runs. Traps use it.
+    static var current: String {
+        // Safe: records are never freed; the word is the calling thread's, whose body has not returned.
+        let word = unsafe ThreadRecord.current.pointee.body
+        guard word & 1 == 1 else { return "the modify of \(name(ofLockAt: word))" }
+        // Safe: as above; the commit keeps it until its body has returned.
+        let commit = unsafe UnsafePointer<RunningCommit>(bitPattern: word & ~1).unsafelyUnwrapped.pointee
+        let names = unsafe commit.names(commit.members)
+        let others = names.count > few ? ", and \(names.count - few) others" : ""
+        return "the commit of \(names.prefix(few).joined(separator: ", "))\(others)"
+    }
+
+    /// A message names so many members of a commit.
+    private static var few: Int { 8 }
+
+    /// The label of a property and its type.
+    ///
+    /// - Parameter address: The address of its mutation lock.
+    static func name(ofLockAt address: UInt) -> String {
+        // The lock has the same place in every property: nothing before it depends on the type of the value.
+        let other = Observed(0)
+        let object = unsafe UInt(bitPattern: Unmanaged.passUnretained(other).toOpaque())
+        let distance = other.mutation.address - object
+        // Safe: the lock is a part of its property, which the caller of the change keeps.
+        let property = unsafe Unmanaged<AnyObject>.fromOpaque(
+            UnsafeRawPointer(bitPattern: address - distance).unsafelyUnwrapped
+        ).takeUnretainedValue()
+        return name(of: property)
+    }
+
+    /// The label of a property and its type.
+    static func name(of property: AnyObject) -> String {
+        (property as? any NamedProperty)?.nameInMessages ?? "a property"
+    }
+}
+
+/// What the message about a change inside the body of a commit needs, on the stack of the commit.
+@safe internal struct RunningCommit {
+    /// Where the members are, for `names`.
+    let members: UnsafeRawPointer
+    /// The names of the members. Called by the trap.
+    let names: (UnsafeRawPointer) -> [String]
+}
+
+/// A property that messages name.
+private protocol NamedProperty: AnyObject {
+    var nameInMessages: String { get }
+}
+
+extension Observed: NamedProperty {
+    fileprivate var nameInMessages: String {
+        let type =
+            (Value.self as? any RefersWeakly.Type).map { "WeakObserved<\($0.referentType)>" }
+            ?? "Observed<\(Value.self)>"
+        return label.isEmpty ? "a property of type \(type)" : "the property '\(label)' of type \(type)"
+    }
+}

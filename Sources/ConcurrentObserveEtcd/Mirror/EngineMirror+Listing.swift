@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Etcd
+/// The mirror of an engine without history lists when a watch ends: the end is the signal that keys
+/// have changed. The session goes on, and the mirror stays ready.
+extension EngineMirror {
+    /// Lists after a signal. The list also confirms that the contents are current.
+    ///
+    /// - Returns: The position.
+    func listChanges(_ session: Engine.Session) async throws -> Int64 {
+        while true {
+            if let listed = present.value.listed {
+                try await Task.sleep(until: listed + configuration.usedListGap, clock: .continuous)
+            }
+            do {
+                let target = try await listPresent(session)
+                confirm(session, target.instant, revisions: 0)
+                return target.revision
+            } catch let error as MirrorError where error.code == .revisionGone {
+                // Keys have changed between the pages, which is a signal, too.
+                present.modify { $0.listed = .now }
+            }
+        }
+    }
+
+    /// Lists, and notes if the engine has lost data: no comparison at the position does.
+    func listPresent(_ session: Engine.Session) async throws -> SynchronisationTarget {
+        let before = store.snapshot
+        let target = try await list(session)
+        let isLost = store.snapshot.history != before.history || target.revision < before.position
+        if isLost, before.position > 0 { noteLoss() }
+        return target
+    }
+
+    /// Compares the contents with the present keys. A difference may be one whose signal is on its
+    /// way: only one that stays is a fault.
+    ///
+    /// - Throws: `ListAgain`.
+    func compareWithPresent(_ session: Engine.Session) async throws {
+        let known = store.snapshot
+        switch try await compare(session, known, at: nil) {
+        case .equal: metrics.comparisons.increment()
+        case .gone: return
+        case .different, .lost:
+            let time = min(configuration.maximumLag, configuration.comparisonInterval / 2)
+            try await Task.sleep(for: time + configuration.usedListGap)
+            guard store.snapshot.position == known.position,
+                case .different = try await compare(session, known, at: nil),
+                store.snapshot.position == known.position
+            else { return }
+            noteDifference()
+            throw ListAgain.different
+        }
+    }
+}
+#endif

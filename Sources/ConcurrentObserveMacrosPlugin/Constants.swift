@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Macros
+import SwiftSyntax
+
+// The constants of a model: `Properties` finds each as a dynamic member, a `Constant`. So a derived value reads it of a model
+// that it follows. One whose type is not Sendable, or cannot be copied, is no such member.
+
+extension ConcurrentObservableMacro {
+    private static let type = "_Constants"
+
+    /// The type that has the constants, if there are any.
+    static func constants(_ model: ModelClass) -> [DeclSyntax] {
+        guard model.hasConstants else { return [] }
+        return [
+            """
+            /// The constants, found as dynamic members.
+            \(raw: model.access)nonisolated struct \(raw: type): Sendable {
+                fileprivate let _object: \(raw: model.name)
+                \(raw: model.constantLines.joined(separator: "\n    "))
+            }
+            """
+        ]
+    }
+
+    /// Finds the constants.
+    static func constantsSubscript(access: String) -> [String] {
+        let member = "any KeyPath<\(type), ConstantValue> & Sendable"
+        let constant = "ConcurrentObserve.Constant"
+        return [
+            "\(access)subscript <ConstantValue: Sendable>(dynamicMember member: \(member)) -> \(constant)<ConstantValue> {",
+            "    \(constant)(\(type)(_object: _object)[keyPath: member])",
+            "}",
+        ]
+    }
+}
+
+extension ModelClass {
+    /// Whether one of the constants is found as a dynamic member.
+    var hasConstants: Bool { constantLines.contains { !$0.hasPrefix("#") } }
+
+    /// The constants that others than the class may read, and whose type the text shows.
+    fileprivate var constantLines: [String] {
+        declarationLines(of: members) { declaration in
+            let access = declaration.modifiers.getterAccess
+            guard declaration.bindingSpecifier.tokenKind == .keyword(.let), access > .private,
+                declaration.attributes.isEmpty,
+                declaration.modifiers.allSatisfy({ Access(rawValue: $0.name.text) != nil })
+            else { return nil }
+            let lines = declaration.bindings.compactMap { binding -> String? in
+                guard let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier.text,
+                    case .known(let type) = binding.valueType, !type.isOpaque, !type.isProperty
+                else { return nil }
+                // The getter lends the value, which may be one that cannot be copied.
+                return "\(access.asStorage)var \(name): \(type) { _read { yield _object.\(name) } }"
+            }
+            return lines.isEmpty ? nil : lines.joined(separator: "\n    ")
+        }
+    }
+}
+
+extension TypeSyntax {
+    /// Whether it is `some P`, which only one declaration can mean.
+    fileprivate var isOpaque: Bool { tokens(viewMode: .sourceAccurate).contains { $0.tokenKind == .keyword(.some) } }
+
+    /// Whether it is one of the library's types of properties: what is read of such a constant would not be followed.
+    fileprivate var isProperty: Bool {
+        let name = self.as(IdentifierTypeSyntax.self)?.name.text ?? self.as(MemberTypeSyntax.self)?.name.text
+        return ["Observed", "WeakObserved", "ReadOnly", "Derived", "Group", "PropertyList"].contains(name)
+    }
+}
+#endif

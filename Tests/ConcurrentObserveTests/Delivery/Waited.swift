@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+
+/// A task that waits for a number, and writes down which ones it was asked about.
+final class Waited: Sendable {
+    enum Outcome: Sendable, Equatable {
+        case value(Int)
+        /// With the last value.
+        case timeout(Int?)
+        case cancelled
+        case ended(ObservationEnd)
+        case refused
+    }
+
+    /// What a predicate throws that accepts nothing.
+    struct Refusal: Error {}
+
+    private let log: Log<Int>
+    private let task: Task<Outcome, Never>
+
+    var asked: [Int] { log.entries }
+    var outcome: Outcome { get async { await task.value } }
+
+    func cancel() { task.cancel() }
+
+    /// Waits until it was asked about so many.
+    func isAsked(_ count: Int) async throws { try await eventuallyAsync("question \(count)") { log.count >= count } }
+
+    /// - Parameter wait: Passes its parameter to `first`. The parameter throws for a negative number.
+    init(for number: Int, _ wait: @escaping @Sendable ((Int) throws -> Bool) async throws -> Int) {
+        let log = Log<Int>()
+        self.log = log
+        task = Task.detached { await Self.outcome(of: wait, log, for: number) }
+    }
+
+    private static func outcome(
+        of wait: ((Int) throws -> Bool) async throws -> Int,
+        _ log: Log<Int>,
+        for number: Int
+    ) async -> Outcome {
+        do {
+            return .value(
+                try await wait { asked in
+                    log.append(asked)
+                    if asked < 0 { throw Refusal() }
+                    return asked == number
+                }
+            )
+        } catch let error as ObservationTimeout<Int> {
+            return .timeout(error.lastValue)
+        } catch let error as ObservationEnd {
+            return .ended(error)
+        } catch is CancellationError {
+            return .cancelled
+        } catch {
+            return .refused
+        }
+    }
+}
+
+extension Waited {
+    /// Waits for a number of a stage, whose source the task does not keep.
+    convenience init(for number: Int, of stage: Stage, timeout: Duration? = nil, clock: ManualClock = ManualClock()) {
+        self.init(for: number) { accepts in
+            // The only reference is passed on.
+            switch (stage.origin, timeout) {
+            case (.property, nil): try await stage.property.value!.first(where: accepts)
+            case (.property, let timeout?):
+                try await stage.property.value!.first(timeout: timeout, clock: clock, where: accepts)
+            case (.path, nil): try await stage.car.value!.property(\.axle.wheel.pressure).first(where: accepts)
+            case (.path, let timeout?):
+                try await stage.car.value!.property(\.axle.wheel.pressure)
+                    .first(timeout: timeout, clock: clock, where: accepts)
+            case (.registry, nil): try await stage.registry.value!.first(where: accepts)
+            case (.registry, let timeout?):
+                try await stage.registry.value!.first(timeout: timeout, clock: clock, where: accepts)
+            }
+        }
+    }
+
+    /// Waits until the task observes the stage: until it was asked about the present number, where there is one.
+    func begins(_ stage: Stage) async throws {
+        if stage.origin == .registry {
+            try await eventuallyAsync("the observation") { stage.observationCount == 1 }
+        } else {
+            try await isAsked(1)
+        }
+    }
+}
+
+/// Waits for a number of anything.
+struct WaitingUse: ObservableUse {
+    let number: Int
+    /// Nil: without one.
+    let timeout: Duration?
+    let waited = Slot<Waited>()
+
+    func observe<Property: ObservableProperty>(
+        _ property: Property,
+        _ number: @escaping @Sendable (Property.Value) -> Int
+    ) -> ObservationToken {
+        let timeout = timeout
+        waited.put(
+            Waited(for: self.number) { accepts in
+                let found =
+                    if let timeout {
+                        try await property.first(timeout: timeout) { try accepts(number($0)) }
+                    } else {
+                        try await property.first { try accepts(number($0)) }
+                    }
+                return number(found)
+            }
+        )
+        return Observed(0).observe { (_: Change<Int>) in }
+    }
+
+    func observe(_ registry: ObserverRegistry<Int>) -> ObservationToken {
+        let timeout = timeout
+        waited.put(
+            Waited(for: number) { accepts in
+                guard let timeout else { return try await registry.first(where: accepts) }
+                return try await registry.first(timeout: timeout, where: accepts)
+            }
+        )
+        return Observed(0).observe { (_: Change<Int>) in }
+    }
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Testing
+
+extension Promises {
+    @Suite("P25 Rings that are reported")
+    struct P25ReportedRingTests {}
+}
+
+/// A ring of three that a switch opens and closes: the first can throw, the others cannot.
+private struct Ring: Sendable {
+    let isClosed = Observed(false)
+    let number = Observed(1)
+    let slot = Slot<Derived<Int>>()
+    let first: Derived<Result<Int, any Error>>
+    let second: Derived<Int>
+    let third: Derived<Int>
+
+    init() {
+        let (isClosed, number, slot) = (isClosed, number, slot)
+        let first = Derived(
+            fileID: "first",
+            line: 1,
+            throwing: { get throws(any Error) in
+                (get(isClosed) ? get(slot.value!) : 10) + get(number)
+            }
+        )
+        // -1 stands for the error.
+        let second = Derived(fileID: "second", line: 2) { get in (try? get(first).get()) ?? -1 }
+        let third = Derived(fileID: "third", line: 3) { get in get(second) * 2 }
+        slot.put(third)
+        (self.first, self.second, self.third) = (first, second, third)
+    }
+
+    var path: [String]? { cycle(first.value)?.path }
+}
+
+private func cycle(_ result: Result<Int, some Error>) -> DerivedCycle? {
+    if case .failure(let error) = result { error as? DerivedCycle } else { nil }
+}
+
+extension Promises.P25ReportedRingTests {
+    @Test("P25 A ring is an error of the member that can throw, and a value again once it is open", arguments: 0..<3)
+    func member(readFirst: Int) {
+        let ring = Ring()
+        defer { ring.slot.clear() }
+        for round in 1...3 {
+            ring.isClosed.value = true
+            for step in 0..<3 {
+                switch (readFirst + step) % 3 {
+                case 0: #expect(ring.path == ["first:1", "third:3", "second:2", "first:1"])
+                case 1: #expect(ring.second.value == -1)
+                default: #expect(ring.third.value == -2)
+                }
+            }
+            // What it would read after the ring matters to none.
+            ring.number.value = round
+            #expect(ring.third.value == -2 && ring.second.value == -1 && ring.path != nil)
+            ring.isClosed.value = false
+            switch readFirst {
+            case 0: #expect(cycle(ring.first.value) == nil)
+            case 1: #expect(ring.second.value == 10 + round)
+            default: #expect(ring.third.value == 20 + 2 * round)
+            }
+            #expect(ring.second.value == 10 + round && ring.third.value == 20 + 2 * round)
+            #expect((try? ring.first.value.get()) == 10 + round)
+        }
+    }
+
+    @Test("P25 Observers receive the error of a ring, and the value after it")
+    func observers() {
+        let ring = Ring()
+        defer { ring.slot.clear() }
+        let (seconds, firsts) = (ReceivedValues<Int>(), ReceivedValues<Bool>())
+        let tokens = [
+            ring.second.observe { seconds.add($0.new) }, ring.first.observe { firsts.add(cycle($0.new) != nil) },
+        ]
+        ring.isClosed.value = true
+        ring.isClosed.value = false
+        ring.number.value = 5
+        #expect(seconds.all == [-1, 11, 15])
+        #expect(firsts.all == [true, false, false])
+        for token in tokens { token.cancel() }
+    }
+
+    @Test(
+        "P25 Of two members that can throw the same one has the error, whichever is read first",
+        arguments: [true, false]
+    )
+    func twoThatThrow(readsFirst: Bool) {
+        let (slot, number) = (Slot<Derived<Result<Int, any Error>>>(), Observed(1))
+        defer { slot.clear() }
+        let make = { (line: UInt, other: @escaping @Sendable () -> Derived<Result<Int, any Error>>) in
+            Derived(
+                fileID: "value",
+                line: line,
+                throwing: { get throws(any Error) in
+                    let sum = ((try? get(other()).get()) ?? 100) + Int(line)
+                    return sum + get(number)
+                }
+            )
+        }
+        let first = make(1) { slot.value! }
+        let second = make(2) { first }
+        slot.put(second)
+        func results() -> [Int?] {
+            let one = readsFirst ? first : second
+            let found = [try? one.value.get(), try? (readsFirst ? second : first).value.get()]
+            return readsFirst ? found : found.reversed()
+        }
+        let before = results()
+        // One has the error, the other one computes from it.
+        #expect(before == [nil, 103] || before == [102, nil], "\(before)")
+        number.value = 2
+        #expect(results() == before.map { $0.map { $0 + 1 } })
+        // Read anew in the other order.
+        number.value = 1
+        _ = (readsFirst ? second : first).value
+        #expect(results() == before)
+    }
+
+    @Test("P25 A ring that no member reports traps, as one that is closed by something else than a reader")
+    func traps() async {
+        let typed = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            struct Other: Error {}
+            let slot = Slot<Derived<Result<Int, Other>>>()
+            let first = Derived(fileID: "first", line: 1, throwing: { get throws(Other) in try get(slot.value!).get() })
+            slot.put(first)
+            print(first.value)
+        }
+        #expect(errors(of: typed).contains("needs itself: first:1 → first:1."))
+        let unread = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let slot = Slot<Derived<Int>>()
+            let first = Derived(fileID: "first", line: 1, throwing: { get throws(any Error) in slot.value!.value })
+            slot.put(Derived(fileID: "second", line: 2) { get in (try? get(first).get()) ?? 0 })
+            print(first.value)
+        }
+        #expect(errors(of: unread).contains("needs itself: first:1 → second:2 → first:1."))
+    }
+
+    @Test("P25 A function that always changes what it reads has an error, and a value once it does not")
+    func setsWhatItReads() {
+        let (source, isRestless, runs) = (Observed(0), Observed(true), Counter())
+        let value = Derived(
+            fileID: "value",
+            line: 1,
+            throwing: { get throws(DerivedCycle) in
+                _ = runs.increment()
+                let number = get(source)
+                if get(isRestless) { source.value = number + 1 }
+                return number
+            }
+        )
+        #expect(cycle(value.value)?.path == ["value:1", "value:1"])
+        let before = runs.value
+        #expect(cycle(value.value) != nil && runs.value == before)
+        isRestless.value = false
+        #expect((try? value.value.get()) == source.value)
+    }
+
+    @Test("P25 Threads that read a ring while it opens and closes find an error or a value, never a trap")
+    func threads() throws {
+        let ring = Ring()
+        defer { ring.slot.clear() }
+        let isDone = Observed(false)
+        let readers = (0..<2).map { index in
+            TestThread {
+                while !isDone.value {
+                    let (first, second) = Group(ring.first, ring.second).value
+                    check(second == -1 || second >= 11, "a reader found \(second)")
+                    if case .success(let number) = first { check(number >= 11, "a reader found \(number)") }
+                    if index == 0 { check(ring.third.value != 0, "a value of nothing") }
+                }
+            }
+        }
+        for round in 1...500 {
+            ring.isClosed.value = round % 2 == 0
+            ring.number.value = round
+        }
+        isDone.value = true
+        for reader in readers { try reader.join() }
+        #expect(ring.path != nil && ring.second.value == -1 && ring.third.value == -2)
+        ring.isClosed.value = false
+        #expect(ring.second.value == 510 && ring.third.value == 1_020)
+    }
+}
+
+/// What observers have received, on one thread.
+private final class ReceivedValues<Value: Sendable>: Sendable {
+    private let values = Observed<[Value]>([])
+    var all: [Value] { values.value }
+    func add(_ value: Value) { values.modify { $0.append(value) } }
+}
+
+/// What a process that has ended wrote about its end.
+private func errors(of process: ExitTest.Result?) -> String {
+    process.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Dispatch
+import Testing
+
+extension Promises {
+    @Suite("P8 Ends at once")
+    struct P08SimultaneousEndsTests {}
+}
+
+/// What is observed, how, and by whom.
+private struct Ground: Sendable {
+    let property = Observed(0)
+    let other = Observed(0)
+    let car = Car(0)
+    let owner = Lives().make()
+    let received = Counter()
+}
+
+/// A kind of observation, all of which `Ground.property` or `Ground.car` ends.
+private enum Kind: CaseIterable {
+    case inline, serial, queue, path, serialPath, group, serialGroup, pair, pairFromTheOtherSide
+
+    func observe(_ ground: Ground) -> ObservationToken {
+        let (property, owner, received) = (ground.property, ground.owner, ground.received)
+        let note = { @Sendable (_: Life, _: Change<Int>) in _ = received.increment() }
+        return switch self {
+        case .inline: property.observe(owner: owner, note)
+        case .serial: property.observe(owner: owner, delivery: .serial(), note)
+        case .queue: property.observe(owner: owner, delivery: .queue(.global()), note)
+        case .path: ground.car.property(\.axle.wheel.pressure).observe(owner: owner, note)
+        case .serialPath: ground.car.property(\.axle.wheel.pressure).observe(owner: owner, delivery: .serial(), note)
+        case .group: Group(property, ground.other).observe(owner: owner) { _, _ in _ = received.increment() }
+        case .serialGroup:
+            Group(property, ground.other).observe(owner: owner, delivery: .serial()) { _, _ in _ = received.increment()
+            }
+        case .pair: property.bindBidirectionally(with: ground.other)
+        case .pairFromTheOtherSide: ground.other.bindBidirectionally(with: property)
+        }
+    }
+
+    var isOfPath: Bool { self == .path || self == .serialPath }
+    var isOfPair: Bool { self == .pair || self == .pairFromTheOtherSide }
+
+    /// Makes a change that the observation would receive; whether it was received inline.
+    func change(_ ground: Ground) -> Bool {
+        let before = ground.received.value
+        if isOfPath { ground.car.setPressure(7) } else { ground.property.value = 7 }
+        return isOfPair ? ground.other.value == 7 : ground.received.value != before
+    }
+}
+
+/// A way to end observations.
+private enum End: CaseIterable {
+    case token, source, several, owner
+
+    /// Whether it ends this kind: the owner of a pair is the other side.
+    func ends(_ kind: Kind) -> Bool { self != .owner || !kind.isOfPair }
+
+    func end(_ kind: Kind, _ token: ObservationToken, _ ground: Ground) {
+        switch (self, kind.isOfPath) {
+        case (.token, _): token.cancel()
+        case (.source, true): ground.car.axle.cancelAllObservations()
+        case (.source, false): ground.property.cancelAllObservations()
+        case (.several, true): ObservationToken.cancelAll(of: ground.car)
+        case (.several, false): ObservationToken.cancelAll(of: ground.other, ground.property)
+        case (.owner, true): ground.car.axle.cancelAllObservations(ownedBy: ground.owner)
+        case (.owner, false): ground.property.cancelAllObservations(ownedBy: ground.owner)
+        }
+    }
+}
+
+/// What a thread has found when its end had returned.
+private struct Finding: Sendable, Hashable {
+    let kind: Kind
+    let ends: [End]
+    let isActive: Bool
+    let isReceived: Bool
+}
+
+extension Promises.P08SimultaneousEndsTests {
+    @Test("P8 When one of two ends at once has returned, the observation has ended: every pair of ends, every kind")
+    func pairs() throws {
+        let wrong = Log<Finding>()
+        let line = StartingLine(2)
+        let rounds = 120
+        let cases = Kind.allCases.flatMap { kind in
+            End.allCases.flatMap { first in End.allCases.map { (kind, [first, $0]) } }
+        }.filter { kind, ends in ends.allSatisfy { $0.ends(kind) } }
+        let made = Log<(ground: Ground, token: ObservationToken)>()
+        for (kind, _) in cases {
+            for _ in 0..<rounds {
+                let ground = Ground()
+                made.append((ground, kind.observe(ground)))
+            }
+        }
+        let observed = made.entries
+        try onThreads(2) { thread in
+            for (index, (ground, token)) in observed.enumerated() {
+                let (kind, ends) = cases[index / rounds]
+                line.wait()
+                ends[thread].end(kind, token, ground)
+                let isActive = token.isActive
+                // One of the two: a change makes others.
+                let isReceived = thread == index & 1 && kind.change(ground)
+                if isActive || isReceived {
+                    wrong.append(Finding(kind: kind, ends: ends, isActive: isActive, isReceived: isReceived))
+                }
+            }
+        }
+        #expect(Set(wrong.entries).isEmpty, "\(wrong.count) of \(observed.count) rounds")
+    }
+
+    @Test("P8 Inside callbacks and under a lock of the callers, ends at once do not wait for each other")
+    func insideCallbacks() throws {
+        for kind in Kind.allCases {
+            let ground = Ground()
+            let token = kind.observe(ground)
+            let starters = [ObserverRegistry<Int>(), ObserverRegistry<Int>()]
+            let ends = starters.map { starter in
+                starter.observe { _ in
+                    if kind.isOfPath {
+                        ground.car.axle.cancelAllObservations()
+                    } else {
+                        ground.property.cancelAllObservations()
+                    }
+                    #expect(!token.isActive)
+                }
+            }
+            try onThreads(2) { thread in starters[thread].notify(1) }
+            withExtendedLifetime(ends) {}
+        }
+    }
+}
