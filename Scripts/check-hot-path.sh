@@ -251,18 +251,19 @@ readonly cell=Sources/ConcurrentObserve/Property/ValueCell.swift
 # variant CHECK FILE NAME EXPECTED SED-PROGRAM [DECLARATION]: changes the file in the copy; `reject` expects the check to find EXPECTED.
 planted=()
 variant() {
-    local file="$2"
-    sed -E "$5" "$checkout/$file" >"$work/copy/$file"
-    if cmp -s "$work/copy/$file" "$checkout/$file"; then
-        echo "check-hot-path: variant '$3' changes nothing: $file reads differently now" >&2
+    local file="$work/copy/$2"
+    cp "$file" "$work/before"
+    sed -E -i "$5" "$file"
+    if cmp -s "$file" "$work/before"; then
+        echo "check-hot-path: variant '$3' changes nothing: $2 reads differently now" >&2
         exit 2
     fi
-    printf '%s\n' "${6:-}" >>"$work/copy/$file"
-    planted+=("$1" "$file" "$3" "$4")
+    printf '%s\n' "${6:-}" >>"$file"
+    planted+=("$1" "$2" "$3" "$4")
 }
 
-# reject: builds with the variants that were planted since the last time. These are in different functions and must be found for
-# different reasons, so that neither stands for the other.
+# reject: builds with the variants that were planted since the last time, which takes a minute. Each must be found for a reason that no
+# other one of them gives to the same check, so that none stands for another.
 reject() {
     local executable check file name expected
     executable="$(build_client "$work/variant")"
@@ -294,65 +295,55 @@ check_variants() {
     local get='^( *@inlinable @inline\(__always\) get \{) cell.copy\(\) \}$'
     local body='^( *)return try body\(words, version\)$'
     local forms='^( *)closure\(change\)$'
+    local array='(_ address: UInt) { var list: [UInt] = []; list.append(address); arraySink(list) }
+@inlinable @inline(never) internal func arraySink(_ list: [UInt]) { if list.count > 9 { print(list) } }'
 
     variant check_walk "$walk" "counts a reference" swift_retain \
-        "s/$call/\1let probe = unsafe Unmanaged<Observer>.fromOpaque(UnsafeRawPointer(bitPattern: observer)!).retain()\n\1unsafe call(observer, callback)\n\1unsafe probe.release()/"
-    variant check_property "$cell" "copies a pinned value under a mutex" "read-modify-write" \
-        "s/$body/\1probe.withLock { \$0 += 1 }\n&/" \
-        '@usableFromInline internal let probe = Mutex(0)'
-    reject
-
+        "s/$call/\1let counted = unsafe Unmanaged<Observer>.fromOpaque(UnsafeRawPointer(bitPattern: observer)!).retain()\n&\n\1unsafe counted.release()/"
     variant check_walk "$walk" "adds atomically" "read-modify-write" \
-        "s/$call/\1unsafe frame.pointee.passes.add(1, ordering: .relaxed)\n\1unsafe call(observer, callback)/"
+        "s/$call/\1unsafe frame.pointee.passes.add(1, ordering: .relaxed)\n&/"
+    variant check_walk "$walk" "fences where membarrier is in use" fullFence \
+        's/AsymmetricBarrier\.light\(fenced: fenced, observer\)/AsymmetricBarrier.light(fenced: true, observer)/'
+    variant check_property "$cell" "copies a pinned value under a mutex" "read-modify-write" \
+        "s/$body/\1cellLock.withLock { \$0 += 1 }\n&/" \
+        '@usableFromInline internal let cellLock = Mutex(0)'
+    variant check_property "$cell" "pins every string" "nothing returns without a call" \
+        's/Encoding\.isAlwaysInline \|\| _fastPath\(Encoding\.isImmediate\(words\)\)/Encoding.isAlwaysInline/'
     variant check_property "$announcing" "copies an array for a change" "ArrayBuffer|swift_allocObject" \
-        "s/$forms/\1probe(closure.observer)\n&/" \
-        '@inlinable @inline(__always) internal func probe(_ address: UInt) { var list: [UInt] = []; list.append(address); probeSink(list) }
-@inlinable @inline(never) internal func probeSink(_ list: [UInt]) { if list.count > 9 { print(list) } }'
+        "s/$forms/\1copyArray(closure.observer)\n&/" \
+        "@inlinable @inline(__always) internal func copyArray$array"
     reject
 
     variant check_walk "$walk" "takes a mutex" "read-modify-write" \
-        "s/$call/\1probe.withLock { \$0 += 1 }\n\1unsafe call(observer, callback)/" \
-        '@usableFromInline internal let probe = Mutex(0)'
-    variant check_property "$property" "reads with a reference counted" "swift_retain" \
-        "s/$get/\1 let probe = unsafe Unmanaged.passUnretained(self as any AnyObject).retain(); defer { unsafe probe.release() }; return cell.copy() }/"
-    reject
-
+        "s/$call/\1walkLock.withLock { \$0 += 1 }\n&/" \
+        '@usableFromInline internal let walkLock = Mutex(0)'
     variant check_walk "$walk" "allocates" "ArrayBuffer|swift_allocObject" \
-        "s/$call/\1unsafe probe(observer)\n\1unsafe call(observer, callback)/" \
-        '@inlinable @inline(__always) internal func probe(_ address: UInt) { var list: [UInt] = []; list.append(address); probeSink(list) }
-@inlinable @inline(never) internal func probeSink(_ list: [UInt]) { if list.count > 9 { print(list) } }'
-    variant check_property "$cell" "pins every string" "nothing returns without a call" \
-        's/Encoding\.isAlwaysInline \|\| _fastPath\(Encoding\.isImmediate\(words\)\)/Encoding.isAlwaysInline/'
+        "s/$call/\1unsafe copyAddress(observer)\n&/" \
+        "@inlinable @inline(__always) internal func copyAddress$array"
+    variant check_walk "$walk" "confuses when to fence" fullFence \
+        's/if !AsymmetricBarrier\.needsFences/if AsymmetricBarrier.needsFences/'
+    variant check_property "$property" "reads with a reference counted" "swift_retain" \
+        "s/$get/\1 let counted = unsafe Unmanaged.passUnretained(self as any AnyObject).retain(); defer { unsafe counted.release() }; return cell.copy() }/"
+    variant check_property "$announcing" "announces a change under a mutex" "read-modify-write" \
+        "s/$forms/\1changeLock.withLock { \$0 += 1 }\n&/" \
+        'import Synchronization
+@usableFromInline internal let changeLock = Mutex(0)'
+    variant check_part "$cell" "lends a copy" lentCopy \
+        's/^( *return try )unsafe ValueBox<Value>\.value\(at: words\.first\)\.pointee\.lend\(to: body\)$/\1body(lentCopy(unsafe ValueBox<Value>.value(at: words.first).pointee.value))/' \
+        '@inlinable @inline(never) internal func lentCopy<Value>(_ value: Value) -> Value { value }'
     reject
 
     variant check_walk "$walk" "fences" "a fence|read-modify-write" \
-        "s/$call/\1atomicMemoryFence(ordering: .sequentiallyConsistent)\n\1unsafe call(observer, callback)/"
+        "s/$call/\1atomicMemoryFence(ordering: .sequentiallyConsistent)\n&/"
     variant check_property "$announcing" "counts a reference for a change" "swift_retain" \
-        "s/$forms/\1let probe = unsafe Unmanaged<Observer>.fromOpaque(UnsafeRawPointer(bitPattern: closure.observer)!).retain()\n&\n\1unsafe probe.release()/"
-    reject
-
-    variant check_walk "$walk" "fences where membarrier is in use" fullFence \
-        's/AsymmetricBarrier\.light\(fenced: fenced, observer\)/AsymmetricBarrier.light(fenced: true, observer)/'
+        "s/$forms/\1let counted = unsafe Unmanaged<Observer>.fromOpaque(UnsafeRawPointer(bitPattern: closure.observer)!).retain()\n&\n\1unsafe counted.release()/"
     variant check_property "$property" "reads under a mutex" "read-modify-write" \
-        "s/$get/\1 probe.withLock { \$0 += 1 }; return cell.copy() }/" \
+        "s/$get/\1 readLock.withLock { \$0 += 1 }; return cell.copy() }/" \
         'import Synchronization
-@usableFromInline internal let probe = Mutex(0)'
-    reject
-
-    variant check_part "$cell" "lends a copy" probeSink \
-        's/^( *return try )unsafe ValueBox<Value>\.value\(at: words\.first\)\.pointee\.lend\(to: body\)$/\1body(probeSink(unsafe ValueBox<Value>.value(at: words.first).pointee.value))/' \
-        '@inlinable @inline(never) internal func probeSink<Value>(_ value: Value) -> Value { value }'
-    variant check_walk "$walk" "confuses when to fence" fullFence \
-        's/if !AsymmetricBarrier\.needsFences/if AsymmetricBarrier.needsFences/'
-    variant check_property "$announcing" "announces a change under a mutex" "read-modify-write" \
-        "s/$forms/\1probe.withLock { \$0 += 1 }\n&/" \
-        'import Synchronization
-@usableFromInline internal let probe = Mutex(0)'
-    reject
-
-    variant check_property "$cell" "copies a pinned value twice" "probeSink|swift_(bridgeObjectR|r)elease|second call" \
-        "s/$body/\1probeSink(try body(words, version))\n&/" \
-        '@inlinable @inline(never) internal func probeSink<Value>(_ value: Value) { withExtendedLifetime(value) {} }'
+@usableFromInline internal let readLock = Mutex(0)'
+    variant check_property "$cell" "copies a pinned value twice" "copyTwice" \
+        "s/$body/\1copyTwice(try body(words, version))\n&/" \
+        '@inlinable @inline(never) internal func copyTwice<Value>(_ value: Value) { withExtendedLifetime(value) {} }'
     variant check_property "$frame" "lends without keeping the compiler back" "after the pin is cleared" \
         's/^ *curcu_compiler_barrier\(\)$//'
     reject
