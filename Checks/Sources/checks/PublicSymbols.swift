@@ -33,8 +33,10 @@ enum PublicSymbols {
 
     /// What SwiftPM has written last.
     private static func symbols() throws -> [String] {
-        try Command("find", [scratch, "-path", "\(scratch)/symbolgraph/ConcurrentObserve*.symbols.json"]).run(errors: false)
-            .output.split(separator: "\n").map(String.init).sorted()
+        try Command("find", [scratch, "-path", "\(scratch)/symbolgraph/ConcurrentObserve*.symbols.json"]).run(
+            errors: false
+        )
+        .output.split(separator: "\n").map(String.init).sorted()
     }
 
     /// Asks the compiler's own tool, module by module. SwiftPM's `dump-symbol-graph` builds the whole package first, gRPC included: 15 minutes.
@@ -52,7 +54,10 @@ enum PublicSymbols {
         for module in modules {
             try Command(
                 "swift-symbolgraph-extract",
-                ["-module-name", module, "-I", "\(products)/Modules", "-I", "Sources/CURCU/Shims/include", "-target", target()] + [
+                [
+                    "-module-name", module, "-I", "\(products)/Modules", "-I", "Sources/CURCU/Shims/include", "-target",
+                    target(),
+                ] + [
                     "-output-dir", output, "-minimum-access-level", "public", "-skip-synthesized-members",
                 ]
             ).succeed("the symbols of \(module) cannot be read")

@@ -57,7 +57,8 @@ internal final class IteratorSource<Element: Sendable>: @unchecked Sendable {
 /// A subscription, whatever its events are.
 internal protocol IteratorMailbox: FlushableMailbox {
     var counts: DeliveryCounts { get }
-    var isRemoved: Bool { get }
+    /// Why the source sends nothing more, if it does not.
+    var sourceEnd: ObservationEnd? { get }
     func finish()
     func cancel()
 }

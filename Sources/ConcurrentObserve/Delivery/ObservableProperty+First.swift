@@ -38,9 +38,10 @@ extension ObservableProperty {
     /// value and once with each later one, in the order of the versions: also with a value that is replaced before the task runs. A
     /// group, a path and a derived value may fold changes that race into one. (P1, P2, P5)
     ///
-    /// A value that was set before the timeout is looked at before the call throws, also if the task is late. A timeout of zero or less
-    /// looks at the present value. The present value is looked at without the clock's `sleep`. If that throws, the time is over; if it
-    /// ignores cancellation, the call returns when the sleep does.
+    /// A value that was delivered before the timeout is looked at before the call throws, also if the task is late. A timeout of zero or
+    /// less looks at the present value. The present value is looked at without the clock's `sleep`; if `predicate` takes longer than the
+    /// timeout for it, it looks at the values that came meanwhile, and at no later one. If `sleep` throws, the time is over; if it ignores
+    /// cancellation, the call returns when the sleep does.
     ///
     /// The observation has ended when the call returns or throws. (P8) The call releases its reference to the property before it
     /// waits. (P11)
@@ -52,7 +53,7 @@ extension ObservableProperty {
     /// - Returns: The value that was accepted.
     /// - Throws: ``ObservationTimeout`` of `Value`, with the last value; `CancellationError` once the task is cancelled;
     ///   ``ObservationEnd/sourceDeleted`` when the source is gone (P12), and ``ObservationEnd/cancelled`` when its observations are
-    ///   cancelled, before a value was accepted; what `predicate` throws.
+    ///   cancelled, before a value was accepted, rather than the timeout; what `predicate` throws.
     /// - Complexity: One registration, a timer, and a call of `predicate` for each value.
     @discardableResult
     public nonisolated(nonsending) consuming func first<C: Clock>(

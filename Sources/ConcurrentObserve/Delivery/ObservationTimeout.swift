@@ -11,6 +11,8 @@
 /// ```
 public struct ObservationTimeout<Value: Sendable>: Error, CustomStringConvertible {
     /// The last value that was not accepted; nil if there was none, as in a registry without an event.
+    ///
+    /// That of `weak.removingDuplicates()` is compared once more, and nil if its referent has died.
     public let lastValue: Value?
     /// How long the call was to wait.
     public let timeout: Duration

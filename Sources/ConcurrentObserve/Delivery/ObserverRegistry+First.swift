@@ -45,7 +45,7 @@ extension ObserverRegistry {
     /// - Returns: The event that was accepted.
     /// - Throws: ``ObservationTimeout`` of `Event`, with the last event; `CancellationError` once the task is cancelled;
     ///   ``ObservationEnd/sourceDeleted`` when the registry is gone (P12), and ``ObservationEnd/cancelled`` when its observations are
-    ///   cancelled, before an event was accepted; what `predicate` throws.
+    ///   cancelled, before an event was accepted, rather than the timeout; what `predicate` throws.
     /// - Complexity: One registration, a timer, and a call of `predicate` for each event.
     @discardableResult
     public nonisolated(nonsending) consuming func first<C: Clock>(

@@ -180,6 +180,13 @@ extension Subscription {
         return address != 0 && Observer.isRemoved(at: address)
     }
 
+    var sourceEnd: ObservationEnd? {
+        // Relaxed: written before. 0: the source was gone.
+        let address = sourceObserverAddress.load(ordering: .relaxed)
+        if address != 0, Observer.isActive(at: address) { return nil }
+        return isRemoved ? .cancelled : .sourceDeleted
+    }
+
     // Out of line, both, so that an asynchronous function never keeps a thread's address across a suspension.
 
     @inlinable @inline(never)

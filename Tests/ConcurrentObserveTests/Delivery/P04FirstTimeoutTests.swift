@@ -81,14 +81,57 @@ extension Promises.P04FirstTimeoutTests {
         let wait = Task.immediate { try await property.first(timeout: .seconds(Int64.max)) { $0 == 1 } }
         property.value = 1
         #expect(try await wait.value == 1)
-        await #expect(throws: ObservationTimeout<Int>.self) {
-            try await property.first(timeout: .seconds(Int64.min)) { $0 == 2 }
+        for shortest in [Duration.seconds(Int64.min), Duration(attoseconds: .min)] {
+            await #expect(throws: ObservationTimeout<Int>.self) {
+                try await property.first(timeout: shortest) { $0 == 2 }
+            }
         }
     }
 
-    @Test("P4 A clock that cannot sleep ends the wait")
-    func brokenClock() async throws {
-        let (property, clock) = (Observed(0), ManualClock(isBroken: true))
+    @Test("P4 The time that the predicate takes for the present value counts: what comes after it is not looked at")
+    func slowPredicate() async throws {
+        let (property, clock) = (Observed(0), ManualClock())
+        let waited = Waited(for: 1) { accepts in
+            try await property.first(timeout: .seconds(60), clock: clock) { number in
+                clock.advance(by: .seconds(61))
+                return try accepts(number)
+            }
+        }
+        #expect(await waited.outcome == .timeout(0))
+        #expect(clock.sleeps == 0)
+    }
+
+    @Test(
+        "P8 P12 An end that comes before the call returns is thrown, also after the timeout",
+        arguments: Origin.allCases,
+        [ObservationEnd.cancelled, .sourceDeleted]
+    )
+    func endBeforeTimeout(origin: Origin, end: ObservationEnd) async throws {
+        let (stage, clock) = (Stage(origin), ManualClock())
+        let (mayGoOn, isAsked) = (Signal("the end of the time"), Signal("a question"))
+        let waited = Waited(for: 7, of: stage, timeout: .seconds(60), clock: clock) { number in
+            guard number == 1 else { return }
+            isAsked.happen()
+            mayGoOn.hold()
+        }
+        try await eventuallyAsync("the timer") { clock.sleepers == 1 }
+        stage.send(1)
+        try await isAsked.arrival()
+        if end == .cancelled { stage.cancelAll() } else { stage.die() }
+        clock.advance(by: .seconds(60))
+        // The timer has nothing else to do than to end the wait.
+        try await Task.sleep(for: glance)
+        mayGoOn.happen()
+        #expect(await waited.outcome == .ended(end))
+        try Process.settle()
+    }
+
+    @Test(
+        "P4 A clock that cannot sleep ends the wait, also if it cancels the task that sleeps",
+        arguments: [false, true]
+    )
+    func brokenClock(cancels: Bool) async throws {
+        let (property, clock) = (Observed(0), ManualClock(isBroken: !cancels, cancels: cancels))
         let waited = Waited(for: 1) { try await property.first(timeout: .seconds(60), clock: clock, where: $0) }
         #expect(await waited.outcome == .timeout(0))
     }
@@ -104,8 +147,9 @@ extension Promises.P04FirstTimeoutTests {
         await #expect(throws: ObservationTimeout<String>.self) {
             try await property.first(timeout: .milliseconds(2), clock: SuspendingClock()) { $0 == "ready" }
         }
+        let registry = ObserverRegistry<Int>()
         let registryError = try await #require(throws: ObservationTimeout<Int>.self) {
-            try await ObserverRegistry<Int>().first(timeout: .zero) { _ in true }
+            try await registry.first(timeout: .zero) { _ in true }
         }
         #expect("\(registryError)" == "no value was accepted within 0.0 seconds; there was none")
     }

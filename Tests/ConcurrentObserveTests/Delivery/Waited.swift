@@ -61,10 +61,20 @@ final class Waited: Sendable {
 
 extension Waited {
     /// Waits for a number of a stage, whose source the task does not keep.
-    convenience init(for number: Int, of stage: Stage, timeout: Duration? = nil, clock: ManualClock = ManualClock()) {
-        self.init(for: number) { accepts in
+    convenience init(
+        for number: Int,
+        of stage: Stage,
+        timeout: Duration? = nil,
+        clock: ManualClock = ManualClock(),
+        _ ask: @escaping @Sendable (Int) -> Void = { _ in }
+    ) {
+        self.init(for: number) { judge in
+            let accepts: (Int) throws -> Bool = { number in
+                ask(number)
+                return try judge(number)
+            }
             // The only reference is passed on.
-            switch (stage.origin, timeout) {
+            return switch (stage.origin, timeout) {
             case (.property, nil): try await stage.property.value!.first(where: accepts)
             case (.property, let timeout?):
                 try await stage.property.value!.first(timeout: timeout, clock: clock, where: accepts)

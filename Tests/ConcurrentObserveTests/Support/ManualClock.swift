@@ -23,8 +23,10 @@ final class ManualClock: Clock, Sendable {
 
     private let state = Mutex(State())
     private let isBroken: Bool
+    /// Whether it cancels the task that sleeps, and returns at once.
+    private let cancels: Bool
 
-    init(isBroken: Bool = false) { self.isBroken = isBroken }
+    init(isBroken: Bool = false, cancels: Bool = false) { (self.isBroken, self.cancels) = (isBroken, cancels) }
 
     var now: Instant { state.withLock { $0.now } }
     var minimumResolution: Duration { .zero }
@@ -46,6 +48,7 @@ final class ManualClock: Clock, Sendable {
 
     func sleep(until deadline: Instant, tolerance: Duration?) async throws {
         if isBroken { throw IsBroken() }
+        if cancels { return unsafe withUnsafeCurrentTask { task in unsafe task!.cancel() } }
         let id = state.withLock { state in
             state.last += 1
             return state.last
