@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Finds the function that sets what it has read: its result could never become current, so that it
-/// would run for ever. Traps in the set. (P25)
+/// Finds a function that sets what it has read: its result could never become current, and it would run for ever. Traps in the set. Where
+/// the derived value reports rings, it sets `isHopeless` instead. (P25)
 ///
-/// Registered only when an evaluation has failed several times: most often others have made the changes. And it traps only when that
-/// many runs in a row have made one on this thread: a single one may come of an object whose last reference this thread releases by
-/// chance, because another thread has just released its own.
+/// Looks only after `DerivationCell.suspicious` failures: most often another thread has made the changes. Judges only after
+/// `mostByChance` runs in a row that have set what they read. One such run may be chance: this thread released the last reference to an
+/// object, whose deinit sets the property, because another thread had just released its own.
 internal final class SelfWatch: LinkedPath, @unchecked Sendable {
     // Unchecked: used by the thread that evaluates, but for constants.
     private let derived: UInt

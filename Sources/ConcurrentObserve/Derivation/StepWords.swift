@@ -3,7 +3,8 @@
 /// What the function of a derived value has read, in order, in constant words behind those of a set: a thread follows them, and counts
 /// no reference.
 ///
-/// First how many steps there are; then a word for each: the index of a root, or where the derived value's own words are.
+/// First how many steps there are; then a word for each: the index of a root, or where the words of a derived value begin. Those,
+/// a `NodeWords` for each derived value, are behind the steps.
 @safe internal struct StepWords {
     private let memory: UnsafeMutablePointer<UInt64>
 
