@@ -10,10 +10,11 @@
 /// let token = car.observe(\.engine.rpm) { change in print(change.new) }
 /// ```
 public protocol ConcurrentObservable: AnyObject, Sendable, HoldsModels {
-    /// Where the observed properties are: the object itself, unless it says otherwise.
+    /// The type that has the observed properties: the class itself, unless it says otherwise.
     associatedtype Properties: Sendable = Self
 
-    /// The observed properties. Called under no lock, whenever a path is linked. (P5)
+    /// The observed properties. Called under no lock, whenever the steps of a path are evaluated.
+    /// (P5)
     var observedProperties: Properties { get }
 }
 
@@ -24,7 +25,7 @@ extension ConcurrentObservable where Properties == Self {
 
 /// An optional object that paths may go through. `Optional` adopts it; nothing else needs to.
 public protocol OptionalConcurrentObservable: HoldsModels {
-    /// What it is an optional of.
+    /// The type of the object.
     associatedtype Wrapped: ConcurrentObservable
 
     /// The object, if there is one.
@@ -35,14 +36,15 @@ extension Optional: OptionalConcurrentObservable where Wrapped: ConcurrentObserv
     public var wrapped: Wrapped? { self }
 }
 
-/// A model, or an optional or an array of models: what a derived value follows. Nothing else needs to adopt it.
+/// A model, an optional model or an array of models: a derived value can follow it. No other type
+/// needs to adopt it.
 public protocol HoldsModels {}
 
 extension Optional: HoldsModels where Wrapped: ConcurrentObservable {}
 extension Array: HoldsModels where Element: ConcurrentObservable {}
 
 extension ConcurrentObservable {
-    /// Not there unless the class says what can be observed: see `ObservationSource`.
+    /// Unavailable unless the class says what can be observed: see `ObservationSource`.
     @available(
         *,
         unavailable,

@@ -2,13 +2,13 @@
 
 import Synchronization
 
-/// Work that one thread does at a time, for all, while no other thread waits: a thread that comes meanwhile leaves a note, and the thread in
-/// the loop goes round once more.
+/// Work that one thread at a time does on behalf of all threads, and for which no thread waits. A
+/// thread that finds another one in the loop leaves a note; then there is one more round.
 internal struct DrainLoop: ~Copyable, Sendable {
     private enum State {
         static var free: UInt8 { 0 }
         static var entered: UInt8 { 1 }
-        /// A thread is in the loop, and another has come since.
+        /// A thread is in the loop, and another one has tried to enter since.
         static var noted: UInt8 { 2 }
     }
 
@@ -16,14 +16,16 @@ internal struct DrainLoop: ~Copyable, Sendable {
 
     init(isEntered: Bool = false) { state = Atomic(isEntered ? State.entered : State.free) }
 
-    /// Enters the loop; false if another thread is there, which will then do what there is to do.
+    /// Enters the loop. Returns false if another thread is in it: `leave()` then returns true to
+    /// that thread.
     func enter() -> Bool {
-        // Relaxed: the exchanges decide.
+        // Relaxed: a first guess; the exchange below decides.
         var seen = state.load(ordering: .relaxed)
         while true {
             let next = seen == State.free ? State.entered : State.noted
-            // Acquire and release: what this thread has done before happens before the round that the note asks for; pairs with the
-            // exchange in leave(), as does what the last holder has done.
+            // Acquire and release: pairs with the exchange in leave(). What this thread did before
+            // is visible to the round that its note asks for, and what the last thread in the loop
+            // did is visible to this one.
             let (exchanged, original) = state.weakCompareExchange(
                 expected: seen,
                 desired: next,
@@ -34,9 +36,10 @@ internal struct DrainLoop: ~Copyable, Sendable {
         }
     }
 
-    /// Leaves the loop; true if another thread has come meanwhile, so that there may be more to do.
+    /// Leaves the loop. Returns true if another thread has tried to enter: then there may be more
+    /// to do.
     func leave() -> Bool {
-        // Acquire and release: as above.
+        // Acquire and release: pairs with the exchange in enter().
         state.exchange(State.free, ordering: .acquiringAndReleasing) == State.noted
     }
 }

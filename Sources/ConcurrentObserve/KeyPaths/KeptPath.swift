@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A path whose changes a mailbox keeps in another form than that in which they are delivered.
+/// A path whose changes wait in a mailbox in another form than the delivered one.
 ///
-/// A change may wait for long. One of a weak property waits as the property keeps its values: as
-/// references that keep nothing alive, and that are copied and destroyed under any lock. The
-/// referents are looked up when the change is delivered. (P5, P11)
+/// A change may wait for long. A change of a weak property waits as a reference that keeps nothing
+/// alive, and that may be copied and destroyed under any lock. The referents are looked up when the
+/// change is delivered. (P5, P11)
 @usableFromInline
 internal protocol KeptPath<Root, Value>: Sendable {
     associatedtype Root: ConcurrentObservable
-    /// What is delivered.
+    /// The type of the delivered values.
     associatedtype Value: Sendable
-    /// What is kept.
+    /// The type of the values that the mailbox keeps.
     associatedtype Kept: Sendable
 
-    /// The path, seen as one of what is kept.
+    /// The path to the same property, with the kept values.
     var path: ObservedPath<Root, Kept> { get }
 
-    /// How `observer` sees the changes that were kept. Called where user code may run.
+    /// Returns the function that converts a kept change to the one that `observer` receives. Call
+    /// that function only where user code may run.
     static func seeing(for observer: PropertyObserver<Value>) -> @Sendable (Change<Kept>) -> Change<Value>
 }
 
 extension ObservedPath {
-    /// The path as a mailbox keeps its changes, and as they are compared; nil if it keeps them as they are.
+    /// The form of the path for mailboxes and for observers that compare values; nil if these use
+    /// the delivered values.
     @usableFromInline
     internal var kept: (any KeptPath<Root, Value>)? { last?.kept(after: links, from: Root.self) }
 }
@@ -48,7 +50,7 @@ internal struct WeakPath<Root: ConcurrentObservable, Referent: WeaklyObservable>
 }
 
 extension KeptPath {
-    /// Begins an observation that receives the changes in that form until they are delivered.
+    /// Begins an observation whose changes stay in the kept form until they are delivered.
     @usableFromInline
     internal func attach(_ observer: PropertyObserver<Value>, from root: Root) -> ObservationToken {
         let see = Self.seeing(for: observer)

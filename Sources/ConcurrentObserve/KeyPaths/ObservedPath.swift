@@ -2,15 +2,16 @@
 
 /// The steps from an object to an observed property: what a key path such as `\.engine.rpm` is evaluated on.
 ///
-/// Its members are the observed properties of the object that the path has reached. A path through an optional is
-/// optional itself, once: nil stands for a step that is nil, and for a last value that is.
+/// Its members are the observed properties of the object that the path has reached. The value of a
+/// path with an optional step is optional, but never doubly so: nil means that a step is nil, or
+/// that the last value is nil.
 @dynamicMemberLookup
 public struct ObservedPath<Root: ConcurrentObservable, Value: Sendable>: Sendable {
-    /// The properties on the way, seen as the objects in them.
+    /// The steps before the last one.
     @usableFromInline internal let links: [PathLink]
-    /// The last property; nil for the root itself.
+    /// The last step; nil for the root itself.
     @usableFromInline internal let last: PathStep<Value>?
-    /// What a path with a nil step has for a value; nil if none of its steps is optional.
+    /// The value of the path while a step is nil; nil if no step is optional.
     @usableFromInline internal let absent: Value?
 
     @inlinable
@@ -26,13 +27,14 @@ public typealias PathTo<Root: ConcurrentObservable, Value: Sendable> =
     KeyPath<ObservedPath<Root, Root>, ObservedPath<Root, Value>>
 
 extension ObservedPath where Root == Value {
-    /// The path of no step.
+    /// The path without steps: it leads to the root itself.
     @inlinable
     internal static var root: ObservedPath { ObservedPath(links: [], last: nil, absent: nil) }
 }
 
 extension ObservedPath {
-    /// The property that the path leads to, if it has one step.
+    /// The property that the path leads to, if the path has one step and shows that property's
+    /// values unchanged; nil otherwise.
     @inlinable
     internal func directProperty(of root: PathObject) -> Observed<Value>? {
         links.isEmpty ? last?.direct(in: root) : nil
@@ -56,7 +58,7 @@ extension ObservedPath {
 // MARK: - Members
 
 extension ObservedPath where Value: ConcurrentObservable {
-    /// The path to a property of the object that this one leads to.
+    /// The path to a property of the object that this path leads to.
     @inlinable
     public subscript<Next: Sendable>(
         dynamicMember member: any KeyPath<Value.Properties, Observed<Next>> & Sendable
@@ -66,7 +68,8 @@ extension ObservedPath where Value: ConcurrentObservable {
 }
 
 extension ObservedPath where Value: OptionalConcurrentObservable {
-    /// The path to a property of the object that this one leads to, or to nil.
+    /// The path to a property of the object that this path leads to. Its value is nil while there
+    /// is no object.
     @_disfavoredOverload
     @inlinable
     public subscript<Next: Sendable>(
@@ -79,7 +82,9 @@ extension ObservedPath where Value: OptionalConcurrentObservable {
         )
     }
 
-    /// The path to an optional property of the object that this one leads to, or to nil: preferred, so that the path is optional once.
+    /// The path to an optional property of the object that this path leads to. Its value is nil,
+    /// too, while there is no object. The compiler prefers this overload, so the value is optional
+    /// only once.
     @inlinable
     public subscript<Next: Sendable>(
         dynamicMember member: any KeyPath<Value.Wrapped.Properties, Observed<Next?>> & Sendable
@@ -95,7 +100,7 @@ extension ObservedPath where Value: OptionalConcurrentObservable {
 // MARK: - Weak members
 
 extension ObservedPath where Value: ConcurrentObservable {
-    /// The path to the referent of a weak property, or to nil.
+    /// The path to the referent of a weak property. Its value is nil while there is no referent.
     public subscript<Next: WeaklyObservable>(
         dynamicMember member: any KeyPath<Value.Properties, WeakObserved<Next>> & Sendable
     ) -> ObservedPath<Root, Next?> {
@@ -108,7 +113,8 @@ extension ObservedPath where Value: ConcurrentObservable {
 }
 
 extension ObservedPath where Value: OptionalConcurrentObservable {
-    /// The path to the referent of a weak property of the object that this one leads to, or to nil.
+    /// The path to the referent of a weak property of the object that this path leads to. Its value
+    /// is nil while there is no object or no referent.
     public subscript<Next: WeaklyObservable>(
         dynamicMember member: any KeyPath<Value.Wrapped.Properties, WeakObserved<Next>> & Sendable
     ) -> ObservedPath<Root, Next?> {
@@ -133,7 +139,8 @@ extension ObservedPath where Value: ConcurrentObservable {
 }
 
 extension ObservedPath where Value: OptionalConcurrentObservable {
-    /// The path to a property that the object, if there is one, shows read-only.
+    /// The path to a property that the object shows read-only. Its value is nil while there is no
+    /// object.
     @_disfavoredOverload
     @inlinable
     public subscript<Next: Sendable>(
@@ -146,7 +153,8 @@ extension ObservedPath where Value: OptionalConcurrentObservable {
         )
     }
 
-    /// The path to an optional property that the object, if there is one, shows read-only: optional once.
+    /// The path to an optional property that the object shows read-only. Its value is nil, too,
+    /// while there is no object; it is optional only once.
     @inlinable
     public subscript<Next: Sendable>(
         dynamicMember member: any KeyPath<Value.Wrapped.Properties, ReadOnly<Next?>> & Sendable

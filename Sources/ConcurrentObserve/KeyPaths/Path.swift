@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The property that a key path leads to at present, wherever it leads: itself observable.
+/// An observable view of the property that a key path leads to at present, whichever that is.
 ///
-/// ``ConcurrentObservable`` makes it with `property(_:)`. It retains its root; what is observed through it does not. (P11)
+/// ``ConcurrentObservable`` makes it with `property(_:)`. A path retains its root; its observations
+/// do not. (P11)
 ///
-/// When a step before the last is replaced, from any thread, observers receive `.pathChanged`, with the value there and the one before,
-/// and then the changes of the new property; those of the old one they do not receive any more. A step that is nil makes the value nil.
-/// A change that races with a replacement may be folded into the `.pathChanged`, and two replacements that race into one. The source of a
-/// path is its root: when that is deinitialised, observations end with `.sourceDeleted`. (P12)
+/// When any thread replaces a step before the last, observers receive `.pathChanged` with the
+/// path's values before and after. Then they receive the changes of the new property, and no more
+/// of the old one. While a step is nil, the value is nil. A change that races with a replacement
+/// may be folded into the `.pathChanged`, and two replacements that race may be folded into one.
+/// The source of a path is its root: when the root is deinitialised, observations end with
+/// `.sourceDeleted`. (P12)
 ///
-/// Each observation of several steps numbers its changes itself, 1, 2, 3, …, `old` being `new` of the one before; its `.initial` has
-/// version 0. A path of one step is the property itself, and has its versions. (P2)
+/// An observation of several steps, or of one step to a `WeakObserved`, numbers its changes itself:
+/// 1, 2, 3, …. `old` of each is `new` of the one before, and its `.initial` has version 0. Any
+/// other path of one step is the property itself, and has its versions. (P2)
 ///
-/// Inline observers are called on the threads that make the changes; for `.pathChanged` possibly on another one that replaces a step
-/// at the same time, or, when replacements keep racing, on one of the library's own: `drain` waits for that.
+/// Inline observers are called on the threads that make the changes. `.pathChanged` may also come
+/// on another thread that replaces a step at the same time. When replacements keep racing, it may
+/// come on a thread of the library; `drain` waits for that delivery.
 public struct Path<Root: ConcurrentObservable, Value: Sendable>: ObservableProperty {
     @usableFromInline internal let root: Root
     @usableFromInline internal let steps: ObservedPath<Root, Value>
@@ -28,7 +33,8 @@ public struct Path<Root: ConcurrentObservable, Value: Sendable>: ObservablePrope
 }
 
 extension ConcurrentObservable {
-    /// The property that `path` leads to at present, wherever it leads: itself observable.
+    /// Returns an observable view of the property that `path` leads to at present, whichever that
+    /// is.
     ///
     /// ```swift
     /// let rpm = car.property(\.engine.rpm)
@@ -50,13 +56,14 @@ extension Path {
     /// - Complexity: O(steps).
     public var value: Value { snapshot().value }
 
-    /// A number that grows with every change of what the path leads to: the version of the last property, and in the upper half how
-    /// often the steps before it were replaced, an earlier one counting for more than all later ones. A path of one step has its
-    /// property's version.
+    /// A number that grows with every change of what the path leads to. The lower half is the
+    /// version of the last property. The upper half counts the replacements of the steps before it:
+    /// an earlier step counts for more than all later ones. A path of one step has its property's
+    /// version.
     ///
-    /// The steps share 32 bits: of three, so that two can be replaced, each has 16. Once a step was replaced more often, the number does
-    /// not grow any more, but still differs from that of every other state, unless two of 2⁶⁴ numbers that are as good as random are
-    /// equal.
+    /// The steps before the last share 32 bits: two of them have 16 each. If a version needs more
+    /// bits than it has, the number no longer grows. It still differs from the number of every
+    /// other state, unless two 64-bit hashes happen to be equal.
     ///
     /// - Complexity: O(steps).
     public var version: UInt64 { snapshot().version }
@@ -68,7 +75,8 @@ extension Path {
         var object: PathObject? = root
         var replacements: UInt64 = 0
         var states = VersionMix()
-        // A replaced step leads to others, whose versions may be lower: the earlier a step, the more it counts.
+        // A replaced step leads to other properties, whose versions may be lower. So an earlier
+        // step counts for more.
         let bits = 32 / max(steps.links.count, 1)
         for link in steps.links {
             replacements <<= bits
@@ -104,7 +112,7 @@ extension Path {
         { [weak root, steps] observer in root.map { Path($0, steps).attach(observer) } }
     }
 
-    /// Observes a path that is not one property alone.
+    /// Begins an observation of a path that is not simply one property.
     @usableFromInline
     internal func attachAlong(_ observer: PropertyObserver<Value>) -> ObservationToken {
         switch observer.form {
@@ -117,7 +125,8 @@ extension Path {
         }
     }
 
-    /// Has the path put its changes into a mailbox, in the order of their versions.
+    /// Begins an observation that puts the path's changes into a mailbox, in the order of their
+    /// versions.
     private func attach(
         _ receiver: ChangeReceiver<Value>,
         _ options: ObserverOptions,
@@ -134,11 +143,12 @@ extension Path {
         var token: ObservationToken?
         let inner = attach(options, owner: owner, ordered) { sourceObserver in
             token = receiver.join(sourceObserver)
-            // The initial value, and prior deliveries.
+            // Called with the initial value, and with prior deliveries.
             sourceObserver.setCallback(
                 Callback<Change<Value>> { change in
                     order.put(change)
-                    // A prior delivery comes from the property's walk over its mailboxes, which drains them later. (P1)
+                    // A prior delivery comes from the property's walk over its mailboxes; the
+                    // property drains them afterwards. (P1)
                     if change.reason != .prior { receiver.drain() }
                 }
             )
@@ -149,7 +159,9 @@ extension Path {
         return token
     }
 
-    /// - Parameter prepare: Gives the path's observer its closure, before it is called.
+    /// Begins an observation of the path's properties.
+    ///
+    /// - Parameter prepare: Gives the user's observer its closure before it is registered.
     private func attach(
         _ options: ObserverOptions,
         owner: WeakReference?,
@@ -168,14 +180,15 @@ extension PathObservation {
     internal func start(_ observer: Observer, root: PathObject, isInitialReceived: Bool) -> ObservationToken {
         setUser(observer)
         _ = observer.whenFinished { [self] _ in drop() }
-        // Not before: from here on another thread can end it, as a removal of all of an owner's does.
+        // Not earlier: from here on another thread can end it, for example by ending all
+        // observations of its owner.
         observer.register()
         let token = ObservationToken(observer)
         ThreadRecord.withUserCode {
             let deferred = DeferredDeliveries()
             let (value, relayed) = connect(to: root, deferred)
             deferred.releaseKept()
-            // What has changed meanwhile is delivered after the initial value.
+            // Changes that came while the path was linked are delivered after the initial value.
             if isInitialReceived { deliver(.initial((value, 0)), as: relayed) }
             deferred.deliver()
             deferred.deliverLate()

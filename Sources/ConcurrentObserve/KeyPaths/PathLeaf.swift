@@ -2,44 +2,50 @@
 
 public import Synchronization
 
-/// The end of a path, while the path leads there.
+/// The end of a path at one property: passes on that property's changes while the path leads there.
 ///
-/// The changes of the last property have consecutive versions, and so have the path's while it leads there: the path's version is found by
-/// adding, without a lock. When the path is led elsewhere, its end is cut at a version: all up to it are delivered, on the threads that
-/// made them, and none after it. When the last of those has been delivered, the leaf is done.
+/// The property's changes have consecutive versions, and so have the path's while it leads there.
+/// So the leaf finds the path's version by adding, without a lock. When the path is led to another
+/// property, the leaf is cut at a version: the threads that made the changes up to it still deliver
+/// these, and later changes are not delivered. After the last of those deliveries the leaf is done.
 @usableFromInline
 internal final class PathLeaf<Value: Sendable>: @unchecked Sendable {
     // Unchecked: `last` is guarded by the locks of the last property.
     private let path: PathObservation<Value>
 
-    /// The observer of the property, and where it is. Its closure keeps the leaf, until it is destroyed.
+    /// The observer of the property, and its address. Its closure retains the leaf until the
+    /// closure is destroyed.
     private let observer: VersionedObserver
     @usableFromInline let address: UInt
 
-    /// Where the user's observer is, which the path keeps.
+    /// The address of the user's observer, which the path retains.
     @usableFromInline let userAddress: UInt
 
     /// The last property.
     private let source: SourceIdentity
 
-    /// The versions by which the path leads here; nil for a path of one step, and if no binding
-    /// receives its changes.
+    /// The versions of the properties on the way for which the path leads here. Nil for a path of
+    /// one step, or if no binding receives its changes.
     private let way: ShownVersion?
 
-    /// The properties on the way, as commits name them: two without an allocation, 0 where there are fewer, and all others.
+    /// The lock addresses of the properties on the way, by which commits know them. Two need no
+    /// allocation, and are 0 if there are fewer. `otherLinks` has the rest.
     private let links: (first: UInt, second: UInt)
     private let otherLinks: [UInt]
 
-    /// The value before a commit that changes the last property and leads the path elsewhere, and its version.
+    /// The path's last value here, and its version, if one commit changed the last property and led
+    /// the path elsewhere.
     private var last: (value: Value, version: UInt64)?
 
     /// The path's version when it began to lead here.
     @usableFromInline let base: UInt64
 
-    /// The last version of the property that belongs to the path. Written under the property's lock.
+    /// The last version of the property that belongs to the path. Written by `Observed.cut(at:)`,
+    /// or by a commit under the property's mutation lock.
     @usableFromInline let limit = Atomic<UInt64>(.max)
 
-    /// Deliveries that are still to come, once cut; before, those that are done, counted downwards.
+    /// Once cut, the number of deliveries that are still to come. Before that, minus the number of
+    /// those that are done.
     @usableFromInline let outstanding = Atomic<Int>(0)
 
     init(
@@ -65,24 +71,25 @@ internal final class PathLeaf<Value: Sendable>: @unchecked Sendable {
     @inlinable @inline(__always)
     var since: UInt64 { VersionedObserver.since(at: address) }
 
-    /// The path's version for one of the property.
+    /// The path's version for a version of the property.
     @inlinable @inline(__always)
     func number(of version: UInt64) -> UInt64 { base &+ (version &- since) }
 
-    /// What a change of the path shows that carries the value of a version of the property. For a
-    /// binding.
+    /// Returns what a binding learns from a change of the path that carries the value of `version`.
     func shown(_ version: UInt64) -> ShownVersion {
         ShownVersion(version, of: observer.core, isValue: true, after: way)
     }
 
-    /// Called once the limit is set: as many changes up to it as there were are delivered, or will be.
+    /// Adds the number of changes up to `version` to `outstanding`. Called once the limit is set.
     func expectDeliveries(through version: UInt64) {
-        // Acquire and release: what the deliveries did happens before what is done after the last.
+        // Acquire and release: pairs with the subtractions in pass(_:_:_:_:of:) and
+        // put(_:of:into:); what the deliveries did happens before finish().
         let expected = Int(version &- since)
         if outstanding.wrappingAdd(expected, ordering: .acquiringAndReleasing).newValue == 0 { finish() }
     }
 
-    /// Ends the registration. Deliveries that are under way are dropped.
+    /// Ends the observation of the property. Changes that have not reached the leaf yet are
+    /// dropped.
     func drop() { observer.end(.cancelled) }
 
     @usableFromInline
@@ -93,10 +100,12 @@ internal final class PathLeaf<Value: Sendable>: @unchecked Sendable {
 }
 
 extension PathLeaf {
-    /// Passes a change of the property on to the user's observer, numbered as the path's, unless it came after the cut.
+    /// Passes a change of the property on to the user's observer, with the path's version, unless
+    /// it came after the cut.
     ///
-    /// Two calls, and the values without the change: a specialised closure is handed a copy of its argument, unless it is so small that it is
-    /// inlined where the copy is made.
+    /// Split in two, and the second part takes the fields of the change: a specialised closure
+    /// receives a copy of its argument, unless the closure is so small that it is inlined where the
+    /// copy is made.
     @inlinable @inline(__always)
     func pass<Member: PathMember>(_ change: Change<Member.Stored>, of member: Member.Type) where Member.Value == Value {
         if case .valueChanged = change.reason {
@@ -133,7 +142,7 @@ extension PathLeaf {
         if outstanding.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 { finish() }
     }
 
-    /// The path's change for one of the property.
+    /// Makes the path's change from a change of the property.
     @inlinable @inline(__always)
     func change<Member: PathMember>(
         _ old: Member.Stored?,
@@ -151,15 +160,15 @@ extension PathLeaf {
         )
     }
 
-    /// Out of line, so that a change that no binding has brought or receives is lent as before, not
+    /// Out of line, so that the usual change, which no binding brought or receives, is lent and not
     /// copied.
     @usableFromInline @inline(never)
     func deliver(_ change: Change<Value>, as relayed: RelayedChange) {
         relayed.perform { change.deliver(to: userAddress) }
     }
 
-    /// The path's change for one of the property, if that is what the thread announces, or if a
-    /// binding receives it.
+    /// Describes the path's change for a version of the property. Nil unless the calling thread
+    /// announces that version, or a binding receives the path's changes.
     @usableFromInline
     func relayed(_ version: UInt64) -> RelayedChange? {
         let announced = AnnouncedChange.current(version, of: source)
@@ -173,7 +182,8 @@ extension PathLeaf {
         )
     }
 
-    /// Puts a change of the property into the path's mailbox, unless it came after the cut. Under the property's lock.
+    /// Puts a change of the property into the path's mailbox, unless it came after the cut. Under
+    /// the property's mutation lock, but for a prior delivery.
     func put<Member: PathMember>(
         _ change: Change<Member.Stored>,
         of member: Member.Type,
@@ -191,7 +201,7 @@ extension PathLeaf {
 
     /// Passes on a prior delivery.
     ///
-    /// - Parameter version: The property's.
+    /// - Parameter version: The version of the property.
     @usableFromInline
     func passAhead(_ value: Value, _ version: UInt64) {
         // Relaxed: as above.
@@ -204,7 +214,9 @@ extension PathLeaf {
 // MARK: - Commits
 
 extension PathLeaf {
-    /// Whether a commit calls the observer under the locks: then the change is delivered to a combination alone, and later once more.
+    /// Whether a commit is calling the observer under its members' locks. If so, only a combination
+    /// receives the change now; the commit calls the observer once more after it has released the
+    /// locks.
     @usableFromInline @inline(never)
     func isTaken<Member: PathMember>(
         _ old: Member.Stored?,
@@ -223,8 +235,9 @@ extension PathLeaf {
         return true
     }
 
-    /// Whether the commit that makes a change also leads the path elsewhere. Then the path is cut before the change: its observer receives
-    /// the commit as one change, when the path is relinked. Under the locks. (P21)
+    /// Whether the commit that makes a change also leads the path elsewhere. If so, cuts the path
+    /// before the change: its observer receives the whole commit as one change, when the path is
+    /// relinked. Under the property's mutation lock. (P21)
     func isFolded<Member: PathMember>(
         _ old: Member.Stored?,
         _ version: UInt64,
@@ -243,7 +256,7 @@ extension PathLeaf {
         return commit.changes(links.first) || commit.changes(links.second) || otherLinks.contains { commit.changes($0) }
     }
 
-    /// The last value that belongs to the path, and its version, where a commit has cut it. Once, when the property's lock has shown the
-    /// limit.
+    /// Returns the last value that belongs to the path, and its version, where a commit has cut it.
+    /// Called once, after `Observed.cut(at:)` found the limit already set.
     func takeLast() -> (value: Value, version: UInt64) { last.take()! }
 }

@@ -1,46 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How a path finds a property on the way in an object, whatever the object is, and which objects that leads to.
+/// A step of a path before the last one: finds its property in an object, and the object that the
+/// property leads to.
 ///
-/// All that a path has for a step of its own, but for what `PathObservation` notes of it. As with `PathStep`, a property is handed round as
-/// an object.
+/// It has constants only: `PathObservation` keeps the state of an observation. As in `PathStep`, a
+/// property is passed as an untyped object.
 @usableFromInline
 internal class PathLink: @unchecked Sendable {
     // Unchecked: subclasses have constants only.
     init() {}
 
-    /// Whether the property does not keep its value alive, so that the path must not either.
+    /// Whether the property is weak: it does not keep its value alive, so the path must not either.
     var isWeak: Bool { false }
 
-    /// The property in an object. Evaluates the user's key path: under no lock. (P5)
+    /// Finds the property in an object. Evaluates the user's key path, so it is called under no
+    /// lock. (P5)
     func property(in object: PathObject) -> PathObject { preconditionFailure("a link finds its property") }
 
-    /// What the property shares with its observers.
+    /// The core that the property shares with its observers.
     func core(of property: PathObject) -> RegistryCore { preconditionFailure("a link knows its property") }
 
-    /// Traps in the body of the property's own `modify`. (P5)
+    /// Traps if the calling thread is in the body of the property's own `modify`. (P5)
     func trapInsideBody(of property: PathObject) { preconditionFailure("a link knows its property") }
 
-    /// The property, as a commit knows it.
+    /// The property as the member of a commit.
     func member(_ property: PathObject) -> any CommitMember { preconditionFailure("a link knows its property") }
 
-    /// The object that the property leads to in the body of a commit: what the body has set, or else the present one.
+    /// Returns the object that the property leads to in the body of a commit: the one that the body
+    /// has set, or else the present one.
     func object(of property: PathObject, in transaction: borrowing Transaction) -> PathObject? {
         preconditionFailure("a link knows its property")
     }
 
-    /// Registers an observer. Returns the object that the property leads to at that moment, and the version.
+    /// Registers an observer. Returns the object that the property leads to at that moment, and the
+    /// property's version.
     func publish(_ observer: VersionedObserver, of property: PathObject) -> (object: PathObject?, version: UInt64) {
         preconditionFailure("a link knows its property")
     }
 
-    /// The object that the property leads to at present, and the version.
+    /// Returns the object that the property leads to at present, and the property's version.
     func sample(_ property: PathObject) -> (object: PathObject?, version: UInt64) {
         preconditionFailure("a link knows its property")
     }
 }
 
-/// A link that is a member of `Model`.
+/// The link through a member of `Model`.
 internal final class MemberLink<Model: ConcurrentObservable, Member: PathMember, Traversal: PathTraversal>: PathLink,
     @unchecked Sendable
 where Member.Value == Traversal.Value {
@@ -86,7 +90,7 @@ where Member.Value == Traversal.Value {
     }
 }
 
-/// How a path goes on from a value.
+/// Finds the object at which a path continues from a step's value.
 @usableFromInline
 internal protocol PathTraversal {
     associatedtype Value: Sendable
@@ -95,14 +99,14 @@ internal protocol PathTraversal {
     static func object(in value: Value) -> PathObject?
 }
 
-/// From an object.
+/// Continues at an object.
 @usableFromInline
 internal enum ThroughObject<Value: ConcurrentObservable>: PathTraversal {
     @usableFromInline
     static func object(in value: Value) -> PathObject? { value }
 }
 
-/// From an object or nil.
+/// Continues at an optional object, unless it is nil.
 @usableFromInline
 internal enum ThroughOptional<Value: OptionalConcurrentObservable & Sendable>: PathTraversal {
     @usableFromInline

@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A kind of member that paths lead through and to: a property of `Stored` that is seen as one of `Value`.
+/// A kind of member on a path: a property that stores `Stored`, and that the path shows as a
+/// property of `Value`.
 @usableFromInline
 internal protocol PathMember: SendableMetatype {
-    /// What the user's key path leads to.
+    /// The type of the member that the user's key path names.
     associatedtype Named: Sendable
     associatedtype Stored: Sendable
     associatedtype Value: Sendable
 
-    /// Whether the property does not keep its value alive.
+    /// Whether the property is weak: it does not keep its value alive.
     static var isWeak: Bool { get }
 
-    /// What keeps the values, and delivers their changes.
+    /// Returns the property that keeps the values and delivers their changes.
     static func property(of named: Named) -> Observed<Stored>
 
-    /// How the path sees a value.
+    /// Returns the value that the path shows for a stored one.
     static func value(of stored: Stored) -> Value
 
-    /// The present value, as the path sees it, and its version.
+    /// Returns the present value, as the path shows it, and its version.
     static func present(_ property: Observed<Stored>) -> (value: Value, version: UInt64)
 
-    /// Sets a property's draft to what the path sees as `value`. In the body of a commit.
+    /// Sets the property's draft, in the body of a commit, so that the path shows `value`.
     static func setDraft(_ value: Value, of named: Named, _ transaction: borrowing Transaction)
 
-    /// The path that goes on from `links` to such a member, as a mailbox keeps its changes; nil if
-    /// it keeps them as they are.
+    /// Returns the path along `links` to this member, in the form in which a mailbox keeps its
+    /// changes; nil if the mailbox keeps them as they are.
     static func kept<Model: ConcurrentObservable, Root: ConcurrentObservable>(
         _ path: MemberPath<Model, Self>,
         of model: Model.Type,
@@ -33,20 +34,21 @@ internal protocol PathMember: SendableMetatype {
     ) -> (any KeptPath<Root, Value>)?
 }
 
-/// The user's key path to a member, from where an object of `Model` has its properties.
+/// The user's key path to a member. It begins at the `observedProperties` of a `Model`.
 @usableFromInline
 internal typealias MemberPath<Model: ConcurrentObservable, Member: PathMember> =
     any KeyPath<Model.Properties, Member.Named> & Sendable
 
 extension PathMember {
-    /// The property in an object of `Model`. Under no lock. (P5)
+    /// Finds the property in an object of `Model`. Evaluates the user's key path, so it is called
+    /// under no lock. (P5)
     static func property<Model>(_ path: MemberPath<Model, Self>, of model: Model.Type, in object: PathObject)
         -> Observed<Stored>
     {
         property(of: (object as! Model).observedProperties[keyPath: path])
     }
 
-    /// A property that such a key path has led to.
+    /// Casts a property that was found by such a key path.
     static func known(_ property: PathObject) -> Observed<Stored> { property as! Observed<Stored> }
 
     @usableFromInline
@@ -60,13 +62,13 @@ extension PathMember {
     @usableFromInline
     static func present(_ property: Observed<Stored>) -> (value: Value, version: UInt64) { seen(property.snapshot()) }
 
-    /// How the path sees a value with its version.
+    /// Returns a stored value, as the path shows it, with its version.
     static func seen(_ stored: (value: Stored, version: UInt64)) -> (value: Value, version: UInt64) {
         (value(of: stored.value), stored.version)
     }
 }
 
-/// A property that is seen as what it is.
+/// A plain member: the path exposes its value unchanged.
 @usableFromInline
 internal enum PlainMember<Value: Sendable>: PathMember {
     @usableFromInline static var isWeak: Bool { false }
@@ -83,7 +85,7 @@ internal enum PlainMember<Value: Sendable>: PathMember {
     }
 }
 
-/// A property that is seen as one that may be nil: the path to it may lead nowhere.
+/// A plain member after an optional step: the path exposes its value as an optional.
 @usableFromInline
 internal enum OptionalMember<Stored: Sendable>: PathMember {
     @usableFromInline static var isWeak: Bool { false }
@@ -107,7 +109,7 @@ internal enum OptionalMember<Stored: Sendable>: PathMember {
     }
 }
 
-/// A weak property, seen as one of its referents.
+/// A weak member: the path exposes its referent.
 internal enum WeakMember<Referent: WeaklyObservable>: PathMember {
     typealias Named = WeakObserved<Referent>
     typealias Stored = WeakBox<Referent>
@@ -137,7 +139,7 @@ internal enum WeakMember<Referent: WeaklyObservable>: PathMember {
     }
 }
 
-/// A weak property, seen as one of the references that it stores: they keep nothing alive.
+/// A weak member, whose stored references the path exposes: they keep nothing alive.
 internal enum BoxMember<Referent: WeaklyObservable>: PathMember {
     typealias Named = WeakObserved<Referent>
     typealias Stored = WeakBox<Referent>
@@ -158,7 +160,7 @@ internal enum BoxMember<Referent: WeaklyObservable>: PathMember {
     }
 }
 
-/// A read-only view, seen as the property that it shows.
+/// A read-only member: the path exposes the value of its property unchanged.
 @usableFromInline
 internal enum ReadOnlyMember<Value: Sendable>: PathMember {
     @usableFromInline static var isWeak: Bool { false }
@@ -175,7 +177,8 @@ internal enum ReadOnlyMember<Value: Sendable>: PathMember {
     }
 }
 
-/// A read-only view, seen as a property that may be nil: the path to it may lead nowhere.
+/// A read-only member after an optional step: the path exposes the value of its property as an
+/// optional.
 @usableFromInline
 internal enum OptionalReadOnlyMember<Stored: Sendable>: PathMember {
     @usableFromInline static var isWeak: Bool { false }

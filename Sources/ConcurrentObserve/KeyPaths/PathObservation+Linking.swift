@@ -3,9 +3,11 @@
 import Synchronization
 
 extension PathObservation {
-    /// Links the whole path. Returns its value at version 0, and what is known of that.
+    /// Links the whole path. Returns its value at version 0, and the description of that value for
+    /// the delivering thread, if there is one.
     ///
-    /// - Parameter deferred: Receives what has changed meanwhile.
+    /// - Parameter deferred: Receives the deliveries of changes that came while the path was
+    ///   linked.
     func connect(to root: PathObject, _ deferred: DeferredDeliveries) -> (value: Value, relayed: RelayedChange?) {
         var round = Round()
         let value = link(below: nil, to: root, &round)
@@ -15,11 +17,11 @@ extension PathObservation {
         return (value, relayed)
     }
 
-    /// Relinks the path below a link, to what that leads to; without a link, links the whole path.
-    /// Inside the drain loop.
+    /// Links the path below the link at `index`, from `object` on. If `index` is nil, links the
+    /// whole path. Inside the drain loop.
     ///
-    /// Only a registration is misuse in the body of a property's own `modify`. A path that is there
-    /// already is relinked wherever a step is replaced. (P5)
+    /// Registering in the body of a property's own `modify` traps. Relinking does not: a path that
+    /// is registered is relinked wherever a step is replaced. (P5)
     ///
     /// - Returns: The path's value.
     func link(below index: Int?, to object: PathObject?, _ round: inout Round) -> Value {
@@ -27,7 +29,7 @@ extension PathObservation {
         var depth = index.map { $0 + 1 } ?? 0
         while depth < links.count, let object = next {
             let isRoot = depth == 0
-            // The root is the caller's.
+            // The caller keeps the root.
             if !isRoot { round.keep(object, of: links[depth - 1].step) }
             let step = links[depth].step
             let property = step.property(in: object)
@@ -48,8 +50,8 @@ extension PathObservation {
         return attach(to: property, isRoot: depth == 0)
     }
 
-    /// Leads the path to its last property, which the caller keeps. Returns the value there. Inside
-    /// the drain loop.
+    /// Attaches a leaf to the path's last property, which the caller keeps. Returns the value
+    /// there. Inside the drain loop.
     func attach(to property: PathObject, isRoot: Bool) -> Value {
         // Relaxed: the drain loop orders it before anything that could bring the count to zero.
         pending.add(1, ordering: .relaxed)
@@ -66,10 +68,12 @@ extension PathObservation {
         return last.publish(observer, of: property).value
     }
 
-    /// The marks of the last property's observer: a commit that changes properties on the way, too, calls it under the locks. (P21)
+    /// The marks of the last property's inline observer. If the path has links, a commit may change
+    /// one of them, too, and so it calls the observer under its members' locks. (P21)
     private var inlineMarks: ObserverMark { hasOneStep ? marks : marks.union(.isCombined) }
 
-    /// The properties on the way, as commits name them. No commit changes one that is gone.
+    /// The lock addresses of the properties on the way, by which commits know them. A root property
+    /// that is gone is left out: no commit changes it.
     private var sources: [UInt] {
         links.indices.compactMap { depth in
             let property = depth == 0 ? rootProperty : links[depth].property
@@ -77,7 +81,7 @@ extension PathObservation {
         }
     }
 
-    /// An observer of a property of the path, without its closure.
+    /// Makes an observer of a property of the path, without its closure.
     func makeObserver(_ core: RegistryCore, _ marks: ObserverMark, isRoot: Bool) -> VersionedObserver {
         let observer = VersionedObserver(
             core: core,
@@ -86,20 +90,21 @@ extension PathObservation {
         )
         guard isRoot else { return observer }
         observer.feed(observers.core())
-        // At once: what changes after the root's end is not delivered any more. (P12)
+        // Ends the path at once: changes after the root's end are not delivered. (P12)
         observer.atSourceEnd { [self] in rootIsGone() }
-        // The path, and so the other observers, is retained until this one has ended.
+        // Retains the path, and so the other observers, until this observer has finished.
         _ = observer.whenFinished { [self] _ in withExtendedLifetime(self) {} }
         return observer
     }
 
-    /// Ends what is registered below a link. Returns the path's last value there, and its version. Inside the drain loop.
+    /// Ends the links below the one at `index`, and the leaf. Returns the path's last value there,
+    /// and its version. Inside the drain loop.
     func cut(below index: Int, _ round: inout Round) -> (value: Value, version: UInt64) {
         endLinks(links.indices.suffix(from: index + 1), &round)
         return cutLeaf(&round) ?? (absent!, version)
     }
 
-    /// Ends what is registered on links. Inside the drain loop.
+    /// Ends the observers of some links. Inside the drain loop.
     func endLinks(_ depths: Range<Int>, _ round: inout Round) {
         for depth in depths {
             links[depth].observer?.end(.cancelled)
@@ -108,8 +113,9 @@ extension PathObservation {
         }
     }
 
-    /// Leads the path away from its last property: later changes of it are not delivered. Returns the last value there, and the path's
-    /// version for it; nil if the path leads nowhere, or the property is gone. Inside the drain loop.
+    /// Cuts the leaf: later changes of its property are not delivered. Returns the last value
+    /// there, and the path's version for it. Nil if the path leads nowhere, or if the property is
+    /// gone. Inside the drain loop.
     func cutLeaf(_ round: inout Round) -> (value: Value, version: UInt64)? {
         guard let leaf = leaf.take(), let property = held(leaf.property, isRoot: hasOneStep, &round) else { return nil }
         if leaf.isPassed { round.isLate = true }
@@ -118,7 +124,8 @@ extension PathObservation {
         return (value, leaf.cut.number(of: version))
     }
 
-    /// The property of a link or a leaf, kept until the drain loop is left; nil if the path does not lead there, or the root's is gone.
+    /// Returns the property of a link or a leaf, which `round` keeps until the drain loop is left.
+    /// Nil if the path does not lead there, or if the root's property is gone.
     func held(_ retained: PathObject?, isRoot: Bool, _ round: inout Round) -> PathObject? {
         guard let property = isRoot ? rootProperty : retained else { return nil }
         if isRoot { round.brief.append(property) } else { round.kept.append(property) }

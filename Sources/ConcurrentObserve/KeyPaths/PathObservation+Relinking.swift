@@ -3,9 +3,11 @@
 import Synchronization
 
 extension PathObservation {
-    /// Brings the path up to date after a change of one of its links, unless another thread is at it, which will.
+    /// Brings the path up to date: ends it if needed, and relinks it below links that have changed.
+    /// If another thread is doing that, leaves the work to that thread.
     ///
-    /// - Parameter deferred: Receives what its observer is to be notified of; nil: that is done at once.
+    /// - Parameter deferred: Receives the deliveries to the path's observer; nil makes them at
+    ///   once.
     func settle(_ deferred: DeferredDeliveries? = nil) {
         var round = Round()
         var rounds = 0
@@ -14,7 +16,7 @@ extension PathObservation {
             relink(&round)
             guard loop.leave() else { break }
             rounds += 1
-            // This thread does not serve the others for ever: it has changes of its own to deliver.
+            // This thread must not serve the others for ever: it has its own changes to deliver.
             if rounds == Self.mostRounds {
                 handOn()
                 break
@@ -35,33 +37,35 @@ extension PathObservation {
         if receiver == nil { deferred.add(isLate: round.isLate, delivery) } else { deferred.addSerial(delivery) }
     }
 
-    /// So often in a row one thread relinks the path.
+    /// The number of rounds after which a thread leaves the path to the library.
     private static var mostRounds: Int { 8 }
 
-    /// What is left to do when the drain loop is left.
+    /// What remains to be done outside the drain loop.
     struct Round {
-        /// To be delivered, each with a `finishOne`, and with what is known of it.
+        /// The changes to deliver, each followed by a `finishOne`, with their descriptions.
         var changes: [(change: Change<Value>, relayed: RelayedChange?)] = []
-        /// How many more of `finishOne` are owed.
+        /// How many more calls of `finishOne` are owed.
         var endings = 0
-        /// Whether a change of the last property may be delivered on this thread that comes before
+        /// Whether this thread may still deliver a change of the last property that comes before
         /// them.
         var isLate = false
-        /// The root's property, and referents of weak ones: not kept for longer than paths are
-        /// relinked. (P11)
+        /// The root's property, and referents of weak properties. They are kept only until the
+        /// paths are relinked. (P11)
         var brief: [AnyObject] = []
-        /// What else was on the way, or is, or has been looked at. This may be all that keeps it: its end is user code, and what observes it.
+        /// All other objects and properties that were found on the way. These may be the last
+        /// references: their release may run user code and notify observers.
         var kept: [AnyObject] = []
 
-        /// Keeps an object to which a step has led.
+        /// Keeps an object that `step` led to.
         mutating func keep(_ object: PathObject, of step: PathLink) {
             if step.isWeak { brief.append(object) } else { kept.append(object) }
         }
 
-        /// Outside the drain loop. What is kept is released elsewhere: it may be the last to go, and take its time. (P5)
+        /// Releases what is kept. Outside the drain loop. A thread of the library releases `kept`:
+        /// these may be the last references, and their release may take long. (P5)
         ///
-        /// - Parameter deferred: While a change relinks paths, it takes over what is kept briefly:
-        ///   an end is user code, and notifies others. It finds all paths relinked. (P7)
+        /// - Parameter deferred: Takes over `brief` while a change relinks paths. The release may
+        ///   run user code and notify observers, which then find all paths relinked. (P7)
         mutating func release(for path: AnyObject, _ deferred: DeferredDeliveries?) {
             if let deferred { deferred.keep(&brief) } else { brief = [] }
             if !kept.isEmpty { ThreadRecord.retire(DeferredAction(for: path, releasing: &kept)) }
@@ -86,14 +90,15 @@ extension PathObservation {
             let new = link(below: index, to: object, &round)
             pending.add(1, ordering: .relaxed)  // Relaxed: as in attach(to:isRoot:).
             let change = Change(reason: .pathChanged(depth: index), old: old.value, new: new, version: version)
-            // Now: later versions wait for it. Before the count is given back: the end comes after it.
+            // Before later versions, which wait for this one; and before `finishOne`, so that the
+            // end comes after it.
             receiver?.enqueue(change)
             round.changes.append((change, relayed(version, becauseOf: cause)))
             index += 1
         }
     }
 
-    /// Leaves the path to a thread of the library.
+    /// Leaves the relinking to a thread of the library.
     private func handOn() {
         ThreadRecord.retire(DeferredAction(for: self) { [self] in settle() })
     }

@@ -2,11 +2,12 @@
 
 import Synchronization
 
-/// One observation of a path: observers of the library's own on every property of the path, and a list with the user's, to which
-/// they pass on what they receive.
+/// One observation of a path: an observer of the library's own on each property of the path, and a
+/// list with the user's observer.
 ///
-/// Changes of the last property go straight through (see `PathLeaf`). When another property changes, the path below it is relinked
-/// by one thread at a time, which no other waits for: a `DrainLoop`. Nothing is held while the user's observer is called.
+/// `PathLeaf` passes on the changes of the last property. When another property changes, one thread
+/// at a time relinks the path below it, in a `DrainLoop`; no other thread waits for it. The user's
+/// observer is called under no lock, and outside that loop.
 @usableFromInline
 internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Sendable {
     // Unchecked: `links`, `rootProperty`, `leaf`, `version` and `hasEnded` belong to the thread in the drain loop.
@@ -25,11 +26,12 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
     let hasOneStep: Bool
     let marks: ObserverMark
     private let isOfBinding: Bool
-    /// Whether the user's observer is the library's, of properties that are observed together.
+    /// Whether the user's observer belongs to a combination: properties that are observed together.
     let isOfCombination: Bool
-    /// The owner of the user's observation. The root's property looks after it as after those of its own. (P13)
+    /// The owner of the user's observation. The observer of the root's property is bound to it as
+    /// well. (P13)
     let owner: WeakReference?
-    /// Where the changes go, if they are not delivered inline.
+    /// Receives the changes for a mailbox; nil if they are delivered inline.
     let receiver: ChangeReceiver<Value>?
     /// The root's property, which the path does not retain. (P11)
     weak var rootProperty: PathObject?
@@ -40,30 +42,32 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
 
     let isRootGone = Atomic<Bool>(false)
     let isDropped = Atomic<Bool>(false)
-    /// Deliveries that the end must wait for: that of each relinking, each leaf until it is done, and one until the root is gone.
+    /// The number of things that the end must wait for: the delivery of each relinking, each leaf
+    /// until it is done, and one until the root is gone.
     let pending = Atomic<Int>(1)
 
-    /// The last property, and the path's end there.
+    /// The last property, and the end of the path there.
     struct Leaf {
-        /// What the path retains: nil for the root's own.
+        /// The property, retained; nil for the root's own.
         let property: PathObject?
         let cut: PathLeaf<Value>
-        /// Whether the path passes the property, too: one change of it is delivered from there, and
-        /// moves the path.
+        /// Whether a link of the path is at the same property. Then one change is delivered from
+        /// there, and also leads the path elsewhere.
         let isPassed: Bool
     }
 
-    /// A property on the way.
+    /// A step before the last one, with its property and the observer there.
     struct Link {
         let step: PathLink
-        /// What the path retains: nil for the root's own, and while the path does not lead here.
+        /// The property, retained. Nil for the root's own, and while the path does not lead here.
         var property: PathObject?
         var observer: Observer?
         /// The version of the property for which the path below it is linked.
         var seen: UInt64 = 0
 
-        /// What the thread announces, if that is the change of the property to a version, and the
-        /// only one since the path was linked. What several threads have changed is of neither.
+        /// Returns the change that the calling thread announces, if it made `version`, and if no
+        /// other change of the property came since the path was linked. Several changes have no
+        /// single cause.
         func cause(of version: UInt64) -> AnnouncedChange? {
             guard let observer, seen + 1 == version else { return nil }
             return AnnouncedChange.current(version, of: observer.sourceIdentity)
@@ -94,7 +98,7 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
         settle(deferred.paths())
     }
 
-    /// The list's memory goes: its core must not tidy it up any more.
+    /// The list's memory is freed: its core must not tidy it up any more.
     deinit { observers.endSource(.cancelled) }
 }
 
@@ -103,16 +107,17 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
 extension PathObservation {
     func setUser(_ observer: Observer) { user = observer }
 
-    /// Calls the user's observer with a change. Without a walk: the path holds the only one there is.
+    /// Calls the user's observer with a change. No walk is needed: the list has no other observer,
+    /// and the path retains this one.
     func deliver(_ change: Change<Value>) { change.deliver(to: user!.address) }
 
-    /// Delivers a change with what is known of it.
+    /// Delivers a change while the calling thread announces `relayed`, if there is one.
     func deliver(_ change: Change<Value>, as relayed: RelayedChange?) {
         guard let relayed else { return deliver(change) }
         relayed.perform { deliver(change) }
     }
 
-    /// Counts one thing less that the end has to wait for.
+    /// Subtracts one from `pending`. At zero, ends the user's observation.
     func finishOne() {
         // Acquire and release: what was delivered before happens before the end is delivered.
         let left = pending.subtract(1, ordering: .acquiringAndReleasing).newValue
@@ -123,13 +128,13 @@ extension PathObservation {
 // MARK: - What a change shows
 
 extension PathObservation {
-    /// Whether changes are delivered with the versions that they show: a binding receives them.
+    /// Whether changes are delivered with the versions that they show. Only a binding needs these.
     var showsVersions: Bool {
         return isOfBinding
     }
 
-    /// The versions by which the path leads where it does; nil if there is none, or no binding
-    /// receives its changes. Inside the drain loop.
+    /// The versions of the properties on the way for which the path is linked. Nil if there are
+    /// none, or if no binding receives the changes. Inside the drain loop.
     var way: ShownVersion? {
         guard showsVersions else { return nil }
         return links.reduce(nil) { before, link in
@@ -138,15 +143,16 @@ extension PathObservation {
         }
     }
 
-    /// What is known of a change that leads the path where it leads now. Inside the drain loop.
+    /// Describes a change that led the path where it leads now. Nil if it has no known cause and no
+    /// binding receives it. Inside the drain loop.
     ///
-    /// - Parameter cause: What has brought the change, if the thread announces that.
+    /// - Parameter cause: The change that caused this one, if the calling thread announces it.
     func relayed(_ version: UInt64, becauseOf cause: AnnouncedChange?) -> RelayedChange? {
         RelayedChange.ofPath(
             version,
             of: observers.identity,
             becauseOf: cause,
-            // It leads elsewhere, to another value.
+            // The path leads elsewhere, to another value.
             keepsValue: false,
             showing: showsVersions ? leaf.map { $0.cut.shown($0.cut.since) } ?? way : nil
         )
@@ -154,7 +160,7 @@ extension PathObservation {
 }
 
 extension PathObservation {
-    /// Whether nothing is left that the end has to wait for.
+    /// Whether the end has nothing left to wait for.
     private func isOver(_ left: Int) -> Bool {
         return left == 0
     }
@@ -163,21 +169,22 @@ extension PathObservation {
 // MARK: - The end
 
 extension PathObservation {
-    /// The user's observation has ended: the path needs no observers any more.
+    /// Ends the library's observers, since the user's observation has ended.
     func drop() {
         // Relaxed: the drain loop orders it.
         isDropped.store(true, ordering: .relaxed)
         settle()
     }
 
-    /// The property of the path's root is gone.
+    /// Ends the observation, since the property of the path's root is gone.
     func rootIsGone() {
         // Relaxed: the drain loop orders it.
         isRootGone.store(true, ordering: .relaxed)
         settle()
     }
 
-    /// Ends all that is registered, if the root or the user's observation is gone. Inside the drain loop.
+    /// Ends the library's observers, if the root is gone or the user's observation has ended.
+    /// Inside the drain loop.
     func endIfNeeded(_ round: inout Round) {
         // Relaxed, both: the drain loop orders them.
         let (isDropped, isRootGone) = (isDropped.load(ordering: .relaxed), isRootGone.load(ordering: .relaxed))
@@ -190,9 +197,11 @@ extension PathObservation {
             return leaf.cut.drop()
         }
         round.endings += 1
-        // First: a commit that finds the path cut is not delivered to a combination without it. (P21)
+        // Before the cut: a commit that finds the path cut must find the mark, too. Otherwise a
+        // combination would publish the commit's other changes without this one. (P21)
         if isOfCombination { user?.markCutOff() }
-        // A leaf that is the root's own is gone with it: nothing more can come from it.
+        // If the leaf is at the root's own property, the property is gone as well, and sends no
+        // more changes.
         if leaf != nil, cutLeaf(&round) == nil { round.endings += 1 }
     }
 }

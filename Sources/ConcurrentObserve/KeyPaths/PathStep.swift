@@ -4,32 +4,35 @@
 @usableFromInline
 internal typealias PathObject = any AnyObject & Sendable
 
-/// How a path finds its last property in an object, whatever the object is, and observes it as one of `Value`.
+/// The last step of a path: finds the property in an object, and observes it as a property of
+/// `Value`.
 ///
-/// A property is handed round as an object, which only the step that has found it can make use of. When the path goes on, a `PathLink` takes
-/// the place of the step.
+/// A property is passed as an untyped object, which only the step that found it can use. When the
+/// path gets one more step, a `PathLink` takes the place of this one.
 @usableFromInline
 internal class PathStep<Value: Sendable>: @unchecked Sendable {
     // Unchecked: subclasses have constants only.
     init() {}
 
-    /// The property in an object. Evaluates the user's key path: under no lock. (P5)
+    /// Finds the property in an object. Evaluates the user's key path, so it is called under no
+    /// lock. (P5)
     func property(in object: PathObject) -> PathObject { preconditionFailure("a step finds its property") }
 
-    /// The property in an object, if it is one of `Value` and not only seen as one. Under no lock. (P5)
+    /// Finds the property in an object, if it is an `Observed<Value>` and not only shown as one.
+    /// Under no lock. (P5)
     @usableFromInline
     func direct(in object: PathObject) -> Observed<Value>? { nil }
 
-    /// What the property shares with its observers.
+    /// The core that the property shares with its observers.
     func core(of property: PathObject) -> RegistryCore { preconditionFailure("a step knows its property") }
 
-    /// Traps in the body of the property's own `modify`. (P5)
+    /// Traps if the calling thread is in the body of the property's own `modify`. (P5)
     func trapInsideBody(of property: PathObject) { preconditionFailure("a step knows its property") }
 
-    /// The property, as a commit knows it.
+    /// The property as the member of a commit.
     func member(_ property: PathObject) -> any CommitMember { preconditionFailure("a step knows its property") }
 
-    /// The draft of the property in an object. In the body of a commit.
+    /// Returns the draft of the property in an object. In the body of a commit.
     func draft(in object: PathObject, of transaction: borrowing Transaction) -> Value {
         preconditionFailure("a step finds its property")
     }
@@ -39,15 +42,17 @@ internal class PathStep<Value: Sendable>: @unchecked Sendable {
         preconditionFailure("a step finds its property")
     }
 
-    /// Gives an observer of the property, which is not registered yet, the closure that passes its changes on.
+    /// Gives an unregistered observer of the property the closure that passes its changes on to
+    /// `leaf`.
     func connect(_ observer: Observer, to leaf: PathLeaf<Value>) { preconditionFailure("a step knows its property") }
 
-    /// Gives an observer a closure that puts changes into a mailbox. Not if `kept` has another form for that.
+    /// Gives an unregistered observer of the property a receiver that puts its changes into a
+    /// mailbox. Not called if `kept(after:from:)` returns another form.
     func connect(_ observer: Observer, to leaf: PathLeaf<Value>, _ receiver: ChangeReceiver<Value>) {
         preconditionFailure("a step knows its property")
     }
 
-    /// Registers an observer. Returns the value and the version at that moment.
+    /// Registers an observer. Returns the property's value and version at that moment.
     func publish(_ observer: VersionedObserver, of property: PathObject) -> (value: Value, version: UInt64) {
         preconditionFailure("a step knows its property")
     }
@@ -57,19 +62,20 @@ internal class PathStep<Value: Sendable>: @unchecked Sendable {
         preconditionFailure("a step knows its property")
     }
 
-    /// Ends a leaf at the present version, unless a commit has ended it. See `Observed.cut(at:)`.
+    /// Cuts a leaf at the present version, unless a commit has cut it. Returns the last value that
+    /// belongs to the path, and its version. See `Observed.cut(at:)`.
     func cut(_ leaf: PathLeaf<Value>, of property: PathObject) -> (value: Value, version: UInt64) {
         preconditionFailure("a step knows its property")
     }
 
-    /// The path that goes on from `links` with this step, as a mailbox keeps its changes; nil if it
-    /// keeps them as they are.
+    /// Returns the path along `links` with this step, in the form in which a mailbox keeps its
+    /// changes; nil if the mailbox keeps them as they are.
     func kept<Root: ConcurrentObservable>(
         after links: [PathLink],
         from root: Root.Type
     ) -> (any KeptPath<Root, Value>)? { nil }
 
-    /// This step, as one on the way.
+    /// Makes the link that takes the place of this step when the path gets one more.
     @usableFromInline
     func link<Traversal: PathTraversal>(through traversal: Traversal.Type) -> PathLink where Traversal.Value == Value {
         preconditionFailure("a step can be passed")
@@ -90,7 +96,8 @@ internal final class MemberStep<Model: ConcurrentObservable, Member: PathMember>
 
     @inlinable
     convenience init(_ path: MemberPath<Model, Member>) {
-        // Made here, where the client's module knows the types: connect(_:to:) is never specialised.
+        // The closure is made here, where the client's module knows the types: connect(_:to:) is
+        // never specialised.
         self.init(path) { observer, leaf in
             observer.setCallback(Callback<Change<Member.Stored>> { change in leaf.pass(change, of: Member.self) })
         }

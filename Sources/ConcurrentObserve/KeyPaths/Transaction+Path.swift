@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Transaction {
-    /// The draft of the property that a path leads to in the body: along what the body has set before. (P19)
+    /// The draft of the property that a path leads to in the body. Steps that the body has set lead
+    /// to their new objects. (P19)
     ///
     /// ```swift
     /// Group(car.property(\.engine.rpm), car.name).commit { transaction in
@@ -9,14 +10,16 @@ extension Transaction {
     /// }
     /// ```
     ///
-    /// When the path is a member of the group, the properties on the way do not change while the body runs, and the body may set the
-    /// last one. It may set one on the way, too, if that is a member; from then on the path leads along the new object, whose property
-    /// must be a member as well.
+    /// If the path is a member of the group, the properties on the way do not change while the body
+    /// runs, and the body may set the last one. It may also set a property on the way, if that is a
+    /// member itself. From then on the path leads along the new object, whose property must be a
+    /// member as well.
     ///
-    /// Where a step is nil, the path leads to no property: it reads as nil, and setting it does nothing, as an assignment through an
-    /// optional chain does. ``reaches(_:)`` says whether it leads to one. Traps if a property on the way or the last one is neither a
-    /// member nor read, when the last one is shown read-only or is only read, and when a value of nil is set that the last property
-    /// cannot have.
+    /// If a step is nil, the path leads to no property: it reads as nil, and setting it does
+    /// nothing, like an assignment through an optional chain. ``reaches(_:)`` says whether the path
+    /// leads to a property. Traps if a property on the way or the last one is neither a member nor
+    /// read. Setting also traps if the last property is shown read-only or is only read, or if the
+    /// value is nil and the last property cannot be nil.
     ///
     /// - Complexity: O(steps · log *n*) in the members.
     public subscript<Root, Value>(_ path: Path<Root, Value>) -> Value {

@@ -2,13 +2,15 @@
 
 /// A member that a path names and that cannot be observed: a plain `let`, a computed property, a registry.
 ///
-/// It exists for the compiler's messages alone. Without it the compiler says of such a path no more than that no subscript matches.
+/// It exists only for the compiler's messages. Without it, the compiler would say of such a path
+/// only that no subscript matches.
 public struct UnobservedMember<Value> {
     private init() {}
 }
 
 extension ObservedPath where Value: ConcurrentObservable {
-    /// Stands for a member that cannot be observed, so that the compiler can say so. It is never called.
+    /// Matches a member that cannot be observed, so that the compiler can say so. It is never
+    /// called.
     @_disfavoredOverload
     public subscript<Member>(dynamicMember member: KeyPath<Value.Properties, Member>) -> UnobservedMember<Member> {
         fatalError("ConcurrentObserve: a path ends in a member that is not observed. Declare it as Observed.")
@@ -16,7 +18,7 @@ extension ObservedPath where Value: ConcurrentObservable {
 }
 
 extension ConcurrentObservable {
-    /// Not there: the path ends in a member that is no `Observed`, `WeakObserved` or `ReadOnly`.
+    /// Unavailable: the path ends in a member that is not `Observed`, `WeakObserved` or `ReadOnly`.
     @_disfavoredOverload
     @available(
         *,
@@ -27,7 +29,7 @@ extension ConcurrentObservable {
         fatalError("property(_:) is unavailable")
     }
 
-    /// Not there: the path ends in a member that is no `Observed`, `WeakObserved` or `ReadOnly`.
+    /// Unavailable: the path ends in a member that is not `Observed`, `WeakObserved` or `ReadOnly`.
     @_disfavoredOverload
     @available(
         *,

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A number for the versions of all steps of a path, when they do not fit side by side into one.
+/// A hash of the versions of all steps of a path. It is used when the versions do not fit side by
+/// side into one number.
 ///
-/// Sums and shifted sums of versions are equal for different states: a step that was replaced 65,536 times would count as one
-/// replacement of the step before it, and a comparison of two numbers would miss the latter.
+/// A shifted sum would be equal for different states: 65,536 replacements of a step would count as
+/// one replacement of the step before it. Comparing two such numbers would then miss a change.
 internal struct VersionMix {
     private(set) var number: UInt64 = 0
-    /// Whether a version has more bits than there is room for.
+    /// Whether a version needed more bits than it had.
     private(set) var isOver = false
 
-    /// Adds the version of the next step, for which there are so many bits.
+    /// Adds the version of the next step, which fits into the plain number if it has at most `bits`
+    /// bits.
     mutating func add(_ version: UInt64, atMost bits: Int) {
         if version >> UInt64(bits) != 0 { isOver = true }
         // The finaliser of SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014), a bijection.

@@ -2,21 +2,23 @@
 
 /// Puts the changes of a path into the order of their versions.
 ///
-/// Those of the last property come in order; between those of one and those of the next comes the replacement, which is put in by another
-/// thread. Every version comes exactly once, so a version that is early waits for those before it, and none waits for ever. (P2)
+/// The changes of one last property come in order. The replacement between them and those of the
+/// next last property may come late, from another thread. Every version comes exactly once. So a
+/// change that is early waits for those before it, and none waits for ever. (P2)
 internal final class VersionOrder<Value: Sendable>: @unchecked Sendable {
     // Unchecked: everything mutable is guarded by the lock.
-    /// Mailboxes' locks are taken inside.
+    /// Guards what is mutable. Locks of mailboxes are taken inside it.
     private let lock = SourceLock()
     private var next: UInt64
     private var early: [UInt64: Change<Value>] = [:]
-    /// A prior delivery carries the version before, and comes after that.
+    /// Prior deliveries that are early, by version. Each comes after the change with the same
+    /// version.
     private var earlyAhead: [UInt64: [Change<Value>]] = [:]
     private let enqueue: @Sendable (Change<Value>) -> Void
 
     /// - Parameters:
-    ///   - options: With `.initial`, that, at version 0, comes first. (P4)
-    ///   - enqueue: Takes the changes in order. Called under the lock: runs no user code.
+    ///   - options: With `.initial`, the initial delivery comes first, at version 0. (P4)
+    ///   - enqueue: Takes the changes in order. Called under `lock`: runs no user code.
     init(_ options: ObserverOptions, _ enqueue: @escaping @Sendable (Change<Value>) -> Void) {
         next = options.contains(.initial) ? 0 : 1
         self.enqueue = enqueue
@@ -26,14 +28,15 @@ internal final class VersionOrder<Value: Sendable>: @unchecked Sendable {
     func put(_ change: Change<Value>) {
         var enqueued: [Change<Value>] = []
         lock.withLock { put(change, &enqueued) }
-        // Not before: the mailbox may have left some out, and no other reference keep their values any more. None under the last property's lock, where
-        // nothing comes late: what it enqueues is in order, and only a replacement is waited for. (P5)
+        // Outside the lock: a mailbox may have dropped some, and then these are the last references
+        // to their values. No change is here when the caller holds the last property's lock: that
+        // property's changes come in order, and early changes wait only for a replacement. (P5)
         if !enqueued.isEmpty { ThreadRecord.withUserCode { enqueued = [] } }
     }
 
-    /// Under the lock.
+    /// Enqueues a change, or keeps it until those before it have come. Under `lock`.
     ///
-    /// - Parameter enqueued: Receives what came early, and was enqueued now.
+    /// - Parameter enqueued: Receives the early changes that were enqueued now.
     private func put(_ change: Change<Value>, _ enqueued: inout [Change<Value>]) {
         if change.reason == .prior {
             guard change.version < next else {
@@ -61,7 +64,8 @@ internal final class VersionOrder<Value: Sendable>: @unchecked Sendable {
         return version == next
     }
 
-    /// Enqueues what carries the version that was enqueued last.
+    /// Enqueues the early prior deliveries that come after the version that was enqueued last.
+    /// Under `lock`.
     private func enqueueAhead(_ enqueued: inout [Change<Value>]) {
         guard !earlyAhead.isEmpty, let changes = earlyAhead.removeValue(forKey: next - 1) else { return }
         for change in changes { enqueue(change) }
