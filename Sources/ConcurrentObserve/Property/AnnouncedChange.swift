@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// Which source a change is of: where that keeps what it shares with its observers. Compared, not
+/// Identifies the source of a change, by the address of its core. The address is compared, not
 /// followed.
 @usableFromInline
 internal struct SourceIdentity: Equatable, Sendable {
@@ -10,13 +10,12 @@ internal struct SourceIdentity: Equatable, Sendable {
 
     fileprivate init(_ address: UInt) { self.address = address }
 
-    /// Whether it is the source whose core this is.
+    /// Whether `core` is this source's.
     func isOf(_ core: RegistryCore) -> Bool { address == UInt(bitPattern: ObjectIdentifier(core)) }
 }
 
 extension ObserverList {
-    /// Which source this is the list of. One that was never observed equals none that has announced
-    /// a change.
+    /// Identity of the owning source. A source never observed matches no announced change.
     @usableFromInline
     var identity: SourceIdentity {
         // Relaxed: compared, not followed.
@@ -25,60 +24,62 @@ extension ObserverList {
 }
 
 extension Observer {
-    /// Which source it observes.
+    /// The identity of the source that it observes.
     @usableFromInline
     final var sourceIdentity: SourceIdentity {
         withCore { core in SourceIdentity(UInt(bitPattern: ObjectIdentifier(core))) }
     }
 }
 
-/// A change that is being announced on a thread, and that a later one may have been made of: what
-/// runs on the thread meanwhile can ask whether a change that it receives is this one.
+/// A change that a thread is announcing. Code that runs on the thread until the announcement ends
+/// can ask whether a change that it receives is this one, and so find the origin of a change that
+/// it makes.
 ///
-/// A subclass says who has made the change. A path or a group numbers its changes itself, and says
-/// by a `RelayedChange` which of them has come of this one.
+/// A subclass says what made the change. A path or a group numbers its changes itself: a
+/// `RelayedChange` leads from such a change to the announced one.
 @usableFromInline
 internal class AnnouncedChange: DeliveryContext, @unchecked Sendable {
-    // Unchecked: constants; the version of a relayed change is written by its thread alone.
+    // Unchecked: constants, but for the version of a relayed change, which only its thread writes.
     private let source: SourceIdentity
     fileprivate(set) var version: UInt64
 
     init(_ version: UInt64, of source: SourceIdentity) { (self.version, self.source) = (version, source) }
 
-    /// The change without those that paths and groups have passed it on as.
+    /// The change that paths and groups have relayed as this one; this change itself if there is
+    /// none.
     var original: AnnouncedChange { self }
 
-    /// Whether the value is that of the original.
+    /// Whether the change carries the value of its original.
     var keepsValue: Bool { true }
 
-    /// Whether a group has made the change: its value has other members' values beside the
-    /// original's.
+    /// Whether a group or a derived value made the change: its value depends on more than the
+    /// original's value.
     var isCombined: Bool { false }
 
-    /// Which versions of the properties on a path the change shows; nil if it is no path's, or no
-    /// binding receives it.
+    /// The versions of the properties on a path that the change shows. Nil if the change is not a
+    /// path's, or if no binding receives it.
     var shown: ShownVersion? { nil }
 
-    /// Whether the change is one of a source.
+    /// Whether the change is one of `source`.
     final func isOf(_ source: SourceIdentity) -> Bool { self.source == source }
 
-    /// What the calling thread announces, if a change that it receives is just that: not one that a
-    /// callback has made meanwhile.
+    /// The change that the calling thread announces, if it is the change of `source` to `version`.
+    /// A change that a callback makes in between does not match.
     static func current(_ version: UInt64, of source: SourceIdentity) -> AnnouncedChange? {
         guard let announced = any, announced.version == version, announced.isOf(source) else { return nil }
         return announced
     }
 
-    /// What the calling thread announces, whatever it receives.
+    /// The change that the calling thread announces, if there is one.
     static var any: AnnouncedChange? { DeliveryContext.current as? AnnouncedChange }
 
-    /// The change of a path or a group that has come of this one.
+    /// Makes the change of a path, a group or a derived value that this change has caused.
     ///
     /// - Parameters:
-    ///   - version: Its number there; nil if it is not known yet.
+    ///   - version: Its version there; nil if that is not known yet.
     ///   - keepsValue: Whether it carries the same value.
-    ///   - isCombined: Whether a group has made it.
-    ///   - shown: What it shows, if it is a path's and a binding receives it.
+    ///   - isCombined: Whether a group or a derived value made it.
+    ///   - shown: The versions that it shows, if it is a path's and a binding receives it.
     final func relayed(
         as version: UInt64?,
         of source: SourceIdentity,
@@ -90,8 +91,8 @@ internal class AnnouncedChange: DeliveryContext, @unchecked Sendable {
     }
 }
 
-/// A change that a path or a group delivers under a number of its own: one that it has made of an
-/// announced one, on the same thread, or one of a path that a binding receives.
+/// A change that a path, a group or a derived value delivers under its own version. An announced
+/// change has caused it on the same thread, or it is a path's and a binding receives it.
 @usableFromInline
 internal final class RelayedChange: AnnouncedChange, @unchecked Sendable {
     // Unchecked: as in the superclass.
@@ -115,12 +116,12 @@ internal final class RelayedChange: AnnouncedChange, @unchecked Sendable {
         super.init(version, of: source)
     }
 
-    /// A path's change, with what is known of it; nil if that is nothing.
+    /// Describes a path's change. Nil if it has neither a known cause nor versions to show.
     ///
     /// - Parameters:
-    ///   - cause: What has brought it, if the calling thread announces that.
+    ///   - cause: The change that caused it, if the calling thread announces that.
     ///   - keepsValue: Whether it carries the value of its cause.
-    ///   - shown: What it shows, if a binding receives it.
+    ///   - shown: The versions that it shows, if a binding receives it.
     static func ofPath(
         _ version: UInt64,
         of source: SourceIdentity,
@@ -141,7 +142,7 @@ internal final class RelayedChange: AnnouncedChange, @unchecked Sendable {
         return hasOtherValues
     }
 
-    /// Says which number the change has. On the thread that delivers it, before it does.
+    /// Sets the version. Called on the thread that delivers the change, before it does.
     func setVersion(_ version: UInt64) {
         self.version = version
     }

@@ -2,14 +2,15 @@
 
 import Synchronization
 
-/// Whether the observer of one observation is attached: to one source, once.
+/// Checks that the observer of one observation is attached to one source, once.
 ///
-/// A mailbox belongs to one source, and an iterator reads its own without a lock. Both would be in the hands of two threads if a
-/// property type attached the observer again.
+/// A mailbox belongs to one source, and an iterator reads its mailbox without a lock. If a property
+/// type attached the observer again, two threads would use them at once.
 @usableFromInline
 internal class AttachmentClaim: @unchecked Sendable {
     // Unchecked: subclasses say what they have.
-    // Of a type that every observer has: a child that destroys this asks the runtime for nothing. (P18)
+    // Every observer has a property of this type, so a forked child that destroys this asks the
+    // runtime for no type. (P18)
     private let state = Atomic<UInt32>(State.open)
 
     private enum State {
@@ -22,9 +23,10 @@ internal class AttachmentClaim: @unchecked Sendable {
     @usableFromInline
     init() {}
 
-    /// Makes what is attached. Once; traps otherwise.
+    /// Runs `make`, which makes what is attached. Traps if that was done before, or after
+    /// `close(mayBeOpen:)`.
     final func claim<Attached>(_ make: () -> Attached) -> Attached {
-        // Relaxed: what the loser finds, it does not use: it traps.
+        // Relaxed: a thread that finds another state traps, and uses nothing that it finds.
         let found = state.exchange(State.attaching, ordering: .relaxed)
         guard found == State.open else { Self.trap(isLate: found == State.closed) }
         let attached = make()
@@ -33,10 +35,11 @@ internal class AttachmentClaim: @unchecked Sendable {
         return attached
     }
 
-    /// From now on nothing is attached.
+    /// Closes the claim: attaching traps from now on.
     ///
     /// - Parameter mayBeOpen: Whether nothing needs to be attached, since the source is gone.
-    /// - Returns: Whether something was attached. Traps if it was not, and if that is going on.
+    /// - Returns: Whether something was attached. Traps if it is being attached, if the claim is
+    ///   closed, and, unless `mayBeOpen`, if nothing was attached.
     final func close(mayBeOpen: Bool) -> Bool {
         // Acquire: pairs with the release in claim(_:): what was made is seen.
         switch state.exchange(State.closed, ordering: .acquiring) {

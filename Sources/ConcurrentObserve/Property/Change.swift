@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What an observer of a property receives.
+/// A delivery to an observer of a property: a change, the initial value, or the value before a
+/// change.
 ///
 /// Inline callbacks of one observer may overlap and overtake each other on several threads; `version` says which change is
 /// the later one. (P2)
@@ -8,8 +9,9 @@ public struct Change<Value: Sendable>: Sendable {
     /// Why the observer is called.
     public let reason: ChangeReason
 
-    /// The value before the change. If a policy has dropped changes before it, the value that the observer received last;
-    /// `droppingNewest` keeps that for filters only.
+    /// The value before the change. If a policy dropped changes before it, the value that the
+    /// observer received last. With `droppingNewest` that is so only behind a filter, such as
+    /// `removingDuplicates()`.
     ///
     /// Nil in the initial delivery, in a prior one, and in the first change after an initial delivery that was dropped. (P2)
     public let old: Value?
@@ -19,17 +21,19 @@ public struct Change<Value: Sendable>: Sendable {
 
     /// The number of the change: 1, 2, 3, … without gaps; `old` of the next is `new` of this one. (P2)
     ///
-    /// The initial delivery has that of the present value, 0 before the first change; so has a prior one.
+    /// The initial delivery and a prior one have the version of the present value: 0 before the
+    /// first change.
     public let version: UInt64
 
     /// The number of ``commit``, or 0.
     @usableFromInline internal let commitNumber: UInt64
 
-    /// Which commit has made the change: a number that its changes of all members have in common, and no other change of the process has.
-    /// (P21)
+    /// The number of the commit that made the change. All changes of that commit have it, whichever
+    /// member they belong to. No other change in the process has it. (P21)
     ///
-    /// Nil if no commit has made it, in the initial delivery and in a prior one, for a result of a derived value, and if a path has been
-    /// relinked. The changes of a group and of a path that carry a commit's have its number. The numbers do not give the order of the
+    /// Nil if no commit made the change, in the initial delivery and in a prior one, for a result
+    /// of a derived value, and when a path was relinked. A change of a group or a path that carries
+    /// a commit's changes has the commit's number. The numbers do not give the order of the
     /// commits: versions do.
     @inlinable
     public var commit: UInt64? { commitNumber == 0 ? nil : commitNumber }
@@ -66,13 +70,13 @@ internal struct LentChange<Value: Sendable>: ~Copyable {
 }
 
 extension Change {
-    /// Calls the observer at `address` alone, if it is live. The caller holds the observer.
+    /// Calls only the observer at `address`, if it is live. The caller holds the observer.
     @inlinable @inline(__always)
     internal func deliver(to address: UInt) {
         Observer.visit(at: address) { address in Observer.call(at: address, with: self) }
     }
 
-    /// The change, seen as one of other values.
+    /// Returns the change with `transform` applied to its values.
     @inlinable
     internal func map<Other>(_ transform: (Value) -> Other) -> Change<Other> {
         Change<Other>(reason, old.map(transform), transform(new), version, commitNumber: commitNumber)

@@ -8,7 +8,7 @@ public enum ChangeReason: Sendable, Equatable {
     case prior
     /// The property was given a value, an equal one included.
     case valueChanged
-    /// An earlier step of the path was replaced, so that it leads to another property, or to none. `depth` is the step's: 0 for
-    /// the property of the path's root.
+    /// An earlier step of the path was replaced, so that the path leads to another property, or to
+    /// none. `depth` is the index of that step: 0 for the property of the path's root.
     case pathChanged(depth: Int)
 }

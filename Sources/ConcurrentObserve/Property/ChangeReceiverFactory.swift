@@ -4,7 +4,8 @@
 @usableFromInline
 internal typealias ChangeReceiver<Value: Sendable> = EventReceiver<Change<Value>>
 
-/// Makes the mailbox of one observation. Used once, however often it is pulled back.
+/// Makes the mailbox of one observation. It is used once, together with all factories that are
+/// pulled back from it.
 @usableFromInline
 internal class ChangeReceiverFactory<Value: Sendable>: AttachmentClaim, @unchecked Sendable {
     // Unchecked: subclasses have constants, and what one thread writes before the observation
@@ -28,10 +29,11 @@ internal class ChangeReceiverFactory<Value: Sendable>: AttachmentClaim, @uncheck
     @usableFromInline
     final func make() -> ChangeReceiver<Value> { claimed.claim(makeReceiver) }
 
-    /// What the observation claims when it is attached.
+    /// The claim of the observation. A factory and those that are pulled back from it share one.
     final var claimed: AttachmentClaim { original ?? self }
 
-    /// The factory for a property of other values, whose changes `transform` makes into this one's.
+    /// Returns the factory for a property of other values. `transform` makes this factory's changes
+    /// from that property's, or returns nil to leave one out.
     ///
     /// - Parameter isComparing: Whether `transform` compares the values of a change.
     @usableFromInline

@@ -2,13 +2,15 @@
 
 import Synchronization
 
-/// Which properties have changed since a moment: how a function that runs on copies of its sources learns whether one that was not
-/// copied still has what it had when they were. (P25)
+/// Records when each property last changed, so that an evaluation on copies can admit a root that
+/// has not changed since they were taken. (P25)
 ///
-/// A stamp is the last moment before a change. Properties share the stamps, by a hash of their locks' addresses: one may seem to have
-/// changed that has not. While no function runs on copies, a change looks at one word, and stamps nothing.
+/// A stamp is the last moment before a change. Properties share the stamps, by a hash of their
+/// locks' addresses, so a property may seem to have changed that has not. While no function runs on
+/// copies, a change loads one word, and stamps nothing.
 ///
-/// Nothing is locked. A forked child may lose the thread whose function runs on copies: then its changes go on being stamped.
+/// Nothing is locked. If a forked child loses a thread whose function runs on copies, its changes
+/// go on being stamped.
 internal enum ChangeStamps {
     /// How many functions run on copies.
     private static let users = Atomic<Int>(0)
@@ -29,10 +31,12 @@ internal enum ChangeStamps {
 // MARK: - Changing
 
 extension ChangeStamps {
-    /// Stamps a change, if there was one, for those that need it. Under the lock, after the change was published.
+    /// Stamps a change, if there was one and a function runs on copies. Under the mutation lock,
+    /// after the change was published.
     @inline(__always)
     static func note(_ lock: UInt) {
-        // Either this thread sees who needs it, or the change was there before the moment. Pairs with heavy() in advance().
+        // Either this thread sees that a function runs on copies, or the change was published
+        // before the moment. Pairs with heavy() in advance().
         AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
         // Relaxed: after the change, by the barrier.
         if users.load(ordering: .relaxed) > 0 { noteMoment(lock) }
@@ -42,7 +46,7 @@ extension ChangeStamps {
     private static func noteMoment(_ lock: UInt) {
         // Acquire: pairs with the exchange in begin().
         let address = stamps.load(ordering: .acquiring)
-        // Without them, no moment was before the change.
+        // If there are no stamps, no moment was before the change.
         if address == 0 { return }
         // Relaxed, both: the moment is stored before the heavy barrier, and the lock orders the stamp.
         unsafe stamp(of: lock, in: address).pointee.max(lastMoment.load(ordering: .relaxed), ordering: .relaxed)
@@ -52,7 +56,7 @@ extension ChangeStamps {
 // MARK: - Looking
 
 extension ChangeStamps {
-    /// From now on changes are stamped, until as many calls of `end()`.
+    /// Begins the stamping of changes. It goes on until each call is matched by one of `end()`.
     static func begin() {
         makeStamps()
         // Relaxed: advance() orders it.
@@ -62,7 +66,8 @@ extension ChangeStamps {
     // Relaxed: a change that is stamped for nothing is no harm.
     static func end() { users.subtract(1, ordering: .relaxed) }
 
-    /// A moment that each change that is published after the call is stamped with, or with a later one. Between `begin()` and `end()`.
+    /// Begins a new moment. Each change that is published after the call is stamped with this
+    /// moment, or with a later one. Call it between `begin()` and `end()`.
     static func advance() -> UInt64 {
         // Relaxed: before the barrier, which pairs with light(fenced:) in note(_:).
         let moment = lastMoment.add(1, ordering: .relaxed).newValue
@@ -70,7 +75,8 @@ extension ChangeStamps {
         return moment
     }
 
-    /// Whether no change of the property of a lock was published since a moment. Under the lock, or while publication is held off.
+    /// Whether the property with this lock has been unchanged since `moment`. Under that lock, or
+    /// while publication is held off.
     static func isUnchanged(_ lock: UInt, since moment: UInt64) -> Bool {
         // Relaxed, both: the lock orders the stamp; the caller has called begin().
         return unsafe stamp(of: lock, in: stamps.load(ordering: .relaxed)).pointee.load(ordering: .relaxed) < moment
@@ -82,7 +88,8 @@ extension ChangeStamps {
         // Safe: freed below, or never.
         let new = UnsafeMutablePointer<UInt64>.allocate(capacity: count)
         unsafe new.initialize(repeating: 0, count: count)
-        // Acquire and release: the stamps of who is first are complete; pairs with the acquires above and in noteMoment(_:).
+        // Acquire and release: the first thread's stamps are complete; pairs with the acquires
+        // above and in noteMoment(_:).
         let (isFirst, _) = stamps.compareExchange(
             expected: 0,
             desired: UInt(bitPattern: new),

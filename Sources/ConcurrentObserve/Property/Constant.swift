@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A property that never changes. The function of a derived value reads it of a model that it follows.
+/// A property that never changes. The function of a derived value can read it from a model that it
+/// follows.
 ///
 /// ```swift
 /// final class Engine: ConcurrentObservable {
@@ -10,8 +11,9 @@
 /// let label = Derived { get in "\(get.follow(car.engine).number): \(get.follow(car.engine).rpm)" }
 /// ```
 ///
-/// The macro `@ConcurrentObservable` makes one of each `let` that is not private and has its type written, or a literal
-/// as its value: `observedProperties.number`. The `let` itself stays as it is.
+/// The macro `@ConcurrentObservable` makes one for each `let` that is not private, and whose type
+/// is written or whose value is a literal: `observedProperties.number`. The `let` itself stays as
+/// it is.
 ///
 /// An observation receives the value with `.initial`, and goes on until it is cancelled.
 public struct Constant<Value: Sendable>: ObservableProperty {

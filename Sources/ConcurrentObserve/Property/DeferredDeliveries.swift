@@ -9,19 +9,19 @@
 ///
 /// Serial deliveries of paths come last, as those of the property do. (P1)
 ///
-/// A path that ended at the property, too, receives the change itself as one of the property's
-/// observers. After that, on the same thread, it receives where it leads now: the versions come in
-/// order. (P2)
+/// A path may pass the changed property and also end there. It receives the change itself as one of
+/// the property's observers. After that, on the same thread, it receives where it leads now: so the
+/// versions come in order. (P2)
 @usableFromInline
 internal final class DeferredDeliveries {
     // Handed from function to function on one thread.
     private var firstDelivery: (() -> Void)?
-    /// Those after the first: most often there are none, and nothing is allocated for them.
+    /// The deliveries after the first. Most often there are none, and nothing is allocated.
     var deliveries: [() -> Void] = []
     private var lateDeliveries: [() -> Void] = []
     private var serialDeliveries: [() -> Void] = []
 
-    /// What the paths have used while they were relinked.
+    /// The objects that the paths have used while they were relinked.
     private var kept: [AnyObject] = []
 
     init() {}
@@ -32,16 +32,17 @@ internal final class DeferredDeliveries {
         objects = []
     }
 
-    /// Releases them: one may be the last, and its end is user code. Outside the walk over the
-    /// paths, before the deliveries: a callback that blocks keeps no referent alive. (P5, P7, P11)
+    /// Releases the kept references. One may be the last, and its release runs user code. Call it
+    /// after the walk over the paths, and before the deliveries: a callback that blocks then keeps
+    /// no referent alive. (P5, P7, P11)
     func releaseKept() { if !kept.isEmpty { ThreadRecord.withUserCode { kept = [] } } }
 
-    /// Keeps a delivery for later that empties a mailbox on this thread.
+    /// Adds a delivery that empties a mailbox on this thread.
     func addSerial(_ delivery: @escaping () -> Void) { serialDeliveries.append(delivery) }
 
-    /// Keeps a delivery for later.
+    /// Adds a delivery.
     ///
-    /// - Parameter isLate: It comes after the property's own observers were called.
+    /// - Parameter isLate: Whether it comes after the property's own observers were called.
     func add(isLate: Bool, _ delivery: @escaping () -> Void) {
         if isLate {
             lateDeliveries.append(delivery)
@@ -52,7 +53,7 @@ internal final class DeferredDeliveries {
         }
     }
 
-    /// Makes the deliveries, but for the late ones.
+    /// Makes the deliveries, except the late and the serial ones.
     @usableFromInline
     func deliver() {
         guard let firstDelivery else { return }
@@ -60,7 +61,7 @@ internal final class DeferredDeliveries {
         for delivery in deliveries { delivery() }
     }
 
-    /// Makes the late ones, then the serial ones.
+    /// Makes the late deliveries, then the serial ones.
     @usableFromInline
     func deliverLate() {
         for delivery in lateDeliveries { delivery() }

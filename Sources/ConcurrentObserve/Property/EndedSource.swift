@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A source that is gone before it has a value: what is observed there ends at once.
+/// A source that is gone before it has a value: an observation of it ends at once.
 ///
-/// A combination needs it whose member's observation was ended by another thread before the member
-/// had delivered its first value. (P8)
+/// A combination uses it when another thread has ended the observation of a member before the
+/// member delivered its first value. (P8)
 internal final class EndedSource: Sendable {
     private let observers = ObserverList()
     private let reason: ObservationEnd
@@ -12,11 +12,12 @@ internal final class EndedSource: Sendable {
 
     deinit { observers.endSource(reason) }
 
-    /// The token of an observation that has ended. The observer is not called.
+    /// Returns the token of an observation that has ended. The observer is not called.
     static func attach<Value>(_ observer: PropertyObserver<Value>, _ reason: ObservationEnd) -> ObservationToken {
         let source = EndedSource(reason)
         let token = source.begin(observer)
-        // What is behind a mailbox ends here too, not when the library's threads get to it.
+        // Ends an observation behind a mailbox here, too, and not when the library's threads get to
+        // it.
         source.observers.existingCore?.removeAll { _ in reason }
         return token
     }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the macro `@InertValue` has the compiler check of each stored part of a type. It does nothing when it runs.
+/// Checks that the macro `@InertValue` adds for each stored part of a type. The compiler makes
+/// them; they do nothing at run time.
 public enum InertStorage {
-    /// A part that conforms.
+    /// Accepts a part that conforms.
     @inlinable
     public static func check<Part: InertValue>(_ part: Part.Type) {}
 
-    /// A part that owns nothing.
+    /// Accepts a part that owns nothing.
     @_disfavoredOverload
     @inlinable
     public static func check<Part: BitwiseCopyable>(_ part: Part.Type) {}
 
-    /// Any other part: the compiler says why it is refused.
+    /// Refuses any other part: the compiler says why.
     @_disfavoredOverload
     @available(
         *,
@@ -21,7 +22,7 @@ public enum InertStorage {
     )
     public static func check<Part>(_ part: Part.Type) { fatalError("check(_:) is unavailable") }
 
-    /// The type of a stored property, which the compiler infers.
+    /// Returns the type of a stored property, which the compiler infers.
     @inlinable
     public static func type<Value, Part>(of member: KeyPath<Value, Part>) -> Part.Type { Part.self }
 }

@@ -2,9 +2,10 @@
 
 /// A value whose destruction runs no code of yours: nothing that it owns has a `deinit` that does.
 ///
-/// A property destroys its earlier values after it has been changed. Those that may run your code are destroyed by threads of the library;
-/// strings, and collections of strings and numbers, by the thread that has replaced them, in batches, which takes a fraction of the
-/// time. A struct of yours is treated as the latter if it conforms:
+/// A property destroys its earlier values after it has been changed. Threads of the library destroy
+/// values whose destruction may run your code. Strings, and collections of strings and numbers, are
+/// destroyed in batches by threads that replace such values, which takes a fraction of the time. A
+/// struct of yours is treated in this way if it conforms:
 ///
 /// ```swift
 /// struct Limits: InertValue, Equatable {
@@ -19,9 +20,11 @@
 ///
 /// The macro `@InertValue` of `ConcurrentObserveMacros` conforms a type and has the compiler check what it stores.
 ///
-/// - Warning: The compiler does not check a conformance that is written by hand. If a `deinit` of yours is reached nonetheless, it runs
-///   once and under no property's lock, but it may run on any thread that changes any property, or on the thread that reclaims memory
-///   for all of them: one that blocks holds up all reclamation, and one that waits for the library may wait for ever. (P5, P14)
+/// - Warning: The compiler does not check a conformance that is written by hand. If a `deinit` of
+///   yours is reached nonetheless, it runs once and under no property's lock. But it may run on any
+///   thread that changes any property, or on the thread that reclaims memory for all of them. If it
+///   blocks there, it holds up all reclamation; if it waits for the library, it may wait for ever.
+///   (P5, P14)
 public protocol InertValue: Sendable {}
 
 extension String: InertValue {}

@@ -17,7 +17,7 @@ extension Latch {
     @inlinable @inline(__always)
     static func isPrepared(_ word: UInt64) -> Bool { Int64(bitPattern: word) < 0 }
 
-    /// Puts the next words in place, not yet seen. Under the writer's lock.
+    /// Stores the next words where readers do not see them yet. Under the writer's lock.
     ///
     /// - Parameter committer: The address of the calling thread's record.
     @inlinable @inline(__always)
@@ -45,11 +45,12 @@ extension Latch {
         return next
     }
 
-    /// Whether `word`, of `owner`, names a thread that runs a body.
+    /// Whether `word`, loaded from `owner`, names a thread that runs a body.
     @inlinable @inline(__always)
     static func isModifier(_ word: UInt) -> Bool { word != 0 && word & 1 == 0 }
 
-    /// The version that a prepared word stands for, if the word is still there afterwards; nil if it is not any more.
+    /// The version that a prepared word stands for, which holds only if the word is still there
+    /// afterwards. Nil if the word has been replaced.
     private borrowing func resolve(_ word: UInt64) -> UInt64? {
         // Relaxed: the acquire that has loaded `word` pairs with the release in prepare(_:by:), before which this was stored.
         let committer = owner.load(ordering: .relaxed)
@@ -58,7 +59,8 @@ extension Latch {
         return ThreadRecord.hasCommitted(committer ^ 1) ? version &+ 1 : version
     }
 
-    /// As `loadWithWord(firstOnly:)`, where a change came in between, or a commit has prepared the next version.
+    /// The slow path of `loadWithWord(firstOnly:)`: a change came in between, or a commit has
+    /// prepared the next version.
     @usableFromInline @inline(never)
     static func loadAgain(_ latch: borrowing Latch) -> (words: Words, version: UInt64, word: UInt64) {
         while true {

@@ -2,18 +2,23 @@
 
 public import Synchronization
 
-/// Two words of memory and their version, read together without a lock, written one writer at a time.
+/// A sequence latch: two words of memory and their version. Readers load them together without a
+/// lock; one writer at a time replaces them.
 ///
-/// Two slots are used alternately: version *n* is in slot *n* mod 2, and the next one is written to the other, so that a writer that is
-/// descheduled half-way delays no reader. A reader copies its slot and then looks whether the version is still the same; it
-/// repeats only if a whole change was published meanwhile. (The latch of Linux's seqlock.h, with one slot written per change;
-/// orderings as in Boehm, "Can Seqlocks Get Along With Programming Language Memory Models?", MSPC 2012.)
+/// Two slots are used alternately: version *n* is in slot *n* mod 2, and the next one is written to
+/// the other slot. So a writer that is descheduled half-way delays no reader. A reader copies its
+/// slot and then checks that the version is still the same; it repeats only if a whole change was
+/// published in between. (The latch of Linux's seqlock.h, with one slot written per change;
+/// orderings as in Boehm, "Can Seqlocks Get Along With Programming Language Memory Models?", MSPC
+/// 2012.)
 @usableFromInline
 internal struct Latch: ~Copyable, Sendable {
     /// The number of changes so far. The highest bit says that a commit has prepared the next one: see `resolve(_:)`.
     @usableFromInline let version: Atomic<UInt64>
-    /// The address of the record of the thread that runs the body of a `modify` or of a commit under the writer's lock; with the lowest bit,
-    /// of the one whose commit has prepared the next version, or had; or 0. Stored by that thread alone.
+    /// The address of a thread's record, or 0. Without the lowest bit, the thread runs the body of
+    /// a `modify` or of a commit under the writer's lock. With the lowest bit, the thread's commit
+    /// has prepared the next version, or has prepared one before. A thread stores only its own
+    /// address, and 0 when its body ends.
     @usableFromInline let owner = Atomic<UInt>(0)
     @usableFromInline let even: Slot
     @usableFromInline let odd: Slot
@@ -54,9 +59,11 @@ internal struct Latch: ~Copyable, Sendable {
         odd = Slot(spare)
     }
 
-    /// The words in the slot of `version`: whole only if that is the version afterwards, too.
+    /// The words in the slot of `version`. They belong together only if the version is still the
+    /// same afterwards.
     ///
-    /// Both slots are loaded and one is taken: they lie side by side, so that this is faster than a branch, or an address to wait for.
+    /// Loads both slots and takes one: they lie side by side, so this is faster than a branch, or
+    /// than a computed address.
     @inlinable @inline(__always)
     borrowing func words(of version: UInt64, firstOnly: Bool) -> Words {
         let isEven = version & 1 == 0
@@ -70,37 +77,43 @@ internal struct Latch: ~Copyable, Sendable {
 
     /// The words and the version that they belong to. Any thread; lock-free.
     ///
-    /// - Parameter firstOnly: Leaves out the second word. A constant, for those who never use it.
+    /// - Parameter firstOnly: Leaves out the second word. Pass a constant.
     @inlinable @inline(__always)
     borrowing func load(firstOnly: Bool = false) -> (words: Words, version: UInt64) {
         let (words, version, _) = loadWithWord(firstOnly: firstOnly)
         return (words, version)
     }
 
-    /// The words, the version that they belong to, and what `version` was meanwhile: for `isPinned(_:)`.
+    /// The words, the version that they belong to, and the word that `version` held, for
+    /// `isPinned(_:)`.
     @inlinable @inline(__always)
     borrowing func loadWithWord(firstOnly: Bool) -> (words: Words, version: UInt64, word: UInt64) {
-        // Acquire: pairs with the release in publish(_:); the slot of this version, and what its words point to, is complete.
+        // Acquire: pairs with the releases in publish(_:), prepare(_:by:) and settle(); the slot of
+        // this version, and what its words point to, is complete.
         let before = version.load(ordering: .acquiring)
         let words = words(of: before, firstOnly: firstOnly)
-        // A prepared version is never what it is without its mark: one comparison for both.
+        // One comparison for both: if `before` has the mark, the version is never equal to
+        // `unprepared`.
         let unprepared = before & ~Self.preparedMark
         return _fastPath(isStill(unprepared)) ? (words, unprepared, before) : Self.loadAgain(self)
     }
 
-    /// The words of the present version. For the writer, under its lock: they stay what they are meanwhile.
+    /// The words of the present version. For the writer, under its lock: no other thread replaces
+    /// them.
     ///
-    /// - Parameter firstOnly: As in ``load(firstOnly:)``.
+    /// - Parameter firstOnly: Leaves out the second word. Pass a constant.
     @inlinable @inline(__always)
     borrowing func wordsUnderLock(firstOnly: Bool) -> Words {
         // Relaxed: the writer's lock orders the changes.
         words(of: version.load(ordering: .relaxed), firstOnly: firstOnly)
     }
 
-    /// Whether nothing that was read since `before` can be of a later version.
+    /// Whether the version is still `before`. If so, nothing that was read since belongs to a later
+    /// version.
     @inlinable @inline(__always)
     borrowing func isStill(_ before: UInt64) -> Bool {
-        // Acquire: pairs with the fence in publish(_:). If a word above was of a later change, the version below is later, too.
+        // Acquire: pairs with the fences in publish(_:) and prepare(_:by:). If a word that was read
+        // belongs to a later change, the load below finds a later version, too.
         atomicMemoryFence(ordering: .acquiring)
         // Relaxed: ordered by the fence.
         return version.load(ordering: .relaxed) == before
@@ -111,10 +124,11 @@ internal struct Latch: ~Copyable, Sendable {
     borrowing func publish(_ words: Words) -> UInt64 {
         // Relaxed: the writer's lock orders the changes.
         let next = version.load(ordering: .relaxed) &+ 1
-        // Release: the version before this one was published before its predecessor's slot is overwritten; pairs with the fence in load().
+        // Release: the present version was published before the slot of its predecessor is
+        // overwritten; pairs with the fence in isStill(_:).
         atomicMemoryFence(ordering: .releasing)
         if next & 1 == 0 { even.store(words) } else { odd.store(words) }
-        // Release: pairs with the acquire in load().
+        // Release: pairs with the acquires in loadWithWord(firstOnly:) and presentVersion.
         version.store(next, ordering: .releasing)
         return next
     }

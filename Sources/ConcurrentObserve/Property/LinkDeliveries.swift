@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is called when a property has changed that a derived value is made of.
+/// Notified when a dependency of a derived value changes.
 @usableFromInline
 internal class LinkFollower: @unchecked Sendable {
     // Unchecked: subclasses say who has what.
@@ -8,30 +8,31 @@ internal class LinkFollower: @unchecked Sendable {
 
     /// Brings the derived value up to date, and notifies its observers. Under no lock.
     ///
-    /// - Parameter cause: The change that the calling thread announces, if that is why.
+    /// - Parameter cause: The change that caused this, if the calling thread announces it.
     func settle(becauseOf cause: AnnouncedChange?) { preconditionFailure("an observation settles") }
 
-    /// A property that the derived value is made of has died. Under no lock.
+    /// Called when a property that the derived value depends on has died. Under no lock.
     func rootIsGone() {}
 }
 
-/// What is left to do when the links of a changed property are walked: most often one derived value is evaluated, and nothing is allocated.
+/// The deliveries that remain after a walk over the links of a changed property. Most often that is
+/// the evaluation of one derived value, and nothing is allocated.
 ///
-/// Derived values that come before the first path are kept here, what comes after it is kept with the paths: all are called in the order of
-/// the links.
+/// Derived values that come before the first path are kept here, and those after it are kept with
+/// the paths: so all are called in the order of the links.
 @usableFromInline
 internal struct LinkDeliveries: ~Copyable {
     // Handed from function to function on one thread.
     private var first: LinkFollower?
     private var cause: AnnouncedChange?
-    /// Those after the first.
+    /// The derived values after the first.
     private var others: [(follower: LinkFollower, cause: AnnouncedChange?)] = []
     private var ofPaths: DeferredDeliveries?
 
     @usableFromInline
     init() {}
 
-    /// Where paths keep their deliveries.
+    /// Returns the deliveries of paths, to add to.
     mutating func paths() -> DeferredDeliveries {
         if let ofPaths { return ofPaths }
         let new = DeferredDeliveries()
@@ -39,7 +40,7 @@ internal struct LinkDeliveries: ~Copyable {
         return new
     }
 
-    /// Keeps the evaluation of a derived value for later.
+    /// Adds the evaluation of a derived value.
     mutating func add(_ follower: LinkFollower, becauseOf cause: AnnouncedChange?) {
         if let ofPaths {
             ofPaths.add(isLate: false) { follower.settle(becauseOf: cause) }
@@ -50,10 +51,10 @@ internal struct LinkDeliveries: ~Copyable {
         }
     }
 
-    /// See `DeferredDeliveries`.
+    /// Releases what the paths have kept: see `DeferredDeliveries`.
     borrowing func releaseKept() { ofPaths?.releaseKept() }
 
-    /// Makes the deliveries, but for the late ones of paths.
+    /// Makes the deliveries, except the late and the serial ones of paths.
     @usableFromInline
     borrowing func deliver() {
         if let first {
@@ -63,7 +64,7 @@ internal struct LinkDeliveries: ~Copyable {
         ofPaths?.deliver()
     }
 
-    /// Makes the late ones.
+    /// Makes the late deliveries of paths, then the serial ones.
     @usableFromInline
     borrowing func deliverLate() { ofPaths?.deliverLate() }
 }

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An observation of a path, as the properties on the way know it: what an observer of the links'
-/// kind holds.
+/// An observation of a path, as the properties on the way know it. Each observer in their lists of
+/// links holds one.
 @usableFromInline
 internal class LinkedPath: SourceWitness, @unchecked Sendable {
     // Unchecked: subclasses say who has what.
     override init() {}
 
-    /// Relinks the path, one of whose links has changed: it looks for itself which, and to what
+    /// Relinks the path after a change of one of its links. The path finds out which one, and its
     /// value.
     ///
-    /// - Parameter deferred: Receives what the path's observers are to be notified of.
+    /// - Parameter deferred: Receives the deliveries to the path's observers.
     @usableFromInline
     func linkHasChanged(_ deferred: inout LinkDeliveries) { fatalError("a path relinks itself") }
 }
 
 extension ObserverList {
-    /// Has all paths that lead through this property relinked. No observer is called meanwhile.
+    /// Relinks all paths that lead through this property, and collects the derived values that
+    /// depend on it. Calls no observer.
     ///
-    /// - Returns: What is left to notify the paths' observers of.
+    /// - Returns: The deliveries to the observers of the paths and the derived values.
     @usableFromInline @inline(never)
     internal borrowing func relinkPaths(version: UInt64) -> LinkDeliveries {
         var deferred = LinkDeliveries()

@@ -4,16 +4,18 @@ import Synchronization
 
 /// The lock under which the changes of one property are made, one after the other. (P2, P5)
 ///
-/// The library holds it for a few instructions, and the body of a `modify` for as long as it takes: the one place where user code
-/// runs under a lock of the library's. It is not the lock of the observers, so that observations end at any time.
+/// The library holds it for a few instructions. The body of a `modify` or of a commit holds it for
+/// as long as it takes: only there does user code run under a lock of the library. Observers have
+/// another lock, so that observations can end at any time.
 ///
-/// Which thread runs a body is in the latch's word `owner`, which the functions receive as `modifier`: a commit has another use for it
-/// afterwards, and a property one word less.
+/// The latch's word `owner` says which thread runs a body. The functions receive it as `modifier`.
+/// A commit uses the word for something else afterwards, which saves each property a word.
 @usableFromInline
 internal struct MutationLock: ~Copyable, Sendable {
     let lock = Lock()
 
-    /// Held by a thread that registers while a body runs. The body's thread waits for it before it publishes.
+    /// Held by a thread that registers, or takes a snapshot, while a body runs. The body's thread
+    /// waits for it before it publishes.
     let bodyLock = Lock()
 
     /// What a thread wants the lock for.
@@ -22,7 +24,8 @@ internal struct MutationLock: ~Copyable, Sendable {
 
     init() {}
 
-    /// What changes of the property are stamped by: see `ChangeStamps`. Compared, not followed.
+    /// The address of `lock`, which names the property. `ChangeStamps` compares it; only
+    /// `RunningBody` follows it.
     var address: UInt {
         // Safe: an address only; atomics are never copied to be lent.
         unsafe withUnsafePointer(to: lock) { UInt(bitPattern: $0) }
@@ -32,28 +35,29 @@ internal struct MutationLock: ~Copyable, Sendable {
 // MARK: - Changes
 
 extension MutationLock {
-    /// Takes the lock for a change; waits for the body of another thread's `modify`. Traps inside that of this thread.
+    /// Takes the lock for a change. Waits for the body of another thread's `modify`; traps in a
+    /// body of this thread.
     @usableFromInline
     borrowing func acquire(_ modifier: borrowing Atomic<UInt>) {
         if ThreadRecord.isInsideBody { trapInsideAnyBody(.set, modifier) }
         acquireAnywhere(modifier)
     }
 
-    /// Takes the lock for a change, also inside a body: of a property of the library's own, which is part of no body, and which a
-    /// thread locks while it waits for no other.
+    /// Takes the lock for a change of a property of the library's own, also inside a body. Such a
+    /// property is part of no body, and a thread that holds its lock waits for no other.
     @usableFromInline
     borrowing func acquireAnywhere(_ modifier: borrowing Atomic<UInt>) {
         acquire(for: .set, modifier)
     }
 
-    /// Releases it, after a change or without one.
+    /// Releases the lock, after a change or without one.
     @usableFromInline
     borrowing func release() {
         ChangeStamps.note(address)
         releaseUnchanged()
     }
 
-    /// Releases it, where nothing was changed.
+    /// Releases the lock, where nothing was changed.
     @inline(__always)
     borrowing func releaseUnchanged() {
         lock.unlock()
@@ -81,7 +85,7 @@ extension MutationLock {
         unsafe setModifier(record, modifier)
     }
 
-    /// The body of the commit has returned; the lock is still held.
+    /// Ends the body of a commit. The lock is still held.
     borrowing func leaveCommitsBody(_ modifier: borrowing Atomic<UInt>) {
         clearModifier(modifier)
     }
@@ -93,7 +97,7 @@ extension MutationLock {
         modifier.store(UInt(bitPattern: record), ordering: .releasing)
     }
 
-    /// The body has returned; the lock is still held.
+    /// Ends the body of a `modify`. The lock is still held.
     @usableFromInline
     borrowing func leaveBody(_ modifier: borrowing Atomic<UInt>) {
         // Safe: records are never freed.
@@ -103,18 +107,18 @@ extension MutationLock {
         clearModifier(modifier)
     }
 
-    /// Either this thread sees that a registration holds `bodyLock`, or the registration sees that
-    /// the body has ended. The registration pays for the barrier.
+    /// Clears `modifier`. Either this thread sees that a registration holds `bodyLock`, or the
+    /// registration sees that the body has ended. The registration executes the heavy barrier.
     private borrowing func clearModifier(_ modifier: borrowing Atomic<UInt>) {
-        // Relaxed: ordered before the look by the barrier; pairs with heavy() in
+        // Relaxed: the barrier orders it before the look at `bodyLock`; pairs with heavy() in
         // withLockAtGate(_:).
         modifier.store(0, ordering: .relaxed)
         AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
         if bodyLock.isHeld { clearModifierUnderLock(modifier) }
     }
 
-    /// Waits for the registrations that run beside the body. Until then the body goes on: a
-    /// registration that looks now is one of them, and need not try again.
+    /// Waits for the registrations that run beside the body. Until then the body counts as running:
+    /// a registration that looks now is one of them, and need not try again.
     @inline(never)
     private borrowing func clearModifierUnderLock(_ modifier: borrowing Atomic<UInt>) {
         // Safe: records are never freed.
@@ -134,10 +138,12 @@ extension MutationLock {
 // MARK: - Registrations
 
 extension MutationLock {
-    /// Runs `body` while no thread publishes a change: for registrations. It waits for the few instructions of other holders, never
-    /// for the body of a `modify`, whose thread publishes nothing while `bodyLock` is held.
+    /// Runs `body` while no thread publishes a change: for registrations. Waits for the few
+    /// instructions of other holders, never for the body of a `modify`, whose thread publishes
+    /// nothing while `bodyLock` is held.
     ///
-    /// And it stays out of a fork's way: the child must be able to use a property that another thread was only registering on. (P18)
+    /// No fork happens while `body` runs: a child must be able to use a property on which another
+    /// thread was only registering. (P18)
     @inline(__always)
     borrowing func withLockAtGate<Result>(_ modifier: borrowing Atomic<UInt>, _ body: () -> Result) -> Result {
         var wait = Backoff()
@@ -152,15 +158,15 @@ extension MutationLock {
                 // Relaxed: a hint; the load below decides.
                 guard Latch.isModifier(modifier.load(ordering: .relaxed)) else { return nil }
                 return bodyLock.withLock {
-                    // Each registration executes its own: a body may have ended since the last one,
-                    // and its thread have found `bodyLock` free. Pairs with light(fenced:) in
-                    // clearModifier().
+                    // Each registration executes a barrier of its own: since the last one a body
+                    // may have ended, and its thread may have found `bodyLock` free. Pairs with
+                    // light(fenced:) in clearModifier().
                     AsymmetricBarrier.heavy()
-                    // Not 0: the thread whose body this is comes to the look at `bodyLock` after
-                    // the barrier, and waits. Acquire: pairs with the release in setModifier(_:).
-                    // `bodyLock` does not do: the thread has stored the word under `lock` alone.
-                    // Without the acquire, `body` could load a version that was published before
-                    // that.
+                    // Not 0: the thread that runs the body looks at `bodyLock` after the barrier,
+                    // and waits. Acquire: pairs with the release in setModifier(_:). `bodyLock`
+                    // does not order this: the thread has stored the word under `lock` only.
+                    // Without the acquire, `body` could load an earlier version than the one
+                    // published last before that store.
                     return Latch.isModifier(modifier.load(ordering: .acquiring)) ? body() : nil
                 }
             }
@@ -173,7 +179,8 @@ extension MutationLock {
 // MARK: - Snapshots
 
 extension MutationLock {
-    /// Holds off publication, as ``withLockAtGate(_:)`` does, if that needs no wait but for other such holders. Behind the gate.
+    /// Holds off publication, as ``withLockAtGate(_:)`` does, but never waits. Nil if another
+    /// thread has the lock that it needs. Behind the fork gate.
     borrowing func tryHold(_ modifier: borrowing Atomic<UInt>) -> Hold? {
         if lock.tryLock() {
             return .lock
@@ -195,7 +202,7 @@ extension MutationLock {
         }
     }
 
-    /// What holds off publication: the lock, or beside a body the body's lock.
+    /// The lock that holds off publication: `lock`, or `bodyLock` while a body runs.
     enum Hold { case lock, bodyLock }
 }
 
