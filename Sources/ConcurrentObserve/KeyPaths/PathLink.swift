@@ -20,7 +20,8 @@ internal class PathLink: @unchecked Sendable {
     /// The core that the property shares with its observers.
     func core(of property: PathObject) -> RegistryCore { preconditionFailure("a link knows its property") }
 
-    /// Traps if the calling thread is in the body of the property's own `modify`. (P5)
+    /// Traps if the calling thread is in the body of the property's own `modify`, or of a commit that
+    /// includes the property. (P5)
     func trapInsideBody(of property: PathObject) { preconditionFailure("a link knows its property") }
 
     /// The property as the member of a commit.

@@ -26,7 +26,8 @@ internal class PathStep<Value: Sendable>: @unchecked Sendable {
     /// The core that the property shares with its observers.
     func core(of property: PathObject) -> RegistryCore { preconditionFailure("a step knows its property") }
 
-    /// Traps if the calling thread is in the body of the property's own `modify`. (P5)
+    /// Traps if the calling thread is in the body of the property's own `modify`, or of a commit that
+    /// includes the property. (P5)
     func trapInsideBody(of property: PathObject) { preconditionFailure("a step knows its property") }
 
     /// The property as the member of a commit.

@@ -18,7 +18,7 @@ internal struct MutationLock: ~Copyable, Sendable {
     /// waits for it before it publishes.
     let bodyLock = Lock()
 
-    /// What a thread wants the lock for.
+    /// The purpose for which a thread takes the lock.
     @usableFromInline
     enum Purpose { case set, modify, observe }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Everything that has a value, numbers its changes, and can be observed.
+/// A value that numbers its changes and can be observed.
 ///
 /// `Observed`, `WeakObserved`, ``ReadOnly``, ``Path``, ``Group`` and ``PropertyList`` adopt it. Every form of observing is written
 /// once, as an extension of it: code that takes `some ObservableProperty<Int>` works with all of them.
@@ -12,10 +12,10 @@
 /// let tokens = [log(car.mileage), log(car.property(\.engine.rpm))]
 /// ```
 ///
-/// A type of yours adopts it by passing `attach` on to a property that it has: a view that shows a model's property under another
-/// name, or that adds members.
+/// A type of yours adopts it by passing `attach` on to a property that it has: for example a view
+/// that shows a model's property under another name, or that adds members.
 public protocol ObservableProperty<Value>: Sendable {
-    /// What the property holds, and what its changes carry: copied to each observer.
+    /// The type of the value. Each observer receives a copy.
     associatedtype Value: Sendable
 
     /// The present value. Any thread; never waits.
@@ -34,18 +34,19 @@ public protocol ObservableProperty<Value>: Sendable {
     /// value than that property's, observe a `map` or a `Derived` of it. A constant passes the
     /// observer to ``PropertyObserver/attach(toConstant:)``.
     ///
-    /// An observer with a mailbox, that of an iterator and that of a member of a group trap if they
-    /// are attached twice. A closure that is called inline is then observed twice. The observation
-    /// ends as soon as its own token is released, whatever token this returns.
+    /// Attaching an observer twice traps if it has a mailbox, or if it belongs to an iterator or to
+    /// a member of a group. A closure that is called inline is then attached twice. An observation
+    /// ends when its own token is released, whatever token this method returns.
     ///
     /// - Parameter observer: What to call, and how: `observe` and its like have made it.
     /// - Returns: The token that keeps the observation going.
     /// - Precondition: The observer of an iterator is attached before this returns.
     func attach(_ observer: PropertyObserver<Value>) -> ObservationToken
 
-    /// Begins observations for as long as the source lives, which this does not retain: nil once it is gone. (P11)
+    /// Attaches an observer without retaining the source; nil once the source is gone. (P11)
     ///
-    /// A sequence attaches each of its iterators with it. Without an implementation of its own a type is retained.
+    /// A sequence attaches each of its iterators with it. The default implementation retains the
+    /// property.
     var weakAttachment: WeakAttachment<Value> { get }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What an observer receives beside a property's changes.
+/// Options for what an observer receives in addition to a property's changes.
 ///
 /// Bits of a raw value that are none of these options are ignored.
 public struct ObservationOptions: OptionSet, Sendable {
@@ -15,7 +15,7 @@ public struct ObservationOptions: OptionSet, Sendable {
 
     /// A delivery before each change as well, with the reason ``ChangeReason/prior`` and the present value.
     ///
-    /// It carries the value and the version when it was sampled, which is exact with one writer. `modify` and
-    /// `compareExchange` send none.
+    /// It carries the value and the version at the moment when they were sampled. That is exact
+    /// with one writer. `modify` and `compareExchange` send none.
     public static let prior = ObservationOptions(rawValue: 2)
 }

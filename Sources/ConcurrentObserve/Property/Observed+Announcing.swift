@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Observed {
-    /// Calls the observers with a change that has been made. Under no lock. (P1, P2, P15)
+    /// Calls the observers with a change that was published. Under no lock. (P1, P2, P15)
     @inlinable @inline(__always)
     internal func announce(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
-        // An observer that is registered from now on has a later version than this.
+        // An observer that registers from now on does not receive this change: it begins at this
+        // version or at a later one.
         if observers.isPossiblyObserved { deliver(replaced, new) }
     }
 
-    /// Out of line, so that its copies of the values are gone when the replaced one is retired:
-    /// then the library destroys it. And so that a caller that is asynchronous never keeps a
+    /// Out of line, so that its copies of the values are gone when the replaced value is retired:
+    /// then the library destroys that value. Also, an asynchronous caller then never keeps a
     /// thread's address across a suspension.
     @inlinable @inline(never)
     internal func deliver(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
@@ -17,12 +18,13 @@ extension Observed {
         walk(change(of: replaced, new), of: replaced.version)
     }
 
-    /// Compiled once, for changes of any value: it gets the change's address and hands that on to each closure, where
-    /// code for one type of value would copy the change for each. The property knows the type, which is not looked for.
+    /// Compiled once for all types of value: it hands the change's address on to each closure,
+    /// where code for one type would copy the change for each. The property knows the type, so no
+    /// lookup is needed.
     @usableFromInline @inline(never)
     internal func walk(_ change: Change<Value>, of version: UInt64) { observers.deliver(change, of: version) }
 
-    /// Calls the observers with a change of a version, which was put into the mailboxes already. Under no lock.
+    /// Calls the observers with a change that is in the mailboxes already. Under no lock.
     @inline(never)
     internal func announce(_ change: Change<Value>, of version: UInt64) {
         if observers.mayHaveMailboxesOrLinks { return deliverToAllKinds(change) }
@@ -34,8 +36,8 @@ extension Observed {
         return Change(reason: .valueChanged, old: replaced.value, new: new, version: replaced.version)
     }
 
-    /// As `deliver`, with mailboxes, and paths that lead on from here. Out of line: the others keep
-    /// nothing for the steps after their walk.
+    /// Delivers a change to all kinds of observers: paths and derived values, mailboxes, closures.
+    /// Out of line, so that a walk over closures only keeps nothing for later steps.
     @inlinable @inline(never)
     internal func deliverToAllKinds(_ change: Change<Value>) {
         let hasMailboxes = observers.mayHaveMailboxes
@@ -48,11 +50,10 @@ extension Observed {
         if hasMailboxes { observers.drainMailboxes(of: Change<Value>.self) }
     }
 
-    /// Delivers a change that is about to be made to the observers that asked for it.
+    /// Makes a prior delivery to the observers that asked for it.
     @inlinable @inline(never)
     internal func announceAhead() {
-        // The sampled value may be replaced meanwhile, and its last copy be the one that is
-        // destroyed here.
+        // Another thread may replace the sampled value. Then its last copy may be destroyed here.
         ThreadRecord.withUserCode { deliverAhead() }
     }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Observed {
-    /// Sets the property and returns the value that this replaced: one step for everybody else.
-    /// (P2)
+    /// Sets the property and returns the value that this replaced. No other change comes in
+    /// between. (P2)
     ///
     /// - Returns: The value of the version before. The caller's copy is destroyed where the caller
     ///   releases it.
@@ -15,15 +15,14 @@ extension Observed {
         return old
     }
 
-    /// Changes the value in place: reading, changing and writing are one step for everybody else,
-    /// and one change for the observers.
+    /// Changes the value in place. No other change comes between reading and writing, and the
+    /// observers receive one change.
     ///
-    /// `body` runs under the lock that all changes of this property take, so it should be short;
-    /// other writers wait for it, readers and registrations do not, and see the earlier value.
-    /// Inside it any property may be read, observations may be ended, and other properties observed.
-    /// It must not observe this property, nor change any: that traps. Several properties are changed
-    /// together by ``Group/commit(_:)``. If it throws, nothing is changed and no observer is called.
-    /// (P5)
+    /// `body` runs under the lock that all changes of this property take, so it should be short:
+    /// other writers wait for it. Readers and registrations do not wait, and see the earlier value.
+    /// `body` may read any property, end observations, and observe other properties. It must not
+    /// observe this property, nor change any: that traps. ``Group/commit(_:)`` changes several
+    /// properties together. If `body` throws, nothing is changed and no observer is called. (P5)
     ///
     /// A string or a collection that `body` edits is copied once, by the first edit, since readers and
     /// the change's `old` keep the earlier one: `modify { $0.append(item) }`. One that `body` only reads or
@@ -47,8 +46,8 @@ extension Observed {
             mutation.leaveBody(cell.latch.owner)
             dropUnderLock(draft)
             mutation.release()
-            // Not earlier: what the body has left there may run user code when it is destroyed.
-            // (P5)
+            // Not earlier: what the body has left in the draft may run user code when it is
+            // destroyed. (P5)
             withExtendedLifetime(draft) {}
             throw error
         }
@@ -61,7 +60,7 @@ extension Observed {
         return result
     }
 
-    /// Makes the change: publishes the new value under the lock, then calls the observers.
+    /// Makes the change: publishes the new value under the mutation lock, then calls the observers.
     @inlinable
     internal func change(to newValue: Value) -> ValueCell<Value>.Replaced {
         if observers.mayHavePriorObservers { announceAhead() }
@@ -84,7 +83,7 @@ extension Observed {
         return replaced
     }
 
-    /// Nothing is published of a body that throws. Under the mutation lock.
+    /// A body that throws publishes nothing. Under the mutation lock.
     @inlinable @inline(__always)
     internal func dropUnderLock(_ draft: borrowing Value) {
     }
@@ -94,8 +93,8 @@ extension Observed {
     /// Publishes the new value if `condition` holds, and notifies no observer yet: the caller announces
     /// what this returns, and retires it.
     ///
-    /// - Parameter condition: Called with the present version under the lock that all changes take,
-    ///   so that nothing comes between its answer and the change. No user code. (P5)
+    /// - Parameter condition: Called with the present version, under the mutation lock, so that no
+    ///   change comes between its answer and this one. It runs no user code. (P5)
     /// - Returns: What was replaced, or nil if the condition did not hold.
     @inlinable
     internal func publish(
@@ -123,8 +122,8 @@ extension Observed where Value: Equatable {
         return cell.version == version
     }
 
-    /// Sets the property if its value equals `expected`: comparing and setting are one step for
-    /// everybody else.
+    /// Sets the property if its value equals `expected`. No other change comes between comparing
+    /// and setting.
     ///
     /// Values are compared outside the lock, with the value's own `==`, and again if another change
     /// came in between. (P5)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Observed {
-    /// Publishes a value, and puts the change into the mailboxes. Under the lock.
+    /// Publishes a value, and puts the change into the mailboxes. Under the mutation lock.
     @inlinable @inline(__always)
     internal func commit(_ words: Latch.Words, _ new: Value) -> ValueCell<Value>.Replaced {
         let replaced = cell.publish(words)

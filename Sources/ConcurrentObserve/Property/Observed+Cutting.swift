@@ -3,8 +3,8 @@
 import Synchronization
 
 extension Observed {
-    /// Stores the present version in `limit`, and returns it with its value: no change is made
-    /// meanwhile, so that every delivery of a later version finds the limit. For observers of the
+    /// Stores the present version in `limit`, and returns it with its value. No change is published
+    /// in between, so every delivery of a later version finds the limit. It serves observers of the
     /// library's own, which end at a version.
     ///
     /// - Returns: Nil if the limit has been set before, by a commit.

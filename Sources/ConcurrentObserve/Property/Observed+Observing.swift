@@ -2,7 +2,7 @@
 
 extension Observed: ObservableProperty {
     /// Begins an observation. Any thread, also inside a callback; traps in the body of this
-    /// property's `modify`. (P1, P4, P5)
+    /// property's `modify`, or of a commit that includes it. (P1, P4, P5)
     ///
     /// - Complexity: O(1) amortised.
     @inlinable
@@ -17,12 +17,12 @@ extension Observed: ObservableProperty {
         }
     }
 
-    /// Begins observations for as long as the property lives. (P11)
+    /// Attaches an observer without retaining the property; nil once the property is gone. (P11)
     @inlinable
     public var weakAttachment: WeakAttachment<Value> { { [weak self] observer in self?.attach(observer) } }
 
-    /// Has the property put its changes into a mailbox, from a version on; the initial value comes
-    /// first. (P4)
+    /// Begins an observation that puts the changes into a mailbox. The initial value comes first.
+    /// (P4)
     @inlinable
     internal func attach(
         _ receiver: ChangeReceiver<Value>,
@@ -39,7 +39,7 @@ extension Observed: ObservableProperty {
         return token ?? ObservationToken(sourceObserver)
     }
 
-    /// An observer that puts changes into a mailbox.
+    /// Makes an observer that puts changes into a mailbox.
     @inlinable
     internal func makeSourceObserver(
         to receiver: ChangeReceiver<Value>,
@@ -54,7 +54,7 @@ extension Observed: ObservableProperty {
         )
     }
 
-    /// An observer of this property, without its closure.
+    /// Makes an observer of this property, without its closure.
     @inlinable
     internal func makeObserver(_ options: ObserverOptions, owner: WeakReference? = nil) -> VersionedObserver {
         observers.makeVersionedObserver(owner: owner, options.marks)
@@ -76,10 +76,10 @@ extension Observed: ObservableProperty {
     @usableFromInline
     internal func publish(_ observer: VersionedObserver) { publish(observer) { _ in } }
 
-    /// Publishes an observer after `prepare` was called with the present value and its version. The
-    /// observer receives every version after that. (P4)
+    /// Publishes an observer after calling `prepare` with the present value and its version. The
+    /// observer receives every later version. (P4)
     ///
-    /// - Parameter prepare: Called under the lock. No user code. (P5)
+    /// - Parameter prepare: Called while no thread publishes a change. It runs no user code. (P5)
     @usableFromInline
     internal func publish(_ observer: VersionedObserver, _ prepare: ((value: Value, version: UInt64)) -> Void) {
         let deferred = mutation.withLockAtGate(cell.latch.owner) {
@@ -108,7 +108,7 @@ extension Observed: ObservableProperty {
 
     @inlinable @inline(never)
     internal func startWithInitial(_ observer: VersionedObserver) {
-        // The value may be replaced meanwhile, and its last copy be the one that is destroyed here.
+        // Another thread may replace the value. Then its last copy may be destroyed here.
         ThreadRecord.withUserCode {
             let present = publishWithValue(observer)
             deliverInitial(present, to: observer)

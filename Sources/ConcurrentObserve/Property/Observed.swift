@@ -22,11 +22,12 @@
 /// of a `modify`. Changes are made one at a time and numbered 1, 2, 3, … (P2); observers are called afterwards, under no lock,
 /// on the thread that made the change, and may be called on several threads at once.
 ///
-/// Values of up to 16 bytes that are nothing but bits (`BitwiseCopyable`: integers, floating-point numbers, small structs and
-/// enums of them), strings, objects, and arrays, sets and dictionaries are kept in the property itself. For others a change
-/// allocates memory. A replaced value is destroyed when its last reader has finished: on a thread of the library if that may run
-/// code of yours; strings, collections of strings and of bits, and values that are nothing but bits, also by a thread that replaces
-/// such a value. (P5, P14)
+/// Values of up to 16 bytes that are nothing but bits (`BitwiseCopyable`: integers, floating-point
+/// numbers, small structs and enums of them), strings, objects, and arrays, sets and dictionaries
+/// are kept in the property itself. For others a change allocates memory. A replaced value is
+/// destroyed when its last reader has finished. If that may run code of yours, a thread of the
+/// library destroys the value. Strings, collections of strings and of bits, and values that are
+/// nothing but bits may also be destroyed by a thread that replaces such a value. (P5, P14)
 public final class Observed<Value: Sendable>: Sendable {
     @usableFromInline internal let observers = ObserverList()
     @usableFromInline internal let mutation = MutationLock()
@@ -43,7 +44,7 @@ public final class Observed<Value: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - value: The first value.
-    ///   - label: What ``ConcurrentObserveDiagnostics/callbacks(runningFor:)`` and
+    ///   - label: The name that ``ConcurrentObserveDiagnostics/callbacks(runningFor:)`` and
     ///     ``ConcurrentObserveDiagnostics/largestMailboxes(_:)`` report for its observers.
     public convenience init(_ value: Value, label: String) {
         self.init(value)
@@ -62,13 +63,16 @@ public final class Observed<Value: Sendable>: Sendable {
 extension Observed {
     /// The present value. Reading never waits; the setter makes a change and calls the observers before it returns.
     ///
-    /// `property.value += 1` is a read and then a change, and loses what others do in between: use `modify`.
+    /// `property.value += 1` is a read and then a change. It loses changes that other threads make
+    /// in between: use `modify`.
     ///
-    /// What is read is a copy. That of a longer string, a collection, an object or a struct of such counts references, and threads that
-    /// copy the same value contend for the count. ``value(_:)`` copies one part of the value, and ``withValue(_:)`` lends it: neither
-    /// counts the value's own references.
+    /// Reading copies the value. Copying a longer string, a collection, an object or a struct of
+    /// such counts references, and threads that copy the same value contend for the count.
+    /// ``value(_:)`` copies one part of the value, and ``withValue(_:)`` lends it: neither counts
+    /// the value's own references.
     ///
-    /// Setting waits for other changes of this property, the bodies of `modify` included, and traps in the body of its own `modify`.
+    /// Setting waits for other changes of this property, including the bodies of `modify` and of
+    /// commits. It traps in the body of any `modify` or commit. (P5)
     ///
     /// - Complexity: Reading: O(1). Setting: O(*n*) in the observers.
     public var value: Value {
@@ -91,7 +95,8 @@ extension Observed {
 
     /// A copy of one part of the present value: `limits.value(\.perMinute)`. Never waits.
     ///
-    /// Of the value itself no reference is counted, so that threads that read parts of it do not contend, as those that copy it do.
+    /// It counts no reference of the value itself. So threads that read parts of it do not contend,
+    /// unlike threads that copy it.
     ///
     /// - Parameter part: A stored property of the value. A computed one counts as user code inside a callback.
     @inlinable @inline(__always)
@@ -99,11 +104,12 @@ extension Observed {
 
     /// Lends the present value to `body`, without copying it.
     ///
-    /// What `body` needs of a large value is cheapest read here, on many threads above all: copies count references, and the threads
-    /// contend for the count.
+    /// This is the cheapest way to read a part of a large value, above all on many threads: copies
+    /// count references, and the threads contend for the count.
     ///
-    /// `body` may take as long as it likes: the value stays what it is, others change the property meanwhile, and the value is
-    /// destroyed after both. It counts as inside a callback.
+    /// `body` may take as long as it likes. Other threads can change the property, but the lent
+    /// value stays the same, and is destroyed only after `body` has returned. `body` counts as
+    /// inside a callback.
     ///
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.

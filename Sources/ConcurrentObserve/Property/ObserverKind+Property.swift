@@ -5,7 +5,7 @@
 // inline callbacks are called, then the serial deliveries run. (P1)
 
 extension ObserverKind where Content: ~Copyable {
-    /// Links of paths that go on from the property.
+    /// The links of paths that lead on from the property, and of derived values that depend on it.
     @inlinable @inline(__always)
     static func links() -> ObserverKind where Content == HeldObject<LinkedPath> { ObserverKind(.third) }
 }

@@ -3,12 +3,13 @@
 extension ObserverList {
     /// Calls every inline observer with a change. (P1, P2, P15)
     ///
-    /// An observer receives what came after its registration, however late this thread gets here.
-    /// (P4)
+    /// An observer receives every change that came after its registration, however late this thread
+    /// gets here. (P4)
     @inlinable @inline(__always)
     internal borrowing func deliver<Value>(_ change: Change<Value>) { deliver(change, of: change.version) }
 
-    /// As above. The version apart: where it is in a change, code for any value would have to find out.
+    /// Calls every inline observer with a change. `version` is passed separately: code for any type
+    /// of value would have to look up its place in a change.
     @inlinable @inline(__always)
     internal borrowing func deliver<Value>(_ change: Change<Value>, of version: UInt64) {
         walkClosures(before: version) { closure in
@@ -16,7 +17,8 @@ extension ObserverList {
         }
     }
 
-    /// Calls the inline observers that are the library's, of properties that are observed together. Under the property's lock. (P21)
+    /// Calls the inline observers that belong to combinations: properties that are observed
+    /// together. Under the property's mutation lock. (P21)
     ///
     /// - Returns: Whether there are bindings among the observers.
     @inline(never)
@@ -43,8 +45,8 @@ extension ObserverList {
         }
     }
 
-    /// Delivers a change that is still to come to the observers that have asked for it: first to
-    /// the mailboxes, then to the inline callbacks, then the serial deliveries run. Under no lock.
+    /// Makes a prior delivery to the observers that asked for it: first to the mailboxes, then to
+    /// the inline callbacks, then the serial deliveries run. Under no lock.
     @inlinable @inline(__always)
     internal borrowing func deliverPrior<Value>(_ change: Change<Value>) {
         let hasMailboxes = mayHaveMailboxes
@@ -70,7 +72,7 @@ extension ObserverList {
 }
 
 extension LentObserver where Content: ~Copyable {
-    /// Whether the observer receives the prior delivery of the change after a version.
+    /// Whether the observer receives the prior delivery of the change that follows `version`.
     @inlinable @inline(__always)
     internal borrowing func receivesPrior(_ version: UInt64) -> Bool {
         return mark.contains(.receivesPrior) && since <= version

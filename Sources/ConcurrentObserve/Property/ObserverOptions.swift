@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What an observer receives, and what the library needs to know about it.
+/// The options of an observer: those that a user can give, and those of the library.
 ///
-/// No raw value of `ObservationOptions` reaches the bits that are the library's.
+/// A raw value of `ObservationOptions` never sets the library's bits.
 @usableFromInline
 internal struct ObserverOptions: OptionSet, Sendable {
     @usableFromInline let rawValue: UInt8
@@ -11,7 +11,7 @@ internal struct ObserverOptions: OptionSet, Sendable {
     @_transparent @usableFromInline
     init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// The options that a user has given.
+    /// Takes the options that a user has given.
     @inlinable
     init(_ options: ObservationOptions) {
         self.init(rawValue: options.rawValue & (ObserverOptions.initial.rawValue | ObserverOptions.prior.rawValue))
@@ -20,12 +20,13 @@ internal struct ObserverOptions: OptionSet, Sendable {
     @inlinable static var initial: ObserverOptions { ObserverOptions(rawValue: 1) }
     @inlinable static var prior: ObserverOptions { ObserverOptions(rawValue: 2) }
 
-    /// The observer is one of several properties that are observed together: a commit calls it under the property's lock as well.
-    /// Its closure is the library's, and runs no user code there. (P21)
+    /// The observer belongs to a combination: properties that are observed together. A commit calls
+    /// it under the property's mutation lock as well. Its closure is the library's, and runs no
+    /// user code there. (P21)
     static var ofCombination: ObserverOptions { ObserverOptions(rawValue: 64) }
 
-    /// The observer is a binding: a path delivers with each change which versions it shows, and what the bindings make of a commit is
-    /// a commit. (P21)
+    /// The observer is a binding. With each change, a path delivers to it the versions that the
+    /// change shows. What the bindings make of a commit is a commit. (P21)
     @inlinable static var ofBinding: ObserverOptions { ObserverOptions(rawValue: 128) }
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension PropertyObserver {
-    /// The observer without changes to values that are as good as the one that it has received last; nil if it receives all changes: then
-    /// the property knows what that is.
+    /// Returns an observer that leaves out a change if `areEqual` accepts its new value and the
+    /// value that the observer received last. Nil if this one receives all changes: then the
+    /// property knows which value that is.
     ///
-    /// A rule need not hold from the first to the third because it holds from one to the next: what was left out is compared with nothing.
+    /// The rule need not be transitive. So a value that was left out is compared with nothing.
     internal func leavingOut(_ areEqual: @escaping @Sendable (Value, Value) -> Bool) -> PropertyObserver? {
         guard case .mailbox(let factory) = form, factory.mayDrop else { return nil }
         let last = LastReceived<Value>()
@@ -16,7 +17,7 @@ extension PropertyObserver {
     }
 }
 
-/// The value that an observer has received last, if other changes were left out since.
+/// The value that an observer received last, if changes were left out since then.
 private final class LastReceived<Value: Sendable>: @unchecked Sendable {
     // Unchecked: used where the observer is called, one change at a time.
     var value: Value?

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is attached to a property: a closure or the mailbox of an iterator, and what it wants to
-/// receive.
+/// An observer to attach to a property: a closure, or the mailbox of an iterator, with its options.
 ///
 /// `observe` and its like make it. A type that adopts `ObservableProperty` passes it on, once.
 public struct PropertyObserver<Value: Sendable>: Sendable {
     @usableFromInline internal let options: ObserverOptions
-    /// With whom the observation ends. (P13)
+    /// The owner with which the observation ends. (P13)
     @usableFromInline internal let owner: WeakReference?
     @usableFromInline internal let form: Form
-    /// Whether the values of each change are compared before the closure is called: then a weak property's old value is nil, not a nil
-    /// referent, if its referent is gone, which equals nothing.
+    /// Whether the values of each change are compared before the closure is called. If so, and if
+    /// the old referent of a weak property is gone, `old` is nil and not a nil referent: a referent
+    /// that is gone equals nothing.
     @usableFromInline internal let isComparing: Bool
 
     @usableFromInline
@@ -33,7 +33,7 @@ public struct PropertyObserver<Value: Sendable>: Sendable {
 }
 
 extension PropertyObserver {
-    /// Begins the observation of a value that never changes: a property type of yours that is a
+    /// Begins the observation of a value that never changes. A property type of yours that is a
     /// constant, with the version 0, calls this in its `attach`.
     ///
     /// With `.initial` the value is delivered. The observation goes on until it is cancelled: a
@@ -48,17 +48,16 @@ extension PropertyObserver {
         return token
     }
 
-    /// The observer for what no commit changes as one with other properties.
+    /// The observer without `.ofCombination`: a commit does not call it under its locks.
     @usableFromInline
     internal var withoutCombination: PropertyObserver {
         PropertyObserver(options.subtracting(.ofCombination), owner: owner, isComparing: isComparing, form)
     }
 
-    /// The observer for a property of other values, whose changes `transform` makes into this
-    /// one's: nil leaves a change out.
+    /// Returns an observer for a property of other values. `transform` makes this observer's
+    /// changes from that property's, or returns nil to leave one out.
     ///
-    /// What waits in a mailbox waits as the other property's; it is transformed when it is
-    /// delivered.
+    /// A mailbox keeps the changes of the other property. Each is transformed when it is delivered.
     ///
     /// - Parameters:
     ///   - asCombination: Whether `transform` runs no user code, so that a commit may call the observer under its locks.

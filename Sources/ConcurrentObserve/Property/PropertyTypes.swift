@@ -3,7 +3,8 @@
 import Synchronization
 
 extension Observed {
-    /// Has the runtime make what properties of this type need, but for deliveries that are not inline. See `KnownTypes`.
+    /// Makes the types that properties of this type need at run time, except those for deliveries
+    /// that are not inline. See `KnownTypes`.
     @usableFromInline
     internal static func makeTypes() {
         typealias Snapshot = (value: Value, version: UInt64)
@@ -24,7 +25,7 @@ extension Observed {
                 ObserverKind<Callback<Change<Value>>>.self, LentObserver<Callback<Change<Value>>>.self,
                 ObserverKind<HeldObject<ChangeReceiver<Value>>>.self,
                 LentMailbox<Change<Value>>.self,
-                // Of a debug build, which calls the standard library's generic functions.
+                // For debug builds, which call the standard library's generic functions.
                 UnsafePointer<BoxedValue<Value>>?.self, UnsafeMutablePointer<Value>?.self,
                 UnsafePointer<Callback<Change<Value>>>?.self,
                 (Snapshot, RegistryCore.DeferredActions)?.self, Snapshot?.self, UnsafePointer<Atomic<UInt64>>.self,
@@ -39,6 +40,6 @@ extension Observed {
     }
 }
 
-/// Has the runtime make what code for every kind of property asks it for.
+/// Makes what code for every kind of property asks the runtime for.
 @inline(never) @_optimize(none)
 private func makeConformance<Property: ObservableProperty>(_: Property.Type) { _ = Property.Value.self }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A property that can be read and observed, and not set: what a model shows of a property that only the model itself may change.
+/// A view of a property that can be read and observed, but not set. A model shows it for a property
+/// that only the model itself may change.
 ///
 /// ```swift
 /// final class Car: Sendable {
@@ -10,7 +11,7 @@
 /// let token = car.speed.observe { change in print(change.new) }
 /// ```
 ///
-/// It retains the property. Two views of one property are alike in everything.
+/// It retains the property. All views of one property behave alike.
 public struct ReadOnly<Value: Sendable>: ObservableProperty {
     @usableFromInline internal let property: Observed<Value>
 
@@ -31,7 +32,8 @@ public struct ReadOnly<Value: Sendable>: ObservableProperty {
     @inlinable
     public func snapshot() -> (value: Value, version: UInt64) { property.snapshot() }
 
-    /// How many observations of the property are going on. Notices owners that have died. (P13)
+    /// The number of observations of the property that are going on. Ends those whose owners have
+    /// died. (P13)
     ///
     /// - Complexity: O(*n*).
     public var observationCount: Int { property.observationCount }
@@ -40,13 +42,13 @@ public struct ReadOnly<Value: Sendable>: ObservableProperty {
     @inlinable
     public func attach(_ observer: PropertyObserver<Value>) -> ObservationToken { property.attach(observer) }
 
-    /// Begins observations for as long as the property lives.
+    /// Attaches an observer without retaining the property; nil once the property is gone.
     @inlinable
     public var weakAttachment: WeakAttachment<Value> { property.weakAttachment }
 }
 
 extension Observed {
-    /// The property for those who may read and observe it, and not set it.
+    /// A view of the property that can be read and observed, but not set.
     @inlinable
     public var readOnly: ReadOnly<Value> { ReadOnly(self) }
 }

@@ -10,17 +10,20 @@
 /// }
 /// ```
 public protocol WeaklyObservable: AnyObject, Sendable {
-    /// What dies with the object. Stored in it: `let lifetime = ReferentLifetime()`.
+    /// The object's lifetime, stored in the object: `let lifetime = ReferentLifetime()`.
     var lifetime: ReferentLifetime { get }
 }
 
-/// The life of one object: when it ends, the weak properties that refer to the object become nil. (P12)
+/// The lifetime of one object. When it ends, the weak properties that refer to the object become
+/// nil. (P12)
 ///
-/// Swift destroys what an object stores after the object's `deinit` has run, on the thread that released the last reference; that
-/// is the moment. Only the object can hold it, so that it never ends later: it cannot be copied.
+/// Swift destroys what an object stores after the object's `deinit` has run, on the thread that
+/// released the last reference. The lifetime ends at that moment. It cannot be copied: so only the
+/// object has it, and it never ends later.
 ///
-/// The weak properties are notified one after the other, and their observers with them: a callback that blocks delays the thread
-/// that the object dies on, and with it the others of this object. (P7)
+/// That thread makes the weak properties nil one after the other, and calls the observers of each.
+/// A callback that blocks delays the thread, and with it the other weak properties of this object.
+/// (P7)
 public struct ReferentLifetime: ~Copyable, Sendable {
     private let deaths = ObserverRegistry<Void>()
 
@@ -33,9 +36,9 @@ public struct ReferentLifetime: ~Copyable, Sendable {
 }
 
 extension ReferentLifetime {
-    /// An observation of the end, without its closure, that has not begun.
+    /// Makes an observer of the end, without its closure. It is not registered.
     internal borrowing func makeObserver() -> Observer { deaths.observers.makeObserver() }
 
-    /// Whether `observer` was made for this very life.
+    /// Whether this lifetime made `observer`.
     internal borrowing func owns(_ observer: Observer) -> Bool { deaths.observers.existingCore === observer.core }
 }

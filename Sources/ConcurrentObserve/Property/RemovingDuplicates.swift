@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A property, seen without the changes to an equal value: what `removingDuplicates()` returns.
+/// A view of a property without its changes to an equal value. `removingDuplicates()` returns it.
 public struct RemovingDuplicates<Base: ObservableProperty>: ObservableProperty where Base.Value: Equatable {
     @usableFromInline internal let base: Base
 
@@ -11,7 +11,7 @@ public struct RemovingDuplicates<Base: ObservableProperty>: ObservableProperty w
     @inlinable
     public var value: Base.Value { base.value }
 
-    /// The property's version, which counts changes to an equal value, too.
+    /// The property's version. It counts changes to an equal value, too.
     @inlinable
     public var version: UInt64 { base.version }
 
@@ -24,14 +24,15 @@ public struct RemovingDuplicates<Base: ObservableProperty>: ObservableProperty w
         base.attach(observer.pulledBack(isComparing: true, Self.kept))
     }
 
-    /// Begins such observations for as long as the property lives.
+    /// Attaches such an observer through the property's own `weakAttachment`.
     public var weakAttachment: WeakAttachment<Base.Value> {
         let attach = base.weakAttachment
         return { observer in attach(observer.pulledBack(isComparing: true, Self.kept)) }
     }
 
-    /// The change, or nil if its values are equal: the old one is that which this observation has received last, or one that equals it,
-    /// since a change that follows dropped ones has the old value of the first of them.
+    /// Returns the change, or nil if its values are equal. Its old value equals the one that this
+    /// observation received last: a change that follows dropped ones has the old value of the first
+    /// of them.
     @Sendable
     private static func kept(_ change: Change<Base.Value>) -> Change<Base.Value>? {
         if change.reason == .valueChanged, let old = change.old, old == change.new { return nil }
@@ -40,7 +41,7 @@ public struct RemovingDuplicates<Base: ObservableProperty>: ObservableProperty w
 }
 
 extension ObservableProperty where Value: Equatable {
-    /// The property without its changes to an equal value.
+    /// Returns a view of the property without its changes to an equal value.
     ///
     /// A change is left out if its new value equals the one that this observation received last. Where `Buffering` drops changes, that is
     /// not the value before the change; `change.old` says what it is. (P3)

@@ -20,10 +20,10 @@ internal enum RunningBody {
         return "the commit of \(names.prefix(few).joined(separator: ", "))\(others)"
     }
 
-    /// A message names so many members of a commit.
+    /// The number of members of a commit that a message names.
     private static var few: Int { 8 }
 
-    /// The label of a property and its type.
+    /// Returns the label and the type of a property.
     ///
     /// - Parameter address: The address of its mutation lock.
     static func name(ofLockAt address: UInt) -> String {
@@ -38,17 +38,18 @@ internal enum RunningBody {
         return name(of: property)
     }
 
-    /// The label of a property and its type.
+    /// Returns the label and the type of a property.
     static func name(of property: AnyObject) -> String {
         (property as? any NamedProperty)?.nameInMessages ?? "a property"
     }
 }
 
-/// What the message about a change inside the body of a commit needs, on the stack of the commit.
+/// The data for the message about a change inside the body of a commit. It is on the stack of the
+/// commit.
 @safe internal struct RunningCommit {
-    /// Where the members are, for `names`.
+    /// The address of the members, which `names` receives.
     let members: UnsafeRawPointer
-    /// The names of the members. Called by the trap.
+    /// Returns the names of the members. Traps call it.
     let names: (UnsafeRawPointer) -> [String]
 }
 

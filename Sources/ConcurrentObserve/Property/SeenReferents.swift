@@ -2,29 +2,33 @@
 
 import Synchronization
 
-/// What one observation has seen of a weak property whose changes it compares: whether that was nil. It keeps no referent. (P11)
+/// Records whether the last value that an observation of a weak property received was nil. Only
+/// observations that compare values need it. It keeps no referent. (P11)
 ///
-/// The old referent of a change may be gone. If the observer has received it, it equals nothing that
-/// comes after its death, nil included, and the old value is nil. If it was gone before the observer
-/// received it, the observer has received a nil referent, and that is the old value.
+/// The old referent of a change may have died. If the observer has received it, it equals nothing
+/// that comes after its death, not even nil: so the old value is nil. If it died before the
+/// observer received it, the observer received a nil referent: so the old value is a nil referent.
 internal final class SeenReferents: Sendable {
-    /// Twice the version of the last change, one more if its value was nil; ``nothing`` before.
+    /// Twice the version of the last change, plus one if its value was nil; ``nothing`` before the
+    /// first one.
     private let last = Atomic<UInt64>(SeenReferents.nothing)
-    /// Whether the changes come one at a time, in order. Otherwise only the change before the next one is known to be the last.
+    /// Whether the changes come one at a time, in order. Otherwise the last change is known only if
+    /// its version is the one before the next.
     private let isInOrder: Bool
 
     private static var nothing: UInt64 { .max }
 
     init(isInOrder: Bool) { self.isInOrder = isInOrder }
 
-    /// The change with its referents. Where user code may run.
+    /// Returns the change with its referents. Called where user code may run.
     func see<Referent>(_ change: Change<WeakBox<Referent>>) -> Change<Referent?> {
         let new = change.new.referent
         let old = change.old.flatMap { old -> Referent?? in
             let referent = old.referent
             return referent == nil && !old.isNone && !wasNil(before: change.version) ? .none : .some(referent)
         }
-        // Relaxed: only what the change with the version before has stored is used, or that of a change that came before.
+        // Relaxed: what is stored here is used only for the next version, or if the changes come in
+        // order.
         last.store(change.version << 1 | (new == nil ? 1 : 0), ordering: .relaxed)
         return Change<Referent?>(change.reason, old, new, change.version, commitNumber: change.commitNumber)
     }
@@ -37,7 +41,8 @@ internal final class SeenReferents: Sendable {
 }
 
 extension PropertyObserver {
-    /// How an observer of referents sees the changes of the references to them.
+    /// Returns the function that makes a change of referents, for this observer, from a change of
+    /// the references to them.
     internal func seeing<Referent>() -> @Sendable (Change<WeakBox<Referent>>) -> Change<Referent?>
     where Value == Referent? {
         guard isComparing else { return { $0.map(\.referent) } }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What says of a property's values whether they are single references, which are kept as they are, or boxed: the second word of each.
+/// Says whether a property's values are stored as single references or in boxes. It is the second
+/// word of each value.
 ///
-/// It says as well whether their release may run user code, and how the memory behind a collection is measured.
+/// It also says whether the release of a value may run user code, and how the memory behind a
+/// collection is measured.
 @usableFromInline
 internal struct ReferenceMark {
     @usableFromInline let word: UInt
@@ -22,15 +24,15 @@ internal struct ReferenceMark {
     fileprivate static var object: ReferenceMark { ReferenceMark(word: 4) }
     fileprivate static var inertBox: ReferenceMark { ReferenceMark(word: 8) }
 
-    /// Which collection a reference is of.
+    /// The kind of collection that a reference belongs to.
     fileprivate enum Kind: UInt { case array = 1, set, dictionary }
 
     /// - Parameter stride: The bytes of an element.
     fileprivate init(_ kind: Kind, stride: Int) { word = UInt(bitPattern: stride) << 2 | kind.rawValue }
 
-    /// About how many bytes the memory behind `reference` has, which the caller owns.
+    /// Estimates the bytes of memory behind `reference`, which the caller owns.
     ///
-    /// - Complexity: O(1): what elements reference is not counted.
+    /// - Complexity: O(1): memory that elements reference is estimated, not measured.
     @usableFromInline
     func weight(of reference: UInt) -> Int { capacity(of: reference) &* Int(bitPattern: word >> 2) }
 
@@ -49,11 +51,13 @@ internal struct ReferenceMark {
     }
 }
 
-/// A type of the standard library's whose values are one counted reference.
+/// A standard-library collection stored as a single counted reference.
 ///
-/// Where elements run no user code when they are destroyed, the thread that replaces such a value releases it. (P5)
+/// If the destruction of its elements runs no user code, such a value is released by a thread that
+/// replaces one. (P5)
 internal protocol ReferencedCollection {
-    /// That of boxes where elements may run user code when they are destroyed.
+    /// The mark of the collection; that of boxes if the destruction of its elements may run user
+    /// code.
     static var mark: ReferenceMark { get }
 }
 
@@ -73,7 +77,8 @@ extension Dictionary: ReferencedCollection {
     static var mark: ReferenceMark { ReferenceMark(.dictionary, elements: Key.self, Value.self) }
 }
 
-/// An optional value. Nil, of a reference, is zero; of an optional reference it would be another bit pattern that is no address.
+/// An optional value. Nil of an optional reference is zero. An optional of that has another bit
+/// pattern for nil, which is no address, and so it is boxed.
 private protocol OptionalValue {
     static var markOfPayload: ReferenceMark { get }
 }
@@ -83,7 +88,8 @@ extension Optional: OptionalValue {
 }
 
 extension ReferenceMark {
-    /// The mark of a collection of such elements; that of boxes if they may run user code when they are destroyed.
+    /// The mark of a collection of such elements; that of boxes if their destruction may run user
+    /// code.
     fileprivate init<each Element>(_ kind: Kind, elements: repeat (each Element).Type) {
         var stride = 0
         for element in repeat each elements {
@@ -96,7 +102,7 @@ extension ReferenceMark {
         self.init(kind, stride: stride)
     }
 
-    /// The memory that an element references is estimated.
+    /// Returns the bytes of an element, with an estimate of the memory that it references.
     private static func stride<Element>(of _: Element.Type) -> Int {
         MemoryLayout<Element>.stride + (_isPOD(Element.self) ? 0 : 48)
     }
@@ -107,7 +113,7 @@ extension ReferenceMark {
 }
 
 extension ReferenceMark {
-    /// The mark of a type that is no optional.
+    /// The mark of a type that is not optional.
     fileprivate init(of type: Any.Type) {
         if let type = type as? any ReferencedCollection.Type {
             self = type.mark
@@ -122,7 +128,7 @@ extension ValueEncoding {
     @inlinable
     static var mark: ReferenceMark { isMarked ? findMark() : ReferenceMark(word: 0) }
 
-    /// The runtime looks for it under a lock, on the type's first use. (P18)
+    /// Finds the mark. The runtime takes a lock for that on the type's first use. (P18)
     @usableFromInline
     static func findMark() -> ReferenceMark {
         if mayBeMarked {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One value of a property, on the heap: what readers follow an address to, and what is retired when the value is replaced. The memory is
-/// a `Box`.
+/// A value of a property on the heap, in a `Box`. Readers follow its address. It is retired when
+/// the value is replaced.
 @usableFromInline
 internal enum ValueBox<Value: Sendable> {
-    /// The address of a box with a copy of `value`, to which the caller then owns the only reference.
+    /// Allocates a box with a copy of `value`, and returns its address. The caller owns the only
+    /// reference.
     @inlinable @inline(__always)
     static func allocate(_ value: Value) -> UInt {
         let address = takeBox(size, type)
@@ -13,11 +14,12 @@ internal enum ValueBox<Value: Sendable> {
         return address
     }
 
-    /// How many bytes the value needs, and what aligns it: boxes are aligned to 16.
+    /// The bytes that the value needs, with padding if its alignment is larger than 16, which is
+    /// that of boxes.
     @inlinable @inline(__always)
     static var size: Int { MemoryLayout<Value>.size &+ max(0, MemoryLayout<Value>.alignment &- 16) }
 
-    /// See `BoxHeader`.
+    /// The type that the box's header names: see `BoxHeader`.
     @inlinable @inline(__always)
     static var type: UInt {
         if _isPOD(Value.self) { return 0 }
@@ -26,7 +28,7 @@ internal enum ValueBox<Value: Sendable> {
         return MemoryLayout<Value>.alignment > 16 ? address | 1 : address
     }
 
-    /// Where the value in the box at `address` is.
+    /// Returns the address of the value in the box at `address`.
     @inlinable @inline(__always)
     static func valueAddress(_ address: UInt) -> UInt {
         addressOfValue(inBoxAt: address, alignment: MemoryLayout<Value>.alignment)
@@ -42,7 +44,7 @@ internal enum ValueBox<Value: Sendable> {
     }
 }
 
-/// A box for a value: see `BoxPool`.
+/// Takes a box for a value: see `BoxPool`.
 @usableFromInline
 internal func takeBox(_ bytes: Int, _ type: UInt) -> UInt { BoxPool.take(bytes, type: type) }
 

@@ -61,7 +61,8 @@ extension ValueCell {
         return (Encoding.decode(words), version)
     }
 
-    /// A copy of the value, under the property's lock: it needs no pin, since nothing is replaced meanwhile.
+    /// A copy of the value, under the mutation lock. It needs no pin, since no other thread
+    /// replaces the value.
     @inlinable @inline(__always)
     borrowing func copyUnderLock() -> Value {
         Encoding.copy(latch.wordsUnderLock(firstOnly: Encoding.needsOneWord))
@@ -100,7 +101,7 @@ extension ValueCell {
 // MARK: - Pinning
 
 extension ValueCell {
-    /// Calls `body` with the words of a version, and keeps what they reference meanwhile.
+    /// Calls `body` with the words of a version. What they reference is kept until `body` returns.
     @inlinable @inline(__always)
     borrowing func whilePinned<Result, Failure: Error>(
         _ body: (Latch.Words, _ version: UInt64) throws(Failure) -> Result
@@ -134,9 +135,10 @@ extension ValueCell {
         unsafe frame.pointee.pin.store(address, ordering: .releasing)
     }
 
-    /// Whether what was loaded at `word` was not retired before its pin was visible.
+    /// Whether the pin was visible before what was loaded at `word` was retired.
     ///
-    /// That holds for a prepared version, too, whichever slot was taken: nothing is retired before it is settled.
+    /// That holds for a prepared version, too, whichever slot was taken: nothing is retired before
+    /// the version is settled.
     @inlinable @inline(__always)
     borrowing func isPinned(_ word: UInt64) -> Bool {
         // Relaxed: after the pin, by the light barrier. The thread that releases the reference publishes its successor before it
@@ -165,8 +167,8 @@ extension ValueCell {
         @inlinable
         var value: Value { Encoding.copy(words) }
 
-        /// Has the value destroyed when its last reader has finished: by this thread, or elsewhere if that may run user code or takes
-        /// long. Under no lock. (P5, P14)
+        /// Retires the value. It is destroyed when its last reader has finished: by this thread, or
+        /// elsewhere if that may run user code or takes long. Under no lock. (P5, P14)
         @inlinable @inline(__always)
         consuming func retire() {
             if Encoding.isAlwaysInline { return }
@@ -180,14 +182,14 @@ extension ValueCell {
         }
     }
 
-    /// Publishes what `words` stand for as the next version. Under the property's lock.
+    /// Publishes the value that `words` stand for as the next version. Under the mutation lock.
     @inlinable @inline(__always)
     borrowing func publish(_ words: Latch.Words) -> Replaced {
         let replaced = latch.wordsUnderLock(firstOnly: !Encoding.isMarked && Encoding.needsOneWord)
         return Replaced(words: replaced, version: latch.publish(words), source: source)
     }
 
-    /// The latch's address: what the property's values are known by among all that waits to be destroyed.
+    /// The latch's address. It names the property among all values that wait to be destroyed.
     @inlinable @inline(__always)
     var source: UInt {
         // Safe: an address only; atomics are never copied to be lent. The version is the first that a latch has.

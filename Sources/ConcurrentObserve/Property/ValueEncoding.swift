@@ -2,12 +2,14 @@
 
 /// How a property's value becomes the two words of its latch.
 ///
-/// Values without references that fit are their own bits. So are values that are one counted reference: strings, objects, and the
-/// collections that `SingleReference` names. The latch then owns the reference, as it owns a box otherwise: the first word of those that
-/// are boxed is the box's address. The second word of references and boxes is their mark.
+/// A value without references that fits is stored as its own bits. So is a value that is one
+/// counted reference: a string, an object, or a `ReferencedCollection`. The latch then owns that
+/// reference. Any other value is in a box: the first word is the box's address, and the latch owns
+/// the box. Except in strings, the second word of references and boxes is their mark.
 @usableFromInline
 internal enum ValueEncoding<Value: Sendable> {
-    /// Whether every value is bits that reference nothing. A constant, once `Value` is known, as those that follow are.
+    /// Whether every value is bits that reference nothing. Like the properties below, a constant
+    /// once `Value` is known.
     @inlinable @inline(__always)
     static var isAlwaysInline: Bool { _isPOD(Value.self) && fits }
 
@@ -15,7 +17,7 @@ internal enum ValueEncoding<Value: Sendable> {
     @inlinable @inline(__always)
     static var mayBeInline: Bool { isAlwaysInline || isString }
 
-    /// Whether a value may be its own reference, which its property's mark says.
+    /// Whether a value may be its own reference. The property's mark says whether it is.
     @inlinable @inline(__always)
     static var mayBeMarked: Bool { !_isPOD(Value.self) && MemoryLayout<Value>.size == MemoryLayout<UInt>.size }
 
@@ -50,7 +52,8 @@ extension ValueEncoding {
     @inlinable @inline(__always)
     static func referencesNothing(_ words: Latch.Words) -> Bool { reference(in: words) == 0 }
 
-    /// The address of the box or the object that `words` reference, or 0: what a reader pins, and what is released at last.
+    /// The address of the box or the object that `words` reference, or 0. A reader pins it, and it
+    /// is released at last.
     @inlinable @inline(__always)
     static func reference(in words: Latch.Words) -> UInt {
         if isAlwaysInline { return 0 }
@@ -60,8 +63,9 @@ extension ValueEncoding {
 
     /// Whether a string's own bits reference nothing that is counted.
     ///
-    /// The highest bit of its second word says so: "b63: isImmortal", in the standard library's StringObject.swift; the four highest
-    /// are no part of an object's address. The runtime decides by the same bit whether there is anything to retain. Nil has no bit.
+    /// The highest bit of its second word says so: "b63: isImmortal", in the standard library's
+    /// StringObject.swift; the four highest are no part of an object's address. The runtime decides
+    /// by the same bit whether there is anything to retain. The second word of nil is 0.
     @inlinable @inline(__always)
     static func isImmediate(_ words: Latch.Words) -> Bool { words.second >> 63 == 1 || words.second == 0 }
 
@@ -80,7 +84,8 @@ extension ValueEncoding {
         isMarked && ReferenceMark(word: words.second).runsUserCode
     }
 
-    /// About how many bytes the memory behind the reference in `words` has; nil for that of the object itself.
+    /// Estimates the bytes of memory behind the reference in `words`; nil stands for those of the
+    /// object itself.
     @inlinable @inline(__always)
     static func weight(of words: Latch.Words) -> Int? {
         if isString { return nil }
@@ -139,10 +144,10 @@ extension ValueEncoding {
         return unsafe withBits(of: words) { unsafe $0.pointee.value }
     }
 
-    /// Destroys what `encode` has made, and no other thread can be reading.
+    /// Destroys what `encode` made. No other thread can be reading it.
     ///
-    /// By its reference, as what is retired. Of a value that is moved out of words and dropped, the optimiser (6.3) leaves out the release:
-    /// words are bits to it.
+    /// Releases through the reference, as for retired values: the optimiser (6.3) drops the release
+    /// of a value moved out of raw words.
     @inlinable @inline(__always)
     static func discard(_ words: Latch.Words) {
         let reference = reference(in: words)

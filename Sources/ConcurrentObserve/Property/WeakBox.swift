@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a weak property stores: a reference that keeps nothing, and the observation of the referent's death.
+/// The value that a weak property stores: a reference that keeps nothing alive, and the observation
+/// of the referent's death.
 ///
 /// Copying one, and destroying it, touches no strong reference: both may happen under a lock. (P5)
 internal struct WeakBox<Referent: WeaklyObservable>: Sendable {
-    /// The referent while it lives: for the reader a strong reference, which may become the last one. So it is loaded where user
-    /// code may run.
+    /// The referent while it lives. A reader gets a strong reference, which may become the last
+    /// one. So it is loaded where user code may run.
     weak let referent: Referent?
 
-    /// Each box has its own, a nil one has none. It ends with the last copy of the box, if not before.
+    /// The observation of the referent's death. Each box has its own, but a nil box has none. It
+    /// ends with the last copy of the box, if not before.
     private let watch: ObservationToken?
 
     /// Refers to an object, without observing its death yet.
@@ -19,8 +21,8 @@ internal struct WeakBox<Referent: WeaklyObservable>: Sendable {
 }
 
 extension WeakBox {
-    /// Calls `body` with the observation when the referent, which the caller holds, dies. Once in the box's life, before others
-    /// see it.
+    /// Calls `body` with the observer when the referent dies. The caller holds the referent. Called
+    /// once in the box's life, before other threads see the box.
     func watch(_ referent: Referent?, _ body: @escaping @Sendable (_ watch: Observer) -> Void) {
         guard let referent, let observer = watch?.observer else { return }
         guard referent.lifetime.owns(observer) else {
@@ -33,7 +35,7 @@ extension WeakBox {
         observer.register()
     }
 
-    /// The closure, which retains no referent.
+    /// Returns the closure to call. It retains no referent.
     private func callback(
         for referent: Referent,
         _ body: @escaping @Sendable () -> Void
@@ -41,7 +43,7 @@ extension WeakBox {
         return body
     }
 
-    /// The referent while it lives. Where user code may run.
+    /// Returns the referent while it lives. Called where user code may run.
     func read() -> Referent? {
         return referent
     }
@@ -49,7 +51,7 @@ extension WeakBox {
     /// Whether the box has never referred to an object.
     var isNone: Bool { watch == nil }
 
-    /// Whether `observer` observes this box's referent on its behalf.
+    /// Whether `observer` observes the death of this box's referent for this box.
     func isWatched(by observer: Observer) -> Bool { watch?.observer === observer }
 
     /// Ends the observation: the property refers to something else.
@@ -58,7 +60,8 @@ extension WeakBox {
 
 /// A value that refers to an object, and does not keep it alive.
 internal protocol RefersWeakly {
-    /// The object while it lives. Where user code may run, or where the last reference is not released.
+    /// The object while it lives. Read where user code may run, or where the last reference is not
+    /// released.
     var present: AnyObject? { get }
     /// The type of the object.
     static var referentType: Any.Type { get }
@@ -69,7 +72,8 @@ extension WeakBox: RefersWeakly {
     var present: AnyObject? { referent }
 }
 
-/// Boxes are equal if they stem from the same setting of the property, or are nil: the same referent set twice is two boxes.
+/// Boxes are equal if they are copies of one box, or if both are nil. Setting the same referent
+/// twice makes two boxes, which are not equal.
 extension WeakBox: Equatable {
     static func == (left: WeakBox, right: WeakBox) -> Bool { left.watch == right.watch }
 }

@@ -5,7 +5,8 @@ import Synchronization
 /// A reference that any thread may read and change, that does not keep its referent alive, and that delivers every change to its
 /// observers, the referent's death included.
 ///
-/// What it refers to adopts `WeaklyObservable`, which takes one line. It belongs in a `let` of a class that is `Sendable`:
+/// The referent adopts `WeaklyObservable`, which takes one line. The property belongs in a `let` of
+/// a class that is `Sendable`:
 ///
 /// ```swift
 /// final class Session: WeaklyObservable {
@@ -24,13 +25,15 @@ import Synchronization
 /// numbered 1, 2, 3, … (P2); observers are called afterwards, under no lock, on the thread that made the change, and may be called
 /// on several threads at once.
 ///
-/// From the moment at which the referent's `deinit` begins the property reads as nil. When the `deinit` has returned, the property
-/// becomes nil, which is one change with a version of its own, unless it refers to something else by then: the observers are called
-/// on the thread where the referent dies, before the release that ended it returns, while the rest of what the referent stored is being
-/// destroyed. If that release is in the body of a `modify` or a commit, a thread of the library makes the change. (P5, P12)
+/// From the moment at which the referent's `deinit` begins, the property reads as nil. When the
+/// `deinit` has returned, the property becomes nil, unless it refers to something else by then.
+/// That is one change, with a version of its own. The thread where the referent dies calls the
+/// observers before the release that ended the referent returns, while the rest of what the
+/// referent stored is being destroyed. If that release is in the body of a `modify` or a commit, a
+/// thread of the library makes the change. (P5, P12)
 ///
-/// A thread that reads or receives the referent holds it for so long, and may release its last reference: its `deinit`, and what that sets off, then run
-/// there, under no lock. (P5)
+/// A thread that reads or receives the referent holds it, and may release its last reference. Then
+/// the referent's `deinit`, and what that sets off, run on this thread, under no lock. (P5)
 public final class WeakObserved<Referent: WeaklyObservable>: Sendable {
     internal let storage: Observed<WeakBox<Referent>>
 
@@ -39,7 +42,7 @@ public final class WeakObserved<Referent: WeaklyObservable>: Sendable {
         let box = WeakBox(referent)
         storage = Observed(box)
         watch(referent, for: box)
-        // Not earlier: a referent that dies finds the property that refers to it.
+        // Held until here: the death of a referent then finds the property that refers to it.
         withExtendedLifetime(referent) {}
     }
 
@@ -59,7 +62,8 @@ extension WeakObserved {
     /// The present referent, which the reader then holds, or nil once its `deinit` has begun. Reading never waits; the setter makes a
     /// change and calls the observers before it returns.
     ///
-    /// The setter retains nothing; it waits for other changes of this property for the few instructions that they take.
+    /// The setter retains nothing. It waits for other changes of this property, including the bodies of
+    /// commits, and traps in the body of any `modify` or commit. (P5)
     ///
     /// - Complexity: Reading: O(1). Setting: O(*n*) in the observers.
     public var value: Referent? {
@@ -79,7 +83,8 @@ extension WeakObserved {
 }
 
 extension Observed {
-    /// The present referent of the weak property that this is the storage of, and its version. Where user code may run.
+    /// The present referent, and its version, if this is the storage of a weak property. Called
+    /// where user code may run.
     internal func referent<Referent>() -> (value: Referent?, version: UInt64) where Value == WeakBox<Referent> {
         while true {
             let (box, version) = snapshot()
@@ -87,7 +92,8 @@ extension Observed {
             if box.isNone { return (nil, version) }
             // Acquire: pairs with the release of the last reference, which follows the change that has replaced the referent.
             atomicMemoryFence(ordering: .acquiring)
-            // Otherwise the referent may have died as one that was replaced before: then the property was never nil.
+            // If the version has changed, the referent may have died after it was replaced: then
+            // the property was never nil.
             if self.version == version { return (nil, version) }
         }
     }
@@ -96,7 +102,8 @@ extension Observed {
 // MARK: - Changing
 
 extension WeakObserved {
-    /// Sets the property and returns the referent that this replaced: one step for everybody else. (P2)
+    /// Sets the property and returns the referent that this replaced. No other change comes in
+    /// between. (P2)
     ///
     /// - Returns: The referent of the version before; nil if it has died by the return.
     @discardableResult
@@ -107,34 +114,35 @@ extension WeakObserved {
         let box = watchedBox(referent)
         let replaced = storage.exchange(box)
         replaced.stopWatching()
-        // Not earlier: a referent that dies finds the property that refers to it, and the observers receive an object, not nil.
+        // Held until here: the death of a referent then finds the property, and the observers
+        // receive an object, not nil.
         withExtendedLifetime(referent) {}
         return replaced
     }
 
-    /// What refers to an object, whose death is observed from now on.
+    /// Makes a box that refers to an object, and begins to observe the object's death.
     internal func watchedBox(_ referent: Referent?) -> WeakBox<Referent> {
         let box = WeakBox(referent)
         watch(referent, for: box)
         return box
     }
 
-    /// Sees to it that the property becomes nil when `referent` dies, unless `box` is replaced by then.
+    /// Makes the property nil when `referent` dies, unless `box` is replaced by then.
     private func watch(_ referent: Referent?, for box: WeakBox<Referent>) {
         box.watch(referent) { [weak self] watch in self?.referentDied(watch) }
     }
 
-    /// On the thread where the referent died, after its `deinit`.
+    /// Makes the property nil. Called on the thread where the referent died, after its `deinit`.
     ///
-    /// That thread may be in a body, which released the last reference: there it may make no change, and observers may not either, so a
-    /// thread of the library makes the change. (P5)
+    /// That thread may have released the last reference in a body. There neither it nor an observer
+    /// may make a change, so a thread of the library makes it. (P5)
     private func referentDied(_ watch: Observer) {
         guard ThreadRecord.isInsideBody else { return becomeNil(watch) }
         ThreadRecord.retire(DeferredAction(for: self) { [weak self] in self?.becomeNil(watch) })
     }
 
-    /// Replaces the very box that has watched the referent, and no other: the comparison is of boxes, so that nothing is loaded, and
-    /// repeated when another change came in between.
+    /// Replaces the box that has watched the referent, and no other. Boxes are compared, so that
+    /// nothing is loaded; the comparison is repeated if another change came in between.
     private func becomeNil(_ watch: Observer) {
         let present = storage.snapshot().value
         guard isOf(present, watch) else { return }

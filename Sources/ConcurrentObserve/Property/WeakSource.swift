@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A property, referred to weakly: its sources are not retained. One of a type that the library does not know is. (P11)
+/// A weak reference to a property, which does not retain the property's sources. A property of a
+/// type that the library does not know is retained. (P11)
 @usableFromInline
 internal struct WeakSource<Source: ObservableProperty>: Sendable {
-    /// The source; nil once it is gone. What it needs to be read may be gone before.
+    /// Returns the source; nil once it is gone. Objects that are needed to read the source may be
+    /// gone before.
     let find: @Sendable () -> Source?
-    /// Retains what the source needs to be read; false if some of it is gone.
+    /// Retains the objects that are needed to read the source. Returns false if one is gone.
     let hold: @Sendable (inout HeldSources) -> Bool
 
     init(find: @escaping @Sendable () -> Source?, hold: @escaping @Sendable (inout HeldSources) -> Bool) {
@@ -25,7 +27,7 @@ internal struct WeakSource<Source: ObservableProperty>: Sendable {
         source.weakSource as! WeakSource
     }
 
-    /// The source is `make` of an object, which it needs.
+    /// Refers to a source that `make` makes of an object. The object is needed to read the source.
     init<Object: AnyObject & Sendable>(
         _ object: Object,
         _ make: @escaping @Sendable (Object) -> Source
@@ -37,10 +39,11 @@ internal struct WeakSource<Source: ObservableProperty>: Sendable {
         )
     }
 
-    /// The source, for who holds it.
+    /// The source. The caller must hold it.
     var present: Source { find()! }
 
-    /// Calls `body` with the source, which is held meanwhile; nil if it is gone.
+    /// Calls `body` with the source, and holds the source until `body` returns. Returns nil if the
+    /// source is gone.
     func withHeld<Result>(for owner: AnyObject, _ body: (Source) -> Result) -> Result? {
         var held = HeldSources()
         defer { held.release(for: owner) }
@@ -48,23 +51,24 @@ internal struct WeakSource<Source: ObservableProperty>: Sendable {
     }
 }
 
-/// What is retained while such properties are read.
+/// The objects that are retained while such properties are read.
 @usableFromInline
 internal struct HeldSources {
     private var objects: [AnyObject] = []
 
-    /// Returns false if there is no object.
+    /// Retains an object. Returns false if there is none.
     mutating func add(_ object: AnyObject?) -> Bool {
         guard let object else { return false }
         objects.append(object)
         return true
     }
 
-    /// Releases them. A last reference is released elsewhere: what goes with it runs user code. (P5)
+    /// Releases the objects. A thread of the library releases a last reference, since that may run
+    /// user code. (P5)
     mutating func release(for owner: AnyObject) {
         var last: [AnyObject] = []
         while !objects.isEmpty {
-            // The only copy: a pattern would have another.
+            // The only copy: a pattern would make another.
             var object: AnyObject? = objects.removeLast()
             if isKnownUniquelyReferenced(&object) { last.append(object!) }
         }
