@@ -107,7 +107,7 @@ extension Path {
         return attachAlong(observer)
     }
 
-    /// Begins observations for as long as the root lives. (P11)
+    /// Attaches an observer without retaining the root; nil once the root is gone. (P11)
     public var weakAttachment: WeakAttachment<Value> {
         { [weak root, steps] observer in root.map { Path($0, steps).attach(observer) } }
     }

@@ -44,7 +44,7 @@ extension ChangeStamps {
 
     @inline(never)
     private static func noteMoment(_ lock: UInt) {
-        // Acquire: pairs with the exchange in begin().
+        // Acquire: pairs with the exchange in makeStamps().
         let address = stamps.load(ordering: .acquiring)
         // If there are no stamps, no moment was before the change.
         if address == 0 { return }

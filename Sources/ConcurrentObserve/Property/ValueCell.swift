@@ -192,7 +192,7 @@ extension ValueCell {
     /// The latch's address. It names the property among all values that wait to be destroyed.
     @inlinable @inline(__always)
     var source: UInt {
-        // Safe: an address only; atomics are never copied to be lent. The version is the first that a latch has.
+        // Safe: an address only; atomics are never copied to be lent. `version` comes first in a latch.
         unsafe withUnsafePointer(to: latch.version) { UInt(bitPattern: $0) }
     }
 }
