@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where a root of a collection comes from.
+/// How an evaluation found a root, and how to get a reference to that root.
 internal enum Origin {
     case source(any DerivationRoot)
-    /// The function retains it.
+    /// A property that the function retains.
     case retained(any DerivationRoot)
-    /// What a derived value was evaluated of that the function has read.
+    /// A root of a derived value that the function has read, or of a member of a ring.
     case copied(RootReference)
-    /// What the derived value was evaluated of before.
+    /// The root at an index of an earlier evaluation's set.
     case root(of: SourceWords, Int)
 
     var root: RootReference {
@@ -18,7 +18,7 @@ internal enum Origin {
         }
     }
 
-    /// Whether the function retains it.
+    /// Whether the function retains the root.
     var isRetained: Bool {
         switch self {
         case .retained: true
@@ -28,7 +28,8 @@ internal enum Origin {
     }
 }
 
-/// What an evaluation has read, if that is not what the one before has read.
+/// The roots, derived values and other sources that an evaluation has read. Used once these are not
+/// the same as in the previous evaluation.
 internal struct Collected {
     private(set) var addresses: [UInt] = []
     private(set) var origins: [Origin] = []
@@ -36,12 +37,12 @@ internal struct Collected {
     var otherVersions: [UInt64] = []
     var nodes: [NodeStep] = []
     var steps: [Int32] = []
-    /// Where each root is, if there are many.
+    /// The index of each root, by its address. Empty if there are at most `few` roots.
     private var places: [UInt: Int] = [:]
 
     var isEmpty: Bool { steps.isEmpty }
 
-    /// The index of a root, and whether it is new.
+    /// Returns the index of the root at `address`, and whether this call has added it.
     mutating func place(_ address: UInt, _ origin: @autoclosure () -> Origin) -> (index: Int, isNew: Bool) {
         if let index = find(address) { return (index, false) }
         let index = addresses.count
@@ -52,7 +53,8 @@ internal struct Collected {
         return (index, true)
     }
 
-    /// So many roots are looked through one after the other.
+    /// The largest number of roots among which a linear search finds one. More are kept in a
+    /// dictionary.
     static var few: Int { 8 }
 
     private func find(_ address: UInt) -> Int? {
@@ -61,7 +63,7 @@ internal struct Collected {
         return nil
     }
 
-    /// Whether all has the versions that were read.
+    /// Whether all roots and other sources still have the versions that were read.
     func isStill(_ versions: borrowing VersionBuffer) -> Bool {
         for index in 0..<addresses.count where SourceSet.version(at: addresses[index]) != versions[index] {
             return false
@@ -73,9 +75,9 @@ internal struct Collected {
 // MARK: - Sets
 
 extension Collected {
-    /// A set of what was read.
+    /// Makes a set for what was read, without an evaluation.
     ///
-    /// - Parameter isSnapshot: Whether the function names its sources, and reads them before it computes.
+    /// - Parameter isSnapshot: Whether the function reads all its sources before it computes.
     func makeSet(isSnapshot: Bool) -> SourceSet {
         let isPlain = isSnapshot && nodes.isEmpty && others.isEmpty && origins.allSatisfy(\.isRetained)
         return .make(
@@ -85,7 +87,8 @@ extension Collected {
         )
     }
 
-    /// Whether a set is of the same. Of others it is not: each evaluation has its own.
+    /// Whether `set` names the same roots and derived values, in the same order. Always false if
+    /// there are other sources: each evaluation that reads such sources has a set of its own.
     func isOf(_ set: SourceSet) -> Bool {
         let words = set.words
         guard others.isEmpty, !words.hasOthers, words.count == addresses.count, words.nodeCount == nodes.count else {

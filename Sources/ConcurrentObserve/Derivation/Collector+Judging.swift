@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Collector {
-    /// Whether all that was read was there together: it is there still. The second half of a double
-    /// collect. (P23)
+    /// Whether all values read were present at one moment: they still are, or they are copies that
+    /// were taken together. The second half of a double collect. (P23)
     @usableFromInline
     var isConsistent: Bool {
         return isStill
     }
 
-    /// Whether all that was read was there together, for a function that has read all that it needs: what one root had at one version
-    /// was, though it may not be there any more.
+    /// Whether all values read were present at one moment, for a function that has read all that it
+    /// needs. This holds if it follows a set and has read at most one root, at one version: that
+    /// version was present, even if the root has changed since.
     @usableFromInline
     var isSnapshotConsistent: Bool {
         state.seen <= 1 && state.followed != nil && !state.isTorn || isConsistent
     }
 
-    /// Whether all that was read is what the evaluation before has read. For a function that has read all that it needs.
+    /// Whether the function has read the same versions as the previous evaluation. Only for a
+    /// function that has read all that it needs. Always false if it reads no derived value.
     @usableFromInline var readsTheSame: Bool {
         guard let set = state.followed, let steps = state.steps, state.cursor == state.stepCount else { return false }
         for index in 0..<state.seenNodes where state.nodeVersions[index] != set.nodeVersion(index) { return false }
@@ -26,13 +28,13 @@ extension Collector {
         return true
     }
 
-    /// Whether all that was read so far was there together.
+    /// Whether all values read so far were present at one moment.
     var isStill: Bool { state.copies != nil && isOfCopies || isPresent }
 
-    /// Whether all that was read so far was read of the copies.
+    /// Whether all values read so far came from the copies.
     var isOfCopies: Bool { !state.isTorn && state.copies?.cover(state.collected, state.versions) == true }
 
-    /// Whether all that was read so far is as it was.
+    /// Whether all sources read so far still have the versions that were read.
     var isPresent: Bool {
         if state.isTorn { return false }
         guard let set = state.followed else { return state.collected.isStill(state.versions) }
@@ -42,10 +44,11 @@ extension Collector {
         return true
     }
 
-    /// Whether what was read is what the evaluation before has read.
+    /// Whether the evaluation has read the same sources as the previous one, in the same order.
     var hasReadItsSet: Bool { state.followed != nil && state.cursor == state.stepCount }
 
-    /// The set of what was read, unless it is that of the evaluation before.
+    /// Returns the set for what was read: one that the derived value keeps, or a new one. Returns
+    /// nil if it is the set of the previous evaluation.
     func newSet(_ derived: borrowing DerivationCell) -> SourceSet? {
         if state.followed != nil { leaveSet() }
         let found = derived.find(state.collected)
@@ -53,7 +56,8 @@ extension Collector {
         return found ?? state.collected.makeSet(isSnapshot: outcome.retains)
     }
 
-    /// Stores the evaluation in its set. Inside `SourceWords.store(_:)`.
+    /// Stores the result, its version and the versions that were read in `set`. Called inside
+    /// `SourceWords.store(_:)`.
     @inline(__always)
     func store(in set: SourceWords, _ version: UInt64, _ words: Latch.Words) {
         set.setWord(SourceSet.Place.first, UInt64(words.first))
@@ -68,6 +72,6 @@ extension Collector {
         }
     }
 
-    /// The roots that were read by a function that was to read alone.
+    /// The roots that the function has read, after a run with `outcome.isListing`.
     var listed: [RootReference] { state.collected.origins.map(\.root) }
 }

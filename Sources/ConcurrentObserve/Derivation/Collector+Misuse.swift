@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Collector {
-    /// Traps on another thread, which would change the collection at the same time.
+    /// Traps if the caller is not the evaluating thread: two threads would change the collection at
+    /// once.
     @usableFromInline
     func trapElsewhere() {
         guard ThreadRecord.ownAddress != thread else { return }
@@ -10,7 +11,7 @@ extension Collector {
         )
     }
 
-    /// Traps where what belongs to a run of the function is used after it.
+    /// Traps on another thread, and if the function's run number `run` has ended.
     @usableFromInline
     func trapOutside(run: Int) {
         trapElsewhere()

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What the functions of derived values call: specialised where they are compiled.
+// The functions of derived values call these. The compiler specialises them there.
 extension Collector {
-    /// The value of any property.
+    /// Returns the value of a property of any type, and notes that it was read.
     @inlinable
     func read<Property: ObservableProperty>(_ property: Property) -> Property.Value {
-        // Where this is specialised, the compiler knows.
+        // The compiler knows the results of these casts where it specialises this function.
         if let property = property as? Observed<Property.Value> { return read(property) }
         if let derived = property as? Derived<Property.Value> { return derived.read(into: self) }
         if let constant = property as? Constant<Property.Value> { return constant.value }
         return readOther(property)
     }
 
-    /// The value of a property that keeps it itself.
+    /// Returns the value of an `Observed` property, and notes its version.
     @inlinable @inline(__always)
     func read<Value: Sendable>(_ property: Observed<Value>) -> Value {
         let (value, version) = property.cell.load()
@@ -20,7 +20,7 @@ extension Collector {
         return value
     }
 
-    /// The result of a derived value that is bits alone.
+    /// Returns the words of a derived value's result, if these reference nothing.
     func read(_ derived: any DerivationNode, _ cell: borrowing DerivationCell) -> Latch.Words {
         if outcome.isOnCopies { return evaluateOnCopies(derived, cell) }
         while true {
@@ -32,7 +32,8 @@ extension Collector {
         }
     }
 
-    /// Returns the value that the function is to read: the present one, or the copy's.
+    /// Notes a property that the followed set does not name next. Returns the value that the
+    /// function must use: the copy's if there is a copy, else `value`.
     @usableFromInline @inline(never)
     func note<Value: Sendable>(property: Observed<Value>, _ value: Value, _ version: UInt64) -> Value {
         let copy = outcome.isOnCopies ? copy(of: property) : nil
@@ -40,7 +41,7 @@ extension Collector {
         return copy.map { ($0.property as! Observed<Value>).value } ?? value
     }
 
-    /// The value of a property of another type.
+    /// Returns the value of a property of another type, and notes that it was read.
     @usableFromInline @inline(never)
     func readOther<Property: ObservableProperty>(_ property: Property) -> Property.Value {
         if let source = property as? any DerivationSource<Property.Value> { return source.read(into: self) }
@@ -53,7 +54,9 @@ extension Collector {
 // MARK: - Results
 
 extension Collector {
-    /// Runs the rest of a function that `read` returns when it has read values that were present together.
+    /// Calls `read` until the values that it has read were present at one moment. Then runs the
+    /// rest of the function, which `read` returned, unless these values are those of the previous
+    /// evaluation.
     @inlinable @inline(__always)
     func snapshot(_ read: () -> () -> Void) {
         while true {
@@ -72,7 +75,7 @@ extension Collector {
         }
     }
 
-    /// Takes a result; each is a change.
+    /// Stores the result. Every result counts as a change.
     @inlinable @inline(__always)
     func finish<Value: Sendable>(_ value: Value) {
         if outcome.isListing { return }
@@ -80,7 +83,7 @@ extension Collector {
         put(value)
     }
 
-    /// Takes a result, which is no change if it equals the one before.
+    /// Stores the result, unless it equals the previous one: then it is no change.
     @inlinable @inline(__always)
     func finish<Value: Sendable>(_ value: Value, _ areEqual: (Value, Value) -> Bool) {
         if outcome.isListing { return }
@@ -95,14 +98,15 @@ extension Collector {
         outcome.result = ValueEncoding<Value>.encode(value, mark: mark(of: value))
     }
 
-    /// The second word of all of the derived value's results, if these are references.
+    /// The second word of the result: the mark, which is the same for all results of the derived
+    /// value. It is 0 for types without a mark.
     @inlinable @inline(__always)
     func mark<Value: Sendable>(of _: borrowing Value) -> UInt {
         guard ValueEncoding<Value>.isMarked else { return 0 }
         return outcome.hasBefore ? outcome.before.second : ValueEncoding<Value>.mark.word
     }
 
-    /// Whether a result that equals the one before is a change all the same: never.
+    /// Whether a result that equals the previous one counts as a change: never.
     @inlinable @inline(__always)
     static var countsEqual: Bool {
         return false
@@ -121,7 +125,8 @@ extension Collector {
         return areEqual(copy, value)
     }
 
-    /// The outcome.result before; nil if another thread has replaced it: then what this one collects is for nothing.
+    /// Returns a copy of the previous result. Returns nil if another thread has replaced that
+    /// result: then this evaluation will be discarded.
     @inlinable @inline(never)
     func copyOfBefore<Value: Sendable>(_: Value.Type, _ words: Latch.Words) -> Value? {
         // Safe: records are never freed; the frame is this thread's until leaveFrame().

@@ -1,86 +1,97 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Collector {
-    /// With what an evaluation begins, and what it results in.
+    /// The input and the result of an evaluation.
     @usableFromInline
     internal struct Outcome: BitwiseCopyable {
-        /// Whether there was an evaluation before, and its result.
+        /// Whether there is a previous result to compare with, and its words.
         @usableFromInline var hasBefore = false
         @usableFromInline var before = Latch.Words()
 
-        /// Whether the function is to read alone.
+        /// Whether the function must only read, so that its roots can be listed.
         @usableFromInline var isListing = false
-        /// Whether the function is to call `Collector.weaken`, and nothing else.
+        /// Whether the function must only call `Collector.weaken`.
         @usableFromInline var isWeakening = false
-        /// Whether the function retains what it reads directly.
+        /// Whether the function retains the properties that it reads directly.
         @usableFromInline var retains = false
-        /// Whether the function has run on a snapshot that was complete before: what came later does not concern it.
+        /// Whether the function computes from a snapshot that was checked before. Later changes of
+        /// the sources do not matter then.
         @usableFromInline var isSnapshot = false
-        /// Whether the function runs on copies.
+        /// Whether the function reads copies of its sources.
         @usableFromInline var isOnCopies = false
 
-        /// The result, in words; and whether it equals the one before, so that these are the words of the earlier one.
+        /// The words of the result. If `isSame`, the result equals the previous one, and the
+        /// previous words are kept instead.
         @usableFromInline var result = Latch.Words()
         @usableFromInline var isSame = false
-        /// Whether the result is bits alone.
+        /// Whether the words of every result reference nothing.
         @usableFromInline var isInline = false
-        /// The number of the function's run. Another one between two evaluations.
+        /// Incremented before every run and after every evaluation, so that a `Followed` kept too
+        /// long is detected.
         @usableFromInline var run = 0
 
         @inlinable
         init() {}
 
-        /// Whether what is read may be that of the evaluation before.
+        /// Whether the evaluation may follow the set of the previous one.
         var mayFollow: Bool { !isListing && !isOnCopies }
     }
 
-    /// What an evaluation has collected so far.
+    /// The reads and the progress of an evaluation.
     internal struct State: ~Copyable {
-        /// Of which derived value it is. Compared, not followed.
+        /// The address of the derived value. Compared, not followed.
         var derived: UInt = 0
         var place = DerivationPlace.none
-        /// The number of an evaluation of a value that has the same hash. See `EvaluationStack`.
+        /// The number of the next evaluation below on the stack whose derived value has the same
+        /// hash, or 0. See `EvaluationStack`.
         var before: UInt32 = 0
-        /// The place of the evaluation on the thread's stack.
+        /// The index of the evaluation on the thread's stack.
         var level = 0
-        /// Whether a function that reads with its reader has begun the evaluation: it can take a result that is not published.
+        /// Whether another function reads the derived value with its reader. That function can take
+        /// a result that is not published.
         var hasReader = false
-        /// How the evaluation takes part in a ring that is reported; nil if it does not.
+        /// The evaluation's part in a reported ring; nil if it has none.
         var ring: RingPart?
 
-        /// The evaluation with which this one began.
+        /// The set and the sequence of the previous evaluation; `base` is nil if there is none.
         var base: SourceWords?
         var baseSequence: UInt64 = 0
-        /// The set that is followed; nil once something else was read.
+        /// The set of the previous evaluation, as long as this one reads the same sources in the
+        /// same order. Nil otherwise.
         var followed: SourceWords?
-        /// How many steps it has; and these, if they are not simply its roots in order.
+        /// The number of steps of the followed set, and the steps. `steps` is nil if they are its
+        /// roots, in order.
         var stepCount = 0
         var steps: StepWords?
-        /// What was read, while that is not the set's.
+        /// What was read, if no set is followed.
         var collected = Collected()
-        /// How many steps of the set have been read, and how many of its roots and derived values.
+        /// How many steps of the followed set were read, and how many of its roots and derived
+        /// values.
         var cursor = 0
         var seen = 0
         var seenNodes = 0
-        /// Where each root of the set is, if the function has read one of many again.
+        /// The index of each root of the followed set, by its address. Filled at the first search
+        /// among many roots.
         var places: [UInt: Int] = [:]
-        /// The versions of these.
+        /// The versions that were read of the roots and of the derived values, by index.
         var versions = VersionBuffer()
         var nodeVersions = VersionBuffer()
-        /// Those of a derived value that is read.
+        /// The versions of the roots of a derived value that is being read.
         var childVersions = VersionBuffer()
 
-        /// How a function waits whose sources keep changing while it reads.
+        /// The pauses of a function whose sources keep changing while it reads.
         var wait = Backoff()
         /// Whether one root was read at two versions.
         var isTorn = false
-        /// What the function reads in place of its sources; nil while they do not change faster than it runs.
+        /// The copies that the function reads instead of its sources; nil if it reads the sources.
         var copies: SourceCopies?
-        /// How often the sources have changed while it read or ran.
+        /// How often a source has changed while the function read or ran. Failures of evaluations
+        /// inside this one count, too.
         var failures = 0
-        /// Looks out for the thread's own changes of what it has read; nil while that is not suspected.
+        /// Watches for changes of these sources by the evaluating thread; nil unless such changes
+        /// are suspected.
         var watch: SelfWatch?
-        /// What `weaken` has received.
+        /// The function that `weaken` has stored.
         var weakFunction: WeakFunction?
 
         init() {}

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The function of a successor.
+/// The function of a successor, which references its sources weakly.
 internal struct WeakFunction: Sendable {
     let run: @Sendable (Collector) -> Void
-    /// Retains what the function needs; false if some of it is gone.
+    /// Retains the objects that the function needs. Returns false if one is gone.
     let hold: @Sendable (inout HeldSources) -> Bool
 }
 
 extension Collector {
-    /// Receives from the function of a derived value the sources that it names, and the same function for others in their place.
+    /// Stores a function that computes the same from weak references to the sources. A derived
+    /// value's function calls this if `outcome.isWeakening`.
     ///
     /// - Parameters:
-    ///   - compute: The function, which receives values that were present together.
+    ///   - compute: Receives values that were present together.
     ///   - finish: Hands a result to the collector.
     @usableFromInline @inline(never)
     func weaken<Value, First: ObservableProperty, each Other: ObservableProperty>(
@@ -40,7 +41,9 @@ extension Collector {
         )
     }
 
-    /// As above, for two sources.
+    /// Stores a function that reads two sources through weak references.
+    ///
+    /// - Parameter finish: Receives values that were present together.
     @usableFromInline @inline(never)
     func weaken<First: ObservableProperty, Second: ObservableProperty>(
         _ first: First,
@@ -61,7 +64,7 @@ extension Collector {
 }
 
 extension Collector {
-    /// As above, for one source.
+    /// Stores a function that calls `run` with a source, which it references weakly.
     @usableFromInline @inline(never)
     func weaken<Source: ObservableProperty>(
         only source: Source,
@@ -71,7 +74,9 @@ extension Collector {
         state.weakFunction = WeakFunction(run: { collector in run(collector, source.present) }, hold: source.hold)
     }
 
-    /// As above, of a function that reads all that it needs before it computes.
+    /// Stores a function that reads one source through a weak reference, before it computes.
+    ///
+    /// - Parameter finish: Receives a value that was present.
     @usableFromInline @inline(never)
     func weaken<Source: ObservableProperty>(
         only source: Source,

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Collects what one evaluation reads: which roots, at which versions; and takes its result.
+/// Collects the roots and versions that are read in one evaluation, and takes its result.
 ///
-/// It belongs to the thread that evaluates, and serves one evaluation after the other. Most read what the one before has read: as
-/// long as that is so, the collector follows its set, and notes versions alone.
+/// A collector belongs to the evaluating thread, which uses it for one evaluation after another.
+/// Most evaluations read the same sources as the previous one. While that is so, the collector
+/// follows the previous evaluation's set, and stores only versions.
 @safe @usableFromInline
 internal final class Collector {
     let thread = ThreadRecord.ownAddress
-    // In memory of their own, where the compiler need not look out for overlapping accesses.
+    // In memory of their own, so that the compiler need not check for overlapping accesses.
     private let stateMemory: UnsafeMutablePointer<State>
     @usableFromInline internal let outcomeMemory: UnsafeMutablePointer<Outcome>
 
@@ -35,13 +36,13 @@ internal final class Collector {
         @inlinable @inline(__always) _modify { yield unsafe &outcomeMemory.pointee }
     }
 
-    /// Is for a derived value.
+    /// Binds the collector to the derived value that it is about to evaluate.
     func take(_ derived: UInt, _ place: DerivationPlace, _ level: Int, hasReader: Bool) {
         (state.derived, state.place) = (derived, place)
         (state.level, state.hasReader) = (level, hasReader)
     }
 
-    /// Begins an evaluation, after another, which the caller keeps.
+    /// Begins an evaluation after `base`. The caller must keep `base` until the evaluation ends.
     @inline(__always)
     func begin(after base: borrowing Present, watch: SelfWatch?) {
         outcome.hasBefore = !base.isNone
@@ -55,14 +56,14 @@ internal final class Collector {
         startAnew()
     }
 
-    /// Begins a look at an evaluation: as if its roots were read.
+    /// Begins a check of an evaluation: notes its roots as if the function had read them.
     func begin(lookingAt present: borrowing Present) {
         begin(after: .none, watch: nil)
         let set = present.set
         for index in 0..<set.count { note(rootOf: set, index, set.rootVersion(index)) }
     }
 
-    /// Forgets what was collected.
+    /// Discards what was collected.
     @usableFromInline
     func restart() { startAnew() }
 
@@ -93,7 +94,7 @@ internal final class Collector {
         state.nodeVersions.reserve(nodes)
     }
 
-    /// Sources keep changing while the function reads.
+    /// Discards what was collected, and pauses: a source has changed while the function read.
     @usableFromInline @inline(never)
     func pauseAndRestart() {
         noteFailure()
@@ -101,14 +102,14 @@ internal final class Collector {
         state.wait.pause()
     }
 
-    /// No longer looks out for the thread's own changes.
+    /// Stops the self-watch.
     func endWatch() {
         guard let watch = state.watch else { return }
         state.watch = nil
         watch.end()
     }
 
-    /// Releases what it has used, if that is more than most evaluations use.
+    /// Ends the evaluation. Frees the buffers if this evaluation grew them beyond their usual size.
     @inline(__always)
     func clear() {
         outcome.run &+= 1
@@ -129,14 +130,15 @@ internal final class Collector {
         state.childVersions.shrink()
     }
 
-    /// Whether the evaluation before is still its set's, after a pin.
+    /// Whether the previous evaluation is still in its set. Call it after a pin.
     @usableFromInline var isBasePresent: Bool { state.base.map { $0.hasNow(state.baseSequence) } ?? false }
 }
 
 // MARK: - Noting
 
 extension Collector {
-    /// Whether the set that is followed has this root next, or has had it.
+    /// Notes the version of a root, if the followed set names this root next or has named it
+    /// before. Otherwise stops following the set and returns false.
     @usableFromInline
     func follow(_ address: UInt, _ version: UInt64) -> Bool {
         guard let set = state.followed else { return false }
@@ -160,7 +162,7 @@ extension Collector {
         return false
     }
 
-    /// The index of a root that was read already.
+    /// Returns the index of a root of the followed set, if the function has read it before.
     private func seenPlace(of address: UInt, in set: SourceWords) -> Int? {
         if state.seen > Collected.few { return placeOfMany(address, in: set) }
         for index in 0..<state.seen where set.address(index) == address { return index }
@@ -173,7 +175,8 @@ extension Collector {
         return state.places[address].flatMap { $0 < state.seen ? $0 : nil }
     }
 
-    /// Whether the set that is followed has this derived value next.
+    /// Notes the versions of a derived value, if the followed set names this value and its set
+    /// next. Otherwise stops following the set and returns false.
     private func follow(_ node: UInt, _ child: SourceWords, _ version: UInt64) -> Bool {
         guard state.followed != nil else { return false }
         let cursor = state.cursor
@@ -197,7 +200,7 @@ extension Collector {
         }
     }
 
-    /// From now on collects for a set of its own.
+    /// Stops following the set. Moves what was read so far into a collection of its own.
     func leaveSet() {
         guard let set = state.followed else { return }
         state.followed = nil
@@ -213,7 +216,7 @@ extension Collector {
         state.collected.nodes = Array(details.nodes[..<state.seenNodes])
     }
 
-    /// A root was read.
+    /// Notes that a root was read.
     func note(_ source: any DerivationRoot, _ version: UInt64, isRetained: Bool = false) {
         let address = source.versionAddress
         state.watch?.look(at: source)
@@ -222,7 +225,7 @@ extension Collector {
         }
     }
 
-    /// A root is still at the version that an earlier evaluation has read.
+    /// Notes that a root of an earlier evaluation's set was read.
     func note(rootOf set: SourceWords, _ index: Int, _ version: UInt64) {
         let address = set.address(index)
         if !follow(address, version) { add(address, version, .root(of: set, index)) }
@@ -244,7 +247,7 @@ extension Collector {
         return index
     }
 
-    /// Another source was read.
+    /// Notes that a source was read whose roots are not known.
     func note(_ source: OtherSource, _ version: UInt64) {
         leaveSet()
         state.collected.steps.append(ReadStep.other)
@@ -252,7 +255,8 @@ extension Collector {
         state.collected.otherVersions.append(version)
     }
 
-    /// A derived value was read: with it all that it was evaluated of. False if there is a later evaluation already.
+    /// Notes that a derived value was read, and all that it was evaluated from. Returns false if
+    /// `child` has been replaced.
     func note(_ node: any DerivationNode, _ child: borrowing Present) -> Bool {
         let words = child.set
         let count = words.count
