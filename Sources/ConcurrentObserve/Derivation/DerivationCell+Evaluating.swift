@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A read looks whether the roots of the present evaluation have the versions still that it has read. If not, it
-// evaluates, under no lock, and no thread waits for another: several may evaluate at once, each for itself. The first
-// to commit over the evaluation with which it began publishes its result; the others take that, if it is current. A
-// deadlock is impossible, since nothing is waited for. (P25)
+// A read checks whether the roots of the present evaluation still have the versions that it has
+// read. If not, the reader evaluates, under no lock. Several threads may evaluate at once. The
+// first to commit over the evaluation with which it began publishes its result. The others take
+// that result if it is current, or evaluate again. No thread waits for another thread's evaluation,
+// so there is no deadlock. (P25)
 
 extension DerivationCell {
-    /// An evaluation that was current during the call; `none` if a reader is given, and has an answer that is not published.
+    /// Returns an evaluation that was current during the call. Returns `none` if `reader` has
+    /// received an answer that is not published.
     borrowing func refresh(_ derived: any DerivationNode, for reader: Collector? = nil) -> Present {
         let base = load()
         if !base.isNone, isCurrent(base, derived) { return base }
@@ -14,7 +16,7 @@ extension DerivationCell {
         return present.isNone ? refreshAgain(derived, for: reader) : present
     }
 
-    /// After another thread was first.
+    /// Continues after another thread has committed first.
     @inline(never)
     private borrowing func refreshAgain(_ derived: any DerivationNode, for reader: Collector?) -> Present {
         var losses = 1
@@ -28,16 +30,19 @@ extension DerivationCell {
         }
     }
 
-    /// If so many evaluations were published while the call made one, the last of them has begun when the first was there, and so during
-    /// the call: its snapshot is one that held during the call, though a source may have changed since. (P22)
+    /// After this many lost commits, the call takes the present evaluation unchecked. That
+    /// evaluation began after the first of these commits, so during the call. Its snapshot
+    /// therefore held during the call, even if a source has changed since. (P22)
     private static var mostLosses: Int { 2 }
 
-    /// Whether an evaluation is current. Under no lock.
+    /// Whether an evaluation is current. The caller must hold no lock.
     private borrowing func isCurrent(_ present: borrowing Present, _ derived: any DerivationNode) -> Bool {
         return present.set.hasOthers ? areOthersCurrent(present, derived) : present.isCurrent
     }
 
-    /// Other sources run code of their own, which may need this value: then the look is a step of a ring, as an evaluation is. (P25)
+    /// Checks an evaluation that has read other sources. They run code of their own, which may need
+    /// this derived value: so the check is entered on the evaluation stack, which finds the ring.
+    /// (P25)
     @inline(never)
     private borrowing func areOthersCurrent(_ present: borrowing Present, _ derived: any DerivationNode) -> Bool {
         var isCurrent = false
@@ -49,7 +54,8 @@ extension DerivationCell {
         return isCurrent
     }
 
-    /// Evaluates, and publishes; `none` if another thread was first.
+    /// Evaluates and publishes. Returns `none` if another thread has published first, or if
+    /// `reader` has received the result.
     private borrowing func evaluate(
         after base: borrowing Present,
         _ derived: any DerivationNode,
@@ -65,7 +71,8 @@ extension DerivationCell {
         }
     }
 
-    /// Runs the function, or `base`'s if nothing that it reads has changed, until the result is of what was there together.
+    /// Repeats the function until all values it read were present at one moment. Keeps the result
+    /// of `base` if nothing it read has changed.
     @inline(__always)
     private borrowing func collect(
         _ collector: Collector,
@@ -77,7 +84,8 @@ extension DerivationCell {
         collectAgain(collector, after: base, derived)
     }
 
-    /// Returns whether the result is of what was there together.
+    /// Runs the function once, unless nothing it read has changed. Returns whether all values read
+    /// were present at one moment.
     @inline(__always)
     private borrowing func collectOnce(
         _ collector: Collector,
@@ -92,8 +100,10 @@ extension DerivationCell {
         return collector.outcome.isSnapshot || collector.isConsistent
     }
 
-    /// After several failures the function runs on copies, which were present together: then it fails again only where it reads
-    /// what it has not read before, or what cannot be copied, as a property of a type that the library does not know. (P25)
+    /// Repeats the function after a failure. After several failures it runs on copies, which were
+    /// present together. Then a run fails only if it reads a property for the first time that has
+    /// changed since the copies were taken, or one that cannot be copied, such as one of a type
+    /// that the library does not know. (P25)
     @inline(never)
     private borrowing func collectAgain(
         _ collector: Collector,
@@ -123,18 +133,22 @@ extension DerivationCell {
         collector.endWatch()
     }
 
-    /// After so many failures the function may be one that sets what it reads. In the child of a fork none is suspected: to look at a
-    /// source waits for ever where a thread that does not exist there was changing it. (P18)
+    /// After this many failures the function may be one that sets what it reads, and a `SelfWatch`
+    /// looks for that. It does not in the child of a fork: to register at a source waits forever if
+    /// a thread that does not exist there was changing it. (P18)
     private static var suspicious: Int { 2 }
 
     private borrowing func discard(_ collector: Collector, _ derived: any DerivationNode) {
         if !collector.outcome.isSame, !collector.outcome.isInline { derived.discard(collector.outcome.result) }
     }
 
-    /// Whether all that the function has read is what it was, though roots have changed: the derived values among it,
-    /// which are evaluated for that, in the order in which the function has read them. After the first that differs no
-    /// other is: the function may not need it.
-    /// A function that reads all that it needs before it computes does that itself: see `Collector.readsTheSame`.
+    /// Whether the derived values and the properties that the function reads have not changed,
+    /// although roots have. It evaluates these derived values for that, in the order in which the
+    /// function has read them. It stops at the first that differs, since the function may not need
+    /// the later ones.
+    ///
+    /// A function that reads all that it needs before it computes checks this itself: see
+    /// `Collector.readsTheSame`.
     private borrowing func stillReads(
         _ base: borrowing Present,
         _ collector: Collector,
@@ -157,7 +171,8 @@ extension DerivationCell {
                 guard SourceSet.version(at: set.address(index)) == version else { return false }
                 collector.note(rootOf: set, index, version)
             } else {
-                // The version of another source does not say whether what it is made of has changed.
+                // The version of another source does not say whether the values behind it have
+                // changed.
                 guard step != ReadStep.other else { return false }
                 let index = ReadStep.nodeIndex(step)
                 guard let node = details.nodes[index].node else { return false }
@@ -171,8 +186,9 @@ extension DerivationCell {
 // MARK: - Committing
 
 extension DerivationCell {
-    /// Publishes an evaluation, unless another was published since `base`. Puts a change of the value into the mailboxes, and
-    /// leaves its announcement to the thread that has changed a source. (P2)
+    /// Publishes an evaluation, unless another was published since `base`: then it returns `none`.
+    /// Puts a change of the value into the mailboxes. The thread that has changed a source
+    /// announces the change. (P2)
     @inline(__always)
     private borrowing func commit(
         _ collector: Collector,
@@ -183,7 +199,7 @@ extension DerivationCell {
         return commit(collector, over: base, derived) { replaced in publishAgain(collector, after: base, &replaced) }
     }
 
-    /// An evaluation that has read something else than the one before.
+    /// Commits an evaluation that has read other sources than the previous one.
     @inline(never)
     private borrowing func commitOther(
         _ collector: Collector,
@@ -216,7 +232,7 @@ extension DerivationCell {
         return present
     }
 
-    /// Whether an evaluation is the present one. Under the lock.
+    /// Whether `base` is the present evaluation. The caller must hold `lock`.
     borrowing func isPresent(_ base: borrowing Present) -> Bool {
         // Relaxed: the lock orders the changes.
         let address = present.load(ordering: .relaxed)

@@ -3,19 +3,20 @@
 import Synchronization
 
 extension DerivationCell {
-    /// What a commit has replaced.
+    /// The result and the set that a commit has replaced.
     struct Replaced {
-        /// The result, if another takes its place.
+        /// The replaced result. `hasWords` is false if the result stays.
         var words = Latch.Words()
         var hasWords = false
-        /// The result that the observers' property had.
+        /// The replaced result of the property that the user's observers observe.
         var announced = Latch.Words()
         var hasAnnounced = false
-        /// A set that is not kept.
+        /// The address of the replaced set, if it must be retired; else 0.
         var set: UInt = 0
     }
 
-    /// Stores an evaluation of the present set, and makes its result a change for the observers. Under the lock.
+    /// Stores an evaluation in the present set. A result that differs is a change for the
+    /// observers. The caller must hold `lock`.
     @inline(__always)
     borrowing func publishAgain(
         _ collector: Collector,
@@ -32,7 +33,8 @@ extension DerivationCell {
         return Present(set: set, keepsSet: base.keepsSet, sequence: sequence, version: version, words: words)
     }
 
-    /// Stores an evaluation of another set, which is then present, and makes its result a change for the observers. Under the lock.
+    /// Stores an evaluation in another set, and makes that the present one. A result that differs
+    /// is a change for the observers. The caller must hold `lock`.
     @inline(never)
     borrowing func publish(
         _ set: SourceWords,
@@ -50,7 +52,7 @@ extension DerivationCell {
         let sequence = set.store { set in collector.store(in: set, version, words) }
         replaced.set = replace(with: set.object)
         if !isSame { announce(words, &replaced) }
-        // Another thread may retire it, if it is not kept.
+        // Another thread may retire the set, if the derived value does not keep it.
         set.retain()
         return Present(set: set, keepsSet: true, sequence: sequence, version: version, words: words)
     }
@@ -60,7 +62,8 @@ extension DerivationCell {
         (replaced.announced, replaced.hasAnnounced) = (announced, true)
     }
 
-    /// Has another set be present. Returns the one before, if it is to be retired. Under the lock.
+    /// Makes `set` the present one. Returns the address of the previous set if the caller must
+    /// retire it, else 0. The caller must hold `lock`.
     @inline(never)
     private borrowing func replace(with set: SourceSet) -> UInt {
         let address = unsafe UInt(bitPattern: set.words.memory)
@@ -72,7 +75,7 @@ extension DerivationCell {
         let before = present.load(ordering: .relaxed)
         var isKept = isKept(set)
         if !isKept, !set.words.hasOthers, keptCount < Self.mostKept {
-            // Safe, all: released with the derived value.
+            // Safe, all: a kept set is released with the derived value.
             let first = kept.load(ordering: .relaxed)
             if first != 0 { set.header.next = unsafe SourceWords.object(at: first).takeRetainedValue() }
             _ = unsafe Unmanaged.passRetained(set)
@@ -81,12 +84,12 @@ extension DerivationCell {
             isKept = true
         }
         if !isKept { _ = unsafe Unmanaged.passRetained(set) }
-        // Release: pairs with the acquires of the readers.
+        // Release: pairs with the acquires in look(firstOnly:), load() and loadSlowly().
         present.store(isKept ? address : address | 1, ordering: .releasing)
         return before & 1 == 1 && before != 1 ? (before & ~1) &- SourceWords.distance : 0
     }
 
-    /// So many sets are kept: most functions know two or three ways.
+    /// The largest number of sets that are kept. Most functions read two or three different sets.
     private static var mostKept: Int { 4 }
 
     private borrowing func forEachKept(_ body: (SourceSet) -> Bool) -> SourceSet? {
@@ -111,17 +114,18 @@ extension DerivationCell {
         return count
     }
 
-    /// The set that is kept of what was read, if there is one.
+    /// Returns the kept set for what was read, if there is one.
     borrowing func find(_ collection: Collected) -> SourceSet? { forEachKept(collection.isOf) }
 
-    /// Has what was replaced destroyed when no reader uses it any more. Under no lock.
+    /// Retires what a commit has replaced: it is destroyed when no reader uses it any more. The
+    /// caller must hold no lock.
     borrowing func retire(_ replaced: Replaced, of derived: any DerivationNode, isInline: Bool) {
         if !isInline {
             if replaced.hasAnnounced { derived.retire(replaced.announced) }
             if replaced.hasWords { derived.retire(replaced.words) }
         }
         if replaced.set != 0 {
-            // It may have other sources, of any type.
+            // The set may own other sources, of any type, so releasing it may run user code.
             ThreadRecord.retireForDeinitThreads(
                 reference: replaced.set,
                 from: UInt(bitPattern: ObjectIdentifier(derived))

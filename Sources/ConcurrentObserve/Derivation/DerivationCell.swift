@@ -2,29 +2,34 @@
 
 public import Synchronization
 
-/// What a derived value consists of, whatever its type: its function, and its present evaluation.
+/// The part of a derived value that does not depend on its type: the function and the present
+/// evaluation.
 ///
-/// The evaluation is in a `SourceSet`. Sets are kept as long as the derived value, so that a reader needs no read
-/// section and no pin to look into one. A derived value that reads ever other sources would have too many: from the
-/// fifth on, and where there are sources whose roots are not known, a set is retired when it is replaced, and its
-/// readers pin it.
+/// The evaluation is in a `SourceSet`. The derived value keeps its first four sets as long as it
+/// lives, so that a reader looks into them without a read section and a pin. Further sets are not
+/// kept, since a function may read different sources each time. Sets with sources whose roots are
+/// not known are not kept either. Such a set is retired when it is replaced, and its readers pin
+/// it.
 @safe @usableFromInline
 internal struct DerivationCell: ~Copyable, Sendable {
-    /// The address of the words of the present set. The lowest bit says that a short look at them does not do: there is
-    /// no set yet, or it must be pinned. Stored under `lock`.
+    /// The address of the present set's words. The lowest bit is set if readers must not look at
+    /// them directly: there is no set yet, or it must be pinned. Stored under `lock`.
     @usableFromInline let present = Atomic<UInt>(1)
-    /// The sets that are kept, linked. Stored under `lock`.
+    /// The address of the words of the kept set that was added last, or 0. Kept sets are linked.
+    /// Stored under `lock`.
     let kept = Atomic<UInt>(0)
-    /// What there is of the derived value while it is observed, retained, or 0. Stored under `lock`.
+    /// The address of the observation, which is retained, or 0 while the derived value is not
+    /// observed. Stored under `lock`.
     private let observationAddress = Atomic<UInt>(0)
-    /// Reads and computes, and hands the result to the collector.
+    /// Reads, computes, and hands the result to the collector.
     private let function: @Sendable (Collector) -> Void
     let place: DerivationPlace
-    /// Whether the function names its sources: then it can be asked for one that refers to them weakly. See `WeakSource`.
+    /// Whether the function names its sources. Then it can make a function that references them
+    /// weakly: see `Collector.weaken`.
     let namesSources: Bool
-    /// No user code runs inside; the locks of the property that is observed, and of its mailboxes, are taken inside. No
-    /// thread holds it while the process forks: a child may be the first to read a value that another thread was
-    /// publishing. (P18)
+    /// No user code runs under this lock. The locks of the observed property and of its mailboxes
+    /// are taken inside. No thread holds it while the process forks: a child may be the first to
+    /// read a value that another thread was publishing. (P18)
     @usableFromInline let lock = SourceLock()
 
     @usableFromInline
@@ -32,12 +37,13 @@ internal struct DerivationCell: ~Copyable, Sendable {
         (self.place, self.namesSources, self.function) = (place, namesSources, function)
     }
 
-    /// The cell of the successor of a derived value whose `deinit` has begun: takes over the evaluation and the observers.
+    /// Makes the cell of a successor, which takes over the evaluation and the observers. The
+    /// `deinit` of the other derived value has begun.
     ///
-    /// - Parameter function: The successor's function, if it is not the same.
+    /// - Parameter function: The successor's function; nil if it is the same.
     init(succeeding other: borrowing DerivationCell, _ function: (@Sendable (Collector) -> Void)?) {
         self.init(other.place, namesSources: false, function ?? other.function)
-        // Relaxed, all: no other thread has either. The references move with the addresses.
+        // Relaxed, all: no other thread has either cell. The references move with the addresses.
         present.store(other.present.exchange(1, ordering: .relaxed), ordering: .relaxed)
         kept.store(other.kept.exchange(0, ordering: .relaxed), ordering: .relaxed)
         observationAddress.store(other.observationAddress.exchange(0, ordering: .relaxed), ordering: .relaxed)
@@ -54,20 +60,22 @@ internal struct DerivationCell: ~Copyable, Sendable {
 
     func run(_ collector: Collector) { function(collector) }
 
-    /// What there is of the derived value while it is observed. Under the lock.
+    /// The observation, while the derived value is observed. The caller must hold `lock`.
     var observation: DerivedObservation? { withObservation { $0 } }
 
-    /// Calls `body` with that, and counts no reference. Under the lock, or for the last who has the derived value.
+    /// Calls `body` with the observation, if there is one, and counts no reference. The caller must
+    /// hold `lock`, or be the only user of the derived value.
     borrowing func withObservation<Result>(_ body: (DerivedObservation) -> Result) -> Result? {
         // Relaxed: the lock orders the changes.
         let address = observationAddress.load(ordering: .relaxed)
         guard address != 0 else { return nil }
-        // Safe: retained, as long as the lock is held.
+        // Safe: the cell retains it, and the caller holds the lock or is the only user.
         return unsafe Unmanaged<DerivedObservation>.fromOpaque(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
             ._withUnsafeGuaranteedRef { body($0) }
     }
 
-    /// Under the lock, or for the last who has the derived value.
+    /// Replaces the observation. The caller must hold `lock`, or be the only user of the derived
+    /// value.
     borrowing func setObservation(_ new: DerivedObservation?) {
         // Relaxed, both: the lock orders the changes.
         let before = observationAddress.load(ordering: .relaxed)
@@ -75,7 +83,8 @@ internal struct DerivationCell: ~Copyable, Sendable {
             unsafe UInt(bitPattern: new.map { unsafe Unmanaged.passRetained($0).toOpaque() }),
             ordering: .relaxed
         )
-        // Safe: the reference that was stored here. Never the last: the caller has one.
+        // Safe: the reference that was stored here. Under the lock it is never the last: a thread
+        // or an observer that uses the observation has another.
         if before != 0 {
             unsafe Unmanaged<DerivedObservation>.fromOpaque(UnsafeRawPointer(bitPattern: before).unsafelyUnwrapped)
                 .release()
@@ -85,12 +94,12 @@ internal struct DerivationCell: ~Copyable, Sendable {
 
 // MARK: - Reading
 
-/// What a short look at the present evaluation has found.
+/// The result of a direct look at the present evaluation.
 @safe @usableFromInline
 internal struct CleanRead {
     @usableFromInline let words: Latch.Words
     @usableFromInline let sequence: UInt64
-    /// Of the set.
+    /// The words of the set.
     @usableFromInline let memory: UnsafePointer<UInt64>
 
     @inlinable @inline(__always)
@@ -100,7 +109,7 @@ internal struct CleanRead {
         unsafe self.memory = unsafe memory
     }
 
-    /// Whether the evaluation is the present one of its set, after a pin.
+    /// Whether the evaluation is still in its set. Call it after a pin.
     @inlinable @inline(__always)
     var isStill: Bool {
         // Relaxed: after the pin, by the light barrier, as in ValueCell.isPinned(_:).
@@ -109,17 +118,21 @@ internal struct CleanRead {
 }
 
 extension DerivationCell {
-    /// The words of the present evaluation, if it is current and a short look says so. Counts no reference, takes no lock.
+    /// Returns the words of the present evaluation, if a direct look shows that it is current; else
+    /// nil. Counts no reference and takes no lock.
+    ///
+    /// - Parameter firstOnly: Leaves out the second word. Pass a constant.
     @inlinable @inline(__always)
     borrowing func look(firstOnly: Bool) -> CleanRead? {
-        // Acquire: pairs with the release in replace(with:); what the set says is complete.
+        // Acquire: pairs with the release in replace(with:); the words of the set are complete.
         let address = present.load(ordering: .acquiring)
         if address & 1 == 1 { return nil }
-        // Safe: the set is kept as long as the derived value, which the caller retains, and its roots' memory as long as the set.
+        // Safe: the caller retains the derived value, which keeps the set. The set or the function
+        // keeps the memory of the roots.
         let memory = unsafe UnsafePointer<UInt64>(bitPattern: address).unsafelyUnwrapped
         // Acquire: pairs with the release in SourceWords.store(_:).
         let before = unsafe SourceSet.atomic(memory, SourceSet.Place.sequence).pointee.load(ordering: .acquiring)
-        // Constant, both: how many roots, and where their versions are.
+        // Constant, both: the number of roots, and the addresses of their versions.
         let count = UInt32(truncatingIfNeeded: unsafe memory[SourceSet.Place.counts])
         var root = unsafe memory + SourceSet.Place.roots
         for _ in 0..<count {
@@ -128,32 +141,33 @@ extension DerivationCell {
             if unsafe SourceSet.word(at: UInt(root.pointee)) != version, !Self.takesAnyVersion { return nil }
             unsafe root += 2
         }
-        // Relaxed, both: as above.
+        // Relaxed, both: the sequence and the fence order them.
         let first = unsafe SourceSet.atomic(memory, SourceSet.Place.first).pointee.load(ordering: .relaxed)
         let second =
             firstOnly ? 0 : unsafe SourceSet.atomic(memory, SourceSet.Place.second).pointee.load(ordering: .relaxed)
-        // Acquire: pairs with the fence in SourceWords.beginStoring(). If a word was of a later evaluation, the sequence
-        // is later, too.
+        // Acquire: pairs with the fence in SourceWords.beginStoring(). If a loaded word belongs to
+        // a later evaluation, the sequence below is later, too.
         atomicMemoryFence(ordering: .acquiring)
-        // Relaxed: ordered by the fence. Odd: an evaluation is being stored, or is of another set.
+        // Relaxed: ordered by the fence. Odd: an evaluation is being stored, or another set has
+        // replaced this one.
         let after = unsafe SourceSet.atomic(memory, SourceSet.Place.sequence).pointee.load(ordering: .relaxed)
         if !Self.isWhole(before, after) { return nil }
         return unsafe CleanRead(Latch.Words(first: UInt(first), second: UInt(second)), before, memory)
     }
 
-    /// Whether all that was read between two looks at a sequence is of one evaluation.
+    /// Whether all words loaded between two loads of the sequence belong to one evaluation.
     @inlinable @inline(__always)
     static func isWhole(_ before: UInt64, _ after: UInt64) -> Bool {
         return after == before && before & 1 == 0
     }
 
-    /// Whether a value is taken to be current whatever has changed: never.
+    /// Whether a value counts as current although a version has changed: never.
     @inlinable @inline(__always)
     static var takesAnyVersion: Bool {
         return false
     }
 
-    /// The present evaluation, which need not be current.
+    /// Returns the present evaluation, which need not be current.
     @inline(__always)
     borrowing func load() -> Present {
         // Acquire: pairs with the release in replace(with:).
@@ -169,16 +183,19 @@ extension DerivationCell {
             let address = present.load(ordering: .acquiring)
             if address == 1 { return .none }
             if let present = address & 1 == 1 ? loadPinned(address) : load(address) { return present }
-            // A thread is about to publish: another set, or another evaluation of this one.
+            // Another thread is publishing another set, or another evaluation of this one.
             lock.withLock {}
         }
     }
 
-    /// The evaluation of a set that is kept as long as the derived value, or by a reference that this takes over; nil if another is
-    /// published meanwhile.
+    /// Returns the evaluation of a set that the derived value keeps, or that the caller has
+    /// retained. Returns nil if another evaluation was published during the call, or is being
+    /// published.
+    ///
+    /// - Parameter keepsSet: Whether the returned evaluation takes over the caller's reference.
     @inline(__always)
     private borrowing func load(_ address: UInt, keepsSet: Bool = false) -> Present? {
-        // Safe: the set is kept.
+        // Safe: the derived value keeps the set, or the caller does.
         let set = unsafe SourceWords(UnsafeMutablePointer(bitPattern: address & ~1).unsafelyUnwrapped)
         let sequence = set.sequence
         let words = Latch.Words(
@@ -190,7 +207,8 @@ extension DerivationCell {
         return Present(set: set, keepsSet: keepsSet, sequence: sequence, version: version, words: words)
     }
 
-    /// The evaluation of a set that may be retired at any time; nil if another is present meanwhile.
+    /// Returns the evaluation of a set that may be retired at any time. Returns nil if another set
+    /// or evaluation was published during the call.
     private borrowing func loadPinned(_ address: UInt) -> Present? {
         guard pinAndRetain(address) else { return nil }
         if let present = load(address, keepsSet: true) { return present }
@@ -198,7 +216,7 @@ extension DerivationCell {
         return nil
     }
 
-    /// Retains such a set; false if another is present meanwhile.
+    /// Retains a set that may be retired at any time. Returns false if another set is present.
     private borrowing func pinAndRetain(_ address: UInt) -> Bool {
         // Safe: records are never freed; the frame is this reader's until leaveFrame().
         let record = unsafe ThreadRecord.current
@@ -209,7 +227,7 @@ extension DerivationCell {
         }
         unsafe ValueCell<Int>.storePin((address & ~1) &- SourceWords.distance, in: frame)
         AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
-        // Relaxed: as in ValueCell.isPinned(_:); the pin keeps the set.
+        // Relaxed: as in ValueCell.isPinned(_:). If the set is still present, the pin keeps it.
         guard present.load(ordering: .relaxed) == address else { return false }
         // Safe: the pin keeps the set.
         unsafe SourceWords(UnsafeMutablePointer(bitPattern: address & ~1).unsafelyUnwrapped).retain()

@@ -2,15 +2,17 @@
 
 import Synchronization
 
-/// Keeps a derived value for its observations and sequences, and retains none of the sources that it names. (P11)
+/// Keeps a derived value for its observations and sequences, and retains none of the sources that
+/// the derived value names. (P11)
 ///
-/// It does not retain the derived value that the program has, which retains these sources. When the program drops that,
-/// a successor takes over its function, its evaluation and its observers. The successor refers weakly to the sources.
-/// The keeper retains it, and every observation and sequence of the derived value retains the keeper.
+/// The keeper does not retain the program's derived value, which retains these sources. When the
+/// program releases that derived value, a successor takes over its function, its evaluation and its
+/// observers. The successor references the sources weakly, and the keeper retains the successor.
+/// Every observation and sequence of the derived value retains the keeper.
 @usableFromInline
 internal final class DerivationKeeper: @unchecked Sendable {
     // Unchecked: `successor` is guarded by `lock`.
-    /// Nil once the program has dropped the derived value.
+    /// Returns the program's derived value; nil once the program has released it.
     private let findOriginal: @Sendable () -> (any DerivationNode)?
     private let state = Atomic(State.original)
     private let lock = SourceLock()
@@ -29,7 +31,8 @@ internal final class DerivationKeeper: @unchecked Sendable {
         findOriginal = { original.object(as: Node.self) }
     }
 
-    /// The derived value, or its successor; nil once a source that the successor names is gone.
+    /// The derived value, or its successor. Nil if there is no successor, or once a source that the
+    /// successor names is gone.
     var node: (any DerivationNode)? { findOriginal() ?? awaitSuccessor() }
 
     /// The successor, if there is one now.
@@ -40,24 +43,26 @@ internal final class DerivationKeeper: @unchecked Sendable {
 
     @inline(never)
     private func awaitSuccessor() -> (any DerivationNode)? {
-        // Another thread has begun the original's `deinit`, and decides before it runs other code. In the child of a fork it may not exist.
+        // Another thread has begun the original's `deinit`, and calls decide(_:) before it runs
+        // other code. In the child of a fork that thread may not exist.
         Backoff.wait(for: "successor of a derived value") {
-            // Relaxed: the next look orders it.
+            // Relaxed: presentSuccessor loads the state again.
             state.load(ordering: .relaxed) == State.original && Fork.generation == 0
         }
         return presentSuccessor
     }
 
-    /// Says what follows the original: a successor or nothing. Once, in the original's `deinit`.
+    /// Sets what follows the original: a successor or nothing. Called once, in the original's
+    /// `deinit`.
     func decide(_ successor: (any DerivationNode)?) {
         lock.withLock { self.successor = successor }
         // Release: pairs with the acquire in presentSuccessor.
         state.store(successor == nil ? State.over : State.successor, ordering: .releasing)
     }
 
-    /// Takes the successor: there is no derived value any more.
+    /// Takes the successor out of the keeper. From now on there is no derived value.
     func takeSuccessor() -> (any DerivationNode)? {
-        // Relaxed: the lock orders it.
+        // Relaxed: a thread that still loads the earlier state finds no successor under the lock.
         state.store(State.over, ordering: .relaxed)
         return lock.withLock { successor.take() }
     }

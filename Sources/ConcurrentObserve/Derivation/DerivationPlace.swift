@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where a derived value was made, and how it ends a ring: thirteen bytes.
+/// The place where a derived value was made, and how the derived value ends a ring. Thirteen bytes.
 @usableFromInline
 internal struct DerivationPlace: Sendable {
-    /// Where the file's name begins, which ends with a zero; or 0.
+    /// The address of the file's name, which ends with a zero byte; or 0.
     private let file: UInt
     private let line: UInt32
-    /// Whether a ring through the derived value is an error of its function, and no trap.
+    /// Whether a ring through the derived value is an error of its function. If not, the process
+    /// traps.
     let reportsRings: Bool
 
     @usableFromInline
@@ -19,9 +20,9 @@ internal struct DerivationPlace: Sendable {
 
     static var none: DerivationPlace { DerivationPlace("", 0) }
 
-    /// The file and the line.
+    /// The file and the line, as in `Module/File.swift:12`.
     var text: String {
-        // Safe: as above.
+        // Safe: the address of a literal's characters, which are never freed.
         let name = unsafe UnsafePointer<UInt8>(bitPattern: file).map { unsafe String(cString: $0) }
         return "\(name ?? "?"):\(line)"
     }

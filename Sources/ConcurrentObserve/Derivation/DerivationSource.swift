@@ -2,29 +2,31 @@
 
 import Synchronization
 
-/// A property that a derived value can read in a way of its own: one whose roots are known.
+/// A property that notes its roots when a derived value reads it, as far as they are known.
 ///
-/// Others are read as what they are, an `ObservableProperty`: see `OtherSource`.
+/// Properties of other types are read as an `ObservableProperty`: see `OtherSource`.
 internal protocol DerivationSource<Value>: ObservableProperty {
-    /// The present value, and into `collector` of which versions of which roots it is.
+    /// Returns the value, and notes in `collector` the versions of the roots that it depends on.
     func read(into collector: Collector) -> Value
 }
 
-/// What a derived value is evaluated of in the end: a property that keeps its value itself.
+/// A leaf dependency: a property that stores its own value.
 internal protocol DerivationRoot: CommitMember {
-    /// Where the version is, in the memory of the property.
+    /// The address of the version, in the memory of the property.
     var versionAddress: UInt { get }
 
-    /// Which source its changes are of.
+    /// The identity of the property as a source of changes.
     var identity: SourceIdentity { get }
 
     /// Registers a link, which is called with every change that begins afterwards.
     func register(_ link: LinkedPath) -> Observer
 
-    /// The present value and version, for a function to read later. Publication may be held off meanwhile.
+    /// Copies the present value and version, for a function to read later. The caller may be
+    /// holding off the publication of changes.
     func copy() -> SourceCopy
 
-    /// The value that the body of a commit has set, or else the present one. In the body, on its thread.
+    /// Copies the value that the body of a commit has set, or else the present one. Called in the
+    /// body, on its thread.
     func copy(of draft: borrowing Draft) -> SourceCopy
 }
 
@@ -95,15 +97,17 @@ extension Path: DerivationSource {
 // MARK: - Others
 
 /// A source whose roots are not known: a group, or a property of a type that the library does not
-/// know. It has a version and can be observed, which is enough. What was evaluated of it refers to it as a `WeakSource` does.
+/// know. It has a version and can be observed, which is enough. A `WeakSource` references it.
 internal class OtherSource: @unchecked Sendable {
     // Unchecked: subclasses have constants only.
     init() {}
 
-    /// Runs the code of the property's type: under no lock. The version is the highest there is if the source is gone. (P5)
+    /// The source's version, or the highest number if the source is gone. It runs the code of the
+    /// property's type: the caller must hold no lock. (P5)
     var version: UInt64 { preconditionFailure("a source has a version") }
 
-    /// Has `follower` called with every change. Nil if the source is gone.
+    /// Attaches an observer that calls `follower` with every change. Returns nil if the source is
+    /// gone.
     func attach(_ follower: LinkFollower) -> ObservationToken? { preconditionFailure("a source is observed") }
 }
 
