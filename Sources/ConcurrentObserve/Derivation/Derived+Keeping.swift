@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Derived {
-    /// What observations and sequences of the value keep: one for all.
+    /// Returns the keeper, which all observations and sequences of the value share.
     @usableFromInline
     internal func keeper() -> DerivationKeeper {
         cell.lock.withLock {
@@ -12,14 +12,16 @@ extension Derived {
         }
     }
 
-    /// Whether a model has the value: the observations end with it, and do not keep it.
+    /// Whether the value belongs to a model. Its observations then end with the model, and do not
+    /// keep the value.
     internal var isOfModel: Bool {
         // Relaxed: set before other threads receive the derived value.
         get { modelMark.load(ordering: .relaxed) }
         set { modelMark.store(newValue, ordering: .relaxed) }
     }
 
-    /// Makes a successor, if the value has one, and says so to those who keep it. In the `deinit`.
+    /// Makes a successor, if the value has one, and reports it to the keeper. Returns whether there
+    /// is a successor. Called in the `deinit`.
     internal func isSucceeded(in keeper: DerivationKeeper) -> Bool {
         let successor = isOfModel ? nil : makeSuccessor()
         successor?.presentKeeper = keeper
@@ -28,7 +30,8 @@ extension Derived {
     }
 
     private func makeSuccessor() -> Derived? {
-        // A successor that is dropped has no source any more, or no observation.
+        // A successor that names sources has none: it is dropped when a source or the last
+        // observation has ended.
         if holdSources != nil { return nil }
         guard cell.namesSources else { return Derived(succeeding: self, nil) }
         let collector = Collector()

@@ -3,8 +3,8 @@
 import Synchronization
 
 extension Derived: ObservableProperty {
-    /// The present value. Any thread; evaluates the function if a source has changed, and waits for no other thread.
-    /// Under no lock. (P22)
+    /// The present value. Any thread. It evaluates the function if a source has changed, under no
+    /// lock, and waits for no other thread. (P22)
     ///
     /// - Complexity: O(roots) if no source has changed.
     public var value: Value {
@@ -26,7 +26,8 @@ extension Derived: ObservableProperty {
     @usableFromInline
     internal func refreshedWords() -> Latch.Words { cell.refresh(self).words }
 
-    /// A value that is a reference, or holds some, if the present evaluation is current.
+    /// Returns a copy of a value that holds references, if a direct look shows that the present
+    /// evaluation is current; else nil.
     @inlinable @inline(__always)
     internal func copyPinned() -> Value? {
         // Safe: records are never freed; the frame is this reader's until leaveFrame().
@@ -42,10 +43,11 @@ extension Derived: ObservableProperty {
         return read.isStill ? ValueEncoding<Value>.copy(read.words) : nil
     }
 
-    /// How often the value has changed, beginning with 0 at the first evaluation. Evaluates as `value` does. (P2)
+    /// The number of changes of the value. The first evaluation has the version 0. Evaluates as
+    /// `value` does. (P2)
     public var version: UInt64 { cell.refresh(self).version }
 
-    /// The present value and its version, which belong together. Evaluates as `value` does.
+    /// Returns the present value and its version, which belong together. Evaluates as `value` does.
     public func snapshot() -> (value: Value, version: UInt64) {
         while true {
             let present = cell.refresh(self)
@@ -53,7 +55,7 @@ extension Derived: ObservableProperty {
         }
     }
 
-    /// The result of an evaluation; nil if it has been replaced.
+    /// Returns a copy of an evaluation's result. Returns nil if the result has been replaced.
     internal func copy(of present: borrowing Present) -> Value? {
         let words = present.words
         if ValueEncoding<Value>.isAlwaysInline { return ValueEncoding<Value>.decode(words) }
@@ -69,7 +71,7 @@ extension Derived: ObservableProperty {
         return present.set.hasNow(present.sequence) ? ValueEncoding<Value>.copy(words) : nil
     }
 
-    /// Reads it as a part of another.
+    /// Returns the value for the function of another derived value, and notes that it was read.
     @inlinable @inline(__always)
     internal func read(into collector: Collector) -> Value {
         if ValueEncoding<Value>.isAlwaysInline { return ValueEncoding<Value>.decode(readWords(into: collector)) }
@@ -82,7 +84,7 @@ extension Derived: ObservableProperty {
     @usableFromInline @inline(never)
     internal func readReference(into collector: Collector) -> Value {
         if collector.outcome.isOnCopies {
-            // The copies keep it.
+            // The copies keep what the words reference, or the collector's part in a ring does.
             return ValueEncoding<Value>.copy(collector.evaluateOnCopies(self, cell))
         }
         while true {
@@ -93,11 +95,13 @@ extension Derived: ObservableProperty {
         }
     }
 
-    /// Begins an observation of the results. Evaluates the function if a source has changed since it last ran; from
-    /// then on each change of what it read last evaluates it. (P1, P4, P24)
+    /// Begins an observation of the results. Evaluates the function if a source has changed since
+    /// it last ran. From then on each change of what the function read last evaluates it. (P1, P4,
+    /// P24)
     ///
-    /// A change is delivered on a thread that has changed a source. `.prior` is not delivered: the value is not known
-    /// before the change.
+    /// A read never delivers a change. A thread that changes a source or begins an observation
+    /// does, or a thread of the library. `.prior` is not delivered: the value is not known before
+    /// the change.
     ///
     /// - Complexity: O(roots).
     @inlinable
@@ -111,7 +115,8 @@ extension Derived: ObservableProperty {
         _ makeResults: (Value, UInt64) -> AnyDerivedResults
     ) -> ObservationToken {
         let observation = beginObserving(makeResults)
-        // Before the observer is there: it links what is read, so that no change from now on is missed.
+        // Links the sources before the observer is attached, so that it misses no change from now
+        // on.
         observation.begin(self)
         let token = results(of: observation).attach(areEqual.flatMap { observer.leavingOut($0) } ?? observer)
         // Release: pairs with the acquire in DerivedObservation.round(_:).
@@ -120,8 +125,8 @@ extension Derived: ObservableProperty {
         return token
     }
 
-    /// Begins observations as long as the sources that the derived value names live. It keeps the derived value, unless that belongs to a
-    /// model, and not the sources. (P11)
+    /// Attaches observers as long as the sources that the derived value names live. It does not
+    /// keep these sources. It keeps the derived value, unless that belongs to a model. (P11)
     public var weakAttachment: WeakAttachment<Value> {
         if isOfModel { return { [weak self] observer in self?.attach(observer) } }
         let keeper = keeper()
@@ -141,7 +146,7 @@ extension Derived: DerivationNode {
     func note(in collector: Collector) -> UInt64 {
         while true {
             let present = cell.refresh(self, for: collector)
-            // Not known: the function has to run.
+            // The version is not known: the function has to run.
             if present.isNone { return .max }
             if collector.note(self, present) { return present.version }
         }
@@ -149,7 +154,7 @@ extension Derived: DerivationNode {
 
     func roots(of set: SourceSet) -> [RootReference] {
         if let details = set.details { return details.roots }
-        // The function retains them.
+        // The function retains its roots. It is run to list them.
         let collector = Collector()
         collector.outcome.isListing = true
         cell.run(collector)
@@ -179,7 +184,8 @@ extension Derived: DerivationNode {
 // MARK: - Observing
 
 extension Derived {
-    /// What there is while the value is observed; made for the first observer.
+    /// Returns the observation that all observers of the value share. Makes it for the first
+    /// observer.
     private func beginObserving(_ makeResults: (Value, UInt64) -> AnyDerivedResults) -> DerivedObservation {
         while true {
             let evaluation = cell.refresh(self)
@@ -187,7 +193,7 @@ extension Derived {
             let new = DerivedObservation(of: self, keeper(), makeResults(value, evaluation.version))
             let observation = cell.lock.withLock { () -> DerivedObservation? in
                 if let present = cell.observation, present.join() { return present }
-                // A new one begins with the evaluation that is there.
+                // A new observation begins with the present evaluation.
                 guard cell.isPresent(evaluation) else { return nil }
                 _ = new.join()
                 cell.setObservation(new)
@@ -197,7 +203,7 @@ extension Derived {
         }
     }
 
-    /// How many observations of the value are going on. Notices owners that have died. (P8, P13)
+    /// The number of observations of the value that go on. Notices owners that have died. (P8, P13)
     ///
     /// - Complexity: O(*n*) on average.
     public var observationCount: Int { observedResults?.property.observationCount ?? 0 }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The compiler specialises these where they are called. It does not specialise what is done with each element of a parameter pack: the form
-// for any number of properties finds out at each evaluation what they are.
+// The compiler specialises these initialisers where they are called. It does not specialise the
+// work on the elements of a parameter pack: the initialiser for any number of properties finds out
+// their types in each evaluation.
 extension Derived {
-    /// Makes a derived value of this property, which it retains. Every result is a change.
+    /// Makes a derived value of a property, which it retains. Every result is a change.
     ///
     /// - Parameters:
     ///   - first: The property, whose value is the function's first parameter.
-    ///   - fileID: Where the value is made: for the message about one that needs itself.
-    ///   - line: The line there.
+    ///   - fileID: The calling file, for the message about a derived value that needs itself.
+    ///   - line: The calling line.
     ///   - compute: Receives a value that was present. Runs on any thread, under no lock.
     @inlinable
     public convenience init<First: ObservableProperty>(
@@ -35,8 +36,8 @@ extension Derived {
     /// - Parameters:
     ///   - first: The first property, whose value is the function's first parameter.
     ///   - second: The second property, whose value is the function's second parameter.
-    ///   - fileID: Where the value is made: for the message about one that needs itself.
-    ///   - line: The line there.
+    ///   - fileID: The calling file, for the message about a derived value that needs itself.
+    ///   - line: The calling line.
     ///   - compute: Receives values that were present together. Runs on any thread, under no lock.
     @inlinable
     public convenience init<First: ObservableProperty, Second: ObservableProperty>(
@@ -63,8 +64,8 @@ extension Derived {
     ///   - first: The first property, whose value is the function's first parameter.
     ///   - second: The second property, whose value is the function's second parameter.
     ///   - third: The third property, whose value is the function's third parameter.
-    ///   - fileID: Where the value is made: for the message about one that needs itself.
-    ///   - line: The line there.
+    ///   - fileID: The calling file, for the message about a derived value that needs itself.
+    ///   - line: The calling line.
     ///   - compute: Receives values that were present together. Runs on any thread, under no lock.
     @inlinable
     public convenience init<First: ObservableProperty, Second: ObservableProperty, Third: ObservableProperty>(
@@ -93,8 +94,8 @@ extension Derived {
     ///   - second: The second property, whose value is the function's second parameter.
     ///   - third: The third property, whose value is the function's third parameter.
     ///   - fourth: The fourth property, whose value is the function's fourth parameter.
-    ///   - fileID: Where the value is made: for the message about one that needs itself.
-    ///   - line: The line there.
+    ///   - fileID: The calling file, for the message about a derived value that needs itself.
+    ///   - line: The calling line.
     ///   - compute: Receives values that were present together. Runs on any thread, under no lock.
     @inlinable
     public convenience init<
@@ -132,8 +133,8 @@ extension Derived {
     ///   - third: The third property, whose value is the function's third parameter.
     ///   - fourth: The fourth property, whose value is the function's fourth parameter.
     ///   - fifth: The fifth property, whose value is the function's fifth parameter.
-    ///   - fileID: Where the value is made: for the message about one that needs itself.
-    ///   - line: The line there.
+    ///   - fileID: The calling file, for the message about a derived value that needs itself.
+    ///   - line: The calling line.
     ///   - compute: Receives values that were present together. Runs on any thread, under no lock.
     @inlinable
     public convenience init<

@@ -2,7 +2,8 @@
 
 public import Synchronization
 
-/// A value that is computed from properties, always current, never of a mixture of versions, on any thread.
+/// A value that is computed from properties and is always current, on any thread. It is never
+/// computed from a mixture of versions.
 ///
 /// ```swift
 /// let healthy = Derived { get in get(car.rpm) < 6_000 && !get(car.stalled) }
@@ -10,42 +11,46 @@ public import Synchronization
 /// let token = total.observe { change in print(change.new) }
 /// ```
 ///
-/// The function of the first form reads with the `Reader` that it receives, and what it has read last is what the value
-/// depends on: another branch, other properties. The second form names them, and its function receives values that were
-/// present together.
+/// The function of the first form reads with the `Reader` that it receives. The value depends on
+/// the properties that the function has read last: another branch may read others. The second form
+/// names the properties, and its function receives values that were present together.
 ///
-/// The value is that of the function for one consistent snapshot that held during the call. (P22, P23) It is computed
-/// when it is read and a source has changed, and kept until then. An unobserved derived value is registered nowhere,
-/// and retains what its function captures. An observation keeps it until it ends, and does not keep the sources that it
-/// names. (P11) While it is observed, each change of what the function read last evaluates
-/// it once, on the thread that makes the change, and its observers receive the results that differ. (P24)
+/// The value is the function's result for one consistent snapshot that held during the call. (P22,
+/// P23) A read computes it if a source has changed, and it is kept until then. An unobserved
+/// derived value is registered nowhere, and retains what its function captures. An observation
+/// keeps the derived value until it ends, and does not keep the sources that the derived value
+/// names. (P11) While the derived value is observed, each change of what the function read last
+/// evaluates it once, on the thread that makes the change. Its observers receive the result, or
+/// only results that differ, if `Value` is `Equatable`. (P24)
 ///
-/// The function is yours: it may read anything, block, change properties that it does not read. No lock of the library
-/// is held. It may run on several threads at once, and more often than its result changes. The first form's may even
-/// run on values that never were together; such a result is discarded, but the function must bear it:
-/// `get(items)[get(index)]` may find an index out of bounds. Read such properties by the second form, or with
-/// `get(Group(items, index))`.
+/// The function is yours: it may read anything, block, and change properties that it does not read.
+/// It holds no lock of the library. It may run on several threads at once, and more often than its
+/// result changes. The function of the first form may even run on values that were never present
+/// together. Such a result is discarded, but the function must bear such values:
+/// `get(items)[get(index)]` may find an index out of bounds. Read these properties by the second
+/// form, or with `get(Group(items, index))`.
 ///
-/// A derived value whose function reads the derived value itself traps, with the path. `Derived(throwing:)` makes one that has a
-/// ``DerivedCycle`` as its error instead. (P25)
+/// A derived value whose function reads the derived value itself traps, with the path in the
+/// message. `Derived(throwing:)` makes one that has a ``DerivedCycle`` as its error instead. (P25)
 public final class Derived<Value: Sendable>: @unchecked Sendable {
-    // Unchecked: the cell is any thread's.
+    // Unchecked: any thread uses the cell.
 
     @usableFromInline internal let cell: DerivationCell
-    /// Which values no observer receives one after the other.
+    /// The rule of `removingDuplicates(by:)`, for observers whose buffer may drop changes.
     @usableFromInline internal let areEqual: (@Sendable (Value, Value) -> Bool)?
 
-    /// What the observations and sequences of the value keep. Not retained. Guarded by the cell's lock.
+    /// The keeper, if there is one. Not retained. Guarded by the cell's lock.
     @usableFromInline internal weak var presentKeeper: DerivationKeeper?
-    /// Whether a model has the value: the observations end with it.
+    /// Whether the value belongs to a model. Its observations then end with the model.
     @usableFromInline internal let modelMark = Atomic(false)
-    /// A successor's: retains what its function needs.
+    /// Retains what the function of a successor needs. Nil for others, and for a successor that
+    /// names no sources.
     @usableFromInline internal let holdSources: (@Sendable (inout HeldSources) -> Bool)?
 
     /// - Parameters:
     ///   - areEqual: The rule of `removingDuplicates(by:)`.
-    ///   - namesSources: Whether the function calls `Collector.weaken` if it is asked for that.
-    ///   - function: Reads, and hands its result to the collector by one of its `finish`.
+    ///   - namesSources: Whether the function calls `Collector.weaken` if `outcome.isWeakening`.
+    ///   - function: Reads, and hands its result to the collector by one of its `finish` functions.
     @inlinable
     internal init(
         _ file: StaticString,
@@ -64,15 +69,15 @@ public final class Derived<Value: Sendable>: @unchecked Sendable {
         holdSources = nil
     }
 
-    /// The successor of a derived value whose `deinit` has begun.
+    /// Makes the successor of a derived value whose `deinit` has begun.
     internal init(succeeding other: Derived, _ function: WeakFunction?) {
         areEqual = other.areEqual
         cell = DerivationCell(succeeding: other.cell, function?.run)
         holdSources = function?.hold
     }
 
-    /// Hands the observations over to a successor, if there are any; those of a model's derived value, and of a successor, end: `onEnd`
-    /// receives `.sourceDeleted`. (P11, P12)
+    /// Hands the observations over to a successor, if there is one. Otherwise they end, and `onEnd`
+    /// receives `.sourceDeleted`: a model's derived value has no successor. (P11, P12)
     deinit {
         if let keeper = presentKeeper, isSucceeded(in: keeper) { return }
         cell.withObservation { $0.sourceIsGone() }
@@ -86,13 +91,15 @@ public final class Derived<Value: Sendable>: @unchecked Sendable {
 // MARK: - Making
 
 extension Derived {
-    /// Makes a derived value of what its function reads. Every result is a change: results that can be compared are
-    /// made by the same call where the compiler knows that `Value` is `Equatable`.
+    /// Makes a derived value of what its function reads. Every result is a change. If the compiler
+    /// knows that `Value` is `Equatable`, the same call makes a derived value that compares its
+    /// results.
     ///
     /// - Parameters:
-    ///   - fileID: Where the value is made: for the message about one that needs itself.
-    ///   - line: The line there.
-    ///   - compute: Reads by calling its parameter with a property, as in `get(car.name)`. Runs on any thread, under no lock.
+    ///   - fileID: The calling file, for the message about a derived value that needs itself.
+    ///   - line: The calling line.
+    ///   - compute: Reads by calling its parameter with a property, as in `get(car.name)`. Runs on
+    ///     any thread, under no lock.
     @inlinable
     public convenience init(
         fileID: StaticString = #fileID,
@@ -107,8 +114,8 @@ extension Derived {
     /// - Parameters:
     ///   - first: The first property, whose value is the function's first parameter.
     ///   - other: The other properties, in the order of the function's parameters.
-    ///   - fileID: Where the value is made: for the message about one that needs itself.
-    ///   - line: The line there.
+    ///   - fileID: The calling file, for the message about a derived value that needs itself.
+    ///   - line: The calling line.
     ///   - compute: Receives values that were present together. Runs on any thread, under no lock.
     @inlinable
     public convenience init<First: ObservableProperty, each Other: ObservableProperty>(
@@ -131,12 +138,14 @@ extension Derived {
 }
 
 extension Derived where Value: Equatable {
-    /// Makes a derived value of what its function reads. A result that equals the one before is no change. (P24)
+    /// Makes a derived value of what its function reads. A result that equals the previous one is
+    /// no change. (P24)
     ///
     /// - Parameters:
-    ///   - fileID: Where the value is made: for the message about one that needs itself.
-    ///   - line: The line there.
-    ///   - compute: Reads by calling its parameter with a property, as in `get(car.name)`. Runs on any thread, under no lock.
+    ///   - fileID: The calling file, for the message about a derived value that needs itself.
+    ///   - line: The calling line.
+    ///   - compute: Reads by calling its parameter with a property, as in `get(car.name)`. Runs on
+    ///     any thread, under no lock.
     @inlinable
     public convenience init(
         fileID: StaticString = #fileID,
@@ -146,13 +155,14 @@ extension Derived where Value: Equatable {
         self.init(fileID, line) { collector in collector.finish(collector.run(compute), ==) }
     }
 
-    /// Makes a derived value of these properties, which it retains. A result that equals the one before is no change. (P24)
+    /// Makes a derived value of these properties, which it retains. A result that equals the
+    /// previous one is no change. (P24)
     ///
     /// - Parameters:
     ///   - first: The first property, whose value is the function's first parameter.
     ///   - other: The other properties, in the order of the function's parameters.
-    ///   - fileID: Where the value is made: for the message about one that needs itself.
-    ///   - line: The line there.
+    ///   - fileID: The calling file, for the message about a derived value that needs itself.
+    ///   - line: The calling line.
     ///   - compute: Receives values that were present together. Runs on any thread, under no lock.
     @inlinable
     public convenience init<First: ObservableProperty, each Other: ObservableProperty>(
@@ -175,18 +185,21 @@ extension Derived where Value: Equatable {
 }
 
 extension Derived {
-    /// Makes a derived value of a function that can fail. An error is a value like others: kept until a source changes,
-    /// and delivered as a change. (P25)
+    /// Makes a derived value whose function can fail. An error is a value like others: it is kept
+    /// until a source changes, and delivered as a change. (P25)
     ///
-    /// Every result is a change: errors most often cannot be compared. `get(other).get()` passes on another's error.
+    /// Every result is a change, since most errors cannot be compared. `get(other).get()` passes on
+    /// another derived value's error.
     ///
-    /// If `Failure` is `any Error` or ``DerivedCycle``, a ring of derived values that need each other does not trap: of each ring one
-    /// member whose function can throw has a ``DerivedCycle`` as its error, and the others compute from that.
+    /// If `Failure` is `any Error` or ``DerivedCycle``, a ring of derived values that need each
+    /// other does not trap. One member of the ring whose function can throw that error has a
+    /// ``DerivedCycle`` as its error, and the other members compute from it.
     ///
     /// - Parameters:
-    ///   - fileID: Where the value is made: for the message about one that needs itself.
-    ///   - line: The line there.
-    ///   - compute: Reads by calling its parameter with a property. Runs on any thread, under no lock.
+    ///   - fileID: The calling file, for the message about a derived value that needs itself.
+    ///   - line: The calling line.
+    ///   - compute: Reads by calling its parameter with a property. Runs on any thread, under no
+    ///     lock.
     @inlinable
     public convenience init<Success: Sendable, Failure: Error>(
         fileID: StaticString = #fileID,
@@ -198,14 +211,18 @@ extension Derived {
         }
     }
 
-    /// Makes a derived value of a function that can fail, where two successes, and two failures, can be compared: a
-    /// result that equals the one before is no change. An error is a value like others: kept until a source changes,
-    /// and delivered as a change. (P24, P25)
+    /// Makes a derived value whose function can fail, if successes can be compared and failures,
+    /// too. A result that equals the previous one is no change. An error is a value like others: it
+    /// is kept until a source changes, and delivered as a change. (P24, P25)
+    ///
+    /// If `Failure` is ``DerivedCycle``, a ring of derived values that need each other does not
+    /// trap: one of them has the error, and the others compute from it.
     ///
     /// - Parameters:
-    ///   - fileID: Where the value is made: for the message about one that needs itself.
-    ///   - line: The line there.
-    ///   - compute: Reads by calling its parameter with a property. Runs on any thread, under no lock.
+    ///   - fileID: The calling file, for the message about a derived value that needs itself.
+    ///   - line: The calling line.
+    ///   - compute: Reads by calling its parameter with a property. Runs on any thread, under no
+    ///     lock.
     @inlinable
     public convenience init<Success: Sendable & Equatable, Failure: Error & Equatable>(
         fileID: StaticString = #fileID,

@@ -1,27 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The error of a derived value that can never be current: it needs itself, or its function changes what it reads. (P25)
+/// The error of a derived value that can never be current: it needs itself, or its function changes
+/// what it reads. (P25)
 ///
-/// Derived values made by `Derived(throwing:)` have it, if their `Failure` is `any Error` or `DerivedCycle`. Others trap.
+/// A derived value made by `Derived(throwing:)` has it, if `Failure` is `any Error` or
+/// `DerivedCycle`. Others trap.
 ///
 /// ```swift
 /// let total = Derived(throwing: { get in try get(subtotal).get() + get(fee) })
 /// if case .failure(let error as DerivedCycle) = total.value { print(error.path) }
 /// ```
 ///
-/// Of the members of a ring whose functions can throw and report it, one has the error. It stays the same one, whichever member is
-/// read first; which one, is not defined. The others are evaluated from its error, as from any: they pass it on with `try get(other).get()`,
-/// or replace it. The error is kept, and delivered as a change, until a property changes that led into the ring.
+/// One member of a ring has the error: a member whose function can throw it. It is the same member,
+/// whichever is read first; it is not defined which one. The others are evaluated from its error,
+/// as from any error: they pass it on with `try get(other).get()`, or replace it. The error is
+/// kept, and delivered as a change, until a property changes that led into the ring.
 ///
-/// A ring that is closed by anything but a function's reader traps all the same: by `other.value`, by a group, or by a property of a
-/// type of yours.
+/// A ring still traps if anything but a function's reader closes it: `other.value`, a group that is
+/// not read member by member, or a property of a type of yours.
 public struct DerivedCycle: Error, Hashable, Sendable {
-    /// Where the derived values of the ring were made, as file and line; the first one again at the end.
+    /// The places where the derived values of the ring were made, as file and line. The first one
+    /// is repeated at the end.
     public let path: [String]
 
     /// - Parameter ring: Each member once, in the order in which they read each other.
     internal init(_ ring: [String]) {
-        // The member that was read first does not matter.
+        // The path is the same, whichever member was read first.
         let first = ring.indices.min { ring[$0] < ring[$1] } ?? 0
         let ordered = Array(ring[first...] + ring[..<first])
         path = ordered + ordered.prefix(1)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The way from an object to a derived value that a model has: what a key path such as `\.engine.healthy` is evaluated on.
+/// The value of a key path such as `\.engine.healthy`, which leads from an object to a derived
+/// value of a model.
 public struct DerivedMember<Root: ConcurrentObservable, Value: Sendable>: Sendable {
-    /// The derived value.
+    /// Returns the derived value for a root object.
     @usableFromInline internal let find: @Sendable (Root) -> Derived<Value>
 
     @usableFromInline
@@ -10,7 +11,7 @@ public struct DerivedMember<Root: ConcurrentObservable, Value: Sendable>: Sendab
 }
 
 extension ObservedPath where Value: ConcurrentObservable {
-    /// The way to a derived value of the object that this path leads to.
+    /// The path to a derived value of the object that this path leads to.
     @inlinable
     public subscript<Next: Sendable>(
         dynamicMember member: any KeyPath<Value.Properties, Derived<Next>> & Sendable
@@ -27,7 +28,8 @@ extension ObservedPath where Value: ConcurrentObservable {
 }
 
 extension ObservedPath where Value: OptionalConcurrentObservable {
-    /// The way to a derived value of the object that this path leads to, or to nil.
+    /// The path to a derived value of the object that this path leads to. Its value is nil if there
+    /// is no object.
     @inlinable
     public subscript<Next: Sendable>(
         dynamicMember member: any KeyPath<Value.Wrapped.Properties, Derived<Next>> & Sendable
@@ -42,7 +44,7 @@ extension ObservedPath where Value: OptionalConcurrentObservable {
 }
 
 extension Derived {
-    /// A derived value of a model that a path leads to.
+    /// Makes a derived value from a model that a path leads to.
     ///
     /// - Parameter read: Reads what it needs of the model.
     @inlinable
@@ -62,15 +64,16 @@ extension Derived {
 }
 
 extension ConcurrentObservable {
-    /// The derived value that `path` leads to, wherever it leads.
+    /// Returns the derived value that `path` leads to.
     ///
     /// ```swift
     /// let healthy = car.property(\.healthy)
     /// let engineHealthy = car.property(\.engine.healthy)
     /// ```
     ///
-    /// A path of one step is the model's own derived value. One of several steps is a derived value of its own, which follows
-    /// every replacement on the way, and retains this object. (P22, P23)
+    /// A path of one step leads to the model's own derived value. For a path of several steps, the
+    /// method makes a derived value that follows every replacement on the path, and retains this
+    /// object. (P22, P23)
     ///
     /// - Parameter path: The steps, as in `\.engine.healthy`.
     @inlinable
@@ -80,12 +83,12 @@ extension ConcurrentObservable {
         ObservedPath<Self, Self>.root[keyPath: path].find(self)
     }
 
-    /// Calls `body` with every change of the derived value that `path` leads to, wherever it leads: short for `property(_:)` and
-    /// `observe`. (P1, P2, P4, P24)
+    /// Calls `body` with every change of the derived value that `path` leads to. Short for
+    /// `property(_:)` and `observe`. (P1, P2, P4, P24)
     ///
     /// - Parameters:
     ///   - path: The steps, as in `\.engine.healthy`.
-    ///   - options: What to receive beside the changes. `.prior` is not delivered.
+    ///   - options: The deliveries to receive besides the changes. `.prior` is not delivered.
     ///   - delivery: Where `body` is called, and how many calls run at a time.
     ///   - body: Called under no lock.
     /// - Returns: The token that keeps the observation going.

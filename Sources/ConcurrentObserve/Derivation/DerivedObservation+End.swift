@@ -3,7 +3,8 @@
 import Synchronization
 
 extension DerivedObservation {
-    /// Counts an observer that is about to be attached; false if the last one has ended: then there is another observation.
+    /// Counts an observer that is about to be attached. Returns false if the last observer has
+    /// ended: then the caller makes another observation.
     func join() -> Bool {
         lock.withLock {
             // Relaxed, both: stored under the lock; the drain loop orders `starting`.
@@ -14,14 +15,15 @@ extension DerivedObservation {
         }
     }
 
-    /// Sees to the end of an observer that was attached.
+    /// Prepares for the end of an observer that was attached.
     func hasAttached(_ observer: Observer) {
         if !observer.atEnd({ [self] in observerHasEnded() }) { observerHasEnded() }
-        // Keeps this, and the successor, until a thread may run user code. (P5)
+        // Keeps this object and the successor until a thread calls it that may run user code. (P5)
         if observer.whenFinished({ [self] _ in leaveDerivedValue() }) != nil { leaveDerivedValue() }
     }
 
-    /// With the last observer the links end before its `cancel()` returns, also inside a body and while another thread evaluates. (P24)
+    /// Counts the end of an observer. With the last observer the links end before its `cancel()`
+    /// returns, also inside a body and while another thread evaluates. (P24)
     func observerHasEnded() {
         endLinks {
             attached -= 1
@@ -29,9 +31,9 @@ extension DerivedObservation {
         }
     }
 
-    /// Ends the links. Any thread; runs no user code.
+    /// Ends the links, if `isLast` says so. Any thread; runs no user code.
     ///
-    /// - Parameter isLast: Whether to do so. Called under the lock.
+    /// - Parameter isLast: Called under `lock`.
     private func endLinks(if isLast: () -> Bool) {
         let (ended, tokens) = lock.withLock { () -> ([UInt: DerivationLink], [ObservationToken]) in
             guard isLast() else { return ([:], []) }
@@ -44,13 +46,13 @@ extension DerivedObservation {
         Self.end(ended)
     }
 
-    /// There is nothing to evaluate any more.
+    /// Ends the links: there is nothing to evaluate any more.
     func end() {
         endLinks { true }
     }
 
     func leaveDerivedValue() {
-        // Relaxed: the end of the last observer comes before.
+        // Relaxed: the end of the last observer comes before its call of this.
         guard isOver.load(ordering: .relaxed), let node = keeper.node else { return }
         node.forget(self)
     }
@@ -59,25 +61,27 @@ extension DerivedObservation {
 // MARK: - The source's end
 
 extension DerivedObservation {
-    /// The derived value is gone. (P12)
+    /// Ends the observation, since the derived value is gone. (P12)
     func sourceIsGone() {
         releaseResults()
         end()
     }
 
-    /// A source that a successor names is gone. If another thread uses the successor, the observers end when that has released it.
+    /// Ends a successor, since a source that it names is gone. If another thread uses the
+    /// successor, the observers end when that thread has released it.
     func endSuccessor(_ node: consuming any DerivationNode) {
         _ = keeper.takeSuccessor()
         var last: AnyObject? = consume node
         guard isKnownUniquelyReferenced(&last) else { return }
-        // No other thread has it, or can find it.
+        // No other thread has it, or can get a reference to it.
         (last as! any DerivationNode).endObservation()
         var objects = [last!]
         last = nil
         ThreadRecord.retire(DeferredAction(for: self, releasing: &objects))
     }
 
-    /// Releases a derived value. If that is the last reference, elsewhere: the captures that go with it run user code. (P5)
+    /// Releases a derived value. A thread of the library releases a last reference, since the
+    /// captures that go with it run user code. (P5)
     @inline(__always)
     func release(_ node: consuming any DerivationNode) {
         var last: AnyObject? = consume node

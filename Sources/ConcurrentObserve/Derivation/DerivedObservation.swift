@@ -18,32 +18,34 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
         observer = source.register(self)
     }
 
-    /// Marks alone: the function runs when all links of the property are marked, so that none is
-    /// evaluated of what is about to be found stale. (P23)
+    /// Only defers the evaluation. The function runs when all links of the property have been
+    /// called, so that no function reads a value that another link is about to find stale. (P23)
     override func linkHasChanged(_ deferred: inout LinkDeliveries) {
-        // What several threads have changed, or a callback meanwhile, is not what this thread announces.
+        // Nil if other threads or a callback have changed the property since: then this thread does
+        // not announce the latest change.
         deferred.add(follower, becauseOf: AnnouncedChange.current(SourceSet.version(at: address), of: source))
     }
 
     override func sourceIsGone() { follower.rootIsGone() }
 }
 
-/// What there is of a derived value while it is observed: its links at the roots, and a property that has its results, which the
-/// user's observers observe.
+/// The parts of a derived value that exist while it is observed: links at the roots, and a property
+/// that has the results. The user's observers observe that property.
 ///
-/// One thread at a time evaluates on behalf of changes and changes the links: a `DrainLoop`, as for paths. Readers
-/// commit, too, and leave the notification to the thread whose change they have seen first. It retains the derived value's
-/// keeper, and so no source that the derived value names. (P11)
+/// One thread at a time evaluates on behalf of changes and updates the links, in a `DrainLoop`, as
+/// for paths. Readers publish results, too, and leave the notification to the thread that has made
+/// the change. This object retains the derived value's keeper, and so none of the sources that the
+/// derived value names. (P11)
 @safe internal final class DerivedObservation: LinkFollower, @unchecked Sendable {
-    // Unchecked: `attached`, `links` and `others` are guarded by `lock`; `linked` belongs to the thread in the drain loop;
-    // `results` goes with the derived value, or with the last that uses it.
+    // Unchecked: `lock` guards `attached`, `links` and `others`. `linked` belongs to the thread in
+    // the drain loop. `retainedResults` is released with the derived value, or in `deinit`.
 
     let keeper: DerivationKeeper
-    /// What the user's observers observe. Retained until the derived value is gone.
+    /// The results, which the user's observers observe. Retained until the derived value is gone.
     private var retainedResults: Unmanaged<AnyDerivedResults>?
     let lock = SourceLock()
     var attached = 0
-    /// How many observers are about to be attached.
+    /// The number of observers that are about to be attached.
     let starting = Atomic<Int>(0)
 
     private let loop = DrainLoop()
@@ -59,29 +61,33 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
         super.init()
     }
 
-    /// Makes a result a change of the property that has the results. Under the derived value's lock.
+    /// Makes a result a change of the property that has the results. The caller must hold the
+    /// derived value's lock.
     ///
-    /// - Returns: The words that it has replaced; nil if the last observer has ended: then no thread announces it any more.
+    /// - Returns: The words that it has replaced. Nil if the last observer has ended: then no
+    ///   thread announces a change any more.
     func publish(_ words: Latch.Words) -> Latch.Words? {
-        // Relaxed: an observer that ends meanwhile receives it or does not.
+        // Relaxed: an observer that is ending may receive the change or not.
         isOver.load(ordering: .relaxed) ? nil : withResults { $0.publish(words) }
     }
 
     deinit {
         releaseResults()
         guard let successor = keeper.presentSuccessor else { return }
-        // The thread may be one that changes a source: what the successor's function captures is released elsewhere. (P5)
+        // This thread may be changing a source: another one releases what the successor's function
+        // captures. (P5)
         var objects: [AnyObject] = [keeper, successor]
         ThreadRecord.retire(DeferredAction(for: keeper, releasing: &objects))
     }
 
-    /// What the user's observers observe. For who has the derived value.
+    /// The results. The caller must retain the derived value.
     var results: AnyDerivedResults { withResults { $0 } }
 
-    /// Calls `body` with that, and counts no reference. For who has the derived value.
+    /// Calls `body` with the results, and counts no reference. The caller must retain the derived
+    /// value.
     @inline(__always)
     private func withResults<Result>(_ body: (AnyDerivedResults) -> Result) -> Result {
-        // Safe: as long as the derived value is there, its results are.
+        // Safe: the results live as long as the derived value.
         unsafe retainedResults.unsafelyUnwrapped._withUnsafeGuaranteedRef { body($0) }
     }
 
@@ -93,8 +99,9 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
 
     override func settle(becauseOf cause: AnnouncedChange?) {
         guard let node = keeper.node else { return end() }
-        // A function has changed a source, perhaps by the last release of an object. What is evaluated now may need what the outer
-        // evaluation has: it would seem to need itself.
+        // A function has changed a source, perhaps by the last release of an object. An evaluation
+        // here may need a derived value that this thread is evaluating, which would then seem to
+        // need itself.
         if EvaluationStack.current.isEvaluating { return settleElsewhere() }
         var held = HeldSources()
         guard node.hold(&held) else {
@@ -109,8 +116,8 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
         release(node)
     }
 
-    /// A root has died. If a successor names it, or needs it to reach what it names, the observation ends with it. On the thread that has
-    /// dropped the root. (P12)
+    /// Called when a root has died, on the thread that has dropped it. If a successor names the
+    /// root, or needs it to reach a source that it names, the observation ends. (P12)
     override func rootIsGone() {
         guard let successor = keeper.presentSuccessor else { return }
         var held = HeldSources()
@@ -122,10 +129,12 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
 // MARK: - Settling
 
 extension DerivedObservation {
-    /// Links what is read, for an observer that is about to be attached.
+    /// Links what the function reads, for an observer that is about to be attached.
     ///
-    /// What other threads have published by then is announced, too. Inside a body a callback that makes a change would trap, and inside
-    /// the function of a derived value it would be part of an evaluation: there a thread of the library announces it. (P5)
+    /// Also announces what other threads have published by then. A thread of the library announces
+    /// it if the caller is inside a body, where a callback that makes a change would trap, or
+    /// inside the function of a derived value, where the callback would be part of an evaluation.
+    /// (P5)
     func begin(_ node: any DerivationNode) {
         withResults { results in runLoop(node, results) }
         if ThreadRecord.isInsideBody || EvaluationStack.current.isEvaluating { return settleElsewhere() }
@@ -139,7 +148,7 @@ extension DerivedObservation {
             round(derived, results)
             guard leaveLoop() else { return }
             rounds += 1
-            // This thread does not serve the others for ever: it has changes of its own to deliver.
+            // This thread does not serve the others forever: it has changes of its own to deliver.
             if rounds == Self.mostRounds { return settleElsewhere() }
         }
     }
@@ -151,20 +160,22 @@ extension DerivedObservation {
 
     private static var mostRounds: Int { 8 }
 
-    /// Leaves the drain loop; true if another thread has come meanwhile.
+    /// Leaves the drain loop. Returns true if another thread has tried to enter.
     private func leaveLoop() -> Bool {
         let isNoted = loop.leave()
         return isNoted
     }
 
-    /// Evaluates, and links what was read. Inside the drain loop.
+    /// Evaluates, and links what was read. Called inside the drain loop.
     private func round(_ derived: any DerivationNode, _ results: AnyDerivedResults) {
-        // Relaxed: link(_:of:) looks again, under the lock.
+        // Relaxed: install(_:_:unused:) looks again, under the lock.
         guard !isOver.load(ordering: .relaxed) else { return }
-        // Acquire: pairs with the release in Derived.attach(_:_:); the observer that is not starting any more is live.
+        // Acquire: pairs with the release in Derived.attach(_:_:); an observer that is no longer
+        // counted there is live.
         guard starting.load(ordering: .acquiring) > 0 || results.core.hasLiveObservers else { return }
         var present = derived.refresh()
-        // What is newly linked may have changed before, and another thread may have published an evaluation that has seen it.
+        // A root may have changed before it was linked. Another thread may have published an
+        // evaluation that has seen the change.
         while link(present, of: derived), looksAgain {
             let next = derived.refresh()
             if next.isSame(present) { break }
@@ -176,7 +187,8 @@ extension DerivedObservation {
         return true
     }
 
-    /// Has the links be those at the roots of an evaluation. Returns whether some are new. Inside the drain loop.
+    /// Updates the links to match the roots of an evaluation. Returns true if any link is new.
+    /// Called inside the drain loop.
     private func link(_ present: borrowing Present, of derived: any DerivationNode) -> Bool {
         if let linked, linked.words == present.set { return false }
         let (sources, words) = (present.set.object, present.set)
@@ -198,7 +210,8 @@ extension DerivedObservation {
         return isNew || !others.isEmpty
     }
 
-    /// Replaces what is linked, or ends the new links if the last observer has ended meanwhile: that ended the earlier ones.
+    /// Replaces the links. If the last observer has ended, it ends the new links instead: the end
+    /// of that observer has ended the earlier ones.
     private func install(
         _ present: [UInt: DerivationLink],
         _ others: [ObservationToken],
@@ -216,7 +229,7 @@ extension DerivedObservation {
         if isInstalled { endUnused(links) } else { Self.end(links) }
     }
 
-    /// Ends links at what is not read any more.
+    /// Ends the links at roots that are not read any more.
     private func endUnused(_ links: [UInt: DerivationLink]) {
         Self.end(links)
     }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The results of an observed derived value: a property that the user's observers observe, and the changes of it that
-/// are published, and not announced yet.
+/// The results of an observed derived value: a property that the user's observers observe, and its
+/// changes that are published, but not announced yet.
 @safe @usableFromInline
 internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
     // Unchecked: `pending` is guarded by the derived value's lock.
 
-    /// From 0, which is `base` for the observers.
+    /// The property's version is 0 at first. Observers receive it as `base`.
     @usableFromInline let property: Observed<Value>
     @usableFromInline let base: UInt64
-    // In memory of its own, where the compiler need not look out for overlapping accesses.
+    // In memory of their own, so that the compiler need not check for overlapping accesses.
     @usableFromInline let pendingMemory: UnsafeMutablePointer<Pending>
 
     // Safe: initialised with the object and freed with it.
@@ -53,7 +53,7 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
         unsafe pendingMemory.deallocate()
     }
 
-    /// Attaches the user's observer.
+    /// Attaches the user's observer, which receives the versions of the derived value.
     func attach(_ observer: PropertyObserver<Value>) -> ObservationToken {
         if base == 0 { return property.attach(observer) }
         let base = base
@@ -64,15 +64,15 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
         )
     }
 
-    /// Makes a result a change of the property, and puts it into the mailboxes. Under the derived value's lock: there
-    /// the words need no pin.
+    /// Makes a result a change of the property, and puts it into the mailboxes. The caller must
+    /// hold the derived value's lock, so the words need no pin.
     ///
     /// - Returns: The words that it has replaced.
     @inlinable
     func publish(_ words: Latch.Words) -> Latch.Words {
         let value = ValueEncoding<Value>.copy(words)
         let words = property.cell.encode(value)
-        // The reader of the derived value may be in a body.
+        // The thread that reads the derived value may be in a body.
         property.mutation.acquireAnywhere(property.cell.latch.owner)
         let replaced = property.commit(words, value)
         property.mutation.release()
@@ -81,13 +81,14 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
         return replaced.words
     }
 
-    /// Notifies the observers of what is published, whatever thread has evaluated it. Under no lock.
+    /// Notifies the observers of the changes that are published, whichever thread has evaluated
+    /// them. The caller must hold no lock.
     @inlinable
     func announce(_ derived: Derived<Value>, becauseOf cause: AnnouncedChange?) {
         let changes = derived.cell.lock.withLock { pending.take() }
         guard let single = changes.first else { return }
         guard let cause, changes.others.isEmpty else {
-            // What several changes have brought is of none.
+            // Several changes have no single cause.
             announce(single)
             for change in changes.others { announce(change) }
             return
@@ -100,7 +101,7 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
         cause.relayed(as: version, of: property.observers.identity, keepsValue: false, isCombined: true).perform(body)
     }
 
-    /// Notifies the observers of a change that is published already. Under no lock.
+    /// Notifies the observers of a published change. The caller must hold no lock.
     @inlinable
     func announce(_ change: Change<Value>) {
         let hasMailboxes = property.observers.mayHaveMailboxes
@@ -110,16 +111,17 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
     }
 }
 
-/// The results of an observed derived value, whatever their type, and what is done with them: compiled where the compiler knows it.
+/// The results of an observed derived value, without their type. The closures are compiled where
+/// the compiler knows the type.
 @usableFromInline
 internal final class AnyDerivedResults: Sendable {
     /// A `DerivedResults`.
     let results: any AnyObject & Sendable
-    /// Of the property that has the results.
+    /// The core of the property that has the results.
     let core: RegistryCore
-    /// Under the lock.
+    /// Publishes a result. The caller must hold the derived value's lock.
     let publish: @Sendable (Latch.Words) -> Latch.Words
-    /// Given the derived value.
+    /// Announces the published changes. The first parameter is the derived value.
     let announce: @Sendable (AnyObject, AnnouncedChange?) -> Void
 
     @usableFromInline
@@ -140,7 +142,7 @@ internal final class AnyDerivedResults: Sendable {
             results,
             publish: { words in results.publish(words) },
             announce: { derived, cause in
-                // Safe: the results are those of a derived value of their type.
+                // Safe: a derived value with these results has their type.
                 results.announce(unsafe unsafeDowncast(derived, to: Derived<Value>.self), becauseOf: cause)
             }
         )

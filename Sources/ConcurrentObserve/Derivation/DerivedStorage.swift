@@ -2,10 +2,10 @@
 
 import Synchronization
 
-/// Where a model keeps a derived value of its own properties: made when it is first asked for, once.
+/// Keeps a derived value of a model's own properties. It is made once, when it is first needed.
 ///
-/// A derived value that is made in a model's initialiser cannot name the model's properties. This one is made
-/// later, on any thread:
+/// A derived value that is made in a model's initialiser cannot name the model's properties. This
+/// one is made later, on any thread:
 ///
 /// ```swift
 /// final class Car: ConcurrentObservable {
@@ -19,18 +19,19 @@ import Synchronization
 /// }
 /// ```
 ///
-/// Name the properties in the function, and not the model: a function that captures the model keeps it alive. No observation keeps the
-/// derived value: observations end with the model, which may keep their tokens. (P11, P12)
+/// Name the properties in the function, and not the model: a function that captures the model keeps
+/// it alive. No observation keeps the derived value. The observations end with the model, and the
+/// model may keep their tokens. (P11, P12)
 public struct DerivedStorage<Value: Sendable>: ~Copyable, Sendable {
     private let reference = AtomicLazyReference<Derived<Value>>()
 
-    /// A storage whose derived value is not made yet.
+    /// Makes a storage without a derived value.
     public init() {}
 
-    /// The derived value. Any thread; never waits. Two threads that ask for it first may both make one: both receive the
-    /// same.
+    /// Returns the derived value, and makes it if there is none. Any thread; never waits. If two
+    /// threads are the first, both may make one, and both receive the same.
     ///
-    /// - Parameter make: Makes the derived value. Called under no lock, on the thread that asks for it.
+    /// - Parameter make: Makes the derived value. Called under no lock, on the calling thread.
     /// - Complexity: O(1).
     public borrowing func derived(_ make: () -> Derived<Value>) -> Derived<Value> {
         if let present = reference.load() { return present }

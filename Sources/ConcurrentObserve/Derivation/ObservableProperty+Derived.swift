@@ -4,8 +4,8 @@ extension ObservableProperty {
     /// A derived value: what `transform` makes of this one. Retains this. See ``Derived``. (P22)
     ///
     /// - Parameters:
-    ///   - fileID: Where the value is made: for the message about one that needs itself.
-    ///   - line: The line there.
+    ///   - fileID: The calling file, for the message about a derived value that needs itself.
+    ///   - line: The calling line.
     ///   - transform: Runs on any thread, under no lock, when the value is read or this one changes.
     @inlinable
     public func map<Other: Sendable>(
@@ -20,8 +20,8 @@ extension ObservableProperty {
     /// ``Derived``. (P22, P24)
     ///
     /// - Parameters:
-    ///   - fileID: Where the value is made: for the message about one that needs itself.
-    ///   - line: The line there.
+    ///   - fileID: The calling file, for the message about a derived value that needs itself.
+    ///   - line: The calling line.
     ///   - transform: Runs on any thread, under no lock, when the value is read or this one changes.
     @inlinable
     public func map<Other: Sendable & Equatable>(
@@ -37,8 +37,8 @@ extension ObservableProperty {
     ///
     /// - Parameters:
     ///   - second: The other one.
-    ///   - fileID: Where the value is made: for the message about one that needs itself.
-    ///   - line: The line there.
+    ///   - fileID: The calling file, for the message about a derived value that needs itself.
+    ///   - line: The calling line.
     ///   - transform: Runs on any thread, under no lock, when the value is read or one of the two changes.
     @inlinable
     public func combine<Second: ObservableProperty, Other: Sendable>(
@@ -55,8 +55,8 @@ extension ObservableProperty {
     ///
     /// - Parameters:
     ///   - second: The other one.
-    ///   - fileID: Where the value is made: for the message about one that needs itself.
-    ///   - line: The line there.
+    ///   - fileID: The calling file, for the message about a derived value that needs itself.
+    ///   - line: The calling line.
     ///   - transform: Runs on any thread, under no lock, when the value is read or one of the two changes.
     @inlinable
     public func combine<Second: ObservableProperty, Other: Sendable & Equatable>(
@@ -74,8 +74,8 @@ extension ObservableProperty {
     /// An observer whose `Buffering` drops changes compares a value with the last that it has received itself.
     ///
     /// - Parameters:
-    ///   - fileID: Where the value is made: for the message about one that needs itself.
-    ///   - line: The line there.
+    ///   - fileID: The calling file, for the message about a derived value that needs itself.
+    ///   - line: The calling line.
     ///   - areEqual: Whether the second value is no change after the first. Under no lock.
     @inlinable
     public func removingDuplicates(
