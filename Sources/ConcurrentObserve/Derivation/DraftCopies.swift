@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Stands for the members of a commit where the commit's body reads a derived value: each has the value that the body has set, or
-/// else the present one, which no other thread changes. (P19)
+/// Stands for the members of a commit while the commit's body reads a derived value. Each member
+/// has the value that the body has set, or else the present one, which no other thread changes.
+/// (P19)
 ///
-/// It belongs to the body's thread, and to one read: the body may set another value before the next.
+/// It belongs to the body's thread, and to one read: the body may set another value before the
+/// next.
 @safe internal final class DraftCopies {
     private let drafts: UnsafeMutableBufferPointer<Draft>
     private var copies: [UInt: SourceCopy] = [:]
 
     init(_ drafts: UnsafeMutableBufferPointer<Draft>) { unsafe self.drafts = drafts }
 
-    /// Whether a property is a member.
+    /// Whether the property with this version address is a member.
     func has(_ address: UInt) -> Bool { unsafe Draft.index(of: address, in: drafts) != nil }
 
-    /// The copy of a member; nil if the property is none.
+    /// Returns the copy of a member. Returns nil if the property is no member.
     func copy(of root: any DerivationRoot) -> SourceCopy? {
         let address = root.versionAddress
-        // Safe: the commit keeps the drafts until its body has returned, which waits for this.
+        // Safe: the commit keeps the drafts until its body has returned, and this runs in the body.
         guard let index = unsafe Draft.index(of: address, in: drafts) else { return nil }
         if let copy = copies[address] { return copy }
         let copy = unsafe root.copy(of: drafts[index])
@@ -27,7 +29,7 @@
 
 extension Observed {
     func copy(of draft: borrowing Draft) -> SourceCopy {
-        // The words of a property's draft have its type.
+        // The words of a property's draft stand for a value of the property's type.
         let value = draft.isSet ? ValueEncoding<Value>.copy(draft.words) : cell.copyUnderLock()
         return SourceCopy(property: Observed(value), version: version, referent: referent(in: value))
     }
@@ -37,7 +39,7 @@ extension Collector {
     /// Whether the function reads the drafts of a commit.
     var isOnDrafts: Bool { state.copies?.drafts != nil }
 
-    /// Begins an evaluation on drafts.
+    /// Begins an evaluation that reads drafts.
     func begin(onDrafts drafts: DraftCopies) {
         begin(after: .none, watch: nil)
         use(SourceCopies(drafts), after: 1)
@@ -45,8 +47,8 @@ extension Collector {
 }
 
 extension Derived {
-    /// The value for what the body of a commit has set, and for what is present elsewhere. It is published nowhere. On the body's
-    /// thread. (P19, P22)
+    /// Returns the value for what the body of a commit has set, and for the present values of other
+    /// properties. It is not published. Called in the body, on its thread. (P19, P22)
     internal func value(of drafts: DraftCopies) -> Value {
         var value: Value?
         _ = EvaluationStack.current.perform(self, cell.place) { collector in
@@ -65,8 +67,8 @@ extension Derived {
 }
 
 extension Transaction {
-    /// The value that a derived value has for the drafts: its function reads the drafts of members, and the present values of
-    /// other properties, which were present together. (P19, P22)
+    /// The value that a derived value has for the drafts. Its function reads the drafts of members.
+    /// The values that it reads of other properties were present together. (P19, P22)
     ///
     /// ```swift
     /// let total = Derived(from.balance, to.balance) { $0 + $1 }
@@ -76,10 +78,10 @@ extension Transaction {
     /// }
     /// ```
     ///
-    /// The function runs each time, inside the body, under the locks of the members: it should be short. Derived values that it
-    /// reads with its reader are evaluated for the drafts, too. What it reads as `property.value`, and properties of types of
-    /// yours, have their present values. Nothing is kept: the derived value's own `value` stays the present one until the commit
-    /// is published.
+    /// The function runs at each read, inside the body, under the locks of the members: it should
+    /// be short. Derived values that it reads with its reader are evaluated for the drafts, too.
+    /// `property.value` and properties of types of yours give it their present values. Nothing is
+    /// kept: the derived value's own `value` does not change until the commit is published.
     ///
     /// - Complexity: O(what the function reads), and the function.
     public subscript<Value: Sendable>(_ derived: Derived<Value>) -> Value {

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The evaluations on one thread's stack, and what they collect in: how a derived value that needs itself is found, and
-/// why an evaluation allocates nothing. (P25)
+/// The evaluations on one thread's stack, and their collectors. It finds a derived value that needs
+/// itself. It keeps the collectors, so that an evaluation allocates nothing. (P25)
 ///
-/// Made on the first evaluation of a thread's record, and never freed, as the record.
+/// Made at the first evaluation of a thread's record. Never freed, like the record.
 @safe internal struct EvaluationStack {
     private let memory: UnsafeMutablePointer<State>
 
     @safe private struct State {
-        /// Never released. As many as evaluations were ever nested.
+        /// Never released. There are as many as evaluations were ever nested.
         var collectors: [Unmanaged<Collector>] = unsafe []
         var depth = 0
-        /// For each hash of a derived value's address the number of the last evaluation of such a value, from 1, or 0. The collector has that of
-        /// the one before. As many as there are collectors, or more: a chain of any depth finds out in a few steps that it is no ring.
+        /// For each hash of a derived value's address, the number of the innermost evaluation with
+        /// this hash, counted from 1; 0 if there is none. The collector of that evaluation has the
+        /// number of the next outer one. There are at least as many hashes as collectors, so that
+        /// even in a deep chain a few steps show that there is no ring.
         var last: UnsafeMutablePointer<UInt32>
-        /// How many bits of a product the hash leaves out.
+        /// The number of low bits of the product that the hash leaves out.
         var shift: UInt
 
         init(hashBits: UInt) {
@@ -23,14 +25,15 @@
             unsafe last.initialize(repeating: 0, count: 1 << hashBits)
         }
 
-        /// Where the number is. By the golden ratio, which spreads addresses that lie at equal distances. ("Fibonacci hashing", Knuth.)
+        /// Returns where the number for a derived value is. The golden ratio spreads addresses that
+        /// lie at equal distances. ("Fibonacci hashing", Knuth.)
         @inline(__always)
         func place(_ derived: UInt) -> UnsafeMutablePointer<UInt32> {
             unsafe last + Int(truncatingIfNeeded: (derived &* 0x9E37_79B9_7F4A_7C15) &>> shift)
         }
     }
 
-    /// That of the calling thread.
+    /// The stack of the calling thread.
     static var current: EvaluationStack {
         // Safe: records and stacks are never freed.
         let record = unsafe ThreadRecord.current
@@ -55,12 +58,16 @@
         unsafe memory.pointee.collectors[index]._withUnsafeGuaranteedRef { $0 }
     }
 
-    /// Runs an evaluation of `derived`. Traps if the thread is in one already, and what led back to it was present together.
+    /// Runs an evaluation of `derived`. Traps if the thread already evaluates it, and if all values
+    /// read on the way back to it were present together.
     ///
     /// - Parameters:
-    ///   - isOnCopies: Whether it is for a function that runs on copies, and on these.
-    ///   - reader: What the function that reads the derived value collects in, if it can take an answer that is not published.
-    /// - Returns: What `body` returns; `none` where the ring is reported: then the reader has the answer.
+    ///   - isOnCopies: Whether a function that runs on copies reads `derived`, so that `derived` is
+    ///     evaluated on the same copies.
+    ///   - reader: The collector of the function that reads `derived`, if it can take an answer
+    ///     that is not published.
+    /// - Returns: The evaluation that `body` returns. `none` if a ring is reported: then the reader
+    ///   has the answer.
     @inline(__always)
     func perform(
         _ derived: any DerivationNode,
@@ -88,7 +95,7 @@
         return present
     }
 
-    /// Has a collector be found by its derived value's address.
+    /// Makes the collector the first that is found for the hash of its derived value.
     @inline(__always)
     private func enter(_ collector: Collector, _ index: Int) {
         // Safe: a hash is below the count of places.
@@ -97,7 +104,7 @@
         unsafe place.pointee = UInt32(truncatingIfNeeded: index &+ 1)
     }
 
-    /// For one more evaluation than were ever nested.
+    /// Adds a collector when nesting exceeds its previous maximum.
     @inline(never)
     private func addCollector() {
         let index = depth
@@ -110,8 +117,8 @@
         for index in 0..<index { enter(collector(index), index) }
     }
 
-    /// What an evaluation has read changes in each of its runs, and so does what the one that reads it has read: each counts the failures
-    /// inside it as its own. Otherwise it would have the inner one fail as often in each of its own runs, and so on, level by level.
+    /// A failure of an inner evaluation also counts as one of the outer evaluation. Otherwise the
+    /// retries multiply with every level.
     @inline(never)
     private func passOn(_ failures: Int, below index: Int) {
         guard index > 0 else { return }
@@ -119,10 +126,10 @@
         outer.state.failures = max(outer.state.failures, failures)
     }
 
-    /// Whether the thread is in the function of a derived value.
+    /// Whether the thread evaluates a derived value.
     var isEvaluating: Bool { depth > 0 }
 
-    /// Whether the thread evaluates the derived value at an address.
+    /// Whether the thread evaluates the derived value at the address `derived`.
     @inline(__always)
     func isInside(_ derived: UInt) -> Bool {
         // Safe: the stack is the calling thread's.
@@ -130,7 +137,8 @@
         return number != 0 && isAmong(number, derived)
     }
 
-    /// Whether an evaluation, or one before it whose value has the same hash, is of a derived value.
+    /// Whether the evaluation with this number, or an outer one with the same hash, evaluates
+    /// `derived`.
     @inline(never)
     private func isAmong(_ number: UInt32, _ derived: UInt) -> Bool {
         var next = number
@@ -142,11 +150,14 @@
         return false
     }
 
-    /// Evaluates a derived value once more, inside itself, or traps if it needs itself. Returns true where the ring is reported: then the
-    /// reader has the answer, and nothing is evaluated.
+    /// Decides how to go on when the thread already evaluates `node`. Traps if the derived value
+    /// needs itself. Returns true if a ring is reported: then the reader has the answer, and
+    /// nothing is evaluated. Returns false if the derived value must be evaluated once more, inside
+    /// itself.
     ///
-    /// If the way back is not of what was present together, there may be no ring: each function has read a source at another time. The
-    /// inner evaluation then runs on copies, where a way back is a ring. The outer one discards what it has read, as every mixture. (P23)
+    /// If the values read on the way back were not present together, there may be no ring: the
+    /// functions have read a source at different times. The inner evaluation then runs on copies,
+    /// where a way back is a ring. The outer one discards what it has read, as every mixture. (P23)
     @inline(never)
     private func enterAgain(
         _ node: any DerivationNode,
@@ -159,26 +170,30 @@
         guard let last = inside.last else { return false }
         let (way, copies) = ((last..<depth).map(collector), collector(depth - 1).state.copies)
         let isOfSame = isOnCopies && way.allSatisfy { $0.state.copies === copies }
-        // What cannot be copied, as a group, may lead back each time.
+        // A source that cannot be copied, such as a group, may lead back each time.
         if inside.count >= Self.mostMixtures { trapCycle(way, place) }
         if isRing(way, isOfSame) {
-            // One member has the error, whichever is read first. Another one goes on, once more, until that is reached.
+            // The same member has the error, whichever is read first. If `node` is another one, it
+            // is evaluated once more, until the way reaches the member that has the error.
             guard let head = RingPart.head(of: way), let reader else { trapCycle(way, place) }
             if head == derived { reader.close(way, DerivedCycle(way.map { $0.state.place.text }), node) }
             return head == derived
         }
-        // Unless the reader's copies are the first on the way. If all is of them, others are needed: of what has changed before it was copied.
+        // Makes new copies, unless only a part of the way ran on the reader's copies: then the
+        // inner evaluation runs on these. If the whole way did, a source had changed before it was
+        // copied, so new copies are needed.
         if !isOnCopies || isOfSame { collector(depth).copyWhat(way) }
         return false
     }
 
-    /// Whether a way from a derived value to itself is of values that were present together.
+    /// Whether all values read on a way from a derived value back to itself were present together.
     private func isRing(_ way: [Collector], _ isOfSameCopies: Bool) -> Bool {
-        // Each version was present from its read until now, or all when they were copied.
+        // Each version was present from its read until now, or all were present when they were
+        // copied.
         return way.allSatisfy(\.isPresent) || isOfSameCopies && way.allSatisfy(\.isOfCopies)
     }
 
-    /// So many ways in a row do not lead back to a value by chance.
+    /// So many evaluations of a derived value inside itself do not happen by chance.
     private static var mostMixtures: Int { 64 }
 
     /// Ends the process, with the path from the derived value to itself.

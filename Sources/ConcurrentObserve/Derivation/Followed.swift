@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A model as the function of a derived value reads it: the function depends on each variable that it reads.
+/// A model as the function of a derived value reads it. The derived value depends on each variable
+/// of the model that the function reads.
 ///
 /// ```swift
 /// let hot = Derived { get in get.follow(car.engine).rpm > 6_000 }
 /// ```
 ///
-/// The value depends on `engine` and on the `rpm` of the present engine. The members of a `Followed` are the values of the
-/// model's observed properties, and of its constants (``Constant``). A member that is a model is a `Followed` again.
-/// `unfollowed(_:)` gives the model itself. It belongs to one run of the function, as the reader does: it traps after it, and
-/// on another thread.
+/// The value depends on `engine` and on the `rpm` of the present engine. The members of a
+/// `Followed` are the values of the model's observed properties, and of its constants
+/// (``Constant``). A member that is a model is a `Followed`, too. `unfollowed(_:)` returns the
+/// model itself. A `Followed` belongs to one run of the function, as the reader does: to use it
+/// after the run, or on another thread, traps.
 @dynamicMemberLookup
 public struct Followed<Model: ConcurrentObservable> {
-    // A member that others could name would hide a property of the model that has its name.
+    // Not public: a public member would hide a property of the model that has the same name.
     @usableFromInline internal let followedModel: Model
     @usableFromInline internal let followedCollector: Collector
     @usableFromInline internal let followedRun: Int
@@ -39,7 +41,7 @@ public struct Followed<Model: ConcurrentObservable> {
         followedRead(member)
     }
 
-    /// The model that is the value of a property of this one.
+    /// The model that is the value of one of this model's properties.
     @inlinable
     public subscript<Property: ObservableProperty>(
         dynamicMember member: KeyPath<Model.Properties, Property>
@@ -47,7 +49,7 @@ public struct Followed<Model: ConcurrentObservable> {
         Followed<Property.Value>(followedRead(member), followedCollector)
     }
 
-    /// The model that is the value of a property of this one, if there is one.
+    /// The model that is the value of one of this model's properties, if there is one.
     @inlinable
     public subscript<Property: ObservableProperty>(
         dynamicMember member: KeyPath<Model.Properties, Property>
@@ -55,7 +57,7 @@ public struct Followed<Model: ConcurrentObservable> {
         followedRead(member).wrapped.map { Followed<Property.Value.Wrapped>($0, followedCollector) }
     }
 
-    /// The models in an array that is the value of a property of this one.
+    /// The models in an array that is the value of one of this model's properties.
     @inlinable
     public subscript<Property: ObservableProperty, Element: ConcurrentObservable>(
         dynamicMember member: KeyPath<Model.Properties, Property>
@@ -65,7 +67,8 @@ public struct Followed<Model: ConcurrentObservable> {
 }
 
 extension Reader {
-    /// The model that is the value of a property: what the function reads of it, the derived value follows. Never waits.
+    /// Returns the model that is the value of a property. The derived value follows what the
+    /// function reads of it. Never waits.
     @inlinable
     public borrowing func follow<Property: ObservableProperty>(
         _ property: Property
@@ -73,8 +76,8 @@ extension Reader {
         Followed(self(property), collector)
     }
 
-    /// The model that is the value of a property, if there is one: what the function reads of it, the derived value follows.
-    /// Never waits.
+    /// Returns the model that is the value of a property, if there is one. The derived value
+    /// follows what the function reads of it. Never waits.
     @inlinable
     public borrowing func follow<Property: ObservableProperty>(
         _ property: Property
@@ -83,8 +86,8 @@ extension Reader {
         return Followed(model, collector)
     }
 
-    /// The models in an array that is the value of a property: what the function reads of them, the derived value follows.
-    /// Never waits.
+    /// Returns the models in an array that is the value of a property. The derived value follows
+    /// what the function reads of them. Never waits.
     ///
     /// - Complexity: O(*n*).
     @inlinable

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What a model is used as, where a derived value reads it: as something whose variables are read, which is
-// followed, or as itself, which nothing follows. The latter does not compile, unless it says so: `unfollowed(engine)`.
+// The function of a derived value can use a model in two ways. It can read the model's variables,
+// which the derived value follows. Or it can use the model itself: then the derived value does not
+// follow what is read of it. The second use does not compile, unless the function says so:
+// `unfollowed(engine)`.
 
-/// A property as the body of a variable with `@ConcurrentDerived` reads it: as its value, or, if that is a model, as what follows it.
-/// The macro makes it: code of yours has no use for it.
+/// A property as the body of a variable with `@ConcurrentDerived` reads it: as its value, or, if
+/// that is a model, as a ``Followed``. The macro makes it. Your code has no use for it.
 public struct FollowedProperty<Property: ObservableProperty, Reading>: Sendable {
     @usableFromInline internal let property: Property
 
@@ -13,27 +15,27 @@ public struct FollowedProperty<Property: ObservableProperty, Reading>: Sendable 
 }
 
 extension FollowedProperty where Reading == Property.Value {
-    /// A property whose value is read as it is.
+    /// Makes a property whose value is read as it is.
     @_disfavoredOverload
     @inlinable
     public init(_ property: Property) { self.init(property: property) }
 }
 
 extension FollowedProperty where Property.Value: ConcurrentObservable, Reading == Followed<Property.Value> {
-    /// A property whose value is a model.
+    /// Makes a property whose value is a model.
     @inlinable
     public init(_ property: Property) { self.init(property: property) }
 }
 
 extension FollowedProperty
 where Property.Value: OptionalConcurrentObservable, Reading == Followed<Property.Value.Wrapped>? {
-    /// A property whose value is a model or nil.
+    /// Makes a property whose value is a model or nil.
     @inlinable
     public init(_ property: Property) { self.init(property: property) }
 }
 
 extension FollowedProperty {
-    /// A property whose value is an array of models.
+    /// Makes a property whose value is an array of models.
     @inlinable
     public init<Element: ConcurrentObservable>(
         _ property: Property
@@ -43,7 +45,7 @@ extension FollowedProperty {
 }
 
 extension Reader {
-    /// The value of the property.
+    /// Returns the value of the property.
     @_disfavoredOverload
     @inlinable
     public borrowing func follow<Property: ObservableProperty>(
@@ -52,7 +54,7 @@ extension Reader {
         self(property.property)
     }
 
-    /// The model that is the value of the property.
+    /// Returns the model that is the value of the property.
     @inlinable
     public borrowing func follow<Property: ObservableProperty>(
         _ property: FollowedProperty<Property, Followed<Property.Value>>
@@ -60,7 +62,7 @@ extension Reader {
         follow(property.property)
     }
 
-    /// The model that is the value of the property, if there is one.
+    /// Returns the model that is the value of the property, if there is one.
     @inlinable
     public borrowing func follow<Property: ObservableProperty>(
         _ property: FollowedProperty<Property, Followed<Property.Value.Wrapped>?>
@@ -68,7 +70,7 @@ extension Reader {
         follow(property.property)
     }
 
-    /// The models in the array that is the value of the property.
+    /// Returns the models in the array that is the value of the property.
     @inlinable
     public borrowing func follow<Property: ObservableProperty, Element: ConcurrentObservable>(
         _ property: FollowedProperty<Property, [Followed<Element>]>
@@ -76,7 +78,8 @@ extension Reader {
         follow(property.property)
     }
 
-    /// A model as itself: not there, since what is read of it would not be followed.
+    /// Rejects a model that is used as itself: the derived value would not follow what is read of
+    /// it.
     @_disfavoredOverload
     @available(
         *,
@@ -91,14 +94,16 @@ extension Reader {
     }
 }
 
-/// What reading a model as itself throws, of a followed one whose value it is: so that it does not compile.
+/// Thrown by an accessor that exists only so that the compiler rejects it.
 public struct UnfollowedModel: Error {}
 
 extension Followed {
-    /// A model as itself, or an optional or an array of them: refused, since what is read of it would not be followed.
+    /// Rejects a model that is used as itself, and an optional or an array of models: the derived
+    /// value would not follow what is read of it.
     ///
-    /// The compiler prefers whatever is available to what is not. This is available, and throws, where nothing may: the compiler
-    /// says so, and warns of the cause. What follows is more special, and preferred.
+    /// Overload resolution prefers any available member to an unavailable one. So this one is
+    /// available, and throws: the compiler rejects it where nothing may throw, and the deprecation
+    /// message gives the cause. The overloads that return a `Followed` are preferred to this one.
     @_disfavoredOverload
     @available(
         *,
@@ -114,8 +119,9 @@ extension Followed {
 }
 
 extension Followed {
-    /// A member that is neither observed nor a `Constant` does not compile. A key path to a plain `let` looks like one to a computed
-    /// variable, and what a computed variable reads would not be followed.
+    /// Rejects a member that is neither observed nor a `Constant`. A key path to a plain `let`
+    /// looks like one to a computed variable, and the derived value would not follow what that
+    /// variable reads.
     @_disfavoredOverload
     @available(
         *,
@@ -128,31 +134,34 @@ extension Followed {
     }
 }
 
-/// The model itself, in the function of a derived value: as its result, or to compare it. What is read of it, the derived value does not
-/// follow.
+/// Returns the model itself, in the function of a derived value: as its result, or to compare it.
+/// The derived value does not follow what is read of it.
 @inlinable
 public func unfollowed<Model: ConcurrentObservable>(_ model: Followed<Model>) -> Model { model.followedModel }
 
-/// The model itself, if there is one. What is read of it, the derived value does not follow.
+/// Returns the model itself, if there is one. The derived value does not follow what is read of it.
 @_disfavoredOverload
 @inlinable
 public func unfollowed<Model: ConcurrentObservable>(_ model: Followed<Model>?) -> Model? { model?.followedModel }
 
-/// The models themselves. What is read of them, the derived value does not follow.
+/// Returns the models themselves. The derived value does not follow what is read of them.
 @inlinable
 public func unfollowed<Model: ConcurrentObservable>(_ models: [Followed<Model>]) -> [Model] {
     models.map(\.followedModel)
 }
 
-/// The model: in a variable with `@ConcurrentDerived`, which reads it where nothing follows.
+/// Returns the model. The variable with `@ConcurrentDerived` calls this when its body runs outside
+/// the derived value.
 @inlinable
 public func unfollowed<Model: ConcurrentObservable>(_ model: Model) -> Model { model }
 
-/// The model, if there is one: in a variable with `@ConcurrentDerived`, which reads it where nothing follows.
+/// Returns the model, if there is one. The variable with `@ConcurrentDerived` calls this when its
+/// body runs outside the derived value.
 @_disfavoredOverload
 @inlinable
 public func unfollowed<Model: ConcurrentObservable>(_ model: Model?) -> Model? { model }
 
-/// The models: in a variable with `@ConcurrentDerived`, which reads them where nothing follows.
+/// Returns the models. The variable with `@ConcurrentDerived` calls this when its body runs outside
+/// the derived value.
 @inlinable
 public func unfollowed<Model: ConcurrentObservable>(_ models: [Model]) -> [Model] { models }

@@ -15,8 +15,9 @@ extension PropertyList: DerivationSource {
 }
 
 extension GroupMembers {
-    /// The present values of a group, which keeps these members. If they are all, a derived value follows each, as if its function had read
-    /// one after the other, but the values were present together. Else it follows the group.
+    /// Returns the present values of a group, which keeps these members. If these are all its
+    /// members, the derived value follows each, as if its function had read one after the other,
+    /// but the values were present together. Otherwise it follows the group.
     fileprivate func read<Whole: ObservableProperty>(_ group: Whole, into collector: Collector) -> Whole.Value {
         // Safe, all: the caller keeps the group, which keeps the list.
         guard unsafe list.pointee.isComplete else {
@@ -29,10 +30,10 @@ extension GroupMembers {
         while true {
             let versions = unsafe members.map(\.version)
             let value = group.value
-            // Each version only grows: the values are of these.
+            // Each version only grows, so the values belong to these versions.
             if unsafe zip(members, versions).allSatisfy({ member, version in member.version == version }) {
                 for index in versions.indices {
-                    // A member is an `Observed`.
+                    // Every member is an `Observed`.
                     let root = unsafe members[index].property as! any DerivationRoot
                     collector.note(root, versions[index], isRetained: true)
                 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ObservableProperty {
-    /// A derived value: what `transform` makes of this one. Retains this. See ``Derived``. (P22)
+    /// Returns a derived value that `transform` computes from this property. Every result is a
+    /// change. The derived value retains this property. See ``Derived``. (P22)
     ///
     /// - Parameters:
     ///   - fileID: The calling file, for the message about a derived value that needs itself.
     ///   - line: The calling line.
-    ///   - transform: Runs on any thread, under no lock, when the value is read or this one changes.
+    ///   - transform: Runs on any thread, under no lock: at a read after a change of this property,
+    ///     or at the change if the derived value is observed.
     @inlinable
     public func map<Other: Sendable>(
         fileID: StaticString = #fileID,
@@ -16,13 +18,15 @@ extension ObservableProperty {
         Derived(fileID, line, snapshotOf: self) { $0.finish(transform($1)) }
     }
 
-    /// A derived value: what `transform` makes of this one; a result that equals the one before is no change. Retains this. See
-    /// ``Derived``. (P22, P24)
+    /// Returns a derived value that `transform` computes from this property. A result that equals
+    /// the previous one is no change. The derived value retains this property. See ``Derived``.
+    /// (P22, P24)
     ///
     /// - Parameters:
     ///   - fileID: The calling file, for the message about a derived value that needs itself.
     ///   - line: The calling line.
-    ///   - transform: Runs on any thread, under no lock, when the value is read or this one changes.
+    ///   - transform: Runs on any thread, under no lock: at a read after a change of this property,
+    ///     or at the change if the derived value is observed.
     @inlinable
     public func map<Other: Sendable & Equatable>(
         fileID: StaticString = #fileID,
@@ -32,14 +36,16 @@ extension ObservableProperty {
         Derived(fileID, line, snapshotOf: self) { $0.finish(transform($1), ==) }
     }
 
-    /// A derived value: what `transform` makes of this one and another, which were present together. Retains both. See
+    /// Returns a derived value that `transform` computes from this property and another one, whose
+    /// values were present together. Every result is a change. The derived value retains both. See
     /// ``Derived``. (P22)
     ///
     /// - Parameters:
-    ///   - second: The other one.
+    ///   - second: The other property.
     ///   - fileID: The calling file, for the message about a derived value that needs itself.
     ///   - line: The calling line.
-    ///   - transform: Runs on any thread, under no lock, when the value is read or one of the two changes.
+    ///   - transform: Runs on any thread, under no lock: at a read after a change of one of the
+    ///     two, or at the change if the derived value is observed.
     @inlinable
     public func combine<Second: ObservableProperty, Other: Sendable>(
         _ second: Second,
@@ -50,14 +56,16 @@ extension ObservableProperty {
         Derived(fileID, line, snapshotOf: self, second) { $0.finish(transform($1, $2)) }
     }
 
-    /// A derived value: what `transform` makes of this one and another, which were present together; a result that
-    /// equals the one before is no change. Retains both. See ``Derived``. (P22, P24)
+    /// Returns a derived value that `transform` computes from this property and another one, whose
+    /// values were present together. A result that equals the previous one is no change. The
+    /// derived value retains both. See ``Derived``. (P22, P24)
     ///
     /// - Parameters:
-    ///   - second: The other one.
+    ///   - second: The other property.
     ///   - fileID: The calling file, for the message about a derived value that needs itself.
     ///   - line: The calling line.
-    ///   - transform: Runs on any thread, under no lock, when the value is read or one of the two changes.
+    ///   - transform: Runs on any thread, under no lock: at a read after a change of one of the
+    ///     two, or at the change if the derived value is observed.
     @inlinable
     public func combine<Second: ObservableProperty, Other: Sendable & Equatable>(
         _ second: Second,
@@ -68,15 +76,19 @@ extension ObservableProperty {
         Derived(fileID, line, snapshotOf: self, second) { $0.finish(transform($1, $2), ==) }
     }
 
-    /// A derived value that has this one's values, without those that a rule says are as good as the last one that it
-    /// has had: a slow drift is noticed, since each value is compared with that, not with the one before it.
+    /// Returns a derived value that has this property's values, but leaves out a value if
+    /// `areEqual` accepts it as equal to the last one kept. A slow drift is noticed, since each
+    /// value is compared with the last one kept, not with the one before it. The derived value
+    /// retains this property.
     ///
-    /// An observer whose `Buffering` drops changes compares a value with the last that it has received itself.
+    /// An observer whose `Buffering` drops changes compares a value with the last one that it has
+    /// received itself.
     ///
     /// - Parameters:
     ///   - fileID: The calling file, for the message about a derived value that needs itself.
     ///   - line: The calling line.
-    ///   - areEqual: Whether the second value is no change after the first. Under no lock.
+    ///   - areEqual: Returns whether the second value is no change after the first. Called under no
+    ///     lock.
     @inlinable
     public func removingDuplicates(
         fileID: StaticString = #fileID,
@@ -91,7 +103,8 @@ extension ObservableProperty {
 }
 
 extension Derived {
-    /// Of one property. Its function receives a value that was present; none of a mixture where that is a path's.
+    /// Makes a derived value of one property. Its function receives a value that was present: if
+    /// the property is a path, never a mixture.
     @inlinable
     internal convenience init<Source: ObservableProperty>(
         _ file: StaticString,
@@ -108,7 +121,8 @@ extension Derived {
         }
     }
 
-    /// Of two, whose values were present together.
+    /// Makes a derived value of two properties. Its function receives values that were present
+    /// together.
     @inlinable
     internal convenience init<First: ObservableProperty, Second: ObservableProperty>(
         _ file: StaticString,

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An evaluation that is, or was, the present one of a derived value, which the caller retains.
+/// An evaluation that is, or was, the present one of a derived value. The caller retains the
+/// derived value.
 @safe internal struct Present: ~Copyable {
     let set: SourceWords
-    /// The set's sequence with which it was stored.
+    /// The set's sequence after the evaluation was stored.
     let sequence: UInt64
-    /// The number of its result among those that differ.
+    /// The version of the result. It counts only results that differ.
     let version: UInt64
-    /// Its result. What the words reference is not retained.
+    /// The result. What the words reference is not retained.
     let words: Latch.Words
-    /// Whether this retains the set, which the derived value does not keep.
+    /// Whether this evaluation retains the set, because the derived value does not keep it.
     let keepsSet: Bool
 
-    /// - Parameter keepsSet: Takes over a reference to the set.
+    /// - Parameter keepsSet: Whether the evaluation takes over a reference to the set.
     init(set: SourceWords, keepsSet: Bool, sequence: UInt64, version: UInt64, words: Latch.Words) {
         (self.set, self.keepsSet, self.sequence) = (set, keepsSet, sequence)
         (self.version, self.words) = (version, words)
@@ -22,19 +23,19 @@
         if keepsSet { set.release() }
     }
 
-    /// That before the first evaluation.
+    /// Stands for no evaluation.
     static var none: Present {
         Present(set: .none, keepsSet: false, sequence: 1, version: 0, words: Latch.Words())
     }
 
-    /// Whether there was no evaluation.
+    /// Whether this stands for no evaluation.
     var isNone: Bool { sequence & 1 == 1 }
 
-    /// Whether it is the same evaluation.
+    /// Whether both are the same evaluation.
     borrowing func isSame(_ other: borrowing Present) -> Bool { set == other.set && sequence == other.sequence }
 
-    /// Whether the result is the function's at this moment: all that it was made of has the versions
-    /// that were read. Under no lock: other sources run code of their own.
+    /// Whether the result is current: all that it was made from still has the versions that were
+    /// read. The caller must hold no lock, since other sources run code of their own.
     var isCurrent: Bool {
         @inline(__always) get { areRootsCurrent && (!set.hasOthers || areOthersCurrent) && set.isStill(sequence) }
     }

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How an evaluation takes part in a ring that is reported. (P25)
+/// The part of an evaluation in a ring that is reported. (P25)
 ///
-/// The way from a derived value back to itself is on the thread's stack. One of the values that can report the ring is its head. Where
-/// the head is read again, the reader receives the error as the head's value; it has then read all that led there. The
-/// evaluations above the head go on, and compute from the error. Their results depend on an evaluation that has not ended: they are
-/// handed to their readers, and are not published. At last the head's function returns, and the head's result is the error.
+/// The way from a derived value back to itself is on the thread's stack. One of the derived values
+/// that can report the ring is its head. When a function reads the head again, it receives the
+/// error as the head's value, and its collector receives all reads on the way. The evaluations
+/// above the head continue, and compute from the error. Their results depend on an evaluation that
+/// has not ended: so they are handed to their readers, and are not published. When the head's
+/// function returns, the head's result is the error.
 internal final class RingPart {
-    /// The error that the evaluated value has: it is the head.
+    /// The error that the derived value has, if it is the head.
     var cycle: DerivedCycle?
-    /// Whether the function need not run.
+    /// Whether the error is known, so that the user's function need not run.
     var isGiven = false
-    /// The lowest evaluation on the stack, by its level, on whose answer this one depends.
+    /// The level of the lowest evaluation on the stack on whose answer this one depends.
     var lowest = Int.max
-    /// What a derived value has answered that this one reads, kept until the next answer.
+    /// The unpublished result of a derived value that this function reads, until `takeAnswer()`.
     var answer: CopiedResult?
-    /// The one before, which keeps the words that were read last.
+    /// The answer that was read last. It keeps the words until the next one is read.
     var kept: CopiedResult?
 
-    /// The member of a ring that has the error, by its address; nil if none can have it, or if a member has a reader that cannot take an
-    /// answer.
+    /// Returns the address of the ring's member that has the error. Returns nil if no member can
+    /// have it, or if the reader of a member cannot take an answer.
     static func head(of way: [Collector]) -> UInt? {
         guard way.dropFirst().allSatisfy({ $0.state.hasReader }) else { return nil }
         return way.filter { $0.state.place.reportsRings }.map { $0.state.derived }.min()
@@ -27,19 +29,20 @@ internal final class RingPart {
 }
 
 extension Collector {
-    /// The error, where it is known before the function runs.
+    /// The error, if it is known before the function runs.
     @usableFromInline var givenCycle: DerivedCycle? { state.ring.flatMap { $0.isGiven ? $0.cycle : nil } }
 
-    /// The error, where the function has run into a ring whose head it is.
+    /// The error, if the derived value is the head of a ring.
     @usableFromInline var foundCycle: DerivedCycle? { state.ring?.cycle }
 
-    /// Whether the result depends on an evaluation further down, which has not ended. It is not published. The head's result does not.
+    /// Whether the result depends on an evaluation further down on the stack, which has not ended.
+    /// Such a result is not published. The head's result does not depend on one.
     var isInsideRing: Bool {
         guard let ring = state.ring else { return false }
         return ring.lowest < state.level
     }
 
-    /// Closes a ring: this function reads the head, which is being evaluated further down.
+    /// Closes a ring: this function reads the head, which this thread is already evaluating.
     func close(_ way: [Collector], _ cycle: DerivedCycle, _ head: any DerivationNode) {
         leaveSet()
         for collector in way where collector !== self { collector.copyReads(to: self) }
@@ -54,7 +57,7 @@ extension Collector {
         state.ring!.answer = CopiedResult(head, given)
     }
 
-    /// Has the function return an error without a run.
+    /// Makes the function return an error without running the user's code.
     private func give(_ cycle: DerivedCycle) {
         begin(after: .none, watch: nil)
         let ring = RingPart()
@@ -73,7 +76,8 @@ extension Collector {
         if state.isTorn { other.state.isTorn = true }
     }
 
-    /// The result depends on the evaluation at a level: it is not compared with a published one.
+    /// Notes that the result depends on the evaluation at `level`. Such a result is not compared
+    /// with a published one.
     func enterRing(_ level: Int) {
         let ring = state.ring ?? RingPart()
         state.ring = ring
@@ -81,7 +85,7 @@ extension Collector {
         if isInsideRing { outcome.hasBefore = false }
     }
 
-    /// The function runs again.
+    /// Leaves the ring before the function runs again.
     @inline(never)
     func leaveRing() {
         state.ring = nil
@@ -94,7 +98,8 @@ extension Collector {
         state.ring!.answer = result
     }
 
-    /// Reads the answer. The words are kept until the next one.
+    /// Returns the words of the answer, and notes what it was made from. The words are kept until
+    /// the next answer is taken.
     func takeAnswer() -> Latch.Words {
         leaveSet()
         let answer = state.ring!.answer!
@@ -102,8 +107,9 @@ extension Collector {
         return note(answer)
     }
 
-    /// Ends an evaluation whose function always changes what it reads: the result is an error, for what is there now. Returns whether
-    /// that was there together.
+    /// Ends an evaluation whose function changes what it reads in every run. The result is an
+    /// error, for the present versions of what was read. Returns whether these were present at one
+    /// moment.
     func report(after base: borrowing Present, _ derived: any DerivationNode) -> Bool {
         leaveSet()
         let roots = state.collected.origins.map(\.root)

@@ -1,31 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Stands for a root: a property that has the value which the root had at a version.
+/// A property that stands for a root. It has the value that the root had at a version.
 internal struct SourceCopy {
     let property: PathObject
     let version: UInt64
-    /// What a weak property refers to, which the function is to find however late it reads the copy.
+    /// The referent of a weak property. It is kept so that the function finds it, however late it
+    /// reads the copy.
     let referent: AnyObject?
 }
 
-/// What roots had at one moment, and what derived values are of that: what a function reads whose sources change faster than it runs.
-/// (P23, P24)
+/// Copies of roots, which were present together, and the results of derived values for these
+/// copies. A function whose sources change faster than it runs reads them. (P23, P24)
 ///
-/// It belongs to one evaluation, and to those inside it.
+/// They belong to one evaluation, and to those inside it.
 internal final class SourceCopies {
-    /// All that was read so far, and is not copied yet, among what is.
+    /// The roots to copy: all that were read so far, whether they are copied already or not.
     private var roots: [UInt: any DerivationRoot] = [:]
     private var copies: [UInt: SourceCopy] = [:]
     private var results: [ObjectIdentifier: CopiedResult] = [:]
-    /// Of these there is no copy, as long as there are those of the others.
+    /// Roots that could not be copied consistently with the current copies.
     private var refused: Set<UInt> = []
-    /// No later than that of the copies: what has not changed since was there with them.
+    /// A stamp taken just before copying. A root unchanged since then is consistent with the
+    /// copies.
     private var moment: UInt64
 
-    /// What stands for the members of a commit while its body runs, if the function is to read the drafts.
+    /// Stands for the members of a commit while its body runs, if the function must read the
+    /// drafts.
     let drafts: DraftCopies?
 
-    /// With no copies yet.
+    /// Begins without copies.
     init(_ drafts: DraftCopies? = nil) {
         self.drafts = drafts
         ChangeStamps.begin()
@@ -34,7 +37,7 @@ internal final class SourceCopies {
 
     deinit { ChangeStamps.end() }
 
-    /// From the next time on these are copied, too.
+    /// Adds roots, which the next `take()` copies, too.
     func add(_ origins: [Origin]) {
         for origin in origins {
             guard let source = origin.root.source, drafts?.copy(of: source) == nil else { continue }
@@ -42,9 +45,10 @@ internal final class SourceCopies {
         }
     }
 
-    /// Copies all that was read, while the publication of each is held off. Under no lock; waits as a snapshot of a group. (P20)
+    /// Copies all roots while their publication is held off. The caller must hold no lock. Waits as
+    /// a snapshot of a group does. (P20)
     ///
-    /// - Returns: What this replaces, to be released elsewhere.
+    /// - Returns: The replaced copies and results, which the caller releases elsewhere.
     func take() -> AnyObject? {
         if roots.isEmpty { return nil }
         let replaced = Replaced(copies, results)
@@ -66,13 +70,14 @@ internal final class SourceCopies {
     private var taken: [UInt: SourceCopy] {
         let roots = roots
         let members = GroupMembers { found in for root in roots.values { found.add(root) } }
-        // In the child of a fork perhaps none: then the function runs on what is there.
+        // In the child of a fork there may be no copies. Then the function reads its sources.
         return withExtendedLifetime(members) {
             Snapshots.takeUnlessForsaken(members) { roots.mapValues { $0.copy() } } ?? [:]
         }
     }
 
-    /// That of a root; nil if there was none when the others were taken, and the root has changed since.
+    /// Returns the copy of a root. Returns nil if the root was not copied with the others, and has
+    /// changed since.
     func copy(of root: any DerivationRoot) -> SourceCopy? {
         if let draft = drafts?.copy(of: root) { return draft }
         let address = root.versionAddress
@@ -83,7 +88,8 @@ internal final class SourceCopies {
         return copy
     }
 
-    /// Copies a root that is met for the first time, if it has not changed since the others were copied: it was there with them.
+    /// Copies a root that is read for the first time, if it has not changed since the others were
+    /// copied: then its value was present with theirs.
     private func admit(_ root: any DerivationRoot) -> SourceCopy? {
         let moment = moment
         let members = GroupMembers { found in found.add(root) }
@@ -96,19 +102,19 @@ internal final class SourceCopies {
         return copy
     }
 
-    /// Whether all that was read was read of the copies.
+    /// Whether every value read so far came from the copies.
     func cover(_ collected: Collected, _ versions: borrowing VersionBuffer) -> Bool {
         for (index, address) in collected.addresses.enumerated()
         where copies[address]?.version != versions[index] && drafts?.has(address) != true {
             return false
         }
-        // Of others there is no copy.
+        // There are no copies of other sources.
         return collected.others.isEmpty
     }
 
     // MARK: Results
 
-    /// That of a derived value for the copies.
+    /// Returns the result of a derived value for the copies, if there is one.
     func result(of derived: any DerivationNode) -> CopiedResult? {
         return results[ObjectIdentifier(derived)]
     }
@@ -116,9 +122,11 @@ internal final class SourceCopies {
     func keep(_ result: CopiedResult) { results[ObjectIdentifier(result.derived)] = result }
 }
 
-/// The result of a derived value for copies, and what it was made of. It is published nowhere.
+/// The result of a derived value for copies, or in a reported ring, and the versions that it was
+/// made from. It is not published.
 ///
-/// A read of a mixture is kept, too, as long as the copies are: the evaluation that it belongs to fails, and has run it once.
+/// The copies keep the result of a mixture, too. The evaluation that has read it fails, but the
+/// function has run only once.
 internal final class CopiedResult {
     let derived: any DerivationNode
     let words: Latch.Words
@@ -126,10 +134,11 @@ internal final class CopiedResult {
     let sources: [(root: any DerivationRoot, version: UInt64)]
     let others: [(source: OtherSource, version: UInt64)]
     let isTorn: Bool
-    /// The lowest evaluation on the thread's stack on whose answer it depends; see `RingPart`.
+    /// The level of the lowest evaluation on the thread's stack on whose answer the result depends;
+    /// see `RingPart`.
     let lowest: Int
 
-    /// Takes over what an evaluation has collected, and its result.
+    /// Takes over the result of an evaluation, and copies what it has collected.
     init(_ derived: any DerivationNode, _ collector: Collector) {
         (self.derived, words) = (derived, collector.outcome.result)
         isInline = collector.outcome.isInline
@@ -159,19 +168,21 @@ extension Observed {
 // MARK: - Evaluating on copies
 
 extension Collector {
-    /// Notes that a source has changed meanwhile: after several times the function runs on copies.
+    /// Counts a run during which a source has changed. After `mostFailures` of these, the function
+    /// runs on copies.
     @usableFromInline
     func noteFailure() {
         state.failures += 1
         if outcome.isOnCopies || state.failures >= Self.mostFailures { copySources() }
     }
 
-    /// More than it takes to find a function that sets what it has read: see `SelfWatch`.
+    /// More failures than it takes to find a function that sets what it has read: see `SelfWatch`.
     private static var mostFailures: Int {
         return 12
     }
 
-    /// Has the function, and those of the derived values that it reads, run on copies from now on: of all that was read so far.
+    /// Copies all that was read so far. From now on the function runs on copies, and so do the
+    /// functions of derived values that it reads.
     func copySources() {
         let copies = state.copies ?? SourceCopies()
         state.copies = copies
@@ -180,7 +191,8 @@ extension Collector {
         outcome.isOnCopies = true
     }
 
-    /// Has an evaluation that is about to begin run on copies, of what others have read. Their own runs are in vain.
+    /// Makes the evaluation that is about to begin run on copies of what `others` have read. The
+    /// current runs of these will be discarded.
     func copyWhat(_ others: [Collector]) {
         let copies = SourceCopies()
         for other in others { copies.add(other.state.collected.origins) }
@@ -190,18 +202,19 @@ extension Collector {
 
     func use(_ copies: SourceCopies, after failures: Int) {
         state.copies = copies
-        // With one, `clear` has something to do.
+        // At least one, so that clear() frees the copies.
         state.failures = failures
         outcome.isOnCopies = true
     }
 
-    /// Begins an evaluation inside another, for which alone it is.
+    /// Begins a nested evaluation whose result only the enclosing one sees.
     func begin(onCopiesOf collector: Collector) {
         if !outcome.isOnCopies { use(collector.state.copies!, after: collector.state.failures) }
         begin(after: .none, watch: nil)
     }
 
-    /// The result of a derived value for a function that runs on copies. It is published nowhere: the copies keep it.
+    /// Returns the result of a derived value for a function that runs on copies. The copies keep
+    /// the result; it is not published.
     func evaluateOnCopies(_ derived: any DerivationNode, _ cell: borrowing DerivationCell) -> Latch.Words {
         let copies = state.copies!
         if let kept = copies.result(of: derived) { return note(kept) }
@@ -217,7 +230,7 @@ extension Collector {
         return words ?? takeAnswer()
     }
 
-    /// Notes what a result was made of, and returns its words.
+    /// Notes what a result was made from, and returns its words.
     func note(_ result: CopiedResult) -> Latch.Words {
         for (root, version) in result.sources { add(root.versionAddress, version, .source(root)) }
         for (source, version) in result.others { note(source, version) }
@@ -226,10 +239,11 @@ extension Collector {
         return result.words
     }
 
-    /// What stands for a root, if the function runs on copies, and there is one of this.
+    /// Returns the copy of a root, if the function runs on copies and there is one.
     func copy(of root: any DerivationRoot) -> SourceCopy? { state.copies?.copy(of: root) }
 
-    /// The copies are released elsewhere: the values that go with them run user code. (P5)
+    /// Ends the use of copies. A thread of the library releases them, since destroying the values
+    /// runs user code. (P5)
     func endCopies() {
         guard outcome.isOnCopies else { return }
         outcome.isOnCopies = false

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a set of sources has beside roots that the function retains.
+/// The references of a set of sources. A set that names only roots which the function retains has
+/// none.
 internal final class SourceDetails: @unchecked Sendable {
     // Unchecked: constants.
     /// The roots, in the order in which they were read first.
@@ -8,8 +9,8 @@ internal final class SourceDetails: @unchecked Sendable {
     let others: [OtherSource]
     /// The derived values that were read, in order.
     let nodes: [NodeStep]
-    /// What the function has read, in order: the index of a root, or `ReadStep`. Empty if that is roots alone, or roots
-    /// and others: then a change of one of them is a change of what the function reads.
+    /// The reads of the function, in order: the index of a root, or a `ReadStep`. Empty if no
+    /// derived value was read: then a change of a source is a change of what the function reads.
     let steps: [Int32]
 
     init(_ roots: [RootReference], _ others: [OtherSource], _ nodes: [NodeStep], _ steps: [Int32]) {
@@ -17,19 +18,20 @@ internal final class SourceDetails: @unchecked Sendable {
     }
 }
 
-/// How a step says that it is not a root's.
+/// Encodes a step that does not read a root.
 internal enum ReadStep {
     static var other: Int32 { .min }
-    /// Of the derived value at an index, and back.
+    /// Converts the index of a derived value to a step, and back.
     static func node(_ index: Int) -> Int32 { -1 - Int32(index) }
     static func nodeIndex(_ step: Int32) -> Int { -1 - Int(step) }
 }
 
-/// A root, not retained. Its memory is: what says its version can be read when it is gone, and is the last then. (P24)
+/// A weak reference to a root. It keeps the root's memory, so that the version can be read when the
+/// root is gone: then that is the last version. (P24)
 internal struct RootReference: @unchecked Sendable {
     // Unchecked: a weak reference is read by any thread.
 
-    /// Keeps the memory, not the object: never followed.
+    /// Keeps the memory, not the object. Never followed.
     private unowned let memory: AnyObject
     private(set) weak var source: (any DerivationRoot)?
 
@@ -39,16 +41,17 @@ internal struct RootReference: @unchecked Sendable {
     }
 }
 
-/// A derived value that the function has read, not retained: the function has made it, or has it.
+/// A derived value that the function has read. It is not retained: the function has made it, or
+/// retains it.
 internal final class NodeStep: @unchecked Sendable {
     // Unchecked: constants; a weak reference is read by any thread.
     private(set) weak var node: (any DerivationNode)?
     /// Compared, not followed.
     let address: UInt
-    /// What it was evaluated of.
+    /// The set of the evaluation that was read.
     let set: SourceSet
     let words: SourceWords
-    /// Which root of the reading value's set each of them is.
+    /// For each root of that set, its index in the reading value's set.
     let indices: [Int]
 
     init(_ node: any DerivationNode, _ set: SourceSet, _ indices: [Int]) {
@@ -58,24 +61,26 @@ internal final class NodeStep: @unchecked Sendable {
     }
 }
 
-/// A derived value, whatever its type.
+/// A derived value, without its type.
 internal protocol DerivationNode: AnyObject, Sendable {
-    /// Evaluates it if it is not current, and notes in `collector` what it is made of. Returns the version of its result.
+    /// Evaluates the derived value if it is not current, and notes in `collector` what it is made
+    /// from. Returns the version of the result, or the highest number if that is not known.
     func note(in collector: Collector) -> UInt64
-    /// The roots of a set of its own, which need not be current.
+    /// Returns the roots of one of the derived value's sets, which need not be the present one.
     func roots(of set: SourceSet) -> [RootReference]
-    /// An evaluation that was current during the call.
+    /// Returns an evaluation that was current during the call.
     func refresh() -> Present
     /// Runs the function.
     func run(_ collector: Collector)
-    /// Has a replaced result destroyed. Under no lock.
+    /// Retires a replaced result. The caller must hold no lock.
     func retire(_ words: Latch.Words)
-    /// Destroys a result that no other thread has seen. Under no lock.
+    /// Destroys a result that no other thread has seen. The caller must hold no lock.
     func discard(_ words: Latch.Words)
-    /// Retains what the function of a successor needs; false if some of it is gone.
+    /// Retains what the function of a successor needs. Returns false if some of it is gone.
     func hold(_ held: inout HeldSources) -> Bool
-    /// The last observer of an observation has ended.
+    /// Removes an observation whose last observer has ended.
     func forget(_ observation: DerivedObservation)
-    /// Ends the observation with `.sourceDeleted`. For the last who has the derived value.
+    /// Ends the observation with `.sourceDeleted`. The caller must be the only user of the derived
+    /// value.
     func endObservation()
 }

@@ -2,40 +2,44 @@
 
 public import Synchronization
 
-/// What evaluations of one derived value have read, in one order, and the last of these evaluations: its result, and
-/// the versions that it has read.
+/// The sources that evaluations of one derived value have read, in one order, and the last of these
+/// evaluations: its result, and the versions that it has read.
 ///
-/// The evaluation is in a sequence lock: a thread that finds the sequence even, and the same afterwards, has read one
-/// evaluation. It is replaced in place, by one thread at a time. It stays true for its versions, for ever: a reader who
-/// finds them present need not know whether there is a later set.
+/// The evaluation is in a sequence lock: a thread that finds the sequence even, and the same
+/// afterwards, has read one evaluation. It is replaced in place, by one thread at a time. It stays
+/// true for its versions forever: a reader that finds these versions present need not know whether
+/// there is a later set.
 @safe @usableFromInline
 internal final class SourceSet: ManagedBuffer<SourceSet.Header, UInt64> {
-    // Any thread's: constants; `next` is stored before the set is published; the words are atomic.
+    // Any thread may use a set: it has constants, `next` is stored before the set is published, and
+    // the words are atomic.
 
     @usableFromInline
     struct Header {
-        /// What there is beside roots that the function retains; nil if that is nothing.
+        /// The references of the set; nil if it names only roots that the function retains.
         let details: SourceDetails?
-        /// Another set of the derived value.
+        /// The kept set that was added before this one.
         var next: SourceSet?
     }
 
-    /// Where a word is.
+    /// The index of each word.
     @usableFromInline
     enum Place {
         @usableFromInline static var sequence: Int { 0 }
-        /// How many roots, and in the upper half how many derived values; and the marks of `SourceWords`.
+        /// The number of roots, in the upper half the number of derived values, and the marks of
+        /// `SourceWords`.
         @usableFromInline static var counts: Int { 1 }
         @usableFromInline static var first: Int { 2 }
         @usableFromInline static var second: Int { 3 }
-        /// The number of the result among those that differ.
+        /// The version of the result. It counts only results that differ.
         @usableFromInline static var version: Int { 4 }
-        /// For each root where its version is, and the version that was read; then the versions of derived values, and
-        /// those of others. Then, where derived values are among what was read, and no others, the steps: see `StepWords`.
+        /// Two words for each root: the address of its version, and the version that was read. Then
+        /// come the versions of the derived values, then those of other sources. If derived values
+        /// were read, and no other sources, the steps come last: see `StepWords`.
         @usableFromInline static var roots: Int { 5 }
     }
 
-    /// A set without an evaluation.
+    /// Makes a set without an evaluation.
     ///
     /// - Parameter isSnapshot: Whether the function reads all that it needs before it computes.
     static func make(_ addresses: [UInt], _ details: SourceDetails?, isSnapshot: Bool) -> SourceSet {
@@ -48,7 +52,7 @@ internal final class SourceSet: ManagedBuffer<SourceSet.Header, UInt64> {
         // Safe: `create` makes an object of the class that it is called on.
         let set = unsafe unsafeDowncast(buffer, to: SourceSet.self)
         let memory = unsafe set.words.memory
-        // Safe: the capacity is as large.
+        // Safe: the capacity is at least `size`.
         unsafe memory.initialize(repeating: 0, count: size)
         unsafe memory[Place.sequence] = 1
         unsafe memory[Place.counts] =
@@ -64,24 +68,27 @@ internal final class SourceSet: ManagedBuffer<SourceSet.Header, UInt64> {
 
     var details: SourceDetails? { header.details }
 
-    /// The present version of the root whose version is there.
+    /// Returns the present version of a root.
+    ///
+    /// - Parameter address: The address of the version in the root's memory.
     @inlinable @inline(__always)
     static func version(at address: UInt) -> UInt64 {
         // Safe: the function, or a `RootReference` of the caller's set, keeps the memory: the version is the latch's first member.
         unsafe UnsafePointer<Latch>(bitPattern: address).unsafelyUnwrapped.pointee.presentVersion
     }
 
-    /// The word of the version that is there: equal to a version that was read if that is the present one, and not if a commit has
-    /// prepared the next.
+    /// Returns the word of a root's version. It equals a version that was read if that version is
+    /// the present one. It equals none while a commit has prepared the next version.
     @inlinable @inline(__always)
     static func word(at address: UInt) -> UInt64 {
-        // Safe: as above. Acquire: as in Latch.presentVersion.
+        // Safe: as above. Acquire: pairs with the releases in Latch.publish(_:), prepare(_:by:) and
+        // settle().
         unsafe UnsafePointer<Atomic<UInt64>>(bitPattern: address).unsafelyUnwrapped.pointee.load(ordering: .acquiring)
     }
 
     @inlinable @inline(__always)
     static func atomic(_ memory: UnsafePointer<UInt64>, _ place: Int) -> UnsafePointer<Atomic<UInt64>> {
-        // Safe: the caller keeps the set; a word and an atomic word are laid out alike.
+        // Safe: the caller keeps the set; a word and an atomic word have the same layout.
         unsafe UnsafeRawPointer(memory + place).assumingMemoryBound(to: Atomic<UInt64>.self)
     }
 }

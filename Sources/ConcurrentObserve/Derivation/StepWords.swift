@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the function of a derived value has read, in order, in constant words behind those of a set: a thread follows them, and counts
-/// no reference.
+/// The reads of a derived value's function, in order: constant words behind those of a set. A
+/// thread reads them without counting a reference.
 ///
-/// First how many steps there are; then a word for each: the index of a root, or where the words of a derived value begin. Those,
-/// a `NodeWords` for each derived value, are behind the steps.
+/// The first word is the number of steps. Then each step has a word: the index of a root, or where
+/// the words of a derived value begin. These words, a `NodeWords` for each derived value, come
+/// after the steps.
 @safe internal struct StepWords {
     private let memory: UnsafeMutablePointer<UInt64>
 
@@ -12,7 +13,7 @@
 
     private static var nodeMark: UInt64 { 1 << 63 }
 
-    /// The words of what a set has beside roots.
+    /// Returns the words for the steps of a set.
     static func made(of details: SourceDetails) -> [UInt64] {
         var words = [UInt64(details.steps.count)]
         var next = details.steps.count + 1
@@ -30,18 +31,18 @@
         return words
     }
 
-    // Safe, all: the set is kept by its derived value, or by the caller; callers stay below the count.
+    // Safe, all: the derived value keeps the set, or the caller does; callers stay below the count.
 
     var count: Int { Int(truncatingIfNeeded: unsafe memory[0]) }
 
-    /// The index of the root that is read at a step; nil if that is a derived value.
+    /// Returns the index of the root that is read at a step; nil if the step reads a derived value.
     @inline(__always)
     func root(_ step: Int) -> Int? {
         let word = unsafe memory[1 + step]
         return word & Self.nodeMark == 0 ? Int(truncatingIfNeeded: word) : nil
     }
 
-    /// The derived value that is read at a step; nil if that is a root.
+    /// Returns the derived value that is read at a step; nil if the step reads a root.
     @inline(__always)
     func node(_ step: Int) -> NodeWords? {
         let word = unsafe memory[1 + step]
@@ -50,7 +51,8 @@
     }
 }
 
-/// A derived value that was read: itself, its set of sources, and which root of the reading value's set each of these is.
+/// A derived value that was read: its address, its set of sources, and for each root of that set
+/// the index in the reading value's set.
 @safe internal struct NodeWords {
     private let memory: UnsafeMutablePointer<UInt64>
 
@@ -62,14 +64,14 @@
         unsafe [UInt64(node.address), UInt64(UInt(bitPattern: node.words.memory))] + node.indices.map { UInt64($0) }
     }
 
-    /// Whether it is the derived value at an address, evaluated of a set.
+    /// Whether this is the derived value at `node`, evaluated with `set`.
     @inline(__always)
     func isOf(_ node: UInt, _ set: SourceWords) -> Bool {
         // Safe: as in `StepWords`; addresses are compared, not followed.
         unsafe memory[0] == UInt64(node) && memory[1] == UInt64(UInt(bitPattern: set.memory))
     }
 
-    /// Which root of the reading value's set a root of its own is.
+    /// Returns the index, in the reading value's set, of a root of this value's set.
     @inline(__always)
     func index(_ root: Int) -> Int { Int(truncatingIfNeeded: unsafe memory[2 + root]) }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Versions, by index: memory that evaluations use one after the other.
+/// Versions, by index. One evaluation after the other uses this memory.
 @safe internal struct VersionBuffer: ~Copyable {
     private var memory: UnsafeMutablePointer<UInt64>
     private var capacity = 8
@@ -9,7 +9,7 @@
 
     deinit { unsafe memory.deallocate() }
 
-    /// Has room for so many.
+    /// Makes room for `count` versions.
     @inline(__always)
     mutating func reserve(_ count: Int) {
         if count > capacity { grow(count) }
@@ -19,7 +19,7 @@
     private mutating func grow(_ count: Int) {
         let larger = max(count, 2 * capacity)
         let new = UnsafeMutablePointer<UInt64>.allocate(capacity: larger)
-        // Safe: both are as large.
+        // Safe: both have at least this capacity.
         unsafe new.update(from: memory, count: capacity)
         unsafe memory.deallocate()
         unsafe memory = unsafe new
@@ -28,7 +28,7 @@
 
     var isLarge: Bool { capacity > 1_024 }
 
-    /// Frees what is beyond a number that most evaluations need.
+    /// Frees the memory if it is larger than most evaluations need.
     mutating func shrink() {
         guard isLarge else { return }
         unsafe memory.deallocate()
@@ -36,7 +36,7 @@
         capacity = 8
     }
 
-    /// - Precondition: There is room.
+    /// - Precondition: The index is below the capacity.
     subscript(index: Int) -> UInt64 {
         @inline(__always) get {
             assert(index < capacity, "there is no room")
