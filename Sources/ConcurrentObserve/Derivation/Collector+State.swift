@@ -63,7 +63,7 @@ extension Collector {
         /// roots, in order.
         var stepCount = 0
         var steps: StepWords?
-        /// What was read, if no set is followed.
+        /// The roots and other sources that were read, if no set is followed.
         var collected = Collected()
         /// How many steps of the followed set were read, and how many of its roots and derived
         /// values.

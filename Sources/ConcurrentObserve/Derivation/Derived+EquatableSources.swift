@@ -32,8 +32,8 @@ extension Derived where Value: Equatable {
         }
     }
 
-    /// Makes a derived value of two properties, which it retains. A result that equals the previous one
-    /// is no change. (P24)
+    /// Makes a derived value of two properties, which it retains. A result that equals the
+    /// previous one is no change. (P24)
     ///
     /// - Parameters:
     ///   - first: The first property, whose value is the function's first parameter.
@@ -60,8 +60,8 @@ extension Derived where Value: Equatable {
         }
     }
 
-    /// Makes a derived value of three properties, which it retains. A result that equals the previous one
-    /// is no change. (P24)
+    /// Makes a derived value of three properties, which it retains. A result that equals the
+    /// previous one is no change. (P24)
     ///
     /// - Parameters:
     ///   - first: The first property, whose value is the function's first parameter.
@@ -90,8 +90,8 @@ extension Derived where Value: Equatable {
         }
     }
 
-    /// Makes a derived value of four properties, which it retains. A result that equals the previous one
-    /// is no change. (P24)
+    /// Makes a derived value of four properties, which it retains. A result that equals the
+    /// previous one is no change. (P24)
     ///
     /// - Parameters:
     ///   - first: The first property, whose value is the function's first parameter.
@@ -129,8 +129,8 @@ extension Derived where Value: Equatable {
         }
     }
 
-    /// Makes a derived value of five properties, which it retains. A result that equals the previous one
-    /// is no change. (P24)
+    /// Makes a derived value of five properties, which it retains. A result that equals the
+    /// previous one is no change. (P24)
     ///
     /// - Parameters:
     ///   - first: The first property, whose value is the function's first parameter.

@@ -218,7 +218,8 @@ extension Derived {
 }
 
 extension Derived: ObservationSource {
-    /// Ends every observation of the value, as if each was cancelled. Any thread, also inside a callback; never waits. (P8)
+    /// Ends every observation of the value, as if each was cancelled. Any thread, also inside a
+    /// callback; never waits. (P8)
     ///
     /// - Complexity: O(*n*).
     public func cancelAllObservations() { observedResults?.property.cancelAllObservations() }

@@ -16,17 +16,17 @@ public import Synchronization
 /// names the properties, and its function receives values that were present together.
 ///
 /// The value is the function's result for one consistent snapshot that held during the call. (P22,
-/// P23) A read computes it if a source has changed, and it is kept until then. An unobserved
-/// derived value is registered nowhere, and retains what its function captures. An observation
-/// keeps the derived value until it ends, and does not keep the sources that the derived value
-/// names. (P11) While the derived value is observed, each change of what the function read last
-/// evaluates it once, on the thread that makes the change. Its observers receive the result, or
-/// only results that differ, if `Value` is `Equatable`. (P24)
+/// P23) A read runs the function only if a source has changed; the result is kept until then. An
+/// unobserved derived value is registered nowhere, and retains what its function captures. An
+/// observation keeps the derived value until the observation ends, and does not keep the sources
+/// that the derived value names. (P11) While the derived value is observed, each change of what the
+/// function read last evaluates it once, on the thread that makes the change. Its observers receive
+/// the result. If `Value` is `Equatable`, they receive only results that differ. (P24)
 ///
 /// The function is yours: it may read anything, block, and change properties that it does not read.
-/// It holds no lock of the library. It may run on several threads at once, and more often than its
-/// result changes. The function of the first form may even run on values that were never present
-/// together. Such a result is discarded, but the function must bear such values:
+/// The library holds no lock while it runs. It may run on several threads at once, and more often
+/// than its result changes. The function of the first form may even run on values that were never
+/// present together. Such a result is discarded, but the function must bear such values:
 /// `get(items)[get(index)]` may find an index out of bounds. Read these properties by the second
 /// form, or with `get(Group(items, index))`.
 ///

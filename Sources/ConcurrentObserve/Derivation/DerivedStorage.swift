@@ -40,7 +40,8 @@ public struct DerivedStorage<Value: Sendable>: ~Copyable, Sendable {
         return reference.storeIfNil(made)
     }
 
-    /// Ends every observation of the derived value, as if each was cancelled. Any thread; never waits. (P8)
+    /// Ends every observation of the derived value, as if each was cancelled. Any thread; never
+    /// waits. (P8)
     ///
     /// - Complexity: O(*n*).
     public borrowing func cancelAllObservations() { reference.load()?.cancelAllObservations() }

@@ -11,10 +11,10 @@
         /// Never released. There are as many as evaluations were ever nested.
         var collectors: [Unmanaged<Collector>] = unsafe []
         var depth = 0
-        /// For each hash of a derived value's address, the number of the innermost evaluation with
-        /// this hash, counted from 1; 0 if there is none. The collector of that evaluation has the
-        /// number of the next outer one. There are at least as many hashes as collectors, so that
-        /// even in a deep chain a few steps show that there is no ring.
+        /// The number of the innermost evaluation for each hash of a derived value's address,
+        /// counted from 1; 0 if there is none. The collector of that evaluation has the number of
+        /// the next outer one. There are at least as many hashes as collectors, so that even in a
+        /// deep chain a few steps show that there is no ring.
         var last: UnsafeMutablePointer<UInt32>
         /// The number of low bits of the product that the hash leaves out.
         var shift: UInt
@@ -157,7 +157,8 @@
     ///
     /// If the values read on the way back were not present together, there may be no ring: the
     /// functions have read a source at different times. The inner evaluation then runs on copies,
-    /// where a way back is a ring. The outer one discards what it has read, as every mixture. (P23)
+    /// where a way back is a ring. The outer one discards what it has read, as with every mixture.
+    /// (P23)
     @inline(never)
     private func enterAgain(
         _ node: any DerivationNode,
@@ -193,7 +194,7 @@
         return way.allSatisfy(\.isPresent) || isOfSameCopies && way.allSatisfy(\.isOfCopies)
     }
 
-    /// So many evaluations of a derived value inside itself do not happen by chance.
+    /// This many evaluations of a derived value inside itself are not by chance.
     private static var mostMixtures: Int { 64 }
 
     /// Ends the process, with the path from the derived value to itself.

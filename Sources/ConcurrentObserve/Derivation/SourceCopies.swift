@@ -168,8 +168,8 @@ extension Observed {
 // MARK: - Evaluating on copies
 
 extension Collector {
-    /// Counts a run during which a source has changed. After `mostFailures` of these, the function
-    /// runs on copies.
+    /// Counts a run or a read during which a source has changed. After `mostFailures` of these, the
+    /// function runs on copies.
     @usableFromInline
     func noteFailure() {
         state.failures += 1

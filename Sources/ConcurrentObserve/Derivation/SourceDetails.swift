@@ -51,7 +51,7 @@ internal final class NodeStep: @unchecked Sendable {
     /// The set of the evaluation that was read.
     let set: SourceSet
     let words: SourceWords
-    /// For each root of that set, its index in the reading value's set.
+    /// The index, in the reading value's set, of each root of that set.
     let indices: [Int]
 
     init(_ node: any DerivationNode, _ set: SourceSet, _ indices: [Int]) {

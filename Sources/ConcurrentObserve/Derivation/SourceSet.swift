@@ -73,7 +73,8 @@ internal final class SourceSet: ManagedBuffer<SourceSet.Header, UInt64> {
     /// - Parameter address: The address of the version in the root's memory.
     @inlinable @inline(__always)
     static func version(at address: UInt) -> UInt64 {
-        // Safe: the function, or a `RootReference` of the caller's set, keeps the memory: the version is the latch's first member.
+        // Safe: the function, or a `RootReference` of the caller's set, keeps the memory. The
+        // version is the latch's first member.
         unsafe UnsafePointer<Latch>(bitPattern: address).unsafelyUnwrapped.pointee.presentVersion
     }
 

@@ -83,7 +83,8 @@ extension SourceWords {
     /// the evaluation references.
     @inline(__always)
     func hasNow(_ sequence: UInt64) -> Bool {
-        // Relaxed: after the pin, by the light barrier. The thread that retires the reference has stored the next sequence before.
+        // Relaxed: after the pin, by the light barrier. The thread that retires the reference has
+        // stored the next sequence before.
         unsafe SourceSet.atomic(memory, Place.sequence).pointee.load(ordering: .relaxed) == sequence
     }
 

@@ -51,8 +51,8 @@
     }
 }
 
-/// A derived value that was read: its address, its set of sources, and for each root of that set
-/// the index in the reading value's set.
+/// A derived value that was read: its address, its set of sources, and the index of each root of
+/// that set in the reading value's set.
 @safe internal struct NodeWords {
     private let memory: UnsafeMutablePointer<UInt64>
 
