@@ -128,8 +128,8 @@ extension DeinitWorker {
         // Relaxed: the thread has written the items itself. Withdrawing changes the same word.
         let word = claimed.add(1, ordering: .relaxed).oldValue
         guard word & Self.withdrawn == 0, word < count else { return nil }
-        // Released after the claim: the child of a fork must still find an item that it abandons. If
-        // the fork happens exactly here, the child never frees the item.
+        // Released after the claim: the child of a fork must still find an item that it abandons.
+        // If the fork happens exactly here, the child never frees the item.
         // Safe, both: there are `count` items.
         unsafe items[Int(word) - 1].release()
         return unsafe items[Int(word)]
