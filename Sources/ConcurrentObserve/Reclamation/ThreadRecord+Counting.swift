@@ -14,7 +14,7 @@ extension ThreadRecord {
         )
     }
 
-    /// Counts events that have been sent, or, negative, received or dropped, for the diagnostics.
+    /// Counts events that were sent, or, if negative, received or dropped, for the diagnostics.
     @usableFromInline
     static func countPending(_ step: Int) {
         // Safe: records are never freed. Relaxed: a statistic with one writer.

@@ -3,12 +3,12 @@
 import CURCU
 import Synchronization
 
-/// Every thread record of the process.
+/// All thread records of the process.
 @safe internal final class ThreadRecords: @unchecked Sendable {
-    // Unchecked: `free` and `count` are guarded by `lock`; the rest is constant or atomic.
+    // Unchecked: `free` and `total` are guarded by `lock`; the rest is constant or atomic.
     static let shared = ThreadRecords()
 
-    /// The records, newest first; only ever pushed to.
+    /// The records, newest first. Records are only added.
     private let head = Atomic<UInt>(0)
     private let lock = ForkAwareLock()
     /// Records without a thread, linked through `nextFree`.
@@ -19,7 +19,7 @@ import Synchronization
 
     var count: Int { lock.withLock { total } }
 
-    /// A free record, or a new one, for the calling thread.
+    /// Returns a free record, or a new one, for the calling thread.
     func acquire() -> UnsafeMutablePointer<ThreadRecord> {
         let idle = unsafe lock.withUntrackedLock { () -> UnsafeMutablePointer<ThreadRecord>? in
             guard let record = unsafe free else { return nil }
@@ -29,8 +29,8 @@ import Synchronization
         return unsafe idle ?? push(ThreadRecord.allocate())
     }
 
-    /// Makes a record, which is the calling thread's while `body` runs, and belongs to no thread
-    /// afterwards: the child of a fork frees such a record.
+    /// Makes a record for the calling thread while `body` runs. Afterwards it belongs to no thread:
+    /// the child of a fork frees such a record for other threads.
     func lend(_ body: () -> Void) {
         let record = unsafe push(ThreadRecord.allocate())
         unsafe curcu_set_thread_record(record)
@@ -48,9 +48,10 @@ import Synchronization
             total += 1
             // Relaxed: the lock orders the pushes.
             unsafe record.pointee.next = UnsafeMutablePointer(bitPattern: head.load(ordering: .relaxed))
-            // Release: pairs with the acquire in forEach(_:). Sequentially consistent: before the
-            // record's first retirement looks whether the reclamation thread is parked; pairs with
-            // the load in forEach(_:), by which that thread looks before it sleeps.
+            // Release: pairs with the acquire in forEach(_:). Sequentially consistent: ordered
+            // before the look by the record's first retirement whether the reclamation thread is
+            // parked; pairs with the load in forEach(_:), by which the reclamation thread looks
+            // before it sleeps.
             head.store(UInt(bitPattern: record), ordering: .sequentiallyConsistent)
         }
         return unsafe record
@@ -71,14 +72,15 @@ import Synchronization
         lock.withUntrackedLock { unsafe pushFree(record) }
     }
 
-    /// Under the list's lock, or in the child of a fork before it has other threads.
+    /// Adds a record to `free`. The caller must hold `lock`, or be in the child of a fork before
+    /// the child has other threads.
     private func pushFree(_ record: UnsafeMutablePointer<ThreadRecord>) {
         unsafe record.pointee.nextFree = free
         unsafe free = record
     }
 
-    /// Visits every record. Any thread; call it after the barrier that makes the frames' contents
-    /// visible.
+    /// Calls `body` with every record. Any thread. Before it reads frames, the caller must execute
+    /// the barrier that makes their contents visible.
     func forEach(_ body: (UnsafeMutablePointer<ThreadRecord>) -> Void) {
         // Acquire: pairs with the release in push(_:). Sequentially consistent: the reclamation
         // thread looks here after its store in Parking.park(), which an acquiring load could
@@ -92,7 +94,7 @@ import Synchronization
         }
     }
 
-    /// Items that all threads together have retired since the process began.
+    /// The number of items that all threads together have retired since the process began.
     var retiredCount: UInt {
         var count: UInt = 0
         // Relaxed: a statistic.
@@ -105,7 +107,7 @@ import Synchronization
     func lockForFork() { lock.lockForFork() }
     func unlockAfterFork() { lock.unlockAfterFork() }
 
-    /// In the child: forgets what the threads that do not exist here were doing, and frees their
+    /// In the child: clears the state of the threads that do not exist here, and frees their
     /// records for other threads. (P18)
     func restartInChild() {
         lock.unlockAfterFork()
@@ -117,8 +119,8 @@ import Synchronization
             unsafe record.clear()
             unsafe record.pointee.isReclaiming = false
             unsafe record.pointee.isDeinitThread = false
-            // Relaxed: the child has one thread. The thread may have been at the gate, which was
-            // closed.
+            // Relaxed: the child has one thread. The record's thread may have been waiting at the
+            // closed gate.
             unsafe record.pointee.isInsideGate.store(false, ordering: .relaxed)
             // liburcu has dropped the readers of all other threads.
             unsafe record.pointee.reader = nil
@@ -135,8 +137,8 @@ import Synchronization
 }
 
 extension UnsafeMutablePointer<ThreadRecord> {
-    /// Whether the record belongs to a thread that was in user code when this process, or one
-    /// before it, was forked.
+    /// Whether the record belongs to a thread that was in user code when this process, or an
+    /// ancestor of it, was forked.
     fileprivate var isAbandonedInChild: Bool {
         // Safe: records are never freed; the child has one thread.
         return unsafe pointee.isAbandoned || pointee.userCode > 0
