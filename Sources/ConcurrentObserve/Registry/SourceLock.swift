@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The lock of one source and its observations, or of a mailbox, which no thread holds while the
+/// The lock of one source and its observations, or of a mailbox. No thread holds it while the
 /// process forks. (P18)
 ///
-/// There are as many as there are sources, so that `fork` cannot take them all: it waits at the
-/// gate until every thread has left the one that it was in. Otherwise the child's reclamation
-/// thread would meet locks whose holders do not exist.
+/// There are as many as there are sources, so `fork` cannot take them all. It waits at the gate
+/// until every thread has left the lock that it holds. Otherwise the child's reclamation thread
+/// would find locks whose holders do not exist.
 @usableFromInline
 internal struct SourceLock: ~Copyable, Sendable {
     private let lock = Lock()
@@ -13,9 +13,12 @@ internal struct SourceLock: ~Copyable, Sendable {
     @usableFromInline
     init() {}
 
-    /// Runs `body` while no other thread is inside a `withLock` of this lock. No source's lock may
-    /// be taken inside, but inside that of a derived value or of a combination those of what observes it, and inside that of all
-    /// agreements those of each. It may be taken inside the lock of a property's changes, whose holders the fork does not wait for.
+    /// Runs `body` while no other thread is inside a `withLock` of this lock.
+    ///
+    /// Lock order: a thread never takes a source's lock inside another, with two exceptions. Inside
+    /// the lock of a derived value or of a combination it may take the locks of their observers.
+    /// Inside the lock of all agreements it may take the lock of each. A thread may take a source's
+    /// lock inside the lock of a property's changes, for whose holders the fork does not wait.
     @inlinable @inline(__always)
     borrowing func withLock<Result: ~Copyable>(_ body: () -> Result) -> Result {
         let isOutermost = acquire()
