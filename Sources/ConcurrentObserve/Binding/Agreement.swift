@@ -84,10 +84,10 @@ internal final class Agreement: @unchecked Sendable {
     /// Decides on a change of a side, while the other side is at `present`. If this returns true,
     /// the caller makes the change. The caller must hold the other side's mutation lock.
     ///
-    /// - Parameter isInitial: Whether a binding begins with this version. If it is the agreed
-    ///   version, the other side takes the value all the same in two cases. A binding of the pair
-    ///   has transforms: it may have made another value from the version. Or the other side has
-    ///   changed since the agreement: a binding that has ended may not have passed that change on.
+    /// - Parameter isInitial: Whether a binding begins with this version. Then the other side takes
+    ///   the value of the agreed version once more in two cases. A binding of the pair has
+    ///   transforms: it may have made another value from the version. Or the other side has changed
+    ///   since the agreement: a binding that has ended may not have passed that change on.
     @usableFromInline
     func apply(_ version: UInt64, of side: Side, toOtherAt present: UInt64, isInitial: Bool) -> Bool {
         lock.withLock {

@@ -114,7 +114,7 @@ internal struct Arrival {
 // MARK: - Deciding
 
 extension Arrival {
-    /// What a binding must do with a change.
+    /// Says how a binding must treat a change.
     @usableFromInline
     enum Decision {
         /// Pass it on.

@@ -53,8 +53,8 @@ internal final class LargeMailboxes: @unchecked Sendable {
 
     private let lock = ForkAwareLock()
     private var entries: [ObjectIdentifier: Entry] = [:]
-    /// When the list has this number of entries, those of empty mailboxes are removed. Then it is
-    /// twice the number that was left.
+    /// The number of entries at which those of empty mailboxes are removed: twice the number that
+    /// was left the last time.
     private var pruningCount = 64
 
     private init() { Fork.hold(lock) {} }

@@ -52,7 +52,7 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
         self.succession = succession
     }
 
-    // MARK: Under the owner's lock, all of these
+    // MARK: The caller must hold the owner's lock
 
     /// Whether events may come in.
     @inlinable
@@ -76,8 +76,8 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
         entered &+= 1
     }
 
-    /// Drops the oldest event, which the caller has counted. If it is a change, the next event, which
-    /// may be `event`, takes over its old value.
+    /// Drops the oldest event, which the caller has counted. If it is a change, the next event,
+    /// which may be `event`, takes over its old value.
     @inlinable
     mutating func dropFirst(before event: inout Event) {
         var first = waiting.popFirst()!
@@ -218,7 +218,7 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
         var isHarmless: Bool { _isPOD(Event.self) || events.isEmpty && dropped == nil }
     }
 
-    // MARK: What was dropped
+    // MARK: Dropped events
 
     @usableFromInline
     struct Dropped: Sendable {

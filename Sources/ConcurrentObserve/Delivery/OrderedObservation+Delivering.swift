@@ -60,7 +60,7 @@ extension OrderedObservation {
             guarded.clearBusy()
             if !guarded.mailbox.flushes.isEmpty {
                 settled = guarded.mailbox.flushes.take(through: .max)
-                hasFlushes.store(false, ordering: .relaxed)  // Relaxed: under the lock.
+                hasFlushes.store(false, ordering: .relaxed)  // Relaxed: written under `lock`.
             }
             return nil
         }
@@ -77,7 +77,7 @@ extension OrderedObservation {
         let settled = withGuarded { guarded -> [Flush] in
             let position = guarded.mailbox.position &- UInt64(count)
             let settled = guarded.mailbox.flushes.take(through: position)
-            // Relaxed: under the lock.
+            // Relaxed: written under `lock`.
             hasFlushes.store(!guarded.mailbox.flushes.isEmpty, ordering: .relaxed)
             return settled
         }
@@ -89,7 +89,7 @@ extension OrderedObservation {
             // If the mailbox is closed, the last callback has returned, and the rest is dropped.
             let isSettled = guarded.mailbox.isFlushed && !guarded.isBusy || guarded.mailbox.isClosed
             body(&guarded.mailbox.flushes, isSettled ? nil : guarded.mailbox.entered)
-            // Relaxed: under the lock.
+            // Relaxed: written under `lock`.
             hasFlushes.store(!guarded.mailbox.flushes.isEmpty, ordering: .relaxed)
         }
         // The observation may have ended, and its mailbox not be closed yet. Then the reclamation

@@ -84,7 +84,7 @@ extension OrderedObservation {
     /// Lends the guarded state, under the lock.
     @inlinable @inline(__always)
     final func withGuarded<Result>(_ body: (inout Guarded) -> Result) -> Result {
-        // Safe: no other thread is inside.
+        // Safe: `lock` keeps other threads out.
         lock.withLock { unsafe body(&guarded) }
     }
 

@@ -50,7 +50,7 @@ internal final class Subscription<Event: Sendable>: IteratorMailbox, @unchecked 
     /// Lends the guarded state, under the lock.
     @inlinable @inline(__always)
     func withGuarded<Result>(_ body: (inout Guarded) -> Result) -> Result {
-        // Safe: no other thread is inside.
+        // Safe: `lock` keeps other threads out.
         lock.withLock { unsafe body(&guarded) }
     }
 

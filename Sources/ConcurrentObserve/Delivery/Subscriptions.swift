@@ -8,8 +8,8 @@ internal final class Subscriptions: @unchecked Sendable {
 
     private let lock = SourceLock()
     private var references: [Reference] = []
-    /// When there are this many references, those of iterators that are gone are removed. Then it
-    /// is twice the number that was left.
+    /// The number of references at which those of iterators that are gone are removed: twice the
+    /// number that was left the last time.
     private var pruningCount = 4
 
     @usableFromInline

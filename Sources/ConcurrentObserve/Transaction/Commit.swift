@@ -205,7 +205,7 @@ internal enum Commit {
         _ drafts: UnsafeMutableBufferPointer<Draft>,
         _ record: UnsafeMutablePointer<ThreadRecord>
     ) -> CommitReach {
-        // Safe, all: as in publish(_:_:_:).
+        // Safe, all: as in publish(_:_:_:carrying:).
         let observed = members.indices.filter { unsafe drafts[$0].isSet && members[$0].isPossiblyObserved }
         let reach = unsafe CommitReach(of: drafts)
         for index in observed { unsafe drafts[index].commit = reach.number(of: index) }
@@ -226,7 +226,7 @@ internal enum Commit {
         _ drafts: UnsafeMutableBufferPointer<Draft>,
         _ record: UnsafeMutablePointer<ThreadRecord>
     ) {
-        // Safe, all: as in publish(_:_:_:).
+        // Safe, all: as in publish(_:_:_:carrying:).
         for index in members.indices {
             unsafe members[index].leaveBody()
             unsafe members[index].unlock()

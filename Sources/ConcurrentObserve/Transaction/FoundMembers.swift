@@ -14,7 +14,7 @@ internal struct FoundMembers {
 
     mutating func add(_ path: any TracedPath) { paths.append((path, isHeldStill)) }
 
-    /// Adds the properties of something observable.
+    /// Adds the members that an observable property consists of.
     mutating func add(of property: some ObservableProperty) {
         guard let holder = property as? any MemberHolding else {
             hasOthers = true

@@ -7,8 +7,8 @@ internal protocol TracedPath: Sendable {
     func follow(_ trace: inout PathTrace)
 }
 
-/// Where the paths of a group lead, as a commit finds before it takes the locks: the properties on
-/// the way with their versions, and the last properties.
+/// The properties to which the paths of a group lead, as a commit finds them before it takes the
+/// locks: those on the way with their versions, and the last ones.
 ///
 /// Under the locks the commit compares the versions. If they are the same, the paths lead there
 /// until the commit is published.
@@ -54,7 +54,7 @@ internal struct PathTrace {
     /// Notes that the path ends in a property.
     mutating func end(_ property: any CommitMember) { found.add(property) }
 
-    /// Whether the paths still lead there. The caller must hold the mutation locks of the
+    /// Whether the paths still lead to these properties. The caller must hold the mutation locks of the
     /// properties.
     var isPresent: Bool {
         return links.allSatisfy { $0.property.member.version == $0.version }

@@ -9,7 +9,7 @@
 /// }
 /// ```
 ///
-/// It belongs to the body, and to its thread.
+/// Only the body may use it, on its own thread.
 @safe
 public struct Transaction: ~Copyable {
     @usableFromInline internal let drafts: UnsafeMutableBufferPointer<Draft>
