@@ -49,6 +49,10 @@ internal struct ThreadRecord: ~Copyable {
     /// Whether the thread is one of the `DeinitThreads`. Owner alone.
     var isDeinitThread = false
 
+    /// Observations that ended on this record's threads because their token was released within
+    /// their first second. Written by the owner alone.
+    let droppedTokens = Atomic<UInt32>(0)
+
     /// The body of a `modify` or of a commit that the thread runs, in which it changes no other property, or 0. Owner alone; see
     /// `RunningBody`.
     var body: UInt = 0

@@ -72,6 +72,11 @@ extension Observer {
         mark.bitwiseOr(ObserverMark.isCutOff.rawValue, ordering: .relaxed)
     }
 
+    /// Counts, for the diagnostics, that the observation has ended with its token, if that was soon after it began.
+    func countDroppedToken() {
+        if knownMark.isYoung { ThreadRecord.countDroppedToken() }
+    }
+
     /// Whether the observation goes on, and is not cut off. The lock of the last property comes between the mark and a commit that finds
     /// the path cut.
     var isReceiving: Bool { isMarkedActive && !knownMark.contains(.isCutOff) }
