@@ -15,7 +15,7 @@ import Synchronization
 /// | `pending_events`, `peak_pending_events` | meter | what waits in all mailboxes, and the most that was found |
 /// | `mailbox_pending_events` | meter, with the dimension `label` | what waits in the ten largest mailboxes of those that have a label |
 /// | `oldest_callback_seconds` | meter | how long the oldest running callback has been seen running; 0 when none is |
-/// | `reclaimed`, `grace_periods`, `dropped_events` | counter | since the process began |
+/// | `reclaimed`, `grace_periods`, `dropped_events`, `tokens_released_early` | counter | since the process began |
 ///
 /// One object for a process: counters are increased by what has happened since the last publication of this very object.
 public final class LibraryMetrics: Sendable {
@@ -29,12 +29,14 @@ public final class LibraryMetrics: Sendable {
     private let reclaimed: Counter
     private let gracePeriods: Counter
     private let droppedEvents: Counter
+    private let tokensReleasedEarly: Counter
 
     // What the counters have been increased to. No lock: a thread could hold it while the process forks, and the metrics' system
     // is the user's code.
     private let publishedReclaimed = Atomic<Int>(0)
     private let publishedGracePeriods = Atomic<Int>(0)
     private let publishedDroppedEvents = Atomic<Int>(0)
+    private let publishedTokensReleasedEarly = Atomic<Int>(0)
 
     /// The address of the meters of mailboxes, or 0. A publication takes them, and puts them back: no lock here, either.
     private let mailboxMeters = Atomic<UInt>(0)
@@ -69,6 +71,7 @@ public final class LibraryMetrics: Sendable {
         reclaimed = Counter(label: "\(prefix)_reclaimed", factory: factory)
         gracePeriods = Counter(label: "\(prefix)_grace_periods", factory: factory)
         droppedEvents = Counter(label: "\(prefix)_dropped_events", factory: factory)
+        tokensReleasedEarly = Counter(label: "\(prefix)_tokens_released_early", factory: factory)
     }
 
     // Relaxed: nothing else has the object.
@@ -91,6 +94,7 @@ public final class LibraryMetrics: Sendable {
         reclaimed.increase(publishedReclaimed, to: now.reclaimed)
         gracePeriods.increase(publishedGracePeriods, to: now.gracePeriods)
         droppedEvents.increase(publishedDroppedEvents, to: now.droppedEvents)
+        tokensReleasedEarly.increase(publishedTokensReleasedEarly, to: now.tokensReleasedEarly)
     }
 
     /// Sets the meters of the largest mailboxes; one that is not large any more is set to 0 once.

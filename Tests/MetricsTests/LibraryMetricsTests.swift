@@ -51,6 +51,19 @@ struct LibraryMetricsTests {
         queue.resume()
     }
 
+    @Test("Observations whose token nobody keeps are counted, each once")
+    func tokensReleasedEarly() throws {
+        let metrics = LibraryMetrics(prefix: "observe", factory: system)
+        metrics.publish()
+        let counter = try system.expectCounter("observe_tokens_released_early")
+        let before = counter.totalValue
+        let property = Observed(0)
+        for _ in 0..<3 { _ = property.observe { _ in } }
+        metrics.publish()
+        metrics.publish()
+        #expect(counter.totalValue == before + 3)
+    }
+
     @Test("Events that wait are published, and the mailboxes with a label that have become large")
     func pending() async throws {
         let metrics = LibraryMetrics(prefix: "observe", factory: system)

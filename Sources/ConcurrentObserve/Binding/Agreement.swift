@@ -2,30 +2,35 @@
 
 import Synchronization
 
-/// Which versions of a pair's two sides are one and the same change: how the two directions settle
-/// conflicts alike.
+/// Records which versions of the two sides of a pair are one and the same change. Both directions
+/// of the pair decide conflicts by it, and so decide them alike.
 ///
-/// Both directions may be under way on any number of threads. Each applies a change that is later than the agreed version of its own side,
-/// and agrees in the same step, under the lock that the other side's changes take: on that version, and on the new one
-/// that it makes there. Both versions only grow. Of two changes that meet, the first to be agreed wins: the other one was there before, and
-/// is older than what is agreed now.
+/// Both directions may run on any number of threads. Each applies a change if it is later than the
+/// agreed version of its own side. In the same step, under the lock of the other side's changes, it
+/// agrees on that version and on the new version that it makes there. Both agreed versions only
+/// grow. If two changes meet, the first to be agreed wins: the other one was there before, and is
+/// older than the version that is now agreed for its side.
 ///
-/// **The echo ends.** A change that the pair makes is agreed before any observer receives it, so that the direction back refuses it. Every
-/// change of a setter's makes at most one change on the other side, without a loop or a retry.
+/// **The echo ends.** A change that the pair makes is agreed before any observer receives it, so
+/// the opposite direction refuses it. Every change that a setter makes causes at most one change on
+/// the other side, without a loop or a retry.
 ///
-/// **Both sides end alike.** When all setters have returned, every change has been offered to the other side, and whether it was
-/// applied or refused, the agreed version of its own side was this one or a later one afterwards. So each side is at its agreed
-/// version. And the two are agreed together, one made of the other: they are alike.
+/// **Both sides end alike.** When all setters have returned, every change has been offered to the
+/// other side. It was applied or refused; in both cases the agreed version of its own side was then
+/// this version or a later one. So each side is at its agreed version. The two versions were agreed
+/// together, one made from the other: they are alike.
 ///
-/// **No last update is lost.** A change is refused only because of another one whose setter had not returned when it was made. One that
-/// begins after all others have returned is later than what is agreed, and nothing that comes afterwards is older and applied.
+/// **No last update is lost.** A change is refused only because of another change whose setter had
+/// not returned when it was made. A change that begins after all others have returned is later than
+/// the agreed version. No older change is applied after it.
 ///
-/// **A pair has one agreement**, however many calls bind it and from whichever ends: see
-/// `Agreements`. Each binding then offers each change; the first offer is applied, and the others
-/// are refused. Two agreements would let one of two changes that meet win on each side.
+/// **A pair has one agreement**, however often it is bound, and from either side: see `Agreements`.
+/// Each binding then offers each change; the first offer is applied, and the others are refused.
+/// With two agreements, one of two changes that meet could win on one side, and the other on the
+/// other side.
 @usableFromInline
 internal final class Agreement: @unchecked Sendable {
-    // Unchecked: what is mutable is guarded by `lock`, or atomic.
+    // Unchecked: the mutable state is guarded by `lock`, or atomic.
 
     /// One of the two properties, in the order in which the first binding of the pair named them.
     @usableFromInline
@@ -35,23 +40,24 @@ internal final class Agreement: @unchecked Sendable {
         @usableFromInline var other: Side { self == .first ? .second : .first }
     }
 
-    /// What the properties share with their observers, which distinguishes the pair from a later one at the
-    /// same addresses: a property's life is not prolonged. (P11)
+    /// The cores of the two properties. They distinguish the pair from a later pair at the same
+    /// addresses. They are retained, which does not prolong a property's life. (P11)
     private let firstCore: RegistryCore
     private let secondCore: RegistryCore
 
-    /// Under which `Agreements` has this one.
+    /// The key of this agreement in `Agreements`.
     let pair: Agreements.Pair
 
-    /// Taken inside a property's lock; nothing is taken inside it. No thread holds it while the process forks: the other side may
-    /// be one that no thread was changing. (P18)
+    /// May be taken inside a property's mutation lock. No lock is taken inside it. No thread holds
+    /// it while the process forks: the other side may be a property that no thread was changing.
+    /// (P18)
     private let lock = SourceLock()
 
-    /// One more than the agreed version of the first side; 0 before there is one. Written under the lock.
+    /// One more than the agreed version of each side; 0 before there is one. Written under `lock`.
     private let first = Atomic<UInt64>(0)
     private let second = Atomic<UInt64>(0)
 
-    /// Whether a binding of the pair has made values by transforms. Guarded.
+    /// Whether a binding of the pair has transforms. Guarded.
     private var transforms = false
 
     init(between first: RegistryCore, and second: RegistryCore) {
@@ -59,27 +65,29 @@ internal final class Agreement: @unchecked Sendable {
         pair = Agreements.Pair(first, second)
     }
 
-    /// Which side a property is.
+    /// Returns which side a property is.
     func side(of core: RegistryCore) -> Side { core === firstCore ? .first : .second }
 
-    /// Notes that a binding of the pair makes values by transforms.
+    /// Notes that a binding of the pair has transforms.
     func noteTransforms() {
         lock.withLock { transforms = true }
     }
 
-    /// Whether the other side may not know this version of a side yet.
+    /// Whether this version of a side may be unknown to the other side.
     @usableFromInline
     func isNews(_ version: UInt64, of side: Side) -> Bool {
-        // Relaxed: a short cut; `apply` and `note` decide, under the lock.
+        // Relaxed: a short cut. Agreed versions only grow, so false is final. If true, `apply`
+        // decides again under `lock`.
         return agreed(side) <= version
     }
 
-    /// Decides on a change of a side; the other one is at `present`. Under the other side's lock,
-    /// with the change made if this is true.
+    /// Decides on a change of a side, while the other side is at `present`. If this returns true,
+    /// the caller makes the change. The caller must hold the other side's mutation lock.
     ///
-    /// - Parameter isInitial: A binding begins with this version. Where another binding of the pair may have made another value of it,
-    ///   the other side takes the value, agreed or not; so it does if it has been changed since it was agreed: a binding that
-    ///   ended before may have left that change where it was.
+    /// - Parameter isInitial: Whether a binding begins with this version. Then the other side takes
+    ///   the value of the agreed version once more in two cases. A binding of the pair has
+    ///   transforms: it may have made another value from the version. Or the other side has changed
+    ///   since the agreement: a binding that has ended may not have passed that change on.
     @usableFromInline
     func apply(_ version: UInt64, of side: Side, toOtherAt present: UInt64, isInitial: Bool) -> Bool {
         lock.withLock {
@@ -90,8 +98,8 @@ internal final class Agreement: @unchecked Sendable {
         }
     }
 
-    /// Agrees on two versions without a change: they are one change, which has come the other way
-    /// round.
+    /// Agrees on two versions without making a change: they are one and the same change, which has
+    /// reached the other side another way, round a cycle.
     @usableFromInline
     func note(_ version: UInt64, of side: Side, as other: UInt64) {
         lock.withLock {
@@ -100,7 +108,7 @@ internal final class Agreement: @unchecked Sendable {
         }
     }
 
-    // Under the lock, all of these.
+    // The caller must hold `lock` for all that follow, except for `agreed` as a short cut.
 
     private func accepts(_ version: UInt64, of side: Side, toOtherAt present: UInt64, isInitial: Bool) -> Bool {
         let agreed = agreed(side)
@@ -113,12 +121,12 @@ internal final class Agreement: @unchecked Sendable {
     }
 
     private func agreed(_ side: Side) -> UInt64 {
-        // Relaxed: under the lock, or a short cut.
+        // Relaxed: read under `lock`, or as the short cut in `isNews`.
         side == .first ? first.load(ordering: .relaxed) : second.load(ordering: .relaxed)
     }
 
     private func agree(_ version: UInt64, on side: Side) {
-        // Relaxed: under the lock.
+        // Relaxed: written under `lock`.
         if side == .first {
             first.store(version, ordering: .relaxed)
         } else {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The agreements of all bound pairs: however often a pair is bound, and from whichever ends, it
-/// has one, which goes with the last binding.
+/// The agreements of all bound pairs. A pair has one agreement, however often it is bound, and from
+/// either side. The agreement is removed with the pair's last binding.
 @usableFromInline
 internal final class Agreements: @unchecked Sendable {
     // Unchecked: `entries` is guarded by `lock`.
     private static let shared = Agreements()
 
-    /// Two properties in either order, by what they share with their observers.
+    /// Two properties in either order, identified by their cores.
     struct Pair: Hashable {
         private let low: ObjectIdentifier
         private let high: ObjectIdentifier
@@ -27,8 +27,9 @@ internal final class Agreements: @unchecked Sendable {
     private let lock = SourceLock()
     private var entries: [Pair: Entry] = [:]
 
-    /// Held while the claims of a carried commit are decided, inside the locks of its destinations: of two commits that meet on several
-    /// pairs, one prevails on all. Those of the agreements are taken inside. No thread holds it while the process forks. (P18)
+    /// Held while the claims of a carried commit are decided, inside the mutation locks of its
+    /// destinations. So of two commits that meet on several pairs, one wins on all. The agreements'
+    /// own locks are taken inside it. No thread holds it while the process forks. (P18)
     private let decision = SourceLock()
 
     private init() {}
@@ -36,7 +37,7 @@ internal final class Agreements: @unchecked Sendable {
     /// Counts a binding of two properties. Returns their agreement, and which side `left` is. Under
     /// no lock.
     ///
-    /// - Parameter keepsValue: Whether the binding makes no other values.
+    /// - Parameter keepsValue: Whether the binding passes values on unchanged.
     /// - Complexity: O(1) on average.
     @usableFromInline
     static func join<Left, Right>(
@@ -50,7 +51,7 @@ internal final class Agreements: @unchecked Sendable {
         return (agreement, agreement.side(of: core))
     }
 
-    /// The agreement that the pair has already, or else this one.
+    /// Returns the agreement that the pair already has, or else adds `fresh`.
     private static func shared(_ fresh: Agreement) -> Agreement {
         var agreement = fresh
         withEntries { entries in
@@ -60,8 +61,8 @@ internal final class Agreements: @unchecked Sendable {
             } else {
                 entries[fresh.pair] = Entry(agreement: fresh, bindings: 1)
                 guard entries.count == 1 else { return }
-                // Once more, so that the runtime makes what `leave` asks it for: a forked child may
-                // be the first to end a binding. (P18)
+                // Removes the entry and adds it again, so that the runtime has made what `leave`
+                // needs of it: a forked child may be the first to end a binding. (P18)
                 remove(fresh.pair, from: &entries)
                 entries[fresh.pair] = Entry(agreement: fresh, bindings: 1)
             }
@@ -69,12 +70,13 @@ internal final class Agreements: @unchecked Sendable {
         return agreement
     }
 
-    /// Runs `body`, which decides claims of several pairs, while no other thread does. Under the destinations' locks.
+    /// Runs `body`, which decides claims of several pairs, while no other thread decides any. The
+    /// caller must hold the destinations' mutation locks.
     static func decideTogether(_ body: () -> Void) {
         shared.decision.withLock(body)
     }
 
-    /// Counts one binding less. The caller holds the agreement, of which no last reference is
+    /// Counts one binding less. The caller retains the agreement, so its last reference is not
     /// released under the lock.
     static func leave(_ agreement: Agreement) {
         withEntries { entries in
@@ -90,8 +92,8 @@ internal final class Agreements: @unchecked Sendable {
     private static func remove(_ pair: Pair, from entries: inout [Pair: Entry]) { entries[pair] = nil }
 
     private static func withEntries(_ body: (inout [Pair: Entry]) -> Void) {
-        // Behind the gate: a thread that a fork catches in the middle of the first use would leave
-        // `shared` half made in the child.
+        // Behind the fork gate: `shared` is made on first use. If a fork came in the middle of
+        // that, `shared` would stay half made in the child.
         ForkGate.pass { shared.lock.withLock { body(&shared.entries) } }
     }
 }

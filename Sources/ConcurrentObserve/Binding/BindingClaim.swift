@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a binding knows when it has made a value for its destination: whether it applies that is decided under the destination's lock.
+/// Decides whether a binding may still set its destination to the value that it has made. The
+/// decision is made under the destination's mutation lock.
 @usableFromInline
 internal protocol BindingClaim {
-    /// Whether the destination takes the value. Under the lock that its changes take; once. No user code. (P5)
+    /// Whether the destination takes the value. Called once; the caller must hold the destination's
+    /// mutation lock. Runs no user code. (P5)
     ///
     /// - Parameter present: The destination's version.
     func holds(at present: UInt64) -> Bool
 
-    /// Whether claims of several destinations are decided in one step: both sides of a pair make them.
+    /// Whether the binding is two-way. A commit decides the claims of such bindings in one step.
     static var isOfPair: Bool { get }
 
-    /// Whether it is of a change from the second side of a pair to the first.
+    /// Whether the change goes from the second side of a pair to the first.
     var goesBack: Bool { get }
 }
 
 extension OneWayBinding {
     @usableFromInline @safe
     struct Claim: BindingClaim {
-        // Safe: a frame has the observer as current, whose closure keeps the binding.
+        // Safe: a frame has the observer as current, so its closure lives, and keeps the binding.
         @usableFromInline let binding: Unmanaged<OneWayBinding>
         @usableFromInline let version: UInt64
-        /// The address of the observer.
+        /// The address of the binding's observer.
         @usableFromInline let observer: UInt
-        /// The version at which the destination must still be, if the change comes round a cycle.
+        /// If the change comes round a cycle: the version at which the destination must still be.
         @usableFromInline let since: UInt64?
 
         @inlinable
@@ -38,7 +40,7 @@ extension OneWayBinding {
 
         @inlinable
         func holds(at present: UInt64) -> Bool {
-            // Safe: as above. No count is touched: under the lock others wait.
+            // Safe: as above. No reference is counted, since other threads wait for the lock.
             unsafe binding._withUnsafeGuaranteedRef { binding in
                 guard binding.arrive(version, by: observer) else { return false }
                 guard let since else { return true }
@@ -48,7 +50,7 @@ extension OneWayBinding {
     }
 }
 
-/// That of a two-way binding.
+/// The claim of a two-way binding.
 @usableFromInline
 internal struct TwoWayClaim: BindingClaim {
     @usableFromInline let agreement: Agreement
@@ -68,8 +70,9 @@ internal struct TwoWayClaim: BindingClaim {
 
     @inlinable
     func holds(at present: UInt64) -> Bool {
-        // What the other side has agreed upon was made of an earlier change of this one: it may be
-        // replaced, also if it has come since.
+        // The destination has changed since. If the pair has not agreed on its present version,
+        // that stays. If the pair has agreed on it, it was made from an earlier change of this
+        // side, and may be replaced.
         if let since, present != since, agreement.isNews(present, of: side.other) {
             agreement.note(version, of: side, as: since)
             return false

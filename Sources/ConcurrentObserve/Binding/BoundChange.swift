@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a binding makes of a change of a commit.
+/// The change that a binding makes from a change of a commit, with the types of its value and of
+/// its claim.
 internal final class BoundChange<Value: Sendable, Claim: BindingClaim>: CarriedChange {
     private let property: Observed<Value>
     private let value: Value

@@ -1,40 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ObservableProperty {
-    /// Makes `destination` follow this property: it takes the value at once, before the call returns, and every later one.
+    /// Makes `destination` follow this property: it takes the present value before the call
+    /// returns, and then every later one.
     ///
-    /// When those who set this property have returned, the destination has its last value, whatever overtook what on the way (P3);
-    /// values in between may be left out. Setting the destination is allowed, and lasts until this property changes next.
+    /// When all calls that set this property have returned, the destination has its last value,
+    /// even if threads have overtaken each other. (P3) Values in between may be left out. Setting
+    /// the destination is allowed, and lasts until this property changes next.
     ///
-    /// The destination is set on the thread that changes this property, before the setter returns; both may be used by any number of
-    /// threads meanwhile. A callback of the destination that blocks delays its own thread only. As any change does, this one traps in
-    /// the body of the destination's own `modify`: do not call this, or set this property, there. (P5)
+    /// The destination is set on the thread that changes this property, before the setter returns.
+    /// Any number of threads may use both properties at the same time. A callback of the
+    /// destination that blocks delays its own thread only. Setting the destination traps in the
+    /// body of a `modify` or a commit, as any change does: do not call this there. (P5)
     ///
-    /// What bindings make of the changes of one commit is one commit. (P21)
+    /// The changes that bindings make from the changes of one commit are one commit. (P21)
     ///
-    /// Neither side is retained (P11). The binding ends with this property (`.sourceDeleted`), or with the destination
-    /// (`.ownerDeleted`, noticed as an owner's death is, P13), or with its token. Bindings may form a cycle: a change passes each of them at most once, and
-    /// does not undo what others have set meanwhile; but with several writers the properties of a cycle may end up with
-    /// different values. Where a cycle leads through a group or a list, a change passes a binding twice at most, and may undo what
-    /// another thread has set meanwhile. A change that a callback makes is
-    /// a new one, and passes all bindings again. To bind a property to itself does nothing.
+    /// The binding retains neither side. (P11) It ends with this property (`.sourceDeleted`), with
+    /// the destination (`.ownerDeleted`, noticed like the death of an owner, P13), or with its
+    /// token.
     ///
-    /// - Parameter destination: What is set.
+    /// Bindings may form a cycle. A change passes each of them at most once, and does not undo what
+    /// another thread has set. With several writers, the properties of a cycle may end up with
+    /// different values. If a cycle leads through a group or a list, a change passes a binding at
+    /// most twice, and may undo what another thread has set. A change that a callback makes is a
+    /// new change, and passes all bindings again. Binding a property to itself does nothing.
+    ///
+    /// - Parameter destination: The property to set.
     /// - Returns: The token that keeps the binding going.
     @inlinable
     public func bind(to destination: Observed<Value>) -> ObservationToken {
         bind(to: destination, OneWayBinding(keepsValue: true) { $0 })
     }
 
-    /// Makes `destination` follow this property, with values made by `transform`: it takes the one made of the present value at once, before
-    /// the call returns, and one for every later change. Everything else is as for ``bind(to:)``.
+    /// Makes `destination` follow this property, with values that `transform` makes: it takes the
+    /// one made from the present value before the call returns, and then one for every later
+    /// change. Everything else is as for ``bind(to:)``.
     ///
-    /// A property that is bound to itself corrects its values: each change is followed by one to what `transform` makes of it.
+    /// If a property is bound to itself, the binding corrects its values: each change is followed
+    /// by a change to the value that `transform` makes from it.
     ///
     /// - Parameters:
-    ///   - destination: What is set.
-    ///   - transform: Called as callbacks are: under no lock, on several threads at once. Its result is not used if a later
-    ///     change has arrived before it.
+    ///   - destination: The property to set.
+    ///   - transform: Called as callbacks are: under no lock, on several threads at once. Its
+    ///     result is not used if a later change has arrived before it.
     @inlinable
     public func bind<Other>(
         to destination: Observed<Other>,
@@ -58,24 +66,26 @@ extension ObservableProperty {
 // MARK: - Both directions
 
 extension Observed {
-    /// Keeps this property and `other` alike: the other one takes this one's value at once, before the call returns; from then on each
-    /// follows the other.
+    /// Keeps this property and `other` alike: the other one takes this one's value before the call
+    /// returns; from then on each follows the other.
     ///
-    /// Any threads may set both sides at the same time: when their calls have returned, both sides have one and the same value. Of changes
-    /// that meet, one prevails on both sides; a change that begins after the others have returned always does. A change makes at
-    /// most one on the other side, and none in return.
+    /// Any threads may set both sides at the same time. When their calls have returned, both sides
+    /// have the same value. If changes meet, one of them wins on both sides. A change that begins
+    /// after the others have returned always wins. A change causes at most one change on the other
+    /// side, and none in return.
     ///
-    /// Each side is set on the thread that changes the other one, before the setter returns; a callback that blocks delays its own
-    /// thread only. As any change does, this traps in the body of a property's own `modify`: do not set one side in
-    /// the body of a `modify` of the other. (P5)
+    /// Each side is set on the thread that changes the other one, before the setter returns. A
+    /// callback that blocks delays its own thread only. Setting a side traps in the body of a
+    /// `modify` or a commit, as any change does: do not call this there. (P5)
     ///
-    /// Neither side is retained (P11). The binding ends with this property (`.sourceDeleted`), with the other one (`.ownerDeleted`), or with its
-    /// token, which speaks for both directions. It also ends when the observations of either side are cancelled. Both sides count
-    /// it until it ends. (P8) For cycles see `bind(to:)`. To bind a property to itself does nothing.
+    /// The binding retains neither side. (P11) It ends with this property (`.sourceDeleted`), with
+    /// the other one (`.ownerDeleted`), or with its token, which stands for both directions. It
+    /// also ends when the observations of either side are cancelled. Both sides count it until it
+    /// ends. (P8) For cycles see `bind(to:)`. Binding a property to itself does nothing.
     ///
-    /// The two may be bound again, from either side: they stay one pair, which is alike when the
-    /// setters have returned, until the last of the tokens ends. Of transforms that differ, either
-    /// one may make a value.
+    /// The two may be bound again, from either side. They stay one pair, whose sides are alike when
+    /// the setters have returned, until the last of the tokens ends. If the bindings have different
+    /// transforms, either may make a value.
     ///
     /// - Returns: The token that keeps the binding going.
     @inlinable
@@ -83,15 +93,17 @@ extension Observed {
         TwoWayBinding(self, other, keepsValue: true, forward: { $0 }, backward: { $0 }).start(self, other)
     }
 
-    /// Keeps this property and `other` alike, where their values are made of each other: the other one takes what `forward` makes of this one's
-    /// value at once, before the call returns; from then on each follows the other. Everything else is as for
-    /// ``bindBidirectionally(with:)``.
+    /// Keeps this property and `other` in step, with values that are made from each other: the
+    /// other one takes the value that `forward` makes from this one's before the call returns; from
+    /// then on each follows the other. Everything else is as for ``bindBidirectionally(with:)``.
     ///
     /// - Parameters:
     ///   - other: The other side.
-    ///   - forward: Makes the other side's value of this side's. Called as callbacks are: under no lock, on several threads at once.
-    ///   - backward: Makes this side's value of the other side's; the reverse of `forward`, or what was set on one side may differ
-    ///     from what the other side would make of it.
+    ///   - forward: Makes the other side's value from this side's. Called as callbacks are: under
+    ///     no lock, on several threads at once.
+    ///   - backward: Makes this side's value from the other side's. It should be the reverse of
+    ///     `forward`. Otherwise the value that was set on one side may differ from the value that
+    ///     the other side would make for it.
     @inlinable
     public func bindBidirectionally<Other>(
         with other: Observed<Other>,

@@ -2,21 +2,24 @@
 
 public import Synchronization
 
-/// What the closure of a one-way binding keeps: which change of the source has arrived, and how values are made.
+/// The state of a one-way binding, which its closure retains: the latest change of the source that
+/// has arrived, and the transform.
 ///
-/// Changes of the source arrive on the threads that made them, and overtake each other. A change is applied if it is later than every
-/// one before it, and this is decided under the lock that the destination's changes take: the binding's changes follow each
-/// other there as the source's versions do. So the last to be applied is the source's last. (P3)
+/// Changes of the source arrive on the threads that made them, and overtake each other. A change is
+/// applied if it is later than every one before it. That is decided under the destination's
+/// mutation lock, so the binding's changes follow each other there in the order of the source's
+/// versions. So the last change that is applied is the source's last. (P3)
 @usableFromInline
 internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sendable {
     @usableFromInline let transform: @Sendable (Source) -> Destination
     @usableFromInline let keepsValue: Bool
 
-    /// One more than the latest version that has arrived; 0 before the first. Written under the destination's lock.
+    /// One more than the latest version that has arrived; 0 before the first. Written under the
+    /// destination's mutation lock.
     @usableFromInline let arrived: Atomic<UInt64>
 
-    /// One more than the latest version that the destination had already, when it came round a cycle. Written without the lock: the
-    /// thread that brings it waits for no other.
+    /// One more than the latest version that the destination already had, because it came round a
+    /// cycle. Written without the lock: the thread that brings it waits for no other.
     @usableFromInline let known: Atomic<UInt64>
 
     @inlinable
@@ -27,12 +30,12 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
         known = Atomic(0)
     }
 
-    /// The closure of a binding that does not retain its destination.
+    /// Makes the closure of the binding. It does not retain the destination.
     @inlinable
     func callback(to destination: Observed<Destination>, _ owner: WeakReference) -> CallbackForm<Change<Source>> {
         return .made { observer in
             let (source, address) = (observer.sourceIdentity, observer.address)
-            // Inline: nothing is counted.
+            // No tally: an inline observer has no counts.
             let callback = Callback.bound(to: owner, of: observer, nil) {
                 (destination: Observed<Destination>, change: Change<Source>) in
                 self.pass(change, of: source, to: destination, by: address)
@@ -41,9 +44,11 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
         }
     }
 
-    /// Passes a change of `source` on to the destination. Any threads at once; waits only for a thread that is changing the destination.
+    /// Passes a change of `source` on to the destination. Several threads may call it at once. It
+    /// waits only for a thread that is changing the destination.
     ///
-    /// - Parameter observer: The address of the observer that is called: it is held meanwhile.
+    /// - Parameter observer: The address of the observer that is called, which a frame has as
+    ///   current.
     @inlinable
     func pass(
         _ change: Change<Source>,
@@ -66,8 +71,8 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
         }
     }
 
-    /// Whether the destination is still at the version that the same change has made, or that it
-    /// was made of.
+    /// Whether the destination is still at the version `since`: the version that the same change
+    /// has made there, or that it was made from.
     @inlinable
     func isStill(_ since: UInt64, _ present: UInt64) -> Bool {
         return present == since
@@ -89,32 +94,37 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
     /// Whether a later version has arrived.
     @inlinable
     func isOutdated(_ version: UInt64) -> Bool {
-        // Relaxed: a short cut; `arrive` decides.
+        // Relaxed: a short cut; `arrive` decides under the destination's mutation lock.
         return arrived.load(ordering: .relaxed) > version
     }
 
-    /// Notes that a version has arrived. Whether it is later than all before, and the binding was not cancelled: another one may have
-    /// passed on what came afterwards. Under the destination's lock.
+    /// Notes that a version has arrived. Returns false if it is not later than all before it, or if
+    /// the binding was cancelled: then another binding may have passed on later changes. The caller
+    /// must hold the destination's mutation lock.
     @inlinable
     func arrive(_ version: UInt64, by observer: UInt) -> Bool {
         if isCancelled(observer) { return false }
-        // Relaxed, all: under the lock; for `known` see there.
+        // Relaxed, all: `arrived` is guarded by the destination's mutation lock; for `known` see
+        // noteKnown(_:).
         if max(arrived.load(ordering: .relaxed), known.load(ordering: .relaxed)) > version { return false }
         arrived.store(version + 1, ordering: .relaxed)
         return true
     }
 
-    /// Notes that the destination had this version already: it has come round a cycle.
+    /// Notes that the destination already had this version, because it has come round a cycle.
     @inlinable
     func noteKnown(_ version: UInt64) {
-        // Relaxed: as `arrived`; a change that is decided at the same moment may be before it or after.
+        // Relaxed: nothing else is read because of it. A change that is decided at the same moment
+        // may come before it or after it.
         known.max(version + 1, ordering: .relaxed)
     }
 
-    /// Under the destination's lock: who has cancelled before another binding changed the destination is seen.
+    /// Whether the binding was cancelled. The caller must hold the destination's mutation lock:
+    /// then it sees every cancellation that came before another binding's change of the
+    /// destination.
     @inlinable
     func isCancelled(_ observer: UInt) -> Bool {
-        // The caller's frame holds the observer.
+        // The caller's frame has the observer as current.
         return Observer.isRemoved(at: observer)
     }
 }

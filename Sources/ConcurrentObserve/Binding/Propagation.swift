@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// One step of a change's propagation through bindings: the change that arrived at a binding, and
-/// the change that the binding has made of it.
+/// the change that the binding made from it.
 ///
-/// Deliveries are inline, so the whole propagation lies on one thread's stack. A binding that makes
-/// a change announces it with the step as the thread's context. A binding that receives a change
-/// looks whether that step made it. If the change is another one, a callback has made it: a new
-/// propagation begins there. A path or a group says which of its changes has come of the step's.
-/// A path also says which versions of its properties a change shows, whatever thread has made it.
+/// Bindings run inline, so the whole propagation lies on one thread's stack. A binding that makes a
+/// change announces it with the step as the thread's context. A binding that receives a change
+/// looks whether that step made it. If not, a callback made it, and a new propagation begins there.
+/// A path or a group says which of its changes the step's change has caused. A path also says which
+/// versions of its properties a change shows, whichever thread made it.
 ///
-/// A change passes each one-way binding of its propagation at most once, and twice where it comes
-/// from a group. It passes a pair again after a one-way binding has made a value: a side that
-/// corrects what it receives corrects its partner. That is why cycles end, and pairs agree.
+/// A change passes each one-way binding of its propagation at most once, and at most twice if it
+/// comes from a group or a derived value. It passes a pair again after a one-way binding has made a
+/// value: a side that corrects the value that it receives corrects its partner. So cycles end, and
+/// pairs agree.
 internal final class Propagation: AnnouncedChange, @unchecked Sendable {
     // Unchecked: constants only.
     fileprivate let step: Step
 
-    /// What a propagation is made of, if it is asked for.
+    /// The step, from which a propagation is made only when code asks for the context.
     fileprivate struct Step: ContextStep {
         let origin: Arrival
         let edge: Edge
-        /// What the binding has made.
+        /// The version that the binding has made.
         let version: UInt64
-        /// Of which property.
+        /// The property that the binding has changed.
         let destination: SourceIdentity
 
         func makeContext() -> DeliveryContext { Propagation(self) }
@@ -37,14 +38,14 @@ internal final class Propagation: AnnouncedChange, @unchecked Sendable {
     fileprivate var edge: Edge { step.edge }
 }
 
-/// A binding, as a propagation knows it.
+/// A binding, as a propagation identifies it.
 @usableFromInline
 internal struct Edge {
-    /// Compared, not followed.
+    /// The binding's address: compared, not followed.
     fileprivate let binding: ObjectIdentifier
-    /// Whether the value arrives as it was: there is no transform.
+    /// Whether the binding passes values on unchanged, without a transform.
     fileprivate let keepsValue: Bool
-    /// Whether the binding is two-way: its sides agree.
+    /// Whether the binding is two-way, so that its sides agree.
     fileprivate let isOfPair: Bool
 
     @usableFromInline
@@ -58,30 +59,31 @@ internal struct Edge {
     }
 }
 
-/// A change that a binding receives, and how it came there.
+/// A change that a binding receives, and the propagation that led to it.
 ///
 /// It does not depend on the values' types, so it is compiled once, and called.
 @usableFromInline
 internal struct Arrival {
-    /// What was changed: it exists while its change is being announced.
+    /// The source of the change. It exists while its change is being announced.
     private let source: SourceIdentity
     private let version: UInt64
-    /// The step that made the change; nil where a propagation begins.
+    /// The step that caused the change; nil where a propagation begins.
     private let propagation: Propagation?
-    /// Whether it carries the value that the step has made.
+    /// Whether it carries the value that the step made.
     private let keepsValue: Bool
-    /// Whether a group has made it of the step's.
+    /// Whether a group or a derived value made it from the step's change.
     private let isCombined: Bool
-    /// What it shows, if it is a path's.
+    /// The versions that it shows, if it is a path's change.
     private let shown: ShownVersion?
-    /// The number of the commit that has made it, or 0.
+    /// The number of the commit that made it, or 0.
     fileprivate let commit: UInt64
 
-    /// A change of a source that is being delivered on this thread.
+    /// Makes the arrival of a change that is being delivered on this thread.
     ///
     /// - Parameters:
-    ///   - commit: The number of the commit that has made it, or 0.
-    ///   - isInitial: It is delivered to one observer alone, and no step made it.
+    ///   - commit: The number of the commit that made it, or 0.
+    ///   - isInitial: Whether it is an initial delivery, which goes to one observer, and which no
+    ///     step caused.
     @usableFromInline
     init(_ version: UInt64, of source: SourceIdentity, _ commit: UInt64, isInitial: Bool) {
         (self.version, self.source, self.commit) = (version, source, commit)
@@ -93,10 +95,10 @@ internal struct Arrival {
         shown = announced?.shown
     }
 
-    /// Whether a commit has made it.
+    /// Whether a commit made it.
     @usableFromInline var isOfCommit: Bool { commit != 0 }
 
-    /// Runs `announcement` of the change that `edge` has made of this one.
+    /// Runs `announcement`, which announces the change that `edge` has made from this one.
     @usableFromInline
     func propagate(
         through edge: Edge,
@@ -112,21 +114,21 @@ internal struct Arrival {
 // MARK: - Deciding
 
 extension Arrival {
-    /// What a binding may do with a change.
+    /// Says how a binding must treat a change.
     @usableFromInline
     enum Decision {
         /// Pass it on.
         case onward
-        /// Pass it on if its destination is still at this version, which the same change has made,
-        /// or which a path has shown: it comes round a cycle with another value, and must not undo
-        /// what others have set meanwhile.
+        /// Pass it on if the destination is still at this version, which the same change has made
+        /// or a path has shown. The change comes round a cycle with another value, and must not
+        /// undo what another thread has set since.
         case around(since: UInt64)
-        /// Nothing. It has passed here before, or comes back unchanged to the property where it was
-        /// this version.
+        /// Do not pass it on: it has passed here before, or comes back unchanged to the
+        /// destination, where it is already known as this version.
         case over(knownAs: UInt64)
     }
 
-    /// Whether the change may pass `edge`.
+    /// Decides whether the change may pass `edge`.
     ///
     /// - Complexity: O(*n*) in the length of its propagation.
     @usableFromInline
@@ -134,10 +136,11 @@ extension Arrival {
         if isCombined { return decisionAfterGroup(through: edge) }
         var (isSame, passes) = (edge.keepsValue, 0)
         var since: UInt64?
-        // A one-way binding has made a value since the change passed this pair: it is news for the
-        // partner. The change passes each one-way binding once, so its propagation ends. (P3)
+        // True if a one-way binding has made a value since the change passed this pair: the partner
+        // does not know that value. The change passes each one-way binding once, so its propagation
+        // ends. (P3)
         var isCorrected = false
-        // Not the arrivals themselves: a copy would count their references.
+        // The loop copies no arrival: a copy would count its references.
         var (known, keepsValue, next) = (version(of: destination), keepsValue, propagation)
         while true {
             if since == nil, let known {
@@ -156,10 +159,11 @@ extension Arrival {
         return Self.mayPass(after: passes) ? .around(since: since) : .over(knownAs: since)
     }
 
-    /// The change of a member is not the group's: the group has other values, too, and they come
-    /// one after the other if the same change reaches several members. What came first has values
-    /// that are replaced at once, and everything that has followed them must follow the last ones.
-    /// So such a change passes a binding twice, whatever it finds at the destination.
+    /// Decides on a change that a group or a derived value made. Its value is made from other
+    /// values, too. If one change reaches several members, the group changes several times in a
+    /// row. The first of these values are replaced at once, and everything that has followed them
+    /// must follow the last one. So such a change may pass a binding twice, whatever version the
+    /// destination has.
     private func decisionAfterGroup(through edge: Edge) -> Decision {
         var passes = 0
         var arrival = self
@@ -170,9 +174,9 @@ extension Arrival {
         return passes < 2 ? .onward : .over(knownAs: version)
     }
 
-    /// The version that the change is of a property, or was made of, and whether it carries that
-    /// version's value; nil if it is none. What a step or a setter has made of the property may
-    /// arrive as the change of a path.
+    /// The version of `property` that this change is, or was made from, and whether it still
+    /// carries that version's value; nil if it is neither. A change of the property by a step or by
+    /// a setter may arrive as the change of a path.
     private func version(of property: SourceIdentity) -> (number: UInt64, isValue: Bool)? {
         if isCombined { return nil }
         if let known = shown?.version(of: property) { return known }
@@ -180,16 +184,16 @@ extension Arrival {
         return propagation.isOf(property) ? (propagation.version, keepsValue) : nil
     }
 
-    /// Whether a change may pass a binding that it has passed so often.
+    /// Whether a change may pass a binding again that it has passed `passes` times.
     private static func mayPass(after passes: Int) -> Bool {
         return passes < 1
     }
 }
 
 extension Observed {
-    /// Sets the property for a binding if its claim holds under the property's lock, and notifies its
-    /// observers. What is made of a commit that the thread announces waits for the rest of it. (P21)
-    /// Under no lock. (P5)
+    /// Sets the property for a binding, if its claim holds under the property's mutation lock, and
+    /// notifies the property's observers. If the change comes from a commit that this thread is
+    /// carrying on, it waits for the other changes of that commit. (P21) Under no lock. (P5)
     ///
     /// - Parameter observer: The address of the binding's observer, which a frame has as current.
     @inlinable
@@ -202,7 +206,7 @@ extension Observed {
     ) {
         if arrival.isOfCommit, carry(value, through: edge, from: arrival, by: observer, if: claim) { return }
         guard let replaced = publish(value, if: { claim.holds(at: $0) }) else { return }
-        // An observer that is registered from now on has a later version than this. Without
+        // An observer that registers from now on begins at this version or a later one. Without
         // observers no callback asks for the context.
         if observers.isPossiblyObserved {
             arrival.propagate(through: edge, to: observers.identity, version: replaced.version) {
@@ -212,7 +216,8 @@ extension Observed {
         replaced.retire()
     }
 
-    /// Leaves the change to the commit that the calling thread carries on, if it is of that.
+    /// Adds the change to the commit that the calling thread carries on, if it comes from that
+    /// commit. Returns false if not.
     @usableFromInline @inline(never)
     internal func carry<Claim: BindingClaim>(
         _ value: Value,

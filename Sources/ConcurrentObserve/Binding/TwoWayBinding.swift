@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the closure of a two-way binding keeps: both sides, weakly, and what they have agreed upon.
+/// The state of a two-way binding, which its closure retains: weak references to both sides, and
+/// their agreement.
 ///
-/// One observation of the left carries the token; another, of the right, brings the way back. It runs as a visit of the first,
-/// so that the token's `cancel` and `cancelAndWait` speak for both. It feeds the first: either side counts the binding, and
-/// cancelling its observations ends both. (P8, P9)
+/// The token belongs to an observer of the left side. A second observer, of the right side, passes
+/// changes back. Its closure runs as a visit of the first observer, so the token's `cancel` and
+/// `cancelAndWait` cover both directions. The second observer feeds the first one: so each side
+/// counts the binding, and cancelling the observations of either side ends both directions. (P8,
+/// P9)
 @usableFromInline
 internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
     @usableFromInline let leftReference: WeakReference
@@ -14,7 +17,7 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
     @usableFromInline let forward: @Sendable (Left) -> Right
     @usableFromInline let backward: @Sendable (Right) -> Left
     @usableFromInline let keepsValue: Bool
-    /// What all bindings of the two share, and which side of it the left is.
+    /// The agreement, which all bindings of the pair share, and which of its sides the left is.
     @usableFromInline let agreement: Agreement
     @usableFromInline let side: Agreement.Side
 
@@ -29,18 +32,19 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
         (leftReference, rightReference) = (WeakReference(left), WeakReference(right))
         (self.forward, self.backward, self.keepsValue) = (forward, backward, keepsValue)
         (agreement, side) = Agreements.join(left, right, keepsValue: keepsValue)
-        // The agreement has made what identifies them.
+        // The agreement has made the cores, whose addresses identify the sides.
         (leftSide, rightSide) = (left.observers.identity, right.observers.identity)
     }
 
     deinit { Agreements.leave(agreement) }
 
-    /// Starts both directions; the right takes the left's value before this returns.
+    /// Starts both directions. The right takes the left's value before this returns.
     @inlinable
     func start(_ left: Observed<Left>, _ right: Observed<Right>) -> ObservationToken {
         let observer = left.makeObserver(.ofBinding, owner: rightReference)
         let wayBack = right.attach(PropertyObserver(.ofBinding, .inline(.plain(callbackBackward(within: observer)))))
-        // The token speaks for the left's death; the right's is that of an owner.
+        // The first observer ends with the left by itself. The right's death ends it as that of an
+        // owner.
         wayBack.onEnd { end in if end == .sourceDeleted { observer.end(.ownerDeleted) } }
         let address = observer.address
         observer.setCallback(
@@ -54,8 +58,8 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
         return token
     }
 
-    /// Has the way back count as the binding, and both end together, whichever side's observations
-    /// are cancelled. When the binding has begun. (P8)
+    /// Makes the right count the binding, and ends both observers when the observations of either
+    /// side are cancelled. Call it when the binding has begun. (P8)
     @usableFromInline
     static func join(_ wayBack: ObservationToken, to observer: Observer) {
         wayBack.observer.feed(observer)
@@ -66,13 +70,14 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
 // MARK: - Both ways
 
 extension TwoWayBinding {
-    /// The closure of the way back, which runs as a visit of the observer whose token speaks for both.
+    /// Makes the closure of the way back. It runs as a visit of `observer`, whose token stands for
+    /// both directions.
     @inlinable
     func callbackBackward(within observer: Observer) -> @Sendable (Change<Right>) -> Void {
         let binding = WeakReference(self)
         return { [agreement, side] change in
             Observer.visit(at: observer.address) { address in
-                // First: most often it is the echo of a change from the left.
+                // Before anything else: most often it is the echo of a change from the left.
                 guard agreement.isNews(change.version, of: side.other) else { return }
                 binding.object(as: TwoWayBinding.self)?.passBackward(change, by: address)
             }
@@ -81,7 +86,8 @@ extension TwoWayBinding {
 
     /// Passes a change of the left on to the right.
     ///
-    /// - Parameter observer: The address of the observer whose token speaks for both ways: a frame has it as current.
+    /// - Parameter observer: The address of the observer whose token stands for both directions. A
+    ///   frame has it as current.
     @inlinable
     func passForward(_ change: Change<Left>, by observer: UInt) {
         let (value, version, isInitial) = (change.new, change.version, change.reason == .initial)
@@ -109,7 +115,8 @@ extension TwoWayBinding {
 
     /// Passes a change of the right on to the left.
     ///
-    /// - Parameter observer: As in ``passForward(_:by:)``.
+    /// - Parameter observer: The address of the observer whose token stands for both directions. A
+    ///   frame has it as current.
     @inlinable
     func passBackward(_ change: Change<Right>, by observer: UInt) {
         let (value, version, side) = (change.new, change.version, side.other)

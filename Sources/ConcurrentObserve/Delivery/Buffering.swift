@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What becomes of the events that an observer is too slow for.
+/// Says which events are kept for an observer that is too slow for them.
 ///
-/// The initial delivery counts as an event. The end of a source does not: it is never dropped. (P12)
+/// The initial delivery counts as an event. The end of a source does not: it is never dropped.
+/// (P12)
 public enum Buffering: Sendable, Hashable {
-    /// All are kept, in order; memory grows for as long as the observer lags behind.
+    /// Keeps all, in order. Memory grows for as long as the observer lags behind.
     case unbounded
-    /// Only the latest is kept: the observer never misses the last one, and the versions show the gaps. Allocates nothing for an
-    /// event of plain bits, once warm.
+    /// Keeps only the latest. The observer never misses the last event, and the versions show the
+    /// gaps. Allocates nothing for an event of plain bits, once warm.
     case latest
-    /// So many are kept; when another comes, the oldest of them is dropped.
+    /// Keeps this number of events. When another one comes, the oldest of them is dropped.
     case droppingOldest(Int)
-    /// So many are kept; when another comes, that is dropped: the observer may miss the last one.
+    /// Keeps this number of events. When another one comes, that is dropped: the observer may miss
+    /// the last event.
     case droppingNewest(Int)
 }
 
 extension Buffering {
-    /// How many events are kept; nil for all.
+    /// The number of events that are kept; nil for all.
     @inlinable
     internal var capacity: Int? {
         switch self {

@@ -2,10 +2,11 @@
 
 public import Dispatch
 
-/// Where, and how many at a time, an observer's callbacks run.
+/// Says where an observer's callbacks run, and how many at a time.
 ///
-/// All but `.inline` deliver one at a time, in the order of the versions (of a registry: of arrival), and delay no thread that makes a
-/// change: what a slow observer has still to receive waits in its mailbox, as `Buffering` says. (P2)
+/// All but `.inline` deliver one at a time, in the order of the versions (events of a registry: in
+/// the order of arrival). Events that a slow observer has still to receive wait in its mailbox, as
+/// `Buffering` says. No thread that makes a change waits for a callback that runs elsewhere. (P2)
 public struct Delivery: Sendable {
     @usableFromInline
     internal enum Kind: Sendable {
@@ -20,31 +21,35 @@ public struct Delivery: Sendable {
     @inlinable
     internal init(_ kind: Kind) { self.kind = kind }
 
-    /// On the thread that makes the change, before it goes on; on several at once if several make changes. The fastest, and the default.
+    /// On the thread that makes the change, before it goes on; on several threads at once if
+    /// several make changes. This is the fastest, and the default.
     @inlinable
     public static var inline: Delivery { Delivery(.inline) }
 
-    /// On the threads that make the changes, but never two callbacks of the observer at once: a thread that finds it busy leaves its
-    /// change and goes on, and the busy one delivers it. After 64 changes of others a thread hands the rest to one of the library's.
+    /// On the threads that make the changes, but never two callbacks of the observer at once. A
+    /// thread that finds the observer busy leaves its change and goes on; the busy thread delivers
+    /// that change. After 64 changes of other threads, it hands the rest to a thread of the
+    /// library.
     ///
-    /// A change that the callback itself makes is delivered after it has returned.
+    /// A change that the callback itself makes is delivered after the callback has returned.
     ///
-    /// - Parameter buffering: What becomes of changes while the observer is busy.
+    /// - Parameter buffering: Which changes are kept while the observer is busy.
     @inlinable
     public static func serial(buffering: Buffering = .unbounded) -> Delivery { Delivery(.serial(buffering)) }
 
-    /// On a dispatch queue, which is retained. In order, also on a concurrent one.
+    /// On a dispatch queue, which is retained. The deliveries come in order, also on a concurrent
+    /// queue.
     ///
     /// - Parameters:
     ///   - queue: Where the callbacks run.
-    ///   - buffering: What becomes of changes while the queue is busy.
+    ///   - buffering: Which changes are kept while the queue is busy.
     @inlinable
     public static func queue(_ queue: DispatchQueue, buffering: Buffering = .unbounded) -> Delivery {
         Delivery(.queue(queue, buffering))
     }
 
-    /// On the serialising actor, with its policy, and counted by it. The actor is not retained: when it is gone, the observation ends with
-    /// `.ownerDeleted`, at the next change. (P11)
+    /// On this actor, with its buffering policy. The actor counts the events. It is not retained:
+    /// when it is gone, the observation ends with `.ownerDeleted`, at the next change. (P11)
     public static func actor(_ actor: ObservationActor) -> Delivery {
         Delivery(.isolated(DeliveryIsolation(to: actor, counts: actor.counts), actor.buffering))
     }
@@ -55,14 +60,14 @@ public struct Delivery: Sendable {
 internal final class DeliveryIsolation: Sendable {
     /// The actor that the closure has captured as its own.
     @usableFromInline let own: (any Actor)?
-    /// Otherwise the actor that was named. It is not retained. (P11)
+    /// The actor that was named, if the closure has none. It is not retained. (P11)
     @usableFromInline weak let named: (any Actor)?
     /// The named actor, as the owner of the observation.
     @usableFromInline let owner: WeakReference?
-    /// What sums up the counts of all observations of the actor, if it wants them.
+    /// Adds up the counts of all observations of the actor, if the actor asks for that.
     @usableFromInline let counts: DeliverySum?
 
-    /// The isolation that a closure carries.
+    /// Makes the isolation that a closure carries.
     @usableFromInline
     init(of own: any Actor) { (self.own, named, owner, counts) = (own, nil, nil, nil) }
 
@@ -79,7 +84,7 @@ extension Delivery {
     @inlinable
     internal var isInline: Bool { if case .inline = kind { true } else { false } }
 
-    /// Whether there may be no room for an event.
+    /// Whether the mailbox may have no room for an event.
     @inlinable
     internal var mayDrop: Bool {
         switch kind {
@@ -88,11 +93,11 @@ extension Delivery {
         }
     }
 
-    /// With whom the observation ends, if its own owner is not another one.
+    /// The owner with which the observation ends, unless it has an owner of its own.
     @inlinable
     internal var owner: WeakReference? { if case .isolated(let isolation, _) = kind { isolation.owner } else { nil } }
 
-    /// An observation that is delivered in this way; nil if inline.
+    /// Makes an observation that is delivered in this way; nil if inline.
     @inlinable
     internal func makeObservation<Event>(_ succession: Succession<Event>?) -> OrderedObservation<Event>? {
         switch kind {
@@ -103,7 +108,8 @@ extension Delivery {
         }
     }
 
-    /// An observation that is delivered in this way, not inline, with the user's closure; it lacks its source.
+    /// Makes an observation with the user's closure, which has not joined a source yet. The
+    /// delivery must not be inline.
     @inlinable
     internal func makeObservation<Event>(
         owner: WeakReference?,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What belongs to an observation that is not called inline: its counts, and its mailbox.
+/// The counts and the mailbox of an observation that is not called inline.
 internal final class DeliveryState: ObservationCompanion, @unchecked Sendable {
     // Unchecked: constants only.
     let counter: DeliveryCounter
-    /// What a flush waits for; nil where the iterators' own mailboxes are, and after the end.
+    /// The mailbox that a flush waits for. Nil for an iterator, whose sequence flushes it, and
+    /// after the end.
     let mailbox: (any FlushableMailbox)?
 
     init(_ counter: DeliveryCounter, _ mailbox: (any FlushableMailbox)? = nil) {
@@ -14,6 +15,6 @@ internal final class DeliveryState: ObservationCompanion, @unchecked Sendable {
 }
 
 extension Observer {
-    /// How the observation is delivered; nil if inline.
+    /// The delivery of the observation; nil if inline.
     var delivery: DeliveryState? { companion as? DeliveryState }
 }

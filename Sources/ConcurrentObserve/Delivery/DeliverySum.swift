@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The counts of all observations of an actor, those that have ended included.
+/// Adds up the counts of all observations of an actor, including those that have ended.
 @usableFromInline
 internal final class DeliverySum: @unchecked Sendable {
     // Unchecked: everything mutable is guarded by `lock`.
 
-    /// Held by no thread while the process forks. (P18)
+    /// No thread holds it while the process forks. (P18)
     private let lock = SourceLock()
     private var live: [ObjectIdentifier: DeliveryCounter] = [:]
-    /// Those of observations that have ended, while some of what they were sent may still be pending.
+    /// The counters of observations that have ended, but may still have pending events.
     private var ending: [DeliveryCounter] = []
-    /// The sum of those to which nothing comes any more.
+    /// The sum of the counts that will not change any more.
     private var past = DeliveryCounts(sent: 0, received: 0, dropped: 0)
 
     var sum: DeliveryCounts { lock.withLock { (ending + live.values).reduce(past) { $0 + $1.counts } } }
 
-    /// Adds an observation, for good: when it has ended, its counts stay.
+    /// Adds an observation. Its counts stay in the sum when it has ended.
     @usableFromInline
     func add(_ user: Observer, _ counter: DeliveryCounter) {
         lock.withLock { live[ObjectIdentifier(counter)] = counter }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A task that waits until a mailbox has delivered or dropped everything that was in it.
+/// A task that waits until a mailbox has delivered or dropped all events that were in it.
 ///
-/// The thread that takes it from the mailbox, under the mailbox's lock, resumes it under no lock.
+/// A thread takes the flush from the mailbox under the mailbox's lock, and resumes the task under
+/// no lock.
 @safe @usableFromInline
 internal final class Flush: @unchecked Sendable {
-    // Unchecked: guarded by the mailbox's lock until it is taken from there; then its taker's.
+    // Unchecked: guarded by the mailbox's lock until a thread takes it from there; then only that
+    // thread uses it.
 
-    /// How many events have to leave the mailbox.
+    /// How many events must have left the mailbox.
     fileprivate var target: UInt64 = 0
     /// Whether the waiting task was cancelled.
     fileprivate var isWithdrawn = false
@@ -15,11 +17,12 @@ internal final class Flush: @unchecked Sendable {
 
     init() {}
 
-    /// Resumes the task. Under no lock: the executor that is to run it may be anybody's code.
+    /// Resumes the task. Under no lock: the executor that will run it may be user code.
     ///
-    /// - Parameter isFlushed: Whether the task waited long enough.
+    /// - Parameter isFlushed: Whether the events have left the mailbox; false if the task was
+    ///   cancelled.
     func resume(_ isFlushed: Bool) {
-        // Safe: the one who has taken the flush from the mailbox is the only one to resume it.
+        // Safe: only the thread that has taken the flush from the mailbox resumes it.
         unsafe continuation.take()?.resume(returning: isFlushed)
     }
 
@@ -30,7 +33,7 @@ internal final class Flush: @unchecked Sendable {
 
 /// The flushes that wait in a mailbox, in the order in which they came.
 ///
-/// Under the mailbox's lock, all of it.
+/// The caller must hold the mailbox's lock, for all of its members.
 @usableFromInline
 internal struct Flushes {
     private var waiting: [Flush] = []
@@ -41,7 +44,7 @@ internal struct Flushes {
     @usableFromInline
     var isEmpty: Bool { waiting.isEmpty }
 
-    /// Takes out those whose events have left the mailbox.
+    /// Takes out the flushes whose events have left the mailbox.
     @usableFromInline
     mutating func take(through position: UInt64) -> [Flush] {
         guard let first = waiting.first, first.target <= position else { return [] }
@@ -50,9 +53,11 @@ internal struct Flushes {
         return Array(waiting.prefix(count))
     }
 
-    /// Lets a flush wait until `position` is reached.
+    /// Adds a flush, which waits until `position` is reached.
     ///
-    /// - Returns: What it results in already, or nil.
+    /// - Parameter position: The number of events that must have left the mailbox; nil if none is
+    ///   left.
+    /// - Returns: The result of the flush, if it need not wait; nil if it waits.
     fileprivate mutating func add(
         _ flush: Flush,
         _ continuation: UnsafeContinuation<Bool, Never>,
@@ -66,7 +71,7 @@ internal struct Flushes {
         return nil
     }
 
-    /// Takes out a flush whose task was cancelled. False if it does not wait here.
+    /// Takes out a flush whose task was cancelled. Returns false if it does not wait here.
     fileprivate mutating func withdraw(_ flush: Flush) -> Bool {
         flush.isWithdrawn = true
         guard let index = waiting.firstIndex(where: { $0 === flush }) else { return false }
@@ -77,14 +82,14 @@ internal struct Flushes {
 
 /// A mailbox that a task can wait for.
 internal protocol FlushableMailbox: AnyObject, Sendable {
-    /// Calls `body` under the mailbox's lock with its flushes, and with the number of events that have to
-    /// leave the mailbox before a flush that begins now is over; nil if it is over.
+    /// Calls `body` under the mailbox's lock with its flushes, and with the number of events that
+    /// must leave the mailbox before a flush that begins now is over; nil if it is over at once.
     func withFlushes(_ body: (_ flushes: inout Flushes, _ target: UInt64?) -> Void)
 }
 
 extension FlushableMailbox {
-    /// Suspends the calling task until what is in the mailbox is delivered or dropped. False if the task
-    /// was cancelled before.
+    /// Suspends the calling task until the events in the mailbox are delivered or dropped. Returns
+    /// false if the task was cancelled before.
     nonisolated(nonsending) func flush() async -> Bool {
         let flush = Flush()
         return await withTaskCancellationHandler {
@@ -94,7 +99,8 @@ extension FlushableMailbox {
         }
     }
 
-    // Out of line, both, so that an asynchronous function never keeps a thread's address across a suspension.
+    // Not inlined, both, so that an asynchronous function never keeps a thread's address across a
+    // suspension.
 
     @inline(never)
     private func begin(_ flush: Flush, _ continuation: UnsafeContinuation<Bool, Never>) {

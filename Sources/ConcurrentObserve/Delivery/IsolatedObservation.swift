@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Events are delivered on an actor, one at a time: many to a job.
+/// Delivers events on an actor, one at a time, many in each job.
 @usableFromInline
 internal final class IsolatedObservation<Event: Sendable>: OrderedObservation<Event>, @unchecked Sendable {
-    // Unchecked: no state of its own but constants.
+    // Unchecked: it adds only constants.
     @usableFromInline let isolation: DeliveryIsolation
     @usableFromInline let deliver: Delivering
 
@@ -16,9 +16,11 @@ internal final class IsolatedObservation<Event: Sendable>: OrderedObservation<Ev
 
     @usableFromInline
     override func begin() {
-        // Detached: the changing task's priority and local values are not the observer's.
+        // Detached: the observer must not inherit the changing task's priority and task-local
+        // values.
         Task.detached { [self] in
-            // Between two jobs the actor is free, and not retained: one that never gets on top of its mailbox may die, too. (P11)
+            // Between two jobs the actor is free, and not retained. So an actor that never empties
+            // its mailbox may die, too. (P11)
             if await !runJob() { begin() }
         }
     }
@@ -41,20 +43,22 @@ internal final class IsolatedObservation<Event: Sendable>: OrderedObservation<Ev
 // MARK: - Closures that belong to an actor
 
 extension CallbackForm where Event: Sendable {
-    /// A closure that is isolated to the actor which it receives: called on that actor alone.
+    /// Makes a form from a closure that is isolated to the actor that it receives. It must be
+    /// called on that actor only.
     @inlinable
     static func isolated<Target: Actor>(
         to target: Target,
         _ body: @escaping @Sendable (isolated Target, Event) -> Void
     ) -> CallbackForm {
-        // Safe: a closure that is isolated to a parameter differs from another in what the compiler demands of callers.
+        // Safe: a closure that is isolated to a parameter differs from another closure only in what
+        // the compiler demands of callers.
         let body = unsafe unsafeBitCast(body, to: (@Sendable (Target, Event) -> Void).self)
         let reference = UnretainedActor(target)
         return .plain { event in body(reference.target, event) }
     }
 }
 
-/// An actor that its observation's job retains while this is used.
+/// An actor that the observation's job retains while this is used.
 @safe @usableFromInline
 internal struct UnretainedActor<Target: Actor>: Sendable {
     @usableFromInline unowned(unsafe) let actor: Target
@@ -64,16 +68,18 @@ internal struct UnretainedActor<Target: Actor>: Sendable {
 
     @inlinable
     var target: Target {
-        // Safe: `IsolatedObservation.runJob()` holds the actor while it delivers, and nothing else calls the closure.
+        // Safe: `IsolatedObservation.runJob()` retains the actor while it delivers, and only it
+        // calls the closure.
         unsafe actor
     }
 }
 
 extension DeliveryIsolation {
-    /// Where a closure is to be called: on the actor that it names, or else on the one whose code has passed it.
+    /// Returns where to call a closure: on the actor that it names, or else on the actor in whose
+    /// code it was passed.
     ///
-    /// A closure that does not mention its actor, and a method reference, arrive without isolation. The
-    /// compiler accepts a method reference only in the code of its actor: that is `context`.
+    /// A closure that does not mention its actor, and a method reference, arrive without isolation.
+    /// The compiler accepts a method reference only in the code of its actor, which is `context`.
     @usableFromInline
     static func of(_ own: (any Actor)?, context: (any Actor)?) -> DeliveryIsolation {
         if let own { return DeliveryIsolation(of: own) }
@@ -93,12 +99,13 @@ extension DeliveryIsolation {
     }
 }
 
-/// A closure without its isolation: its caller is there already.
+/// Returns a closure without its isolation. It must be called on the closure's actor.
 @inlinable
 internal func withoutIsolation<Event>(
     _ body: @escaping @isolated(any) @Sendable (Event) -> Void
 ) -> @Sendable (Event) -> Void {
-    // Safe: a closure that carries its isolation differs from another in what the compiler demands of callers, as in the standard
-    // library's `MainActor.assumeIsolated`; `IsolatedObservation` calls it on its own actor only.
+    // Safe: a closure that carries its isolation differs from another closure only in what the
+    // compiler demands of callers, as in the standard library's `MainActor.assumeIsolated`.
+    // `IsolatedObservation` calls it on its own actor only.
     unsafe unsafeBitCast(body, to: (@Sendable (Event) -> Void).self)
 }

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A wait is an iteration that ends early. The iterator's mailbox sees to it that no element is missed, and the subscription
-// that the task is resumed once. What ends the wait early is an end of the source for this iterator: so the elements that came
-// before it are still looked at.
+// A wait is an iteration that ends early. The iterator's mailbox ensures that no element is missed,
+// and the subscription ensures that the task is resumed once. For this iterator a timeout is an end
+// of the source, so elements that came before it are still passed to the predicate.
 
 extension IteratorSource {
-    /// The first element that `predicate` accepts. The observation has ended when this returns or throws. (P8)
+    /// Returns the first element that `predicate` accepts. The observation has ended when this
+    /// returns or throws. (P8)
     nonisolated(nonsending) func first(where predicate: (Element) throws -> Bool) async throws -> Element {
         defer { cancel() }
         if let element = try await search(predicate, nil) { return element }
         throw mailbox.sourceEnd ?? .sourceDeleted
     }
 
-    /// The first element that `predicate` accepts before the deadline. The observation has ended when this returns or throws. (P8)
+    /// Returns the first element that `predicate` accepts before the deadline. The observation has
+    /// ended when this returns or throws. (P8)
     ///
-    /// - Parameter hasPresent: Whether the first element is there at once: it is looked at without a timer.
+    /// - Parameter hasPresent: Whether the first element is there at once. Then it is passed to
+    ///   `predicate` before a timer starts.
     nonisolated(nonsending) func first(
         before deadline: Deadline<some Clock<Duration>>,
         hasPresent: Bool,
@@ -41,7 +44,8 @@ extension IteratorSource {
         throw ObservationTimeout(lastValue: wait.lookAgain?(), timeout: timeout)
     }
 
-    /// Returns the element that `predicate` accepts, or nil at the end. Keeps no element while it waits for the next: that may be what retains a weak property's referent. (P11)
+    /// Returns the first element that `predicate` accepts, or nil at the end. It keeps no element
+    /// while it waits for the next one: the element may retain a weak property's referent. (P11)
     private nonisolated(nonsending) func search(
         _ predicate: (Element) throws -> Bool,
         _ wait: TimedWait<Element>?
@@ -61,25 +65,25 @@ extension IteratorSource {
     }
 
     private func expire(at deadline: Deadline<some Clock<Duration>>) async {
-        // A clock that cannot sleep ends the wait: without that the call could wait for ever.
+        // If the clock cannot sleep, the wait ends. Otherwise the call could wait for ever.
         try? await deadline.clock.sleep(until: deadline.instant, tolerance: nil)
         expire()
     }
 
-    /// The mailbox takes no more elements. After the wait this changes nothing.
+    /// Ends the iteration: the mailbox takes no more elements. Does nothing after the wait.
     private func expire() {
         mailbox.finish()
     }
 }
 
-/// When a wait ends that began now.
+/// The moment at which a wait times out. The time begins when this is made.
 internal struct Deadline<C: Clock<Duration>>: Sendable {
     let timeout: Duration
     let clock: C
     let instant: C.Instant
 
     init(_ timeout: Duration, _ clock: C) {
-        // A clock traps if the sum overflows.
+        // Limited, since a clock traps if the sum overflows.
         let reached = min(max(timeout, .zero), .seconds(1 << 60))
         (self.timeout, self.clock, instant) = (timeout, clock, clock.now.advanced(by: reached))
     }
@@ -87,9 +91,9 @@ internal struct Deadline<C: Clock<Duration>>: Sendable {
     var isReached: Bool { clock.now >= instant }
 }
 
-/// What the waiting task knows of the last element.
+/// Gives the waiting task the last element again, for the error that it throws at a timeout.
 internal final class TimedWait<Element: Sendable>: @unchecked Sendable {
-    // Unchecked: it is the waiting task's.
-    /// Makes the last element again. Does not keep the referent of a weak property. (P11)
+    // Unchecked: only the waiting task uses it.
+    /// Makes the last element again. Does not retain the referent of a weak property. (P11)
     var lookAgain: (@Sendable () -> Element?)?
 }

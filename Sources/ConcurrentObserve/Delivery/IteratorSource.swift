@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where an iterator has its elements from: a subscription, and the observation that fills it. Ended with the iterator's last copy.
+/// The source of an iterator's elements: a subscription, and the observation that fills it. Both
+/// end with the last copy of the iterator.
 @usableFromInline
 internal final class IteratorSource<Element: Sendable>: @unchecked Sendable {
-    // Unchecked: written by the thread that makes the iterator, before anything else has it.
+    // Unchecked: written by the thread that makes the iterator, before any other thread has it.
     private let buffering: Buffering
     /// The subscription, if it keeps elements.
     @usableFromInline var subscription: Subscription<Element>?
-    /// Otherwise the transform of what it keeps into elements.
+    /// The subscription, if it keeps events that are transformed into elements.
     @usableFromInline var transformed: TransformedSubscription<Element>?
     internal private(set) var token: ObservationToken?
 
@@ -17,9 +18,11 @@ internal final class IteratorSource<Element: Sendable>: @unchecked Sendable {
     @usableFromInline
     func fill(_ subscription: Subscription<Element>) { self.subscription = subscription }
 
+    /// Sets a subscription whose events are transformed into elements.
+    ///
     /// - Parameters:
-    ///   - subscription: One that counts later.
-    ///   - element: Called when the iterator returns; nil leaves an event out.
+    ///   - subscription: It counts an event when the transform has returned.
+    ///   - element: Transforms an event when the iterator returns it; nil leaves the event out.
     func fill<Event: Sendable>(
         _ subscription: Subscription<Event>,
         _ element: @escaping @Sendable (Event) -> Element?
@@ -27,9 +30,10 @@ internal final class IteratorSource<Element: Sendable>: @unchecked Sendable {
         transformed = TransformedSubscription(subscription, element)
     }
 
-    /// The source, complete.
+    /// Completes the source, and returns it.
     ///
-    /// - Parameter token: The observation; nil if the property is gone: then the iterator has no elements.
+    /// - Parameter token: The token of the observation. Nil if the property is gone: then the
+    ///   iterator has no elements.
     @usableFromInline
     func take(keeping token: ObservationToken?) -> IteratorSource {
         self.token = token
@@ -54,16 +58,16 @@ internal final class IteratorSource<Element: Sendable>: @unchecked Sendable {
     }
 }
 
-/// A subscription, whatever its events are.
+/// A subscription to events of any type.
 internal protocol IteratorMailbox: FlushableMailbox {
     var counts: DeliveryCounts { get }
-    /// Why the source sends nothing more, if it does not.
+    /// The reason why the source sends nothing more; nil while it may.
     var sourceEnd: ObservationEnd? { get }
     func finish()
     func cancel()
 }
 
-/// The elements that are made of the events of a subscription when they are returned.
+/// A subscription whose events are transformed into elements when the iterator returns them.
 @usableFromInline
 internal final class TransformedSubscription<Element: Sendable>: Sendable {
     private let receive: @Sendable (isolated (any Actor)?, TimedWait<Element>?) async -> Element?
@@ -82,11 +86,15 @@ internal final class TransformedSubscription<Element: Sendable>: Sendable {
         mailbox = subscription
     }
 
-    /// The next element, as soon as there is one; nil at the end, and once the calling task is cancelled.
+    /// Returns the next element, as soon as there is one; nil at the end, and once the calling task
+    /// is cancelled.
     @usableFromInline
     func next(isolation: isolated (any Actor)?) async -> Element? { await receive(isolation, nil) }
 
-    /// - Parameter wait: Learns how the element is made again.
+    /// Returns the next element, as soon as there is one; nil at the end, and once the calling task
+    /// is cancelled.
+    ///
+    /// - Parameter wait: Receives a function that makes the element again.
     func next(isolation: isolated (any Actor)?, _ wait: TimedWait<Element>?) async -> Element? {
         await receive(isolation, wait)
     }

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A mailbox in which many events wait for their observer, at the moment of the look.
+/// A mailbox in which many events wait for their observer, as a look at it found.
 public struct LargeMailbox: Sendable, Identifiable {
     /// Identifies one mailbox.
     public struct ID: Sendable, Hashable {
         fileprivate let counter: ObjectIdentifier
     }
 
-    /// Every look that finds this mailbox has this value.
+    /// The identity of the mailbox. All looks that find this mailbox have the same value.
     public let id: ID
 
-    /// The label of the observation, or, if that has none, of the property or registry; nil if neither has.
+    /// The label of the observation, or, if it has none, of the property or registry; nil if
+    /// neither has one.
     public let label: String?
 
-    /// What has become of the events that were sent to the observer: `pending` of them wait.
+    /// The counts of the observer's events: `pending` of them wait.
     public let counts: DeliveryCounts
 }
 
 extension ConcurrentObserveDiagnostics {
-    /// The mailboxes in which most events wait, the largest first: of those in which 1,024 waited or more,
-    /// and some still do.
+    /// Returns the mailboxes in which most events wait, the largest first. A mailbox is listed if
+    /// 1,024 or more events have waited in it, and some still wait.
     ///
     /// Any thread, also inside a callback; never waits for user code.
     ///
-    /// - Parameter count: How many to return at most.
+    /// - Parameter count: The largest number of mailboxes to return.
     /// - Precondition: `count` is not negative.
     /// - Complexity: O(large mailboxes).
     public static func largestMailboxes(_ count: Int = 10) -> [LargeMailbox] {
@@ -36,9 +37,10 @@ extension ConcurrentObserveDiagnostics {
     }
 }
 
-/// The mailboxes that have become large and not been emptied since.
+/// The mailboxes that have become large and have not been empty since.
 ///
-/// A mailbox looks at its size at each 1,024th event, and is listed by the thread that has put that in.
+/// A mailbox looks at its size at each 1,024th event. If it is large, the thread that put that
+/// event in lists it.
 @usableFromInline
 internal final class LargeMailboxes: @unchecked Sendable {
     // Unchecked: `entries` is guarded by `lock`.
@@ -51,7 +53,8 @@ internal final class LargeMailboxes: @unchecked Sendable {
 
     private let lock = ForkAwareLock()
     private var entries: [ObjectIdentifier: Entry] = [:]
-    /// With so many entries those that are not large any more are removed: twice as many as were left the last time.
+    /// The number of entries at which those of empty mailboxes are removed: twice the number that
+    /// was left the last time.
     private var pruningCount = 64
 
     private init() { Fork.hold(lock) {} }
@@ -83,13 +86,14 @@ internal final class LargeMailboxes: @unchecked Sendable {
         return Array(present.sorted { $0.counts.pending > $1.counts.pending }.prefix(count))
     }
 
-    /// Removes those that are empty, or gone: they come back when they grow.
+    /// Removes the mailboxes that are empty or gone. They are listed again when they grow.
     private static func prune(_ entries: inout [ObjectIdentifier: Entry]) {
         entries = entries.filter { $1.counter.map { $0.counts.pending > 0 } ?? false }
     }
 
     private static func withEntries<Result>(_ body: (inout [ObjectIdentifier: Entry]) -> Result) -> Result {
-        // Behind the gate: a thread that a fork catches in the middle of the first use would leave `shared` half made in the child.
+        // Behind the fork gate: `shared` is made on first use. If a fork came in the middle of
+        // that, `shared` would stay half made in the child.
         ForkGate.pass { shared.lock.withLock { body(&shared.entries) } }
     }
 }

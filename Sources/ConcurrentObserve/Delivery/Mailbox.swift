@@ -2,40 +2,41 @@
 
 /// The events that an observer has still to receive, in order.
 ///
-/// Enqueueing takes a lock for a few instructions and runs no user code: what the policy drops is put aside, and destroyed elsewhere, outside
-/// all locks. (P5) One thread at a time takes events out.
+/// Enqueueing takes a lock for a few instructions and runs no user code. Dropped events are put
+/// aside, and destroyed elsewhere, outside all locks. (P5) One thread at a time takes events out.
 @usableFromInline
 internal struct Mailbox<Event: Sendable>: ~Copyable {
     @usableFromInline var waiting = RingBuffer<Event>()
-    /// The end of the source comes after all others, whatever the policy.
+    /// The end of the source. It comes after all events, whatever the policy.
     @usableFromInline var end: End = .none
-    /// What was dropped and not destroyed yet: the one, most often, then the others.
+    /// Dropped events that are not destroyed yet: the first, which is most often the only one, and
+    /// the others.
     @usableFromInline var dropped: Event?
     @usableFromInline var moreDropped: [Event] = []
-    /// Whether no observer will receive what is enqueued.
+    /// Whether no observer will receive an event that is enqueued now.
     @usableFromInline var isClosed = false
     @usableFromInline let capacity: Int?
     @usableFromInline let dropsNewest: Bool
-    /// What the events that follow a dropped one have from it; nil: nothing.
+    /// Says what an event takes over from the dropped ones before it; nil if nothing.
     @usableFromInline let succession: Succession<Event>?
-    /// What the next event has from those that were dropped after the last.
+    /// The part that the next event takes over from events that were dropped behind all that wait.
     @usableFromInline var droppedLast: Event?
     @usableFromInline let counter: DeliveryCounter
-    /// How many events have come in that were to be delivered.
+    /// The number of events that were put in, without those that were dropped at once.
     @usableFromInline var entered: UInt64 = 0
     @usableFromInline var flushes = Flushes()
-    /// Whether the mailbox has grown by so much that the diagnostics should know.
+    /// Whether the mailbox was found to be large, and is not listed for that yet.
     @usableFromInline var hasGrown = false
 
     @usableFromInline
     enum End {
         case none
-        /// The source is gone.
+        /// The source is gone, and the end is not delivered yet.
         case waiting
         case taken
     }
 
-    /// What there is to deliver.
+    /// An event to deliver, or the end.
     @usableFromInline
     enum Item {
         case event(Event)
@@ -51,7 +52,7 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
         self.succession = succession
     }
 
-    // MARK: Under the owner's lock, all of these
+    // MARK: The caller must hold the owner's lock
 
     /// Whether events may come in.
     @inlinable
@@ -65,7 +66,7 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
         var event = event
         if isFull {
             counter.countDropped()
-            // The event itself is the caller's, who destroys it.
+            // The caller has the event, and destroys it.
             if dropsLatest || succession?.isAhead(event) == true { return noteDropped(event) }
             dropFirst(before: &event)
         } else if droppedLast != nil {
@@ -75,12 +76,13 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
         entered &+= 1
     }
 
-    /// Drops the oldest event, which is counted. What it says of the time before, the next says from now on.
+    /// Drops the oldest event, which the caller has counted. If it is a change, the next event,
+    /// which may be `event`, takes over its old value.
     @inlinable
     mutating func dropFirst(before event: inout Event) {
         var first = waiting.popFirst()!
         if let succession, !succession.isAhead(first) {
-            // What is announced by these follows a dropped one.
+            // These announce changes that follow a dropped one: they are dropped with it.
             while let next = waiting.first, succession.isAhead(next) {
                 counter.countDropped()
                 putAside(waiting.popFirst()!)
@@ -96,13 +98,14 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
         putAside(first)
     }
 
-    /// Remembers what is to be known of an event that is dropped behind all others.
+    /// Keeps the part that the next event takes over from `event`, which is dropped behind all
+    /// others.
     @inlinable
     mutating func noteDropped(_ event: Event) {
         if droppedLast == nil, let succession, !losesLink { droppedLast = succession.beginning(event) }
     }
 
-    /// Gives an event what those had that were dropped before it.
+    /// Lets an event take over the part that was kept from the events dropped before it.
     @inlinable
     mutating func succeedDropped(_ event: inout Event) {
         guard var dropped = droppedLast.take(), let succession else { return }
@@ -120,7 +123,7 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
         return isOpen
     }
 
-    /// Whether the policy has no room for one event more.
+    /// Whether the policy has no room for another event.
     @inlinable
     var isFull: Bool {
         return capacity.map { waiting.count >= $0 } ?? false
@@ -131,14 +134,14 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
         return dropsNewest
     }
 
-    /// The source is gone: nothing comes after this. Only the first call counts.
+    /// Notes that the source is gone: nothing is put in after this. Only the first call counts.
     @inlinable
     mutating func enqueueEnd() {
         guard isOpen else { return }
         end = .waiting
     }
 
-    /// The next to deliver, or nil.
+    /// Takes out the next event, or else the end; nil if there is neither.
     @inlinable
     mutating func next() -> Item? {
         if let event = waiting.popFirst() { return .event(event) }
@@ -152,9 +155,11 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
         end = .taken
     }
 
-    /// Moves what is to be delivered next into an empty buffer, for the thread that then delivers it without the lock.
+    /// Moves the next events to deliver into `batch`, if that is empty. The delivering thread then
+    /// takes them from there without the lock.
     ///
-    /// That is all there is, unless the policy looks at what is waiting: then one event.
+    /// It moves all events, or only one if the capacity is limited, since the policy looks at the
+    /// events that wait.
     @inlinable
     mutating func take(into batch: inout RingBuffer<Event>) {
         guard batch.isEmpty else { return }
@@ -171,22 +176,23 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
         return waiting.isEmpty
     }
 
-    /// How many of those that came in have left the mailbox: where all of these are settled, it is the
-    /// position that flushes wait for.
+    /// The number of events that were put in and have left the mailbox. If all of these are
+    /// settled, it is the position that flushes wait for.
     @inlinable
     var position: UInt64 {
         entered &- UInt64(waiting.count)
     }
 
-    /// Whether there is nothing that a flush would wait for.
+    /// Whether there is no event that a flush would wait for.
     @inlinable
     var isFlushed: Bool { position == entered }
 
-    /// Whether all was delivered, the end included.
+    /// Whether nothing more is delivered: the end was delivered, or the mailbox is closed.
     @inlinable
     var isFinished: Bool { if case .taken = end { true } else { isClosed } }
 
-    /// No more events come in. Returns those that are left, which the caller destroys under no lock.
+    /// Closes the mailbox: no more events come in. Returns the events that are left, which the
+    /// caller must destroy under no lock.
     @inlinable
     mutating func close() -> Rest {
         isClosed = true
@@ -198,7 +204,7 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
         return rest
     }
 
-    /// What a mailbox still held when it was closed.
+    /// The events that a mailbox still had when it was closed.
     @usableFromInline
     struct Rest: Sendable {
         @usableFromInline var events = RingBuffer<Event>()
@@ -212,7 +218,7 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
         var isHarmless: Bool { _isPOD(Event.self) || events.isEmpty && dropped == nil }
     }
 
-    // MARK: What was dropped
+    // MARK: Dropped events
 
     @usableFromInline
     struct Dropped: Sendable {
@@ -223,11 +229,11 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
         init(first: Event, others: [Event]) { (self.first, self.others) = (first, others) }
     }
 
-    /// Whether something was dropped that has to be destroyed.
+    /// Whether there are dropped events to destroy.
     @inlinable
     var hasDropped: Bool { dropped != nil }
 
-    /// What was dropped, if anything; the caller discards it under no lock.
+    /// Takes out the dropped events, if there are any. The caller must discard them under no lock.
     @inlinable
     mutating func takeDropped() -> Dropped? {
         guard let first = dropped.take() else { return nil }
@@ -237,7 +243,7 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
 
     @inlinable
     mutating func putAside(_ event: consuming Event) {
-        // Plain bits are gone without a trace.
+        // Plain bits need no destruction.
         if _isPOD(Event.self) { return }
         if dropped == nil { dropped = event } else { moreDropped.append(event) }
     }

@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ObservableProperty {
-    /// The first value that `predicate` accepts: the present one, or the first later one. Suspends until there is one. (P4)
+    /// Returns the first value that `predicate` accepts: the present one, or the first later one.
+    /// Suspends until there is one. (P4)
     ///
     /// ```swift
     /// let speed = try await car.speed.first { $0 > 100 }
     /// ```
     ///
-    /// Any task, on any actor; none waits for it. `predicate` is called on the caller's actor, under no lock, once with the present
-    /// value and once with each later one, in the order of the versions: also with a value that is replaced before the task runs. A
-    /// group, a path and a derived value may fold changes that race into one. (P1, P2, P5)
+    /// Any task may call it, on any actor. The call blocks neither a thread nor an actor.
+    /// `predicate` is called on the caller's actor, under no lock, once with the present value and
+    /// once with each later one, in the order of the versions, also if a value is replaced before
+    /// the task runs. A group, a path and a derived value may fold changes that race into one. (P1,
+    /// P2, P5)
     ///
-    /// The observation has ended when the call returns or throws. (P8) The call releases its reference to the property before it
-    /// waits. (P11)
+    /// The observation has ended when the call returns or throws. (P8) The call releases its
+    /// reference to the property before it waits. (P11)
     ///
-    /// - Parameter predicate: Whether a value is the one.
+    /// - Parameter predicate: Returns true for the value to wait for.
     /// - Returns: The value that was accepted.
-    /// - Throws: `CancellationError` once the task is cancelled; ``ObservationEnd/sourceDeleted`` when the source is gone (P12), and
-    ///   ``ObservationEnd/cancelled`` when its observations are cancelled, before a value was accepted; what `predicate` throws.
+    /// - Throws: `CancellationError` once the task is cancelled. If no value was accepted before:
+    ///   ``ObservationEnd/sourceDeleted`` when the source is gone (P12), and
+    ///   ``ObservationEnd/cancelled`` when its observations are cancelled. Any error of
+    ///   `predicate`.
     /// - Complexity: One registration and a call of `predicate` for each value.
     @discardableResult
     public nonisolated(nonsending) consuming func first(
@@ -27,33 +32,38 @@ extension ObservableProperty {
         return try await (consume self).presentAndLater().first(where: predicate)
     }
 
-    /// The first value that `predicate` accepts: the present one, or the first later one before the timeout. Suspends until there is
-    /// one. (P4)
+    /// Returns the first value that `predicate` accepts: the present one, or the first later one
+    /// before the timeout. Suspends until there is one. (P4)
     ///
     /// ```swift
     /// let speed = try await car.speed.first(timeout: .seconds(5)) { $0 > 100 }
     /// ```
     ///
-    /// Any task, on any actor; none waits for it. `predicate` is called on the caller's actor, under no lock, once with the present
-    /// value and once with each later one, in the order of the versions: also with a value that is replaced before the task runs. A
-    /// group, a path and a derived value may fold changes that race into one. (P1, P2, P5)
+    /// Any task may call it, on any actor. The call blocks neither a thread nor an actor.
+    /// `predicate` is called on the caller's actor, under no lock, once with the present value and
+    /// once with each later one, in the order of the versions, also if a value is replaced before
+    /// the task runs. A group, a path and a derived value may fold changes that race into one. (P1,
+    /// P2, P5)
     ///
-    /// A value that was delivered before the timeout is looked at before the call throws, also if the task is late. A timeout of zero or
-    /// less looks at the present value. The present value is looked at without the clock's `sleep`; if `predicate` takes longer than the
-    /// timeout for it, it looks at the values that came meanwhile, and at no later one. If `sleep` throws, the time is over; if it ignores
-    /// cancellation, the call returns when the sleep does.
+    /// `predicate` is called with every value that was delivered before the timeout, even if the
+    /// task runs late. It is called with the present value even if the timeout is zero or less, and
+    /// before the clock's `sleep`. If that call takes longer than the timeout, `predicate` is then
+    /// called with the values that came in the meantime, and with no later one. If `sleep` throws,
+    /// the time is over. If `sleep` ignores cancellation, the call returns when `sleep` does.
     ///
-    /// The observation has ended when the call returns or throws. (P8) The call releases its reference to the property before it
-    /// waits. (P11)
+    /// The observation has ended when the call returns or throws. (P8) The call releases its
+    /// reference to the property before it waits. (P11)
     ///
     /// - Parameters:
     ///   - timeout: How long to wait, from the call on.
-    ///   - clock: What measures it.
-    ///   - predicate: Whether a value is the one.
+    ///   - clock: The clock that measures the timeout.
+    ///   - predicate: Returns true for the value to wait for.
     /// - Returns: The value that was accepted.
-    /// - Throws: ``ObservationTimeout`` of `Value`, with the last value; `CancellationError` once the task is cancelled;
-    ///   ``ObservationEnd/sourceDeleted`` when the source is gone (P12), and ``ObservationEnd/cancelled`` when its observations are
-    ///   cancelled, before a value was accepted, rather than the timeout; what `predicate` throws.
+    /// - Throws: ``ObservationTimeout`` of `Value`, with the last value. `CancellationError` once
+    ///   the task is cancelled. If no value was accepted before, and rather than the timeout:
+    ///   ``ObservationEnd/sourceDeleted`` when the source is gone (P12), and
+    ///   ``ObservationEnd/cancelled`` when its observations are cancelled. Any error of
+    ///   `predicate`.
     /// - Complexity: One registration, a timer, and a call of `predicate` for each value.
     @discardableResult
     public nonisolated(nonsending) consuming func first<C: Clock>(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension PropertyObserver {
-    /// A closure, called as `delivery` says.
+    /// Makes an observer that calls a closure as `delivery` says.
     @inlinable
     internal init(
         _ options: ObservationOptions,
@@ -22,20 +22,25 @@ extension PropertyObserver {
 extension ObservableProperty {
     /// Calls `body` with every change that begins after this call returned. (P1, P2, P4)
     ///
-    /// Every version after the one at the registration is delivered, once. By default that is inline: on the thread that makes the change,
-    /// after the change, possibly on several threads at once. `delivery` names another place, where the calls come one at a time and
-    /// in the order of the versions; `ObservationToken.deliveryCounts` then reports what was dropped.
+    /// Every version after the one at the registration is delivered, once. By default that is
+    /// inline: on the thread that makes the change, after the change, possibly on several threads
+    /// at once. `delivery` names another place, where the calls come one at a time and in the order
+    /// of the versions. Then `ObservationToken.deliveryCounts` reports how many changes were
+    /// dropped.
     ///
-    /// With `.initial`, inline, `body` is called on this thread, too, before the call returns; a change that races with it may arrive
-    /// first, on its own thread, with its higher version. Elsewhere the present value is the first that `body` receives.
+    /// With `.initial`, inline, `body` is also called on this thread, before the call returns. A
+    /// change that races with it may arrive first, on its own thread, with its higher version.
+    /// Elsewhere, the present value is the first that `body` receives.
     ///
-    /// When the property's source is gone, the observation ends, and ``ObservationToken/onEnd(_:)`` receives `.sourceDeleted`. (P12) The
-    /// property is not retained. (P11) Traps in the body of its own `modify`. (P5)
+    /// When the property's source is gone, the observation ends, and ``ObservationToken/onEnd(_:)``
+    /// receives `.sourceDeleted`. (P12) The property is not retained. (P11) Traps in the body of
+    /// the property's own `modify`, or of a commit that includes the property. (P5)
     ///
     /// - Parameters:
-    ///   - options: What to receive beside the changes.
+    ///   - options: What to receive in addition to the changes.
     ///   - delivery: Where `body` is called, and how many calls run at a time.
-    ///   - body: Called under no lock. It may observe, change, cancel and block; blocking delays its own thread only. (P6, P7)
+    ///   - body: Called under no lock. It may observe, change, cancel and block; blocking delays
+    ///     its own thread only. (P6, P7)
     /// - Returns: The token that keeps the observation going.
     /// - Complexity: O(1) amortised; of a path O(steps).
     @inlinable
@@ -47,13 +52,13 @@ extension ObservableProperty {
         attach(PropertyObserver(options, delivery, .plain(body)))
     }
 
-    /// Calls `body` with every change that begins after this call returned, and with the observation itself: the closure can end it, in
-    /// the initial delivery, too. (P1, P2, P4)
+    /// Calls `body` with every change that begins after this call returned, and with the
+    /// observation itself. So the closure can end it, even in the initial delivery. (P1, P2, P4)
     ///
-    /// Everything else is as ``observe(options:delivery:_:)`` says for closures of one parameter.
+    /// Everything else is as for ``observe(options:delivery:_:)`` with a closure of one parameter.
     ///
     /// - Parameters:
-    ///   - options: What to receive beside the changes.
+    ///   - options: What to receive in addition to the changes.
     ///   - delivery: Where `body` is called, and how many calls run at a time.
     ///   - body: Called under no lock, with the change and the observation.
     /// - Returns: The token that keeps the observation going.
@@ -66,14 +71,16 @@ extension ObservableProperty {
         attach(PropertyObserver(options, delivery, .withHandle(body)))
     }
 
-    /// Calls `body` with `owner` and every change that begins after this call returned, for as long as the owner lives. (P1, P2, P4, P13)
+    /// Calls `body` with `owner` and every change that begins after this call returned, as long as
+    /// the owner lives. (P1, P2, P4, P13)
     ///
-    /// The owner is not retained. Once its `deinit` has begun, `body` is not called any more, and the observation ends with
-    /// `.ownerDeleted` at the next change, `isActive` or `drain`, or when enough others were registered.
+    /// The owner is not retained. Once its `deinit` has begun, `body` is not called any more. The
+    /// observation ends with `.ownerDeleted` at the next change, `observationCount`, `isActive` or
+    /// `drain`, or when enough other observers were registered.
     ///
     /// - Parameters:
-    ///   - owner: With whom the observation ends; `body` receives it.
-    ///   - options: What to receive beside the changes.
+    ///   - owner: The object with which the observation ends; `body` receives it.
+    ///   - options: What to receive in addition to the changes.
     ///   - delivery: Where `body` is called, and how many calls run at a time.
     ///   - body: Called under no lock, with the owner and the change.
     /// - Returns: The token that keeps the observation going.
@@ -88,19 +95,21 @@ extension ObservableProperty {
         return attach(PropertyObserver(options, delivery, owner: reference, .bound(to: reference, body)))
     }
 
-    /// Calls `body` on `target`, isolated to it, with every change that begins after this call returned: one at a time, in the order of the
-    /// versions. (P1, P2, P4)
+    /// Calls `body` on `target`, isolated to it, with every change that begins after this call
+    /// returned: one at a time, in the order of the versions. (P1, P2, P4)
     ///
-    /// Keep the actor as well as the token: the observation does not retain the actor. When the actor is released, the observation ends
-    /// with `.ownerDeleted`, at the next change. (P11)
+    /// Keep the actor as well as the token: the observation does not retain the actor. When the
+    /// actor is released, the observation ends with `.ownerDeleted`, at the next change. (P11)
     ///
-    /// A thread that makes a change puts it into the observer's mailbox and goes on. With `.initial`, the present value is the first that
-    /// `body` receives. `token.cancel()` on the actor silences the observation at once. (P8)
+    /// A thread that makes a change puts it into the observer's mailbox and goes on. With
+    /// `.initial`, the present value is the first that `body` receives. `token.cancel()` on the
+    /// actor silences the observation at once. (P8)
     ///
     /// - Parameters:
-    ///   - target: Any actor. For state of the main actor, use `observeIsolated` with a `@MainActor` closure.
-    ///   - options: What to receive beside the changes.
-    ///   - buffering: What becomes of changes while the actor is busy.
+    ///   - target: Any actor. For state of the main actor, use `observeIsolated` with a
+    ///     `@MainActor` closure.
+    ///   - options: What to receive in addition to the changes.
+    ///   - buffering: Which changes are kept while the actor is busy.
     ///   - body: Called under no lock. It must not block until its own actor does something.
     /// - Returns: The token that keeps the observation going.
     @inlinable
@@ -114,19 +123,21 @@ extension ObservableProperty {
         return attach(PropertyObserver(options, delivery, .isolated(to: target, body)))
     }
 
-    /// Calls `body` on the actor to which it belongs with every change that begins after this call returned: one at a time, in the order of
-    /// the versions. (P1, P2, P4)
+    /// Calls `body` on the actor to which it belongs with every change that begins after this call
+    /// returned: one at a time, in the order of the versions. (P1, P2, P4)
     ///
-    /// Keep the actor as well as the token: the observation does not retain the actor, unless the closure captures it. When the actor is
-    /// released, the observation ends with `.ownerDeleted`, at the next change. (P11) The main actor is always there.
+    /// Keep the actor as well as the token: the observation does not retain the actor, unless the
+    /// closure captures it. When the actor is released, the observation ends with `.ownerDeleted`,
+    /// at the next change. (P11) The main actor is always there.
     ///
-    /// The actor is the one that the closure names, as in `{ @MainActor change in … }`, or else the one in whose code this call is written:
-    /// closures and method references of an actor, or of a `@MainActor` type, run there. A thread that makes a change puts it into the
-    /// observer's mailbox and goes on.
+    /// The actor is the one that the closure names, as in `{ @MainActor change in … }`, or else the
+    /// one in whose code this call is written: closures and method references of an actor, or of a
+    /// `@MainActor` type, run there. A thread that makes a change puts it into the observer's
+    /// mailbox and goes on.
     ///
     /// - Parameters:
-    ///   - options: What to receive beside the changes.
-    ///   - buffering: What becomes of changes while the actor is busy.
+    ///   - options: What to receive in addition to the changes.
+    ///   - buffering: Which changes are kept while the actor is busy.
     ///   - isolation: The caller's actor. Leave it out.
     ///   - body: Called under no lock. It must not block until its own actor does something.
     /// - Returns: The token that keeps the observation going.
@@ -142,12 +153,14 @@ extension ObservableProperty {
         return attach(PropertyObserver(options, delivery, .plain(withoutIsolation(body))))
     }
 
-    /// Calls `body` with every new value: those of the changes that begin after this call returned. (P1, P2, P4)
+    /// Calls `body` with the new value of every change that begins after this call returned. (P1,
+    /// P2, P4)
     ///
     /// - Parameters:
     ///   - includingInitial: Whether to begin with the present value, as `.initial` does.
     ///   - delivery: Where `body` is called, and how many calls run at a time.
-    ///   - body: Called under no lock. It is not called when the property is gone: see ``ObservationToken/onEnd(_:)``.
+    ///   - body: Called under no lock. It is not called when the property is gone: see
+    ///     ``ObservationToken/onEnd(_:)``.
     /// - Returns: The token that keeps the observation going.
     @inlinable
     public func observeValues(

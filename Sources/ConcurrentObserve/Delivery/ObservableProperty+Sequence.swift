@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ObservableProperty {
-    /// The changes of the property as an asynchronous sequence, in the order of the versions. (P1, P2, P4)
+    /// Returns the changes of the property as an asynchronous sequence, in the order of the
+    /// versions. (P1, P2, P4)
     ///
-    /// With `.initial`, each iterator begins with the present value; every later version follows, but for those that `buffering` drops.
-    /// When the property's source is gone, each iterator returns what it has left, and finishes. (P12) The source is not retained. (P11)
+    /// With `.initial`, each iterator begins with the present value. Every later version follows,
+    /// except those that `buffering` drops. When the property's source is gone, each iterator
+    /// returns the changes that are left, and finishes. (P12) The source is not retained. (P11)
     ///
     /// - Parameters:
-    ///   - options: What to receive beside the changes.
-    ///   - buffering: What becomes of changes while the iterating task is busy.
+    ///   - options: What to receive in addition to the changes.
+    ///   - buffering: Which changes are kept while the iterating task is busy.
     @inlinable
     public func changes(
         options: ObservationOptions = [],
@@ -17,13 +19,15 @@ extension ObservableProperty {
         sequence(options, buffering, .ofChanges(areCompared: false)) { $0 }
     }
 
-    /// The values of the property as an asynchronous sequence: those of the changes that begin after an iterator was made. (P1, P2, P4)
+    /// Returns the values of the property as an asynchronous sequence: those of the changes that
+    /// begin after an iterator was made. (P1, P2, P4)
     ///
-    /// When the property's source is gone, each iterator returns what it has left, and finishes. (P12) The source is not retained. (P11)
+    /// When the property's source is gone, each iterator returns the values that are left, and
+    /// finishes. (P12) The source is not retained. (P11)
     ///
     /// - Parameters:
     ///   - includingInitial: Whether each iterator begins with the present value.
-    ///   - buffering: What becomes of values while the iterating task is busy.
+    ///   - buffering: Which values are kept while the iterating task is busy.
     @inlinable
     public func values(
         includingInitial: Bool = false,
@@ -84,9 +88,10 @@ internal final class IteratorFactory<Value: Sendable, Element: Sendable>: Change
         super.init(mayDrop: buffering.capacity != nil, make)
     }
 
-    /// The source of the iterator, complete.
+    /// Completes the source of the iterator, and returns it.
     ///
-    /// - Parameter token: The observation; nil if the property is gone: then the iterator has no elements.
+    /// - Parameter token: The token of the observation. Nil if the property is gone: then the
+    ///   iterator has no elements.
     @usableFromInline
     func take(keeping token: ObservationToken?) -> IteratorSource<Element> {
         let isAttached = close(mayBeOpen: token == nil)
@@ -105,7 +110,8 @@ internal final class IteratorFactory<Value: Sendable, Element: Sendable>: Change
     }
 }
 
-/// Makes the mailbox of one iterator, which keeps changes of another property and makes elements of them when it returns them.
+/// Makes the mailbox of one iterator. The mailbox keeps changes of another property, and the
+/// iterator makes elements from them when it returns them.
 private final class TransformedIteratorFactory<Value: Sendable, Element: Sendable>: ChangeReceiverFactory<Value>,
     @unchecked Sendable
 {
@@ -113,7 +119,7 @@ private final class TransformedIteratorFactory<Value: Sendable, Element: Sendabl
     private let buffering: Buffering
     private let isComparing: Bool
     private let source: IteratorSource<Element>
-    /// nil leaves a change out.
+    /// Makes an element from a change; nil leaves the change out.
     private let element: @Sendable (Change<Value>) -> Element?
 
     init(
@@ -148,7 +154,7 @@ private final class TransformedIteratorFactory<Value: Sendable, Element: Sendabl
 }
 
 extension Subscription {
-    /// The subscription, as the source knows it. Made where the types are known.
+    /// The receiver through which the source uses the subscription. Made where the types are known.
     @inlinable
     func receiver<Enqueued: Sendable>(_ element: @escaping @Sendable (Enqueued) -> Event) -> EventReceiver<Enqueued> {
         EventReceiver(

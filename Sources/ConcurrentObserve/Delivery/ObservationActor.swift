@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Calls observers one at a time, whatever threads make the changes: the serialising actor.
+/// An actor that calls observers one at a time, whichever threads make the changes.
 ///
-/// Changes of one property are delivered in the order of their versions, those of several in the order in which their observers' jobs
-/// come. A thread that makes a change never waits for the actor. The actor is not retained by its observations.
+/// Changes of one property are delivered in the order of their versions. Changes of several
+/// properties are delivered in the order in which their observers' jobs come. A thread that makes a
+/// change never waits for the actor. The observations do not retain the actor.
 ///
 /// ```swift
 /// let actor = ObservationActor(buffering: .latest)
@@ -12,18 +13,18 @@
 /// }
 /// ```
 public actor ObservationActor {
-    /// What becomes of the changes that an observer is too slow for.
+    /// Says which changes are kept for an observer that is too slow.
     public nonisolated let buffering: Buffering
     internal nonisolated let counts = DeliverySum()
 
-    /// Makes an actor whose observers have mailboxes of this policy.
+    /// Makes an actor whose observers have mailboxes with this policy.
     ///
-    /// - Parameter buffering: What becomes of the changes that an observer is too slow for.
+    /// - Parameter buffering: Which changes are kept for an observer that is too slow.
     public init(buffering: Buffering = .unbounded) {
         buffering.check()
         self.buffering = buffering
     }
 
-    /// What has become of all events that this actor's observers were sent. (P1)
+    /// The sum of the counts of all this actor's observers, including those that have ended. (P1)
     public nonisolated var deliveryCounts: DeliveryCounts { counts.sum }
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The changes of a property or a path, its values, or the events of a registry, as an asynchronous sequence.
+/// The changes of a property or a path, its values, or the events of a registry, as an asynchronous
+/// sequence.
 ///
-/// Any number of iterators, each with a buffer of its own; each receives what comes after it was made. The sequence does not retain its source;
-/// when that is gone, each iterator returns what it has left, and finishes. (P11, P12) Cancelling the task that iterates, or releasing
-/// the iterator, ends its observation. (P8)
+/// There may be any number of iterators, each with a buffer of its own. Each receives the events
+/// that come after it was made. The sequence does not retain its source. When the source is gone,
+/// each iterator returns the events that are left, and finishes. (P11, P12) Cancelling the task
+/// that iterates, or releasing the iterator, ends the iterator's observation. (P8)
 ///
 /// ```swift
 /// for await name in car.name.values(buffering: .latest) { print(name) }
@@ -15,24 +17,25 @@ public struct ObservationSequence<Element: Sendable>: AsyncSequence, Sendable {
     @usableFromInline let subscribe: @Sendable () -> IteratorSource<Element>
     @usableFromInline let subscriptions = Subscriptions()
 
-    /// - Parameter subscribe: Makes the source of a new iterator, which is finished if the property is gone.
+    /// - Parameter subscribe: Makes the source of a new iterator. It is finished if the property is
+    ///   gone.
     @inlinable
     internal init(_ subscribe: @escaping @Sendable () -> IteratorSource<Element>) { self.subscribe = subscribe }
 
-    /// Begins to observe. What happens from now on, the iterator returns.
+    /// Begins to observe. The iterator returns the events that come from now on.
     public func makeAsyncIterator() -> Iterator {
         let source = subscribe()
         subscriptions.add(source.mailbox)
         return Iterator(source)
     }
 
-    /// Suspends until each iterator of this sequence, and of its copies, has done with every change whose
-    /// setter has returned before the call.
+    /// Suspends until each iterator of this sequence, and of its copies, has finished with every
+    /// change whose setter returned before the call.
     ///
-    /// An iterator has done with an element when it is asked for the next one, or ends. Do not call it in
-    /// the loop that iterates: that waits for itself.
+    /// An iterator has finished with an element when it is asked for the next one, or when it ends.
+    /// Do not call this in the loop that iterates: the loop would wait for itself.
     ///
-    /// - Returns: Whether all has been done; false once the waiting task is cancelled.
+    /// - Returns: True if all iterators have finished; false once the waiting task is cancelled.
     @discardableResult
     public nonisolated(nonsending) func flush() async -> Bool {
         for mailbox in subscriptions.all {
@@ -41,28 +44,30 @@ public struct ObservationSequence<Element: Sendable>: AsyncSequence, Sendable {
         return true
     }
 
-    /// Returns one event after the other. For one task at a time.
+    /// Returns one event after the other. Only one task may use it at a time.
     public struct Iterator: AsyncIteratorProtocol {
         @usableFromInline let source: IteratorSource<Element>
 
         @inlinable
         init(_ source: IteratorSource<Element>) { self.source = source }
 
-        /// The next event, as soon as there is one; nil at the end, and once the task is cancelled.
+        /// Returns the next event, as soon as there is one; nil at the end, and once the task is
+        /// cancelled.
         @inlinable
         public mutating func next() async -> Element? {
             if let subscription = source.subscription { return await subscription.next() }
             return await source.transformed!.next(isolation: nil)
         }
 
-        /// The next event, without leaving the actor on which this is called; nil at the end, and once the task is cancelled.
+        /// Returns the next event, without leaving the actor on which this is called; nil at the
+        /// end, and once the task is cancelled.
         @inlinable
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             if let subscription = source.subscription { return await subscription.next(isolation: actor) }
             return await source.transformed!.next(isolation: actor)
         }
 
-        /// What has become of the events so far. (P1)
+        /// The counts of the events so far. (P1)
         public var deliveryCounts: DeliveryCounts { source.mailbox.counts }
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// No value was accepted in time: what `first(timeout:clock:where:)` throws.
+/// No value was accepted in time. `first(timeout:clock:where:)` throws this error.
 ///
 /// ```swift
 /// do {
@@ -10,11 +10,13 @@
 /// }
 /// ```
 public struct ObservationTimeout<Value: Sendable>: Error, CustomStringConvertible {
-    /// The last value that was not accepted; nil if there was none, as in a registry without an event.
+    /// The last value that was not accepted; nil if there was none, as in a registry without an
+    /// event.
     ///
-    /// That of `weak.removingDuplicates()` is compared once more, and nil if its referent has died.
+    /// The last value of `weak.removingDuplicates()` is compared once more; it is nil if its
+    /// referent has died.
     public let lastValue: Value?
-    /// How long the call was to wait.
+    /// The timeout that was passed to the call.
     public let timeout: Duration
 
     public var description: String {

@@ -3,13 +3,15 @@
 extension ObserverRegistry {
     /// Calls `body` with every event whose notification begins after this call returned. (P1)
     ///
-    /// Any thread, also inside a callback. By default `body` is called inline: on the notifying threads, possibly on several at once.
-    /// `delivery` names another place, where the calls come one at a time and in the order of arrival. Registering the same closure twice
-    /// calls it twice.
+    /// Any thread, also inside a callback. By default `body` is called inline: on the notifying
+    /// threads, possibly on several at once. `delivery` names another place, where the calls come
+    /// one at a time and in the order of arrival. If the same closure is registered twice, it is
+    /// called twice for each event.
     ///
     /// - Parameters:
     ///   - delivery: Where `body` is called, and how many calls run at a time.
-    ///   - body: Called under no lock. It may observe, change, cancel and block; blocking delays its own thread only. (P6, P7)
+    ///   - body: Called under no lock. It may observe, change, cancel and block; blocking delays
+    ///     its own thread only. (P6, P7)
     /// - Returns: The token that keeps the observation going.
     /// - Complexity: O(1) amortised.
     @inlinable
@@ -23,8 +25,8 @@ extension ObserverRegistry {
         return start(observer)
     }
 
-    /// Calls `body` with every event whose notification begins after this call returned, and with the observation itself, which it can
-    /// end. (P1)
+    /// Calls `body` with every event whose notification begins after this call returned, and with
+    /// the observation itself, which the closure can end. (P1)
     ///
     /// - Parameters:
     ///   - delivery: Where `body` is called, and how many calls run at a time.
@@ -39,14 +41,15 @@ extension ObserverRegistry {
         attach(delivery, .withHandle(body))
     }
 
-    /// Calls `body` with `owner` and every event whose notification begins after this call returned, for as long as the owner
-    /// lives. (P1, P13)
+    /// Calls `body` with `owner` and every event whose notification begins after this call
+    /// returned, as long as the owner lives. (P1, P13)
     ///
-    /// The owner is not retained. Once its `deinit` has begun, `body` is not called any more, and the observation ends with
-    /// `.ownerDeleted` at the next event, `observationCount`, `isActive` or `drain`, or when enough others were registered.
+    /// The owner is not retained. Once its `deinit` has begun, `body` is not called any more. The
+    /// observation ends with `.ownerDeleted` at the next event, `observationCount`, `isActive` or
+    /// `drain`, or when enough other observers were registered.
     ///
     /// - Parameters:
-    ///   - owner: With whom the observation ends; `body` receives it.
+    ///   - owner: The object with which the observation ends; `body` receives it.
     ///   - delivery: Where `body` is called, and how many calls run at a time.
     ///   - body: Called under no lock, with the owner and the event.
     /// - Returns: The token that keeps the observation going.
@@ -60,14 +63,17 @@ extension ObserverRegistry {
         return attach(delivery, owner: reference, .bound(to: reference, body))
     }
 
-    /// Calls `body` on `target`, isolated to it, with every event: one at a time, in the order of arrival. (P1)
+    /// Calls `body` on `target`, isolated to it, with every event whose notification begins after
+    /// this call returned: one at a time, in the order of arrival. (P1)
     ///
-    /// Keep the actor as well as the token: the observation does not retain the actor. When the actor is released, the observation ends
-    /// with `.ownerDeleted`, at the next event. (P11) A notifying thread puts the event into the observer's mailbox and goes on.
+    /// Keep the actor as well as the token: the observation does not retain the actor. When the
+    /// actor is released, the observation ends with `.ownerDeleted`, at the next event. (P11) A
+    /// notifying thread puts the event into the observer's mailbox and goes on.
     ///
     /// - Parameters:
-    ///   - target: Any actor. For state of the main actor, use `observeIsolated` with a `@MainActor` closure.
-    ///   - buffering: What becomes of events while the actor is busy.
+    ///   - target: Any actor. For state of the main actor, use `observeIsolated` with a
+    ///     `@MainActor` closure.
+    ///   - buffering: Which events are kept while the actor is busy.
     ///   - body: Called under no lock. It must not block until its own actor does something.
     /// - Returns: The token that keeps the observation going.
     @inlinable
@@ -79,15 +85,18 @@ extension ObserverRegistry {
         attach(Delivery(.isolated(DeliveryIsolation(to: target), buffering)), .isolated(to: target, body))
     }
 
-    /// Calls `body` on the actor to which it belongs with every event: one at a time, in the order of arrival. (P1)
+    /// Calls `body` on the actor to which it belongs with every event whose notification begins
+    /// after this call returned: one at a time, in the order of arrival. (P1)
     ///
-    /// Keep the actor as well as the token: the observation does not retain the actor, unless the closure captures it. When the actor is
-    /// released, the observation ends with `.ownerDeleted`, at the next event. (P11) The main actor is always there.
+    /// Keep the actor as well as the token: the observation does not retain the actor, unless the
+    /// closure captures it. When the actor is released, the observation ends with `.ownerDeleted`,
+    /// at the next event. (P11) The main actor is always there.
     ///
-    /// The actor is the one that the closure names, as in `{ @MainActor event in … }`, or else the one in whose code this call is written.
+    /// The actor is the one that the closure names, as in `{ @MainActor event in … }`, or else the
+    /// one in whose code this call is written.
     ///
     /// - Parameters:
-    ///   - buffering: What becomes of events while the actor is busy.
+    ///   - buffering: Which events are kept while the actor is busy.
     ///   - isolation: The caller's actor. Leave it out.
     ///   - body: Called under no lock. It must not block until its own actor does something.
     /// - Returns: The token that keeps the observation going.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ObserverRegistry {
-    /// The events as an asynchronous sequence, in the order of arrival: those whose notification begins after an iterator was made. (P1)
+    /// Returns the events as an asynchronous sequence, in the order of arrival: those whose
+    /// notification begins after an iterator was made. (P1)
     ///
-    /// - Parameter buffering: What becomes of events while the iterating task is busy.
+    /// - Parameter buffering: Which events are kept while the iterating task is busy.
     @inlinable
     public func events(buffering: Buffering = .unbounded) -> ObservationSequence<Event> {
         buffering.check()
@@ -12,7 +13,7 @@ extension ObserverRegistry {
         }
     }
 
-    /// Begins an iteration.
+    /// Begins an iteration over the events from now on.
     @inlinable
     internal func makeIteratorSource(_ buffering: Buffering) -> IteratorSource<Event> {
         let source = IteratorSource<Event>(buffering)

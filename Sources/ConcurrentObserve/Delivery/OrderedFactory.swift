@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Makes the observation of a closure that is not called inline.
+/// Makes the mailbox for a closure that is not called inline.
 @usableFromInline
 internal final class OrderedFactory<Value: Sendable>: ChangeReceiverFactory<Value>, @unchecked Sendable {
     // Unchecked: constants only.
     private let delivery: Delivery
     private let owner: WeakReference?
     private let form: CallbackForm<Change<Value>>
-    /// Whether the values of a change are compared.
+    /// Whether the values of a change are compared before the closure is called.
     private let isComparing: Bool
 
     @inlinable
@@ -52,14 +52,15 @@ internal final class OrderedFactory<Value: Sendable>: ChangeReceiverFactory<Valu
 }
 
 extension OrderedObservation {
-    /// Whether waking the mailbox begins the delivery. A serial one comes after the inline callbacks:
-    /// `drain` begins it. (P1)
+    /// Whether waking the mailbox begins the delivery. A serial delivery comes after the inline
+    /// callbacks: `drain` begins it. (P1)
     @usableFromInline
     final var beginsWhenWoken: Bool {
         return !isSerial
     }
 
-    /// The observation, as the source knows it. Made where the event's type is known.
+    /// The receiver through which the source uses the observation. Made where the event's type is
+    /// known.
     @inlinable
     final func receiver() -> EventReceiver<Event> {
         let wake: @Sendable () -> Void = if beginsWhenWoken { { self.wake() } } else { {} }

@@ -3,13 +3,14 @@
 public import Synchronization
 
 extension OrderedObservation {
-    /// Delivers what there is, in order, `limit` events at most.
+    /// Delivers the events of the mailbox in order, at most `limit` of them.
     ///
     /// - Parameter call: Calls the closure of the observer at an address with an event.
-    /// - Returns: False if the limit was reached: the caller delivers on, or hands that on. True if there was nothing left: others begin.
+    /// - Returns: False if the limit was reached: the caller must go on, or hand the delivery over.
+    ///   True if nothing was left, or the observation has ended: the caller must not go on.
     @inlinable @inline(never)
     final func run(atMost limit: Int, _ call: (_ observer: UInt, Event) -> Void) -> Bool {
-        // What is delivered may be destroyed here.
+        // Delivered events may be destroyed here.
         ThreadRecord.withUserCode {
             var left = 0
             for _ in 0..<limit {
@@ -25,25 +26,27 @@ extension OrderedObservation {
                     guard let rest = deliverNext(of: left, call) else { return true }
                     left = rest
                 }
-                // Relaxed: who comes later is found under the lock, when nothing is left at the latest.
+                // Relaxed: a flush that this load misses is found under the lock, at the latest
+                // when nothing is left.
                 if hasFlushes.load(ordering: .relaxed) { settleFlushes(left) }
             }
             return false
         }
     }
 
-    /// Delivers the events of observers whose closures are `Callback`s; see `run`.
+    /// Delivers the events of an observation whose closure is a `Callback`; see `run`.
     @usableFromInline
     typealias Delivering = @Sendable (_ observation: OrderedObservation, _ limit: Int) -> Bool
 
-    /// A closure made where the event's type is known, so that it is compiled for that.
+    /// Made where the event's type is known, so that the closure is compiled for that type.
     @inlinable
     static var delivering: Delivering { { observation, limit in observation.run(atMost: limit, Observer.call) } }
 
-    /// Takes from the mailbox what the policy allows, unless a job before this one has left some.
+    /// Takes from the mailbox the events that the policy allows, unless an earlier job has left
+    /// some in the batch.
     ///
-    /// - Returns: How many events there are to deliver; 0 if the source is gone; nil if there is
-    ///   nothing: the delivery is over.
+    /// - Returns: How many events there are to deliver; 0 if the source is gone; nil if there are
+    ///   none: the delivery is over.
     @inlinable
     final func fillBatch() -> Int? {
         var settled: [Flush] = []
@@ -57,7 +60,7 @@ extension OrderedObservation {
             guarded.clearBusy()
             if !guarded.mailbox.flushes.isEmpty {
                 settled = guarded.mailbox.flushes.take(through: .max)
-                hasFlushes.store(false, ordering: .relaxed)  // Relaxed: under the lock.
+                hasFlushes.store(false, ordering: .relaxed)  // Relaxed: written under `lock`.
             }
             return nil
         }
@@ -65,7 +68,8 @@ extension OrderedObservation {
         return count
     }
 
-    /// Resumes the flushes for which nothing is left to do. Between two callbacks, by the one who delivers.
+    /// Resumes the flushes whose events are all settled. The delivering thread calls it, between
+    /// two callbacks.
     ///
     /// - Parameter count: How many events of the batch are not delivered.
     @usableFromInline @inline(never)
@@ -73,7 +77,7 @@ extension OrderedObservation {
         let settled = withGuarded { guarded -> [Flush] in
             let position = guarded.mailbox.position &- UInt64(count)
             let settled = guarded.mailbox.flushes.take(through: position)
-            // Relaxed: under the lock.
+            // Relaxed: written under `lock`.
             hasFlushes.store(!guarded.mailbox.flushes.isEmpty, ordering: .relaxed)
             return settled
         }
@@ -82,17 +86,18 @@ extension OrderedObservation {
 
     final func withFlushes(_ body: (_ flushes: inout Flushes, _ target: UInt64?) -> Void) {
         withGuarded { guarded in
-            // Closed: the last callback has returned, and what was left is dropped.
+            // If the mailbox is closed, the last callback has returned, and the rest is dropped.
             let isSettled = guarded.mailbox.isFlushed && !guarded.isBusy || guarded.mailbox.isClosed
             body(&guarded.mailbox.flushes, isSettled ? nil : guarded.mailbox.entered)
-            // Relaxed: under the lock.
+            // Relaxed: written under `lock`.
             hasFlushes.store(!guarded.mailbox.flushes.isEmpty, ordering: .relaxed)
         }
-        // Ended, but not closed: that is not put off.
+        // The observation may have ended, and its mailbox not be closed yet. Then the reclamation
+        // thread must do that without delay.
         if let user, !user.isMarkedActive { ReclamationThread.wake(urgently: true) }
     }
 
-    /// Stores the closure of the user's observer. Once, before the observation begins.
+    /// Stores the closure of the user's observer. Called once, before the observation begins.
     @inlinable
     final func setCallback(_ form: CallbackForm<Event>) {
         // Relaxed: no other thread has the observation yet.
@@ -100,24 +105,24 @@ extension OrderedObservation {
         user!.setCallback(form, counter)
     }
 
-    /// Takes the next event of the batch, and calls the closure with it.
+    /// Takes the next event from the batch, and calls the closure with it.
     ///
     /// - Parameter count: How many events are in the batch.
-    /// - Returns: How many are left; nil if the observation has ended. Then none was taken: the
-    ///   batch is dropped when the closure is destroyed, by the thread that closes the mailbox. (P8)
+    /// - Returns: How many are left; nil if the observation has ended. Then it has taken none: when
+    ///   the closure is destroyed, the thread that closes the mailbox drops the batch. (P8)
     @inlinable @inline(__always)
     final func deliverNext(of count: Int, _ call: (UInt, Event) -> Void) -> Int? {
-        // The closure may leave the event out before it looks at its owner. (P13)
-        // Relaxed: as the address.
+        // Now, since the closure may leave the event out before it looks at its owner. (P13)
+        // Relaxed: written before the first event.
         if mayLoseOwner.load(ordering: .relaxed) { noticeOwner() }
-        // Destroyed after the visit.
+        // Keeps the event until the visit is over, so that it is destroyed after that.
         var taken: Event?
         Observer.visit(at: address) { address in
-            // The release that ends the visit pairs with the acquire of the scan before the closure is destroyed: `close()` finds the batch
-            // as the visits have left it.
+            // The release that ends the visit pairs with the acquire of the scan before the closure
+            // is destroyed. So `close()` finds the batch as the visits have left it.
             let event = withBatch { $0.popFirst()! }
             taken = event
-            // Relaxed: as the address.
+            // Relaxed: written before the first event.
             if !closureCounts.load(ordering: .relaxed) { counter.countReceived() }
             call(address, event)
         }

@@ -3,9 +3,10 @@
 import Synchronization
 
 extension OrderedObservation {
-    /// An observer for the user's closure, which the caller sets.
+    /// Makes the observer for the user's closure, which the caller sets.
     ///
-    /// - Parameter isHeldMeanwhile: Whether the delivery holds the owner while it calls the closure.
+    /// - Parameter isHeldMeanwhile: Whether the delivery retains the owner while it calls the
+    ///   closure.
     @usableFromInline
     final func makeUser(owner: WeakReference?, isHeldMeanwhile: Bool = false) -> Observer {
         let user = observers.makeObserver(owner: owner)
@@ -17,7 +18,8 @@ extension OrderedObservation {
         return user
     }
 
-    /// Joins the observation to its source: the caller publishes `sourceObserver` there afterwards, then calls `hasJoined()`.
+    /// Joins the observation to its source. The caller then publishes `sourceObserver` there, and
+    /// calls `hasJoined()`.
     ///
     /// - Returns: The token that keeps the observation going.
     @usableFromInline
@@ -25,19 +27,22 @@ extension OrderedObservation {
         self.sourceObserver = sourceObserver
         let user = user!
         _ = user.whenFinished { [self] _ in close() }
-        // A removal of the source's observer removes the user's.
+        // Removing the source's observer removes the user's.
         sourceObserver.feed(user.core)
         _ = sourceObserver.whenFinished { [self] end in sourceObserverHasEnded(end) }
         let token = user.takeToken()
-        // Last: from here on another thread can end it, as a removal of all of an owner's does.
+        // Last: from here on another thread can end the observation, for example with all others of
+        // its owner.
         user.register()
         return token ?? ObservationToken(user)
     }
 
-    /// Keeps what is enqueued in the mailbox until the caller calls `begin()`. Before the first event.
+    /// Keeps enqueued events in the mailbox until the caller calls `begin()`. Called before the
+    /// first event.
     final func hold() { withGuarded { $0.isBusy = true } }
 
-    /// The source's observer is published: what came before is delivered now. Under no lock.
+    /// Delivers the events that came before the source's observer was published. Called when that
+    /// is done, under no lock.
     @usableFromInline
     final func hasJoined() {
         let isClosed = withGuarded { guarded -> Bool in
@@ -48,11 +53,11 @@ extension OrderedObservation {
         drain()
     }
 
-    /// The user's observation has ended, and its closure is destroyed: no visit goes on, and none
-    /// begins. What the delivery has taken is dropped with the rest. (P8)
+    /// Closes the mailbox: the user's observation has ended, and its closure is destroyed. No visit
+    /// goes on, and none begins. The events in the batch are dropped with the rest. (P8)
     private func close() { Flush.resume(dropAll()) }
 
-    /// Drops everything, and destroys it. Returns the flushes that waited for that.
+    /// Drops and destroys all events. Returns the flushes that waited for them.
     private func dropAll() -> [Flush] {
         var taken = RingBuffer<Event>()
         let (rest, settled, isJoined) = withGuarded { guarded -> (Mailbox<Event>.Rest, [Flush], Bool) in
@@ -60,14 +65,15 @@ extension OrderedObservation {
             takeBatch(&taken)
             return (rest, guarded.mailbox.flushes.take(through: .max), guarded.isJoined)
         }
-        // One that is in no list yet cannot be taken out of it: `hasJoined()` does that.
+        // If the source's observer is in no list yet, it cannot be taken out of one: `hasJoined()`
+        // ends it later.
         if isJoined { sourceObserver!.end(.cancelled) }
         user?.companion = DeliveryState(counter)
         withExtendedLifetime((rest, taken)) {}
         return settled
     }
 
-    /// Takes what the delivery has taken, for the caller to destroy under no lock. Under the lock.
+    /// Takes the batch, which the caller must destroy under no lock. The caller must hold `lock`.
     private func takeBatch(_ taken: inout RingBuffer<Event>) {
         withBatch { swap(&taken, &$0) }
         counter.countDropped(taken.count)
@@ -82,6 +88,6 @@ extension OrderedObservation {
         drain()
     }
 
-    /// The owner of the user's observation is gone.
+    /// Ends the user's observation, since its owner is gone.
     final func ownerIsGone() { user?.end(.ownerDeleted) }
 }

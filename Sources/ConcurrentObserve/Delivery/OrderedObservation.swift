@@ -2,46 +2,52 @@
 
 public import Synchronization
 
-/// One observation whose events are delivered one at a time, in the order in which they came: a mailbox between an observer of the
-/// library's own on the source and a list with the user's.
+/// One observation whose events are delivered one at a time, in the order in which they came. It is
+/// a mailbox between an observer of the library on the source and a list with the user's observer.
 ///
-/// A thread that puts an event in waits for no delivery: the mailbox's lock is held for a few instructions, and never while user code runs. When the mailbox is
-/// no longer empty, `begin()` starts a delivery; until that finds it empty, it alone delivers. (P2)
+/// A thread that puts an event in waits for no delivery: it holds the mailbox's lock for a few
+/// instructions, and never while user code runs. When the mailbox is no longer empty, `begin()`
+/// starts a delivery. Until that finds the mailbox empty, no other delivery starts. (P2)
 ///
-/// Subclasses say who that is.
+/// Subclasses say which thread delivers.
 @usableFromInline
 internal class OrderedObservation<Event: Sendable>: FlushableMailbox, @unchecked Sendable {
-    // Unchecked: `guarded` is guarded by `lock`; the observers are written once, before the first event.
+    // Unchecked: `guarded` is guarded by `lock`; the observers are written once, before the first
+    // event.
 
     /// The list of the user's observer.
     final let observers = ObserverList()
 
-    /// No thread holds it while the process forks: a delivery changes nothing, so that the child may change the source. (P18)
+    /// No thread holds it while the process forks: a delivery changes nothing, so the child may
+    /// change the source. (P18)
     @usableFromInline final let lock = SourceLock()
-    // Exclusivity unchecked: the lock sees to it.
+    // Exclusivity unchecked: the lock ensures it.
     @exclusivity(unchecked) @usableFromInline final var guarded: Guarded
-    /// What the delivery has taken from the mailbox, and the user has still to receive.
+    /// The events that the delivery has taken from the mailbox, and the user has still to receive.
     ///
     /// The delivery takes the next event out in a visit of the user's observer, without the lock.
-    /// Everything else happens under the lock. Who closes the mailbox has the lock, too, and comes
-    /// after the last visit: the observation has finished. (P8)
-    // Exclusivity unchecked: the visits and the lock see to it.
+    /// All other accesses are under the lock. The thread that closes the mailbox holds the lock,
+    /// too, and comes after the last visit: the observation has finished. (P8)
+    // Exclusivity unchecked: the visits and the lock ensure it.
     @exclusivity(unchecked) @usableFromInline final var batch = RingBuffer<Event>()
-    /// Whether the mailbox needs a delivery, or has something to destroy. Written under the lock; a thread sees what it has written itself.
+    /// Whether the mailbox needs a delivery, or has events to destroy. Written under the lock. A
+    /// thread always sees the value that it has written itself.
     @usableFromInline final let needsAttention = Atomic<Bool>(false)
-    /// Whether tasks wait for what is in the mailbox. Written under the lock.
+    /// Whether tasks wait for events in the mailbox. Written under the lock.
     @usableFromInline final let hasFlushes = Atomic<Bool>(false)
     @usableFromInline final let counter: DeliveryCounter
 
     @usableFromInline final var user: Observer?
     @usableFromInline final let userAddress = Atomic<UInt>(0)
-    /// Whether an owner may be gone when an event is delivered.
+    /// Whether the owner may be gone when an event is delivered.
     @usableFromInline final let mayLoseOwner = Atomic<Bool>(false)
-    /// Whether the closure may leave an event out, and counts by itself what becomes of each.
+    /// Whether the closure may be called and not call the user's code. If so, it counts each event
+    /// itself.
     @usableFromInline final let closureCounts = Atomic<Bool>(false)
     final var sourceObserver: Observer?
 
-    /// What changing threads, the delivery, and the thread that ends the observation share.
+    /// The state that changing threads, the delivery, and the thread that ends the observation
+    /// share.
     @usableFromInline
     struct Guarded: ~Copyable {
         @usableFromInline var mailbox: Mailbox<Event>
@@ -58,14 +64,14 @@ internal class OrderedObservation<Event: Sendable>: FlushableMailbox, @unchecked
     init(_ buffering: Buffering, _ succession: Succession<Event>?) {
         let counter = DeliveryCounter()
         self.counter = counter
-        // Safe: no other thread has it yet.
+        // Safe: no other thread has the object yet.
         unsafe guarded = Guarded(mailbox: Mailbox(buffering, counter, succession))
     }
 
-    /// The list's memory goes: its core must not tidy it up any more.
+    /// Ends the list, whose memory is about to be freed: its core must not clean it up any more.
     deinit { observers.endSource(.cancelled) }
 
-    /// Sees to it that `run` is called, once, here or elsewhere. Under no lock.
+    /// Calls `run` once, here or elsewhere. Under no lock.
     @usableFromInline
     func begin() { fatalError("begin() is a subclass's") }
 
@@ -75,21 +81,21 @@ internal class OrderedObservation<Event: Sendable>: FlushableMailbox, @unchecked
 }
 
 extension OrderedObservation {
-    /// Lends what is guarded, under the lock.
+    /// Lends the guarded state, under the lock.
     @inlinable @inline(__always)
     final func withGuarded<Result>(_ body: (inout Guarded) -> Result) -> Result {
-        // Safe: no other thread is inside.
+        // Safe: `lock` keeps other threads out.
         lock.withLock { unsafe body(&guarded) }
     }
 
-    /// Lends what the delivery has taken: to the delivery in a visit of a live observer, and under the lock.
+    /// Lends the batch: to the delivery in a visit of a live observer, or under the lock.
     @inlinable @inline(__always)
     final func withBatch<Result>(_ body: (inout RingBuffer<Event>) -> Result) -> Result {
         // Safe: no other thread uses it then, as its declaration says.
         unsafe body(&batch)
     }
 
-    /// Where the user's observer is, which this object keeps.
+    /// The address of the user's observer, which this object retains.
     @inlinable @inline(__always)
     final var address: UInt {
         // Relaxed: written before the first event.
@@ -100,10 +106,11 @@ extension OrderedObservation {
 // MARK: - Enqueueing
 
 extension OrderedObservation {
-    /// Puts an event in. Under the source's lock or none; runs no user code.
+    /// Puts an event in. Under the source's lock or no lock; runs no user code.
     @inlinable
     final func enqueue(_ event: Event) {
-        // An event that the user will not receive is not sent: the observation has ended. Safe: this object keeps the observer.
+        // If the observation has ended, the user will not receive the event, so it is not sent.
+        // Safe: this object retains the observer.
         guard Observer.isActive(at: address) else { return }
         withGuarded { guarded in
             guarded.mailbox.enqueue(event)
@@ -111,7 +118,8 @@ extension OrderedObservation {
         }
     }
 
-    /// The source is gone: the observation ends when everything before is delivered. Runs no user code.
+    /// Notes that the source is gone. The observation ends when all earlier events are delivered.
+    /// Runs no user code.
     @inlinable
     final func enqueueEnd() {
         withGuarded { guarded in
@@ -120,20 +128,23 @@ extension OrderedObservation {
         }
     }
 
-    /// Under the lock.
+    /// Sets `needsAttention` if there is something to do. The caller must hold `lock`.
     @inlinable
     final func noteAttention(_ guarded: borrowing Guarded) {
-        // Relaxed: the thread that has just put an event in looks at it; a delivery looks at the mailbox again before it ends.
+        // Relaxed: the thread that has just put an event in loads it; a delivery looks at the
+        // mailbox again before it ends.
         if !guarded.isBusy || guarded.mailbox.hasDropped || guarded.mailbox.hasGrown {
             needsAttention.store(true, ordering: .relaxed)
         }
     }
 
-    /// After each event, under no lock: has the mailbox emptied unless another thread is at it. Leaves to `drain()` what was dropped, for which the
-    /// caller may have to wait a moment. (P16)
+    /// Starts a delivery, unless one is running. Call it after each event, under no lock. It leaves
+    /// dropped events to `drain()`, since the thread that discards them may have to wait a moment.
+    /// (P16)
     @inlinable @Sendable
     final func wake() {
-        // Relaxed: as above. Another thread's news is that thread's to see to.
+        // Relaxed: as above. If another thread has set it and this one does not see that, the other
+        // thread calls `wake()` itself.
         guard needsAttention.load(ordering: .relaxed) else { return }
         let begins = withGuarded { guarded -> Bool in
             needsAttention.store(guarded.mailbox.hasDropped || guarded.mailbox.hasGrown, ordering: .relaxed)
@@ -147,7 +158,8 @@ extension OrderedObservation {
         begin()
     }
 
-    /// After each event, under no lock: has what was dropped destroyed, and the mailbox emptied unless another thread is at it.
+    /// Discards dropped events, and starts a delivery, unless one is running. Call it after each
+    /// event, under no lock.
     @inlinable @Sendable
     final func drain() {
         // Relaxed: as above.
@@ -161,14 +173,14 @@ extension OrderedObservation {
             return guarded.begins()
         }
         if hasGrown { noteGrowth() }
-        // Elsewhere: the caller may hold a lock that a value's deinit takes. (P5)
+        // Elsewhere: the caller may hold a lock that a value's `deinit` takes. (P5)
         Discarded.discard(&dropped, of: self)
         if begins { beginDelivery() }
     }
 }
 
 extension OrderedObservation {
-    /// Lists the mailbox among the large ones. Under no lock.
+    /// Adds the mailbox to the list of large ones. Under no lock.
     @usableFromInline
     final func noteGrowth() {
         let ownLabel = user.flatMap { LabelledObservations.label(of: $0) }
@@ -176,9 +188,9 @@ extension OrderedObservation {
     }
 }
 
-// Under the lock, all of these.
+// The caller must hold the observation's lock, for all of these.
 extension OrderedObservation.Guarded {
-    /// Whether the caller is to begin the delivery.
+    /// Returns whether the caller must begin the delivery.
     @inlinable
     mutating func begins() -> Bool {
         guard !isBusy, !mailbox.isEmpty else { return false }

@@ -2,10 +2,10 @@
 
 public import Dispatch
 
-/// Events are delivered on a dispatch queue, one at a time: many to a block.
+/// Delivers events on a dispatch queue, one at a time, many in each block.
 @usableFromInline
 internal final class QueueObservation<Event: Sendable>: OrderedObservation<Event>, @unchecked Sendable {
-    // Unchecked: no state of its own but constants.
+    // Unchecked: it adds only constants.
     @usableFromInline let queue: DispatchQueue
     @usableFromInline let deliver: Delivering
 
@@ -19,12 +19,13 @@ internal final class QueueObservation<Event: Sendable>: OrderedObservation<Event
     @usableFromInline
     override func begin() {
         queue.async { [self] in
-            // Others want the queue, too.
+            // In a new block: other users of the queue come in between.
             if !deliver(self, eventsPerJob) { begin() }
         }
     }
 }
 
-/// So many events at most are delivered before other jobs run on the same queue or actor.
+/// The largest number of events that are delivered before other jobs run on the same queue or
+/// actor.
 @usableFromInline
 internal var eventsPerJob: Int { 256 }

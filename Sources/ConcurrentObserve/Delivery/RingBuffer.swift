@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// First in, first out, in memory that is recycled; much of it is given back when the buffer is empty. Amortised O(1) at both ends.
+/// A first-in, first-out buffer in memory that is recycled. If the memory is large, it is freed
+/// when the buffer becomes empty. Both ends take O(1), amortised.
 @usableFromInline
 internal struct RingBuffer<Element> {
     @usableFromInline var slots: ContiguousArray<Element?> = []
     @usableFromInline var head = 0
     @usableFromInline var count = 0
 
-    /// So much room is kept while there is nothing in it.
+    /// The largest number of slots that an empty buffer keeps.
     @usableFromInline static var largestKept: Int { 1024 }
 
     @inlinable
@@ -36,11 +37,11 @@ internal struct RingBuffer<Element> {
     @inlinable
     var first: Element? { count > 0 ? slots[head] : nil }
 
-    /// Changes the first element in place. There is one.
+    /// Changes the first element in place. The buffer must not be empty.
     @inlinable
     mutating func updateFirst(_ body: (inout Element) -> Void) { body(&slots[head]!) }
 
-    /// Doubles the room, a power of two.
+    /// Doubles the number of slots, which is a power of two.
     @inlinable @inline(never)
     mutating func grow() {
         var larger: ContiguousArray<Element?> = []

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Events are delivered on the threads that make the changes, one at a time: a thread that finds another at it leaves its event and goes on, and the other
-/// delivers it.
+/// Delivers events on the threads that make the changes, one at a time. A thread that finds another
+/// thread delivering leaves its event and goes on; the other thread delivers it.
 @usableFromInline
 internal final class SerialObservation<Event: Sendable>: OrderedObservation<Event>, @unchecked Sendable {
-    // Unchecked: no state of its own but a constant.
+    // Unchecked: it adds only a constant.
     @usableFromInline let deliver: Delivering
 
     @inlinable
@@ -16,7 +16,8 @@ internal final class SerialObservation<Event: Sendable>: OrderedObservation<Even
     @usableFromInline
     override var isSerial: Bool { true }
 
-    /// Its own event, and so many of others, are a thread's share; then it has something else to do, and the library goes on.
+    /// The number of events that a thread delivers: its own and 64 of others. Then it has other
+    /// work to do, and a thread of the library goes on.
     private static var share: Int { 1 + 64 }
 
     @usableFromInline
@@ -25,7 +26,8 @@ internal final class SerialObservation<Event: Sendable>: OrderedObservation<Even
         handOver()
     }
 
-    /// Leaves the delivery to a thread of the library, which now and then looks after others.
+    /// Hands the delivery over to a thread of the library, which does other work after every
+    /// `shareOfLibrary` events.
     private func handOver() {
         ThreadRecord.retire(
             DeferredAction(for: self) { [self] in if !deliver(self, Self.shareOfLibrary) { handOver() } }

@@ -2,31 +2,37 @@
 
 public import Synchronization
 
-/// What stands between a source and one iterator: a mailbox, and the task that waits for the next event, if one does.
+/// The link between a source and one iterator: a mailbox, and the task that waits for the next
+/// event, if there is one.
 @usableFromInline
 internal final class Subscription<Event: Sendable>: IteratorMailbox, @unchecked Sendable {
-    // Unchecked: `guarded` is guarded by `lock`; `sourceObserver` is written once, before the first event.
-    /// No thread holds it while the process forks: an iterator changes nothing, so that the child may change the source. (P18)
+    // Unchecked: `guarded` is guarded by `lock`; `sourceObserver` is written once, before the first
+    // event.
+    /// No thread holds it while the process forks: an iterator changes nothing, so the child may
+    /// change the source. (P18)
     @usableFromInline let lock = SourceLock()
-    // Exclusivity unchecked: the lock sees to it.
+    // Exclusivity unchecked: the lock ensures it.
     @exclusivity(unchecked) @usableFromInline var guarded: Guarded
-    /// Whether a task is to be resumed, or something is to be destroyed. Written under the lock; a thread sees what it has written itself.
+    /// Whether a task must be resumed, or events must be destroyed. Written under the lock. A
+    /// thread always sees the value that it has written itself.
     @usableFromInline let needsAttention = Atomic<Bool>(false)
     @usableFromInline let counter: DeliveryCounter
-    /// Whether the iterator may leave out an event that it has taken, and counts when it knows.
+    /// Whether the iterator may leave out an event that it has taken. Then the event is counted
+    /// when that is known.
     @usableFromInline let isCountedLater: Bool
     private var sourceObserver: Observer?
-    /// Where that is.
+    /// The address of `sourceObserver`.
     @usableFromInline let sourceObserverAddress = Atomic<UInt>(0)
 
-    /// What the source and the iterating task share.
+    /// The state that the source and the iterating task share.
     @usableFromInline
     struct Guarded: ~Copyable {
         @usableFromInline var mailbox: Mailbox<Event>
         @usableFromInline var waiter: Waiter<Event>?
         /// Whether the iterator has returned an event and was not asked for the next one.
         @usableFromInline var isInUse = false
-        /// Whether the iterator has taken an event and not counted it yet: it is pending, also when the mailbox is closed.
+        /// Whether the iterator has taken an event that is not counted yet. The event is pending,
+        /// even if the mailbox is closed.
         @usableFromInline var isUncounted = false
 
         @inlinable
@@ -37,22 +43,22 @@ internal final class Subscription<Event: Sendable>: IteratorMailbox, @unchecked 
     init(_ buffering: Buffering, _ succession: Succession<Event>? = nil, isCountedLater: Bool = false) {
         let counter = DeliveryCounter()
         (self.counter, self.isCountedLater) = (counter, isCountedLater)
-        // Safe: no other thread has it yet.
+        // Safe: no other thread has the object yet.
         unsafe guarded = Guarded(mailbox: Mailbox(buffering, counter, succession))
     }
 
-    /// Lends what is guarded, under the lock.
+    /// Lends the guarded state, under the lock.
     @inlinable @inline(__always)
     func withGuarded<Result>(_ body: (inout Guarded) -> Result) -> Result {
-        // Safe: no other thread is inside.
+        // Safe: `lock` keeps other threads out.
         lock.withLock { unsafe body(&guarded) }
     }
 
-    /// Joins the subscription to its source: the caller publishes `sourceObserver` there afterwards.
+    /// Joins the subscription to its source. The caller then publishes `sourceObserver` there.
     @usableFromInline
     func join(_ sourceObserver: Observer) {
         self.sourceObserver = sourceObserver
-        // Relaxed: before the first event.
+        // Relaxed: written before the first event.
         sourceObserverAddress.store(sourceObserver.address, ordering: .relaxed)
         sourceObserver.companion = DeliveryState(counter)
         _ = sourceObserver.whenFinished { [self] end in
@@ -69,11 +75,13 @@ internal final class Subscription<Event: Sendable>: IteratorMailbox, @unchecked 
 // MARK: - The source's side
 
 extension Subscription {
-    /// Puts an event in. Under the source's lock or none; runs no user code, and resumes no task.
+    /// Puts an event in. Under the source's lock or no lock; runs no user code, and resumes no
+    /// task.
     @inlinable
     func enqueue(_ event: Event) {
-        // Removed with all of a source's or an object's: a path's last property may not know yet. (P8)
-        // Relaxed: written before. Safe: this object keeps the observer.
+        // The observation may have been ended with all others of its source or model, and the last
+        // property of a path may still send changes. (P8)
+        // Relaxed: written before the first event. Safe: this object retains the observer.
         guard Observer.isActive(at: sourceObserverAddress.load(ordering: .relaxed)) else { return }
         withGuarded { guarded in
             guarded.mailbox.enqueue(event)
@@ -81,7 +89,7 @@ extension Subscription {
         }
     }
 
-    /// Nothing comes after this. Runs no user code.
+    /// Notes that the source is gone: no event comes after this. Runs no user code.
     @inlinable
     func enqueueEnd() {
         withGuarded { guarded in
@@ -90,19 +98,22 @@ extension Subscription {
         }
     }
 
-    /// Under the lock.
+    /// Sets `needsAttention` if there is something to do. The caller must hold `lock`.
     @inlinable
     func noteAttention(_ guarded: borrowing Guarded) {
-        // Relaxed: the thread that has just put an event in looks at it; a task that begins to wait looks at the mailbox first.
+        // Relaxed: the thread that has just put an event in loads it; a task that begins to wait
+        // looks at the mailbox first.
         if guarded.waiter != nil || guarded.mailbox.hasDropped || guarded.mailbox.hasGrown {
             needsAttention.store(true, ordering: .relaxed)
         }
     }
 
-    /// After each event, under no lock: resumes the task that waits. Leaves to `drain()` what was dropped.
+    /// Resumes the task that waits. Call it after each event, under no lock. It leaves dropped
+    /// events to `drain()`.
     @inlinable @Sendable
     func wake() {
-        // Relaxed: as above. Another thread's news is that thread's to see to.
+        // Relaxed: as above. If another thread has set it and this one does not see that, the other
+        // thread calls `wake()` itself.
         guard needsAttention.load(ordering: .relaxed) else { return }
         let resumption = withGuarded { guarded -> Resumption? in
             needsAttention.store(guarded.mailbox.hasDropped || guarded.mailbox.hasGrown, ordering: .relaxed)
@@ -111,7 +122,8 @@ extension Subscription {
         if let resumption { resumption.waiter.resume(returning: resumption.event) }
     }
 
-    /// After each event, under no lock: resumes the task that waits, and has what was dropped destroyed.
+    /// Resumes the task that waits, and discards dropped events. Call it after each event, under no
+    /// lock.
     @inlinable @Sendable
     func drain() {
         // Relaxed: as above.
@@ -129,21 +141,22 @@ extension Subscription {
         Discarded.discard(&dropped, of: self)
     }
 
-    /// Nothing comes any more; what is there is still delivered.
+    /// Ends the mailbox's input: no more events come, and those that are left are still delivered.
     @usableFromInline
     func finish() {
         enqueueEnd()
         drain()
     }
 
-    /// Lists the mailbox among the large ones. Under no lock.
+    /// Adds the mailbox to the list of large ones. Under no lock.
     @usableFromInline
     func noteGrowth() { LargeMailboxes.note(counter, label: sourceObserver?.core.label) }
 
     @usableFromInline
     typealias Resumption = (waiter: Waiter<Event>, event: Event?)
 
-    /// The waiting task, and what it is to return, if there is something. Under the lock.
+    /// Takes out the waiting task and the event, or end, that it returns; nil if no task waits, or
+    /// there is nothing to return. The caller must hold `lock`.
     @inlinable
     func takeResumption(_ guarded: inout Guarded) -> Resumption? {
         guard let waiter = guarded.waiter, let event = take(&guarded) else { return nil }
@@ -155,14 +168,16 @@ extension Subscription {
 // MARK: - The iterator's side
 
 extension Subscription {
-    /// The next event, as soon as there is one; nil at the end, and once the calling task is cancelled.
+    /// Returns the next event, as soon as there is one; nil at the end, and once the calling task
+    /// is cancelled.
     @inlinable
     func next(isolation: isolated (any Actor)? = #isolation) async -> Event? {
-        // Where there are many, most often without suspending.
+        // If there are many events, most calls return here, without suspending.
         if Task.isCancelled || isRemoved { cancel() }
         if let event = takeAtOnce() { return event }
         return await withTaskCancellationHandler {
-            // Named: a closure that does not mention the isolation of its function leaves the actor.
+            // `isolation` is passed on explicitly: a closure that does not mention its function's
+            // isolation would leave the actor.
             await Waiter.suspend(isolation: isolation) { waiter in
                 if let event = takeOrWait(waiter) { waiter.resume(returning: event) }
             }
@@ -171,23 +186,24 @@ extension Subscription {
         }
     }
 
-    /// Whether the observation was ended, and not by the source's death: what is left is not returned any
-    /// more. (P8)
+    /// Whether the observation was ended, other than by the source's death. Then the events that
+    /// are left are not returned. (P8)
     @inlinable
     var isRemoved: Bool {
-        // Relaxed: written before. 0: the source was gone.
+        // Relaxed: written before the first event. It is 0 if the source was gone.
         let address = sourceObserverAddress.load(ordering: .relaxed)
         return address != 0 && Observer.isRemoved(at: address)
     }
 
     var sourceEnd: ObservationEnd? {
-        // Relaxed: written before. 0: the source was gone.
+        // Relaxed: written before the first event. It is 0 if the source was gone.
         let address = sourceObserverAddress.load(ordering: .relaxed)
         if address != 0, Observer.isActive(at: address) { return nil }
         return isRemoved ? .cancelled : .sourceDeleted
     }
 
-    // Out of line, both, so that an asynchronous function never keeps a thread's address across a suspension.
+    // Not inlined, both, so that an asynchronous function never keeps a thread's address across a
+    // suspension.
 
     @inlinable @inline(never)
     func takeAtOnce() -> Event?? {
@@ -217,13 +233,14 @@ extension Subscription {
         }
     }
 
-    /// Looks once more, before the task waits. Under the lock.
+    /// Looks once more, before the task waits. The caller must hold `lock`.
     @inlinable
     func takeBeforeWaiting(_ guarded: inout Guarded) -> Event?? {
         return take(&guarded)
     }
 
-    /// What the iterator returns next, nil at the end; nil if it has to wait. Under the lock.
+    /// Takes the next event for the iterator, or nil at the end. The outer optional is nil if the
+    /// iterator must wait. The caller must hold `lock`.
     @inlinable
     func take(_ guarded: inout Guarded) -> Event?? {
         switch guarded.mailbox.next() {
@@ -236,11 +253,11 @@ extension Subscription {
         }
     }
 
-    /// Counts an event that the iterator has taken and `take(_:)` has not counted. Out of line: as
-    /// `takeAtOnce()`.
+    /// Counts an event that the iterator has taken and `take(_:)` has not counted. Not inlined, for
+    /// the same reason as `takeAtOnce()`.
     ///
-    /// - Returns: Whether the iterator returns it. What has made an element of it is user code, such
-    ///   as a value's `==`, and may have ended the observation. (P8)
+    /// - Returns: Whether the iterator returns the event. User code, such as a value's `==`, made
+    ///   the element from it, and may have ended the observation. (P8)
     @inline(never)
     func settleTaken(isLeftOut: Bool) -> Bool {
         let isDropped = isRemoved
@@ -259,7 +276,8 @@ extension Subscription {
         return !isLeftOut && !isDropped
     }
 
-    /// Ends the subscription at once: what has not been returned is dropped. Any thread; again it does nothing.
+    /// Ends the subscription at once: events that have not been returned are dropped. Any thread; a
+    /// second call does nothing.
     @usableFromInline
     func cancel() {
         sourceObserver?.end(.cancelled)
@@ -267,12 +285,14 @@ extension Subscription {
         var settled: [Flush] = []
         let resumption = withGuarded { guarded -> Resumption? in
             rest = guarded.mailbox.close()
-            // The task that looks at an event resumes them then.
+            // If the iterator has an uncounted event, `settleTaken(isLeftOut:)` resumes the
+            // flushes.
             if !guarded.isUncounted { settled = guarded.mailbox.flushes.take(through: .max) }
             return takeResumption(&guarded)
         }
         Flush.resume(settled)
-        // Elsewhere: who cancels a task may hold a lock that a value's deinit takes; the runtime does. (P5)
+        // Discarded, not destroyed here: a thread that cancels a task may hold a lock that a
+        // value's `deinit` takes. The runtime holds one. (P5)
         if rest?.isHarmless == false { discard(&rest) }
         if let resumption { resumption.waiter.resume(returning: resumption.event) }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The mailboxes of one sequence's iterators, none of which is retained.
+/// The mailboxes of one sequence's iterators. It retains none of them.
 @usableFromInline
 internal final class Subscriptions: @unchecked Sendable {
     // Unchecked: guarded by `lock`.
@@ -8,15 +8,18 @@ internal final class Subscriptions: @unchecked Sendable {
 
     private let lock = SourceLock()
     private var references: [Reference] = []
-    /// With so many, those of iterators that are gone are removed: twice as many as were left the last time.
+    /// The number of references at which those of iterators that are gone are removed: twice the
+    /// number that was left the last time.
     private var pruningCount = 4
 
     @usableFromInline
     init() {}
 
-    /// - Complexity: O(1) amortised, in the iterators that there are at once.
+    /// Adds the mailbox of a new iterator.
+    ///
+    /// - Complexity: O(1) amortised, in the iterators that exist at the same time.
     func add(_ mailbox: any FlushableMailbox) {
-        // Released under no lock: one of them may be the last reference.
+        // Released under no lock: any of them may be the last reference.
         var held: [(any FlushableMailbox)?] = []
         lock.withLock {
             if references.count >= pruningCount {

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How events of one type follow each other, where a policy drops some of them.
+/// Says how events of one type follow each other when a policy drops some of them.
 ///
-/// A change says which value was there before. If that value was never received, since the change
-/// to it was dropped, an observer compares with a value that it does not know. So the change that
-/// follows a dropped one takes over its old value: `old` of each is `new` of the one received
+/// A change carries the value that was there before. If the change to that value was dropped, the
+/// observer never received it, and would compare with a value that it does not know. So the change
+/// that follows a dropped one takes over its old value: `old` of each is `new` of the one received
 /// before. (P2, P3)
 ///
-/// All of it runs under a mailbox's lock: it destroys nothing.
+/// All of this runs under a mailbox's lock, and destroys nothing.
 @usableFromInline
 internal struct Succession<Event: Sendable>: Sendable {
-    /// Whether an event announces the next one: it is dropped where there is no room, and says
-    /// nothing of the time before.
+    /// Whether an event announces the next one. It is dropped if there is no room, and has no old
+    /// value.
     @usableFromInline let isAhead: @Sendable (Event) -> Bool
-    /// Lets an event follow what was there before a dropped one: the two swap their old values.
+    /// Lets an event follow the events before a dropped one: the two swap their old values.
     @usableFromInline let succeed: @Sendable (_ dropped: inout Event, _ next: inout Event) -> Void
-    /// What an event that is dropped says of the time before, without the rest of it; nil: nothing.
+    /// Returns an event that keeps only the old value of a dropped one; nil if nothing is kept.
     @usableFromInline let beginning: @Sendable (Event) -> Event?
 
     @inlinable
@@ -29,10 +29,11 @@ internal struct Succession<Event: Sendable>: Sendable {
 }
 
 extension Succession {
-    /// Of the changes of a property.
+    /// The succession of a property's changes.
     ///
-    /// - Parameter areCompared: Whether the values of each are compared. Then what was received last is kept when everything after it was
-    ///   dropped; otherwise nothing is kept, and the next change has its own old value.
+    /// - Parameter areCompared: Whether the values of each change are compared. If so, the value
+    ///   that was received last is kept when all changes after it were dropped. Otherwise nothing
+    ///   is kept, and the next change has its own old value.
     @inlinable
     static func ofChanges<Value>(areCompared: Bool) -> Succession where Event == Change<Value> {
         let beginning: @Sendable (Change<Value>) -> Change<Value>? =
@@ -46,13 +47,13 @@ extension Succession {
 }
 
 extension Change {
-    /// The change, with another old value.
+    /// Returns the change with another old value.
     @inlinable
     internal func replacing(_ old: Value?) -> Change {
         Change(reason, old, new, version, commitNumber: commitNumber)
     }
 
-    /// Swaps the old values of two changes: both live on, so that none is destroyed here.
+    /// Swaps the old values of two changes. Both values live on, so none is destroyed here.
     @inlinable
     internal static func swapOld(_ first: inout Change, _ second: inout Change) {
         let old = second.old
@@ -60,7 +61,7 @@ extension Change {
         first = first.replacing(old)
     }
 
-    /// A change that keeps the old value alone; nil if there is none.
+    /// Returns a change that keeps only the old value; nil if there is none.
     @inlinable
     internal var beginning: Change? {
         if reason == .prior { return nil }

@@ -23,6 +23,14 @@ public struct ConcurrentObserveDiagnostics: Sendable {
     /// How many of the `retired` are not reclaimed yet.
     public var backlog: Int { retired - reclaimed }
 
+    /// Observations that ended because their token was released within their first second, since
+    /// the process began. A service that keeps its tokens has none: see <doc:Troubleshooting>.
+    ///
+    /// The time is measured in quarters of a second, and their number kept in 12 bits: an
+    /// observation counts, too, whose token is released in the first second after a multiple of 17
+    /// minutes.
+    public let tokensReleasedEarly: Int
+
     /// Events that overload policies dropped, or that had not begun when their observation ended,
     /// since the process began: the sum over all observations of `DeliveryCounts.dropped`.
     public let droppedEvents: Int
@@ -72,15 +80,18 @@ public struct ConcurrentObserveDiagnostics: Sendable {
         let counts = RetiredCounts.note(retired, reclaimed &+ released, twice: MagazineCounts.handedOver())
         var live = 0
         var dropped: UInt = 0
+        var releasedEarly: UInt = 0
         unsafe ThreadRecords.shared.forEach { record in
-            // Relaxed, both: statistics.
+            // Relaxed, all: statistics.
             unsafe live &+= record.pointee.liveObservers.load(ordering: .relaxed)
             unsafe dropped &+= record.pointee.droppedCount.load(ordering: .relaxed)
+            unsafe releasedEarly &+= UInt(record.pointee.droppedTokens.load(ordering: .relaxed))
         }
         return ConcurrentObserveDiagnostics(
             liveObservers: live,
             retired: Int(bitPattern: counts.retired),
             reclaimed: Int(bitPattern: counts.reclaimed),
+            tokensReleasedEarly: Int(bitPattern: releasedEarly),
             droppedEvents: Int(bitPattern: dropped),
             pendingEvents: pending,
             peakPendingEvents: PendingEvents.peak,

@@ -35,4 +35,14 @@ extension ThreadRecord {
             ordering: .relaxed
         )
     }
+
+    /// Counts an observation whose token was released within its first second, for the diagnostics.
+    static func countDroppedToken() {
+        // Safe: records are never freed. Relaxed: a statistic with one writer.
+        let counter = unsafe current
+        unsafe counter.pointee.droppedTokens.store(
+            counter.pointee.droppedTokens.load(ordering: .relaxed) &+ 1,
+            ordering: .relaxed
+        )
+    }
 }

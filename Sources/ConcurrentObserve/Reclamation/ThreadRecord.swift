@@ -52,6 +52,10 @@ internal struct ThreadRecord: ~Copyable {
     /// Whether the thread is one of the `DeinitThreads`. Only the owner uses it.
     var isDeinitThread = false
 
+    /// The observations that ended on this record's threads because their token was released within
+    /// about a second after they began. Only the owner writes it.
+    let droppedTokens = Atomic<UInt32>(0)
+
     /// Identifies the body of a `modify` or of a commit that the thread runs, or 0. In the body the
     /// thread changes no other property. Only the owner uses it; see `RunningBody`.
     var body: UInt = 0

@@ -14,7 +14,7 @@ public final class ObservationToken: Sendable {
         // Safe: this object's own reference. Counted once more, as the compiler would, it costs as
         // much as all else here.
         unsafe Unmanaged.passUnretained(observer)._withUnsafeGuaranteedRef { observer in
-            if observer.isMarkedActive { observer.end(.cancelled) }
+            if observer.isMarkedActive, observer.end(.cancelled) { observer.countDroppedToken() }
         }
     }
 

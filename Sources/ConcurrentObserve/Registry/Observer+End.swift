@@ -76,6 +76,12 @@ extension Observer {
         mark.bitwiseOr(ObserverMark.isCutOff.rawValue, ordering: .relaxed)
     }
 
+    /// Counts, for the diagnostics, that the release of the token has ended the observation, if the
+    /// observation began only about a second ago.
+    func countDroppedToken() {
+        if knownMark.isYoung { ThreadRecord.countDroppedToken() }
+    }
+
     /// Whether the observation has not ended and is not cut off. The lock of the last property
     /// comes between the mark and a commit that finds the path cut.
     var isReceiving: Bool { isMarkedActive && !knownMark.contains(.isCutOff) }

@@ -49,7 +49,7 @@ extension Observer {
     final func renew(_ entry: (mark: ObserverMark, home: UInt)) {
         index = 0
         // Relaxed, both: published with the observer.
-        mark.store(entry.mark.rawValue | ObserverMark.active.rawValue, ordering: .relaxed)
+        mark.store(entry.mark.rawValue | ObserverMark.beginning.rawValue, ordering: .relaxed)
         home.store(entry.home, ordering: .relaxed)
     }
 

@@ -36,7 +36,7 @@ internal class Observer: Retirable, @unchecked Sendable {
     init(core: borrowing RegistryCore, owner: WeakReference? = nil, _ marks: ObserverMark = []) {
         let entry = Self.enter(core)
         let bound: ObserverMark = owner == nil ? [] : .ownerBound
-        mark = Atomic(entry.mark.rawValue | ObserverMark.active.rawValue | bound.rawValue | marks.rawValue)
+        mark = Atomic(entry.mark.rawValue | ObserverMark.beginning.rawValue | bound.rawValue | marks.rawValue)
         home = Atomic(entry.home)
         super.init()
         if let owner { addExtras(owner: owner) }

@@ -51,8 +51,10 @@ internal struct ObserverMark: OptionSet, Sendable {
 
     /// Where the list stands, in two bits.
     @inlinable static var listShift: UInt32 { 8 }
-    /// Where the `ObservationEnd` stands.
+    /// Where the `ObservationEnd` stands, in two bits.
     @inlinable static var endShift: UInt32 { 16 }
+    /// Where the time of the beginning stands, in the 12 highest bits.
+    static var beginningShift: UInt32 { 20 }
 }
 
 extension ObserverMark {
@@ -82,10 +84,21 @@ extension ObserverMark {
     /// How the observation ended, if it has.
     var end: ObservationEnd {
         // Safe to force: `ended(_:)` alone writes these bits, and 0 is a reason.
-        ObservationEnd(rawValue: rawValue >> Self.endShift)!
+        ObservationEnd(rawValue: rawValue >> Self.endShift & 3)!
     }
 
     /// Whether the observation has ended, and not with its source.
     @inlinable @inline(__always)
-    var isRemoved: Bool { !contains(.active) && rawValue >> Self.endShift != ObservationEnd.sourceDeleted.rawValue }
+    var isRemoved: Bool { !contains(.active) && rawValue >> Self.endShift & 3 != ObservationEnd.sourceDeleted.rawValue }
+
+    /// The mark of an observation that begins now.
+    static var beginning: ObserverMark {
+        ObserverMark(rawValue: LibraryClock.quarters << beginningShift | active.rawValue)
+    }
+
+    /// Whether the observation began within the last second, and a quarter at most. 12 bits hold 17 minutes: the same is said of one that is
+    /// a multiple of that old.
+    var isYoung: Bool {
+        (LibraryClock.quarters &- rawValue >> Self.beginningShift) & 0xFFF <= 4
+    }
 }

@@ -1,44 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the bindings make of a commit: a commit as well. (P21)
+/// The changes that bindings make from a commit. They are a commit as well. (P21)
 ///
-/// When a commit has released its locks, and all paths through its properties are relinked, its thread calls the bindings first. Each makes
-/// its value, under no lock, and leaves it here. Then all destinations are locked, in the order of their addresses, each binding decides
-/// under these locks whether its change is still the latest, and what is left is published as one. Its observers come next, and the bindings
-/// that lead on from the destinations: so a chain of bindings passes a commit on whole. Only then are the other observers of the first
-/// commit called.
+/// When a commit has released its locks, and all paths through its properties are relinked, its
+/// thread calls the bindings first. Each makes its value, under no lock, and leaves it here. Then
+/// the thread locks all destinations, in the order of their addresses. Under these locks each
+/// binding decides whether its change is still the latest. The changes that are left are published
+/// as one. Then come the destinations' own bindings, which carry this commit on in the same way,
+/// and their other observers. So a chain of bindings passes a commit on as a whole. Only then are
+/// the other observers of the first commit called.
 ///
-/// Two bindings of one destination make one commit after the other, as they would make one change after the other. So do bindings between
-/// properties that the commit has set, as they would after one set after the other: made at once, the changes of a ring would go round it
-/// behind each other, and never meet. They come last.
+/// If two bindings have one destination, they make two commits, one after the other, as they would
+/// make two changes. So do bindings between properties that the commit has set, as they would after
+/// one set after the other. If they were made at once, the changes of a ring would go round it
+/// behind each other, and never meet. Bindings between properties that the commit has set come
+/// last.
 ///
-/// Before the destinations are locked, the thread begins to visit the observers of all these bindings, and leaves out those that have ended.
-/// The visits end when all observers of the destinations have been called: a thread that waits for the end of one of the bindings waits
+/// Before the destinations are locked, the thread begins a visit of the observer of each of these
+/// bindings, and leaves out those that have ended. The visits end when all observers of the
+/// destinations have been called. So a thread that waits for the end of one of the bindings waits
 /// for the whole commit. (P9)
 @safe
 internal final class CarriedCommit {
-    // Handed from function to function on one thread.
+    // Passed from function to function on one thread.
     /// The number of the commit whose changes the bindings receive.
     private let number: UInt64
     private var changes: [CarriedChange] = []
-    /// Where the draft of the member is whose bindings are called.
+    /// The lock address of the member whose bindings are being called.
     private var source: UInt = 0
 
     init(of number: UInt64) { self.number = number }
 
-    /// From now on the bindings of a member are called, until the next one.
+    /// Begins the bindings of a member: the changes that are added next come from it.
     func begin(_ source: UInt) { self.source = source }
 
-    /// Calls `body`, which calls the bindings of all changes, on the calling thread.
+    /// Calls `body`, which calls the bindings of all changes on the calling thread.
     func gather(_ record: UnsafeMutablePointer<ThreadRecord>, _ body: () -> Void) {
-        // Safe, all: records are never freed; the caller keeps this object meanwhile. What the bindings run may commit as well.
+        // Safe, all: records are never freed; the caller keeps this object until `body` returns.
+        // The bindings may run code that commits, too.
         let outer = unsafe record.pointee.carriedCommit
         unsafe record.pointee.carriedCommit = Unmanaged.passUnretained(self).toOpaque()
         body()
         unsafe record.pointee.carriedCommit = outer
     }
 
-    /// The one that takes what a binding makes of a change of a commit; nil if the calling thread announces another one, or none.
+    /// Returns the object that takes the changes made from the commit with this number; nil if the
+    /// calling thread is carrying on another commit, or none.
     static func taking(_ commit: UInt64) -> CarriedCommit? {
         // Safe, both: records are never freed; `gather` keeps the object.
         guard let address = unsafe ThreadRecord.current.pointee.carriedCommit else { return nil }
@@ -51,9 +58,9 @@ internal final class CarriedCommit {
         changes.append(change)
     }
 
-    /// Publishes what the bindings have made. Under no lock.
+    /// Publishes the changes that the bindings have made. Under no lock.
     ///
-    /// - Parameter reach: Of the commit whose changes they have received.
+    /// - Parameter reach: The reach of the commit whose changes the bindings have received.
     func publish(after reach: CommitReach) {
         if changes.isEmpty { return }
         arrange(reach)
@@ -70,11 +77,12 @@ internal final class CarriedCommit {
             round.publish()
         }
         while let visit = unsafe visits.popLast() { unsafe Observer.endVisit(visit) }
-        // Values, and what this may be the last to hold. (P5)
+        // Destroys values, and perhaps releases last references. (P5)
         ThreadRecord.withUserCode { changes = [] }
     }
 
-    /// Has what leads to properties that the commit has set come last, and of a pair the way back.
+    /// Orders the bindings into properties that the commit has set last, those from the second side
+    /// of a pair to the first after the others.
     private func arrange(_ reach: CommitReach) {
         let inner = changes.filter { reach.changes($0.lockAddress) }
         if inner.isEmpty { return }
@@ -83,7 +91,7 @@ internal final class CarriedCommit {
         changes += inner.filter { !$0.goesBack } + inner.filter(\.goesBack)
     }
 
-    /// Marks the bindings that are connected by properties that the commit has set.
+    /// Marks which bindings are connected by properties that the commit has set.
     private func markComponents(of inner: [CarriedChange]) {
         var parents: [UInt: UInt] = [:]
         func root(_ address: UInt) -> UInt {
@@ -99,14 +107,15 @@ internal final class CarriedCommit {
     }
 }
 
-/// Changes of a carried commit, each of another property, and none made of one of these: what is published as one.
+/// Changes of a carried commit that are published as one. Each changes another property, and none
+/// is made from a property that another one changes.
 internal struct CarriedRound {
     private var changes: [CarriedChange] = []
     private var places: [UInt: Int] = [:]
     private var sources: Set<UInt> = []
     private var components: Set<UInt> = []
 
-    /// Takes a change, unless it must wait for others.
+    /// Takes a change. Returns false if it must wait for a later round.
     mutating func take(_ change: CarriedChange) -> Bool {
         guard places[change.lockAddress] == nil, isApart(change) else { return false }
         places[change.lockAddress] = changes.count
@@ -116,7 +125,8 @@ internal struct CarriedRound {
         return true
     }
 
-    /// Whether none of the changes is of the property that this one was made of, or made of what this one changes, or connected.
+    /// Whether the change is independent of those already in the round: none of them changes its
+    /// source, or has its destination as a source, or is connected with it.
     private func isApart(_ change: CarriedChange) -> Bool {
         return places[change.sourceAddress] == nil && !sources.contains(change.lockAddress)
             && !components.contains(change.component)
@@ -131,9 +141,10 @@ internal struct CarriedRound {
         withExtendedLifetime(list) {}
     }
 
-    /// Sets the drafts of the changes whose claims hold. Under the locks of all destinations.
+    /// Sets the drafts of the changes whose claims hold. The caller must hold the mutation locks of
+    /// all destinations.
     ///
-    /// - Returns: Whether there is one.
+    /// - Returns: Whether a claim held.
     func draft(in transaction: borrowing Transaction) -> Bool {
         guard let pair = changes.first(where: \.isOfPair) else { return draftAll(in: transaction) }
         var hasDraft = false
@@ -149,7 +160,7 @@ internal struct CarriedRound {
         return hasDraft
     }
 
-    /// Runs `body`, which announces the change of a destination.
+    /// Runs `body`, which announces the change of the destination with this lock address.
     func propagate(_ version: UInt64, of lockAddress: UInt, _ body: () -> Void) {
         changes[places[lockAddress]!].propagate(version, body)
     }

@@ -1,26 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One observation of several properties: their latest values, and a property of its own that has them together.
+/// One observation of several properties: it keeps their latest values, and a property of its own
+/// that has them together.
 ///
-/// Every member's change is noted here, then published as a change of that property, under the combination's lock: so it has
-/// versions without gaps, whatever threads make the changes. Several changes may be published as one, but each commit is noted under the
-/// locks of its members, and published by itself. A combination does not retain its members. (P2, P3, P11, P21)
+/// Every change of a member is noted here. Then it is published as a change of that property, under
+/// the combination's lock, so the versions have no gaps, whichever threads make the changes.
+/// Several changes may be published as one. But each commit is noted under the locks of its
+/// members, and published by itself. A combination does not retain its members. (P2, P3, P11, P21)
 internal final class Combination<Value: Sendable>: AnyCombination, @unchecked Sendable {
-    // Unchecked: everything mutable, the slots included, is guarded by `lock`, but for `joined`.
+    // Unchecked: everything mutable, the slots included, is guarded by `lock`, except `joined`.
     let lock = SourceLock()
-    /// What the members' observers are registered with.
+    /// The options with which the members' observers are registered.
     private let options: ObserverOptions
-    /// How many changes were noted, a commit being one, and how many of them are published.
+    /// How many changes were noted (a commit counts as one), and how many of them are published.
     var noted = 0
     private var published = 0
-    /// Commits that are not published yet, and what they have replaced, in their order.
+    /// The steps that are not published yet, in order: each commit, and before it the values that
+    /// it replaced, if these are not published either.
     private var (firstStep, lastStep): (Step?, Step?)
-    /// What the user's observer observes. Nil before all members have their values, and once one of them is gone.
+    /// The property that the user's observer observes. Nil until all members have their values, and
+    /// after one of them is gone.
     private var property: Observed<Value>?
     private var read: (@Sendable () -> Value)?
-    /// Of the members. Their closures have the combination: the cycle ends with them.
+    /// The observers of the members. Their closures retain the combination; the cycle ends when
+    /// they end.
     private var observers: [Observer] = []
-    /// The tokens of the members' observations, while they join: the calling thread's.
+    /// The tokens of the members' observations, while they join. Only the joining thread uses them.
     private var joined: [ObservationToken] = []
     /// Whether a member's observation ended before its first value came.
     private var lacksValue = false
@@ -30,14 +35,15 @@ internal final class Combination<Value: Sendable>: AnyCombination, @unchecked Se
         options = ObserverOptions([.initial, .ofCombination]).union(observer.intersection(.ofBinding))
     }
 
-    /// Notes a change of `member`. Under no lock.
+    /// Notes a change of `member`, and publishes it. Under no lock.
     private func note<Member>(_ change: Change<Member>, of member: SourceIdentity, in slot: MemberSlot<Member>) {
         var replaced = change.new
         let version = change.version
         let note = lock.withLock { () -> (property: Observed<Value>, number: Int?)? in
             let isTaken = slot.take(&replaced, of: version)
             if isTaken { noted += 1 }
-            // What is not taken may be a commit's.
+            // A change that the slot does not take may belong to a commit that is not published
+            // yet.
             guard let property, isTaken || firstStep != nil else { return nil }
             return (property, isTaken ? noted : nil)
         }
@@ -57,16 +63,18 @@ internal final class Combination<Value: Sendable>: AnyCombination, @unchecked Se
         )
         relayed.perform {
             publish(property) { step in
-                // What several threads have changed is of neither. A carried commit is of any of its changes.
+                // If the step has changes of several threads, none of them is its cause. The step
+                // of a commit has every change of the commit as its cause.
                 let isOfCause = number.map { step.notes == $0...$0 } ?? (step.commit == commit)
                 if isOfCause { relayed.setVersion(step.version) }
             }
         }
     }
 
-    /// Makes what was noted a change of the property, or several, unless another thread has done it. Under no lock.
+    /// Publishes the noted changes as changes of the property, unless another thread has done so.
+    /// Under no lock.
     ///
-    /// - Parameter willAnnounce: Called with each change before it is announced.
+    /// - Parameter willAnnounce: Called with each step before its change is announced.
     private func publish(_ property: Observed<Value>, _ willAnnounce: (Step) -> Void) {
         while let step = lock.withLock({ commitUnpublished(to: property) }) {
             willAnnounce(step)
@@ -76,12 +84,14 @@ internal final class Combination<Value: Sendable>: AnyCombination, @unchecked Se
         }
     }
 
-    /// Commits to the property what is not published yet, if there is something. Under the lock: so no thread is in the midst of it while
-    /// the process forks, and a child may change the members. (P18)
+    /// Commits the next unpublished step to the property; nil if there is none. The caller must
+    /// hold `lock`: so no thread is in the middle of it while the process forks, and a child may
+    /// change the members. (P18)
     private func commitUnpublished(to property: Observed<Value>) -> Step? {
         guard let step = takeUnpublished() else { return nil }
         let words = property.cell.encode(step.value)
-        // A registration in a body may publish. The slots have the members' values: none ends here.
+        // Also in a body: a registration there may publish. No value is destroyed here, since the
+        // slots have the members' values.
         property.mutation.acquireAnywhere(property.cell.latch.owner)
         step.note(property.cell.publish(words))
         if property.observers.mayHaveMailboxes { property.observers.enqueue(step.change) }
@@ -89,18 +99,20 @@ internal final class Combination<Value: Sendable>: AnyCombination, @unchecked Se
         return step
     }
 
-    /// Values of the members, which are to be a change of the property by themselves, and then are.
+    /// The members' values for one change of the property. Once it is published, it describes that
+    /// change.
     final class Step {
-        // The value is last: where the others are does not depend on its type.
-        /// How many changes were noted, and which of them it makes public.
+        // The value is last, so that the places of the other fields do not depend on its type.
+        /// How many changes were noted when it was made, and which of them it publishes.
         fileprivate let noted: Int
         fileprivate(set) var notes = 0...0
-        /// The number of the commit that has made them, or 0.
+        /// The number of the commit that made the values, or 0.
         let commit: UInt64
-        /// Whether nothing else was noted.
+        /// Whether nothing else is noted.
         fileprivate(set) var isLast = false
         fileprivate(set) var next: Step?
-        /// Once it is published: what it has replaced, and the number of the change.
+        /// Once it is published: the words that it replaced, the version of the change, and the
+        /// property's lock address.
         private var replaced = Latch.Words()
         private(set) var version: UInt64 = 0
         private var source: UInt = 0
@@ -114,24 +126,27 @@ internal final class Combination<Value: Sendable>: AnyCombination, @unchecked Se
             (self.replaced, version, source) = (replaced.words, replaced.version, replaced.source)
         }
 
-        /// Made anew for each use, so that no copy of the replaced value is left when that is retired.
+        /// The change of the property. Made for each use, so that no copy of the replaced value is
+        /// left when that is retired.
         var change: Change<Value> {
             Change(.valueChanged, ValueEncoding<Value>.copy(replaced), value, version, commitNumber: commit)
         }
 
-        /// Once. Under no lock.
+        /// Retires the replaced value. Called once, under no lock.
         func retireReplaced() {
             ValueCell<Value>.Replaced(words: replaced, version: version, source: source).retire()
         }
     }
 
-    /// Whether all members are observed. Once one is not, nothing is published any more: of a commit that changes it the others' values
-    /// would be a part. The user's observation is about to end. (P8, P21)
+    /// Whether all members' observers receive changes. When one does not, nothing is published any
+    /// more: if a commit changes it, the other values would be only a part of the commit. The
+    /// user's observation is about to end. (P8, P21)
     private var isWhole: Bool {
         return observers.allSatisfy(\.isReceiving)
     }
 
-    /// The members' values, if one has changed since they were published. Under the lock.
+    /// Takes the next step to publish: the first that waits, or else the present values. Nil if all
+    /// is published, or a member is not observed any more. The caller must hold `lock`.
     func takeUnpublished() -> Step? {
         guard published < noted, isWhole else { return nil }
         let step = firstStep ?? Step(read!(), noted: noted)
@@ -148,7 +163,8 @@ internal final class Combination<Value: Sendable>: AnyCombination, @unchecked Se
 
     override func take(_ slots: [AnyMemberSlot], of commit: UInt64, _ replaced: inout [Any]) {
         lock.withLock {
-            // Changes of which the threads have not come here yet: when they do, they find them taken.
+            // Earlier changes whose threads have not come here yet. When they come, they find these
+            // changes taken.
             var isBehind = false
             for slot in slots where slot.isBehind {
                 slot.takeOld(&replaced)
@@ -161,15 +177,16 @@ internal final class Combination<Value: Sendable>: AnyCombination, @unchecked Se
         }
     }
 
-    /// Under the lock.
+    /// Adds the step of a commit. The caller must hold `lock`.
     private func addCommit(_ commit: UInt64) {
         noted += 1
         addStep(of: commit)
     }
 
-    /// Has the present values published by themselves, if they are not yet, and all members are observed. Under the lock.
+    /// Adds a step with the present values, unless one has them already, or a member is not
+    /// observed any more. The caller must hold `lock`.
     ///
-    /// - Parameter commit: The number of the commit that has made them, or 0.
+    /// - Parameter commit: The number of the commit that made the values, or 0.
     func addStep(of commit: UInt64 = 0) {
         guard let read, isWhole, (lastStep?.noted ?? published) < noted else { return }
         let step = Step(read(), noted: noted, commit: commit)
@@ -179,7 +196,7 @@ internal final class Combination<Value: Sendable>: AnyCombination, @unchecked Se
 }
 
 extension Combination: Joined {
-    /// Observes what joins, and begins the user's observation. Nil if one of the members is gone.
+    /// Observes the members, and begins the user's observation. Nil if one of the members is gone.
     static func attach(_ observer: PropertyObserver<Value>, _ joining: Joining<Value>) -> ObservationToken? {
         KnownTypes.make(for: ObjectIdentifier(Self.self)) {
             [Step.self]
@@ -196,7 +213,7 @@ extension Combination: Joined {
     func join<Member: Sendable>(_ attach: WeakAttachment<Member>) -> MemberSlot<Member>? {
         let slot = MemberSlot<Member>()
         let form = CallbackForm<Change<Member>>.made { [self] observer in
-            // Once: what a commit stages is guarded by the lock of one member.
+            // Claimed once: only then does the lock of one member guard the staged changes.
             let member = slot.claim { observer.sourceIdentity }
             return { [self] change in
                 if let reach = CommitReach.current {
@@ -218,7 +235,7 @@ extension Combination: Joined {
     ///
     /// - Parameters:
     ///   - members: The tokens of the members' observations, which go on as long as the user's.
-    ///   - read: Makes the combined value of the slots. Called under the lock; runs no user code.
+    ///   - read: Makes the combined value from the slots. Called under `lock`; runs no user code.
     private func start(
         _ observer: PropertyObserver<Value>,
         _ members: [ObservationToken],
@@ -234,19 +251,21 @@ extension Combination: Joined {
         guard let first else { return endAtOnce(observer, members) }
         let property = Observed(first)
         let token = begin(observer, of: property)
-        // A removal at a member ends the user's observation, which the member counts: also while events wait in its mailbox though another
-        // member has died. (P8)
+        // Each member counts the user's observation, and a removal at the member ends it. So it
+        // does while events wait in the mailbox although another member has died. (P8)
         for member in members { member.observer.feed(token.observer.core) }
-        // Before the return, if one was removed meanwhile: half a group would be left.
+        // Before the return: if a member's observer was removed in between, only part of the group
+        // would be observed.
         for member in members { token.observer.endIfRemoved(member.observer) }
         catchUp(property)
         let handle = ObservationHandle(token.observer)
-        // The members count the observation no longer: a derived value among them may be observed by nothing else. (P24)
+        // At its end the members' observations end, too: a derived value among them may have no
+        // other observer. (P24)
         if !token.observer.atEnd({ for member in members { member.cancel() } }) {
             for member in members { member.cancel() }
         }
         for member in members {
-            // With a member's source the combination is gone: it has no value any more.
+            // When a member's source is gone, the combination has no value any more.
             member.onEnd { [self] end in
                 if end == .sourceDeleted { dropProperty() } else { handle.cancel() }
             }
@@ -254,7 +273,7 @@ extension Combination: Joined {
         return token
     }
 
-    /// The user's observation ends as that of the member does.
+    /// Returns an observation that ends at once, for the same reason as the member's.
     private func endAtOnce(_ observer: PropertyObserver<Value>, _ members: [ObservationToken]) -> ObservationToken {
         let ended = members.first { !$0.isActive }?.observer.knownMark.end
         return EndedSource.attach(observer, ended ?? .cancelled)
@@ -262,23 +281,25 @@ extension Combination: Joined {
 
     private func begin(_ observer: PropertyObserver<Value>, of property: Observed<Value>) -> ObservationToken {
         let token = property.attach(observer)
-        // Not before: the observation begins at version 0.
+        // Not before: so the observation begins at version 0.
         open(property)
         return token
     }
 
-    /// Publishes what was noted since the first value was read. Inside a body a thread of the library does it: there a callback that
-    /// makes a change would trap. (P5)
+    /// Publishes the changes that were noted since the first value was read. Inside a body it
+    /// leaves that to a thread of the library: a callback that makes a change would trap in the
+    /// body. (P5)
     private func catchUp(_ property: Observed<Value>) {
         guard lock.withLock({ published < noted }) else { return }
         guard ThreadRecord.isInsideBody else { return publish(property) { _ in } }
         ThreadRecord.retire(DeferredAction(for: self) { [self] in publish(property) { _ in } })
     }
 
-    /// From now on what is noted is published.
+    /// Sets the property: noted changes are published from now on.
     func open(_ property: Observed<Value>) { lock.withLock { self.property = property } }
 
-    /// Ends the user's observation with `.sourceDeleted`, as the end of any property does. (P12)
+    /// Releases the property, which ends the user's observation with `.sourceDeleted`, like the end
+    /// of any property. (P12)
     private func dropProperty() {
         let property = lock.withLock { self.property.take() }
         withExtendedLifetime(property) {}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Group {
-    /// Changes several members as one, and holds other properties still, which the body only reads. (P19)
+    /// Changes several members as one, and holds other properties still, which the body only reads.
+    /// (P19)
     ///
     /// ```swift
     /// let accounts = Group(from.balance, to.balance)
@@ -12,19 +13,22 @@ extension Group {
     /// }
     /// ```
     ///
-    /// No other thread changes a property of `held` from before the body runs until the commit is published. So what the body decides by
-    /// reading it still holds when its changes are published. Without `reading:` two commits can each read what the other one is
-    /// changing (*write skew*). Reading it otherwise inside the body gives the same value. Setting it traps, unless it is also a member.
+    /// No other thread changes a property of `held` from before the body runs until the commit is
+    /// published. So a decision that the body makes from these properties still holds when its
+    /// changes are published. Without `reading:` two commits can each read a property that the
+    /// other one changes (*write skew*). Reading such a property in the body without the
+    /// transaction gives the same value. Setting it traps, unless it is also a member.
     ///
-    /// In everything else it is as ``commit(_:)`` is; other writers of `held` wait for the body, too.
+    /// Other writers of `held` wait for the body, too. Everything else is as for ``commit(_:)``.
     ///
     /// - Parameters:
     ///   - held: The property, or a ``Group`` or ``PropertyList`` of several.
     ///   - body: Receives the drafts. Counts as inside a callback.
-    /// - Returns: What `body` returns.
-    /// - Throws: What `body` throws.
-    /// - Precondition: `held` is of the properties that can be members of a group that commits.
-    /// - Complexity: O(*n* log *n*) in the members and the properties of `held`, and the calls of the observers.
+    /// - Returns: The result of `body`.
+    /// - Throws: The error of `body`.
+    /// - Precondition: `held` has only properties that can be members of a group that commits.
+    /// - Complexity: O(*n* log *n*) in the members and the properties of `held`, and the calls of
+    ///   the observers.
     @inlinable
     @discardableResult
     public func commit<Held: ObservableProperty, Result, Failure: Error>(
@@ -36,14 +40,16 @@ extension Group {
 }
 
 extension PropertyList {
-    /// Changes several properties of the list as one, and holds others still: see ``Group/commit(reading:_:)``. (P19)
+    /// Changes several properties of the list as one, and holds others still: see
+    /// ``Group/commit(reading:_:)``. (P19)
     ///
     /// - Parameters:
     ///   - held: The property, or a ``Group`` or ``PropertyList`` of several.
     ///   - body: Receives the drafts. Counts as inside a callback.
-    /// - Returns: What `body` returns.
-    /// - Throws: What `body` throws.
-    /// - Complexity: O(*n* log *n*) in the properties and those of `held`, and the calls of the observers.
+    /// - Returns: The result of `body`.
+    /// - Throws: The error of `body`.
+    /// - Complexity: O(*n* log *n*) in the properties and those of `held`, and the calls of the
+    ///   observers.
     @inlinable
     @discardableResult
     public func commit<Held: ObservableProperty, Result, Failure: Error>(
@@ -55,7 +61,7 @@ extension PropertyList {
 }
 
 extension Commit {
-    /// As ``perform(_:_:)``, with the locks of `held` beside those of the group.
+    /// Runs `body` as ``perform(_:_:)`` does, and takes the locks of `held` as well.
     @inlinable
     static func perform<Result, Failure: Error>(
         _ group: GroupMembers,
@@ -67,7 +73,7 @@ extension Commit {
 }
 
 extension GroupMembers {
-    /// Those of a group, and those of another one, which a commit only reads.
+    /// The members of a group, and those of another one, which a commit only reads.
     @usableFromInline
     convenience init(of group: GroupMembers, reading held: GroupMembers) {
         self.init { found in

@@ -2,14 +2,15 @@
 
 /// Changes several properties as one. (P19)
 ///
-/// The thread holds the mutation locks of all of them, in the order of their addresses, while the body runs on drafts. Then it prepares
-/// each change, makes its decision, which publishes all of them at once, settles each, and releases the locks. Observers are called under
-/// no lock. What is prepared is always committed.
+/// The thread takes the mutation locks of all of them, in the order of their addresses, and holds
+/// them while the body runs on drafts. Then it prepares each change, and makes its decision, which
+/// publishes all changes at once. It settles each change, and releases the locks. Observers are
+/// called under no lock. A prepared change is always committed.
 @usableFromInline
 internal enum Commit {
-    /// Runs `body`, and publishes what it has set, unless it throws.
+    /// Runs `body`, and publishes the drafts that it has set, unless it throws.
     ///
-    /// The thin generic part, which is compiled for the body's types.
+    /// This is the thin generic part, which is compiled for the types of `body`.
     @inlinable
     static func perform<Result, Failure: Error>(
         _ group: GroupMembers,
@@ -30,7 +31,7 @@ internal enum Commit {
         return result!
     }
 
-    /// Runs `body`, and publishes what it has set if it returns true.
+    /// Runs `body`, and publishes the drafts that it has set if it returns true.
     @usableFromInline
     static func run(_ group: GroupMembers, _ body: (borrowing Transaction) -> Bool) {
         // Safe, all: the caller keeps the group.
@@ -39,14 +40,15 @@ internal enum Commit {
         _ = unsafe run(list.pointee.members, if: { true }, body)
     }
 
-    /// Publishes what bindings have made of another commit, as far as their claims hold.
+    /// Publishes the changes that bindings have made from another commit, if their claims hold.
     @inline(never)
     static func run(_ list: borrowing MemberList, carrying round: CarriedRound) {
         _ = unsafe run(list.members, if: { true }, carrying: round) { round.draft(in: $0) }
     }
 
-    /// As ``run(_:_:)``, where the group has paths: follows them, takes the locks of the properties on the way and of the last ones, and
-    /// looks whether the paths still lead there. If they do not, it releases the locks, and follows them again.
+    /// Runs `body` for a group with paths. Follows the paths, takes the locks of the properties on
+    /// the way and of the last ones, and looks whether the paths still lead there. If not, it
+    /// releases the locks, and follows the paths again.
     @inline(never)
     private static func runAlongPaths(
         _ list: UnsafePointer<MemberList>,
@@ -61,13 +63,15 @@ internal enum Commit {
             let members = MemberList(trace.found)
             hasRun = unsafe run(members.members, if: { trace.isPresent }, body)
             withExtendedLifetime(members) {}
-            // Under no lock: the objects' ends are user code. (P5)
+            // Under no lock: this may release the last references to the objects, and run user
+            // code. (P5)
             withExtendedLifetime(trace) {}
         }
     }
 
-    /// Runs `body` under the locks of `members`, which are in their order, each once. False, and nothing is run, if `condition` does not
-    /// hold under the locks.
+    /// Runs `body` under the mutation locks of `members`, which are in the order of their locks,
+    /// each once. Returns false, and does not run `body`, if `condition` does not hold under the
+    /// locks.
     @inline(__always)
     private static func run(
         _ members: UnsafeBufferPointer<Member>,
@@ -78,7 +82,7 @@ internal enum Commit {
         // Safe, all: records are never freed; the caller keeps the members.
         let record = unsafe ThreadRecord.current
         if unsafe record.pointee.isInsideBody { trapInsideBody() }
-        // Safe: the drafts are used in here alone.
+        // Safe: the drafts are used only in here.
         return unsafe withUnsafeTemporaryAllocation(of: Draft.self, capacity: members.count) { drafts in
             for index in members.indices {
                 unsafe drafts.initializeElement(at: index, to: Draft(of: members[index]))
@@ -108,20 +112,21 @@ internal enum Commit {
         }
     }
 
-    /// The names of the members in the list at an address: see `RunningBody`.
+    /// Returns the names of the members in the list at an address: see `RunningBody`.
     private static func names(ofMembersAt list: UnsafeRawPointer) -> [String] {
-        // Safe: the address is that of the list, which its commit keeps until its body has returned.
+        // Safe: it is the address of the list, which its commit keeps until its body has returned.
         let members = unsafe list.load(as: UnsafeBufferPointer<Member>.self)
         return unsafe members.map { unsafe RunningBody.name(of: $0.property) }
     }
 
-    /// Nothing is published of a body that throws.
+    /// Whether the drafts are published: if the body throws, nothing is.
     @inline(__always)
     private static func shouldPublish(_ hasReturned: Bool) -> Bool {
         return hasReturned
     }
 
-    /// Under all the locks, which it releases.
+    /// Publishes the drafts that the body has set, and calls the observers. The caller holds the
+    /// members' mutation locks; this releases them.
     @inline(__always)
     private static func publish(
         _ members: UnsafeBufferPointer<Member>,
@@ -131,8 +136,9 @@ internal enum Commit {
     ) {
         // Safe, all: records are never freed; the caller has the members and the drafts.
         unsafe record.pointee.decision.reset()
-        // One step for all members before the next one begins: as little as possible comes between the first that is prepared and the last
-        // that is settled, since snapshots which meet that look again.
+        // Each step is done for all members before the next step begins. So the time from the first
+        // prepared change to the last settled one is short: a snapshot that is taken in this time
+        // looks again.
         for index in members.indices { unsafe members[index].leaveBody() }
         for index in members.indices { unsafe members[index].prepare(&drafts[index], by: record) }
         unsafe record.pointee.decision.make()
@@ -140,7 +146,8 @@ internal enum Commit {
         let reach = unsafe isObserved ? deliverUnderLocks(members, drafts, record) : nil
         for index in members.indices { unsafe members[index].settle(&drafts[index]) }
         for index in members.indices { unsafe members[index].unlock(drafts[index]) }
-        // Not earlier: in the child of a fork no other thread takes over a record in the midst of a commit. (P18)
+        // Not earlier: otherwise, in the child of a fork, another thread could take over the record
+        // in the middle of a commit. (P18)
         unsafe record.pointee.userCode -= 1
         if let reach {
             reach.destroyReplaced()
@@ -153,7 +160,8 @@ internal enum Commit {
         }
     }
 
-    /// Calls the observers where there are bindings among them, or where bindings have made the changes: the bindings first. (P21)
+    /// Calls the observers if there are bindings among them, or if bindings have made the changes.
+    /// Bindings are called first. (P21)
     @inline(never)
     private static func announce(
         _ members: UnsafeBufferPointer<Member>,
@@ -186,16 +194,18 @@ internal enum Commit {
         }
     }
 
-    /// Puts the changes into mailboxes and combinations, and keeps what the observers receive. Under all the locks, after the decision.
+    /// Puts the changes into mailboxes and combinations, and keeps the new values for the
+    /// observers. The caller must hold the members' mutation locks, after the decision.
     ///
-    /// Observers that register once the locks are released have a later version.
+    /// An observer that registers once the locks are released begins at a version that has this
+    /// change.
     @inline(never)
     private static func deliverUnderLocks(
         _ members: UnsafeBufferPointer<Member>,
         _ drafts: UnsafeMutableBufferPointer<Draft>,
         _ record: UnsafeMutablePointer<ThreadRecord>
     ) -> CommitReach {
-        // Safe, all: as in publish(_:_:_:).
+        // Safe, all: as in publish(_:_:_:carrying:).
         let observed = members.indices.filter { unsafe drafts[$0].isSet && members[$0].isPossiblyObserved }
         let reach = unsafe CommitReach(of: drafts)
         for index in observed { unsafe drafts[index].commit = reach.number(of: index) }
@@ -209,14 +219,14 @@ internal enum Commit {
         return reach
     }
 
-    /// Releases all the locks; nothing was prepared.
+    /// Destroys the drafts, and releases the mutation locks. Nothing was prepared.
     @inline(never)
     private static func discard(
         _ members: UnsafeBufferPointer<Member>,
         _ drafts: UnsafeMutableBufferPointer<Draft>,
         _ record: UnsafeMutablePointer<ThreadRecord>
     ) {
-        // Safe, all: as in publish(_:_:_:).
+        // Safe, all: as in publish(_:_:_:carrying:).
         for index in members.indices {
             unsafe members[index].leaveBody()
             unsafe members[index].unlock()

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A property that a commit can change: the steps that depend on its type, which unobserved properties of plain bits do without. (P19)
+/// A property that a commit can change: the steps that depend on its type. An unobserved property
+/// of plain bits does not need them. (P19)
 ///
-/// All are called for drafts alone that the body has set.
+/// They are called only for drafts that the body has set.
 internal protocol CommitMember: AnyObject, Sendable {
-    /// Where its parts are.
+    /// The addresses of its parts.
     var member: Member { get }
 
-    /// The decision is made: puts the change into the mailboxes.
+    /// Puts the change into the mailboxes. The caller must hold the members' mutation locks, after
+    /// the decision.
     func enqueue(_ draft: borrowing Draft)
 
-    /// Calls the combinations that observe the property. Under the locks, after the decision.
+    /// Calls the combinations that observe the property. The caller must hold the members' mutation
+    /// locks, after the decision.
     func callCombinations(_ draft: borrowing Draft)
 
-    /// Keeps a copy of the new value for the observers. Under the locks.
+    /// Keeps a copy of the new value for the observers. The caller must hold the members' mutation
+    /// locks.
     func keepAnnouncement(_ draft: inout Draft)
 
     /// Relinks the paths that lead on from the property, and wakes the mailboxes. Under no lock.
@@ -22,16 +26,17 @@ internal protocol CommitMember: AnyObject, Sendable {
     /// Calls the bindings. Under no lock, once the paths are relinked.
     func callBindings(_ draft: borrowing Draft)
 
-    /// Calls the observers, those that were not called before, and retires what was replaced. Under no lock.
+    /// Calls the observers that were not called before, and retires the replaced value. Under no
+    /// lock.
     func announce(_ draft: inout Draft)
 
-    /// Destroys what the body has left in the draft. Under no lock.
+    /// Destroys the value that the body has left in the draft. Under no lock.
     func discard(_ draft: inout Draft)
 }
 
-/// Something that has a value of properties below it, which a commit can change, or a snapshot hold.
+/// Something whose value is made from properties that a commit can change and a snapshot can hold.
 internal protocol MemberHolding {
-    /// Adds the properties whose values this one's value is made of.
+    /// Adds the properties from which the value is made.
     func addMembers(to found: inout FoundMembers)
 }
 

@@ -2,11 +2,13 @@
 
 import Synchronization
 
-/// The combinations and the paths that observe a commit's changes: each combination takes all of them in one step, and a path that the
-/// commit leads elsewhere takes that as one change. (P21)
+/// The combinations and the paths that observe a commit's changes. Each combination takes all of
+/// the changes in one step. If the commit sets a path's last property and also leads the path
+/// elsewhere, the path takes both as one change. (P21)
 ///
-/// The commit calls the combinations' own observers under the locks of all members, so that no later change of a member comes before it
-/// there. They put each change into a slot, and the slot here.
+/// The commit calls the combinations' own observers under the locks of all members, so no later
+/// change of a member can come before it there. These observers put each change into a slot, and
+/// the slot here.
 @safe
 internal final class CommitReach {
     /// The number of the commit. (P21)
@@ -15,16 +17,16 @@ internal final class CommitReach {
     /// The number of the last commit that was possibly observed.
     private static let lastNumber = Atomic<UInt64>(0)
 
-    /// Whether bindings observe what the commit changes.
+    /// Whether bindings observe the commit's changes.
     var hasBindings = false
 
     private var reached: [Reached] = []
-    /// Where each combination is in that list.
+    /// The index of each combination in that list.
     private var places: [ObjectIdentifier: Int] = [:]
-    /// What was replaced, and the combinations: destroyed under no lock, since that may run user code. (P5)
+    /// Values to destroy under no lock, since that may run user code. (P5)
     private var replaced: [Any] = []
 
-    /// What the commit changes. Used until its bindings have carried it on.
+    /// The commit's drafts. Used until its bindings have carried it on.
     private let drafts: UnsafeMutableBufferPointer<Draft>
 
     init(of drafts: UnsafeMutableBufferPointer<Draft>) {
@@ -33,14 +35,15 @@ internal final class CommitReach {
         number = Self.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
     }
 
-    /// The number for the change of a member.
+    /// The commit number for the change of a member.
     func number(of index: Int) -> UInt64 {
         return number
     }
 
-    /// Whether the commit changes a property. Until its bindings have carried it on.
+    /// Whether the commit changes the property with this lock address. Call it until the bindings
+    /// have carried the commit on.
     func changes(_ source: UInt) -> Bool {
-        // Safe: the commit has the drafts.
+        // Safe: the commit keeps the drafts until then.
         guard let index = unsafe Draft.index(of: source, in: drafts) else { return false }
         return unsafe drafts[index].isSet
     }
@@ -52,7 +55,7 @@ internal final class CommitReach {
 
     /// Notes a change that was put into a slot.
     func add(_ slot: AnyMemberSlot, of combination: AnyCombination) {
-        // Most often there is one.
+        // Most often there is one combination.
         if let first = reached.first, first.combination === combination { return reached[0].slots.append(slot) }
         let place = places[ObjectIdentifier(combination), default: reached.count]
         if place < reached.count { return reached[place].slots.append(slot) }
@@ -63,25 +66,27 @@ internal final class CommitReach {
     /// Keeps a value until no lock is held.
     func keep(_ value: Any) { replaced.append(value) }
 
-    /// Has the members' combinations take the changes. Under all the locks.
+    /// Gives the changes to the combinations of the members. The caller must hold the members'
+    /// mutation locks.
     ///
-    /// - Parameter deliver: Puts the changes into the mailboxes, and calls the observers that a commit calls under the locks.
+    /// - Parameter deliver: Puts the changes into the mailboxes, and calls the observers that a
+    ///   commit calls under the locks.
     func gather(_ record: UnsafeMutablePointer<ThreadRecord>, _ deliver: () -> Void) {
-        // Safe, all: records are never freed; the caller keeps this object meanwhile.
+        // Safe, all: records are never freed; the caller keeps this object until `deliver` returns.
         unsafe record.pointee.commitReach = Unmanaged.passUnretained(self).toOpaque()
         deliver()
         unsafe record.pointee.commitReach = nil
         for index in reached.indices { reached[index].combination.take(reached[index].slots, of: number, &replaced) }
     }
 
-    /// That of the calling thread, while it gathers.
+    /// The reach of the commit whose changes the calling thread is giving to combinations, if any.
     static var current: CommitReach? {
-        // Safe: `gather` keeps it.
+        // Safe: `gather` runs, and its caller keeps the object.
         guard let reach = unsafe ThreadRecord.current.pointee.commitReach else { return nil }
         return unsafe Unmanaged<CommitReach>.fromOpaque(reach).takeUnretainedValue()
     }
 
-    /// Destroys what was replaced. Under no lock.
+    /// Destroys the replaced values, and releases the combinations. Under no lock.
     func destroyReplaced() {
         ThreadRecord.withUserCode {
             replaced = []
@@ -90,15 +95,15 @@ internal final class CommitReach {
     }
 }
 
-/// A combination, whatever its values are.
+/// A combination, whatever its type.
 internal class AnyCombination: @unchecked Sendable {
-    // Unchecked: it has nothing; the subclass says what guards the rest.
+    // Unchecked: it has no state; the subclass says what guards its own.
     init() {}
 
-    /// Takes what the slots have staged, as one change. Runs no user code.
+    /// Takes the changes that are staged in the slots, as one change. Runs no user code.
     ///
     /// - Parameters:
     ///   - commit: The number of the commit.
-    ///   - replaced: Receives what is to be destroyed under no lock. (P5)
+    ///   - replaced: Receives values that the caller must destroy under no lock. (P5)
     func take(_ slots: [AnyMemberSlot], of commit: UInt64, _ replaced: inout [Any]) {}
 }

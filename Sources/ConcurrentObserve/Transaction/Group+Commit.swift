@@ -11,20 +11,24 @@ extension Group {
     /// }
     /// ```
     ///
-    /// `body` runs once, on drafts, under the locks of all members, so it should be short: other writers of a member wait for it;
-    /// readers, snapshots and registrations do not, and see the earlier values. Inside it, properties may be read, observations ended,
-    /// and properties that are not members observed. It must change no property but through the transaction: that traps. If it throws,
-    /// nothing changes and no observer is called.
+    /// `body` runs once, on drafts, under the locks of all members. It should be short: other
+    /// writers of a member wait for it. Readers, snapshots and registrations do not wait, and see
+    /// the earlier values. Inside `body`, you may read properties, end observations, and observe
+    /// properties that are not members. Changing a property other than through the transaction
+    /// traps. If `body` throws, nothing changes, and no observer is called.
     ///
-    /// Each member that the body has set changes once, however often it was set; the others do not. The observers are called on this
-    /// thread before `commit` returns, under no lock, member by member, in no defined order. An observer of a group receives a commit
-    /// once, as one change. (P21) No prior delivery is made. Commits wait for each other only where they share members, and never in a ring.
+    /// Each member that the body has set changes once, however often it was set. The others do not
+    /// change. The observers are called on this thread before `commit` returns, under no lock,
+    /// member by member, in no defined order. An observer of a group receives a commit once, as one
+    /// change. (P21) No prior delivery is made. Commits wait for each other only if they share
+    /// members, and never in a ring.
     ///
     /// - Parameter body: Receives the drafts. Counts as inside a callback.
-    /// - Returns: What `body` returns.
-    /// - Throws: What `body` throws.
-    /// - Precondition: The members are `Observed` and `WeakObserved` properties, ``ReadOnly`` views, paths, groups and lists of these, and
-    ///   what ``ObservableProperty/removingDuplicates()`` makes of them. Derived values and types of yours trap.
+    /// - Returns: The result of `body`.
+    /// - Throws: The error of `body`.
+    /// - Precondition: The members are `Observed` and `WeakObserved` properties, ``ReadOnly``
+    ///   views, paths, groups and lists of these, and ``ObservableProperty/removingDuplicates()``
+    ///   of any of them. Derived values and types of yours trap.
     /// - Complexity: O(*n*) in the members, and the calls of the observers.
     @inlinable
     @discardableResult
@@ -39,8 +43,8 @@ extension PropertyList {
     /// Changes several properties of the list as one: see ``Group/commit(_:)``. (P19)
     ///
     /// - Parameter body: Receives the drafts. Counts as inside a callback.
-    /// - Returns: What `body` returns.
-    /// - Throws: What `body` throws.
+    /// - Returns: The result of `body`.
+    /// - Throws: The error of `body`.
     /// - Complexity: O(*n*) in the properties, and the calls of the observers.
     @inlinable
     @discardableResult

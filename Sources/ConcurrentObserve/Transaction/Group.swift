@@ -9,27 +9,31 @@
 /// }
 /// ```
 ///
-/// Observers receive a tuple with the latest value of each, for each change of one of them; changes that race may be folded into one. A
-/// ``commit(_:)`` is one change, by itself. (P21)
-/// Each observation numbers its changes itself, 1, 2, 3, …, `old` being `new` of the one before; its `.initial` has version 0. So the last
-/// call has the last values of all. (P2, P3) A property that is named twice is observed twice: a commit of it is one change, any other
-/// change of it two.
+/// Observers receive a tuple with the latest value of each property, for each change of one of
+/// them. Changes that race may be folded into one. A ``commit(_:)`` is one change, by itself. (P21)
 ///
-/// The group retains its properties; what is observed through it does not, but keeps the last values: also the referent of a weak property.
-/// (P11) When one of them is gone, the observation ends with
-/// `.sourceDeleted`. (P12) When the observations of one of them are cancelled, the group's are cancelled, too; when those of an owner
-/// are, the group's are that have this owner. (P8) `.prior` is not delivered: a group learns of a change when it is made.
+/// Each observation numbers its changes itself: 1, 2, 3, …; `.initial` has version 0. `old` of each
+/// change is `new` of the one before. So the last call has the last values of all. (P2, P3) A
+/// property that is named twice is observed twice: a commit of it is one change, any other change
+/// of it is two.
+///
+/// The group retains its properties. An observation of the group does not, but keeps their last
+/// values, and so the referent of a weak property. (P11) When one of the properties is gone, the
+/// observation ends with `.sourceDeleted`. (P12) Cancelling the observations of one of them cancels
+/// the group's, too; cancelling those of an owner cancels the group's observations that have this
+/// owner. (P8) `.prior` is not delivered: a group learns of a change when it is made.
 public struct Group<Value: Sendable>: ObservableProperty {
-    // Closures, and no pack of properties: a pack in the type of `Value` is more than the compiler (6.3) manages in users' closures.
-    // Where the compiler knows the properties' types, they are compiled for these.
-    /// The values and the sum of the versions; nil if a property has changed meanwhile.
+    // Closures, and no pack of properties: a pack in the type of `Value` is more than the compiler
+    // (6.3) manages in users' closures. If the compiler knows the properties' types, it compiles
+    // the closures for them.
+    /// Returns the values and the sum of the versions; nil if a property changed in between.
     @usableFromInline internal let look: @Sendable () -> (value: Value, version: UInt64)?
     @usableFromInline internal let readVersion: @Sendable () -> UInt64
     @usableFromInline internal let members: GroupMembers
-    // Made when it is needed: a weak reference makes every later use of the property slower.
+    // Made when needed: a weak reference makes every later use of the property slower.
     internal let makeJoining: @Sendable () -> Joining<Value>
     internal let makeWeakSource: @Sendable () -> WeakSource<Group>
-    /// The values that a reader reads.
+    /// Returns the values as a reader reads them.
     // Not `look` with a reader: a snapshot would take three times as many instructions.
     internal let readEach: @Sendable (any MemberReader) -> Value
 
@@ -46,7 +50,7 @@ public struct Group<Value: Sendable>: ObservableProperty {
         (self.makeJoining, self.makeWeakSource, self.readEach) = (makeJoining, makeWeakSource, readEach)
     }
 
-    /// Begins observations for as long as all properties live. (P11)
+    /// Begins observations while all properties live. It does not retain them. (P11)
     public var weakAttachment: WeakAttachment<Value> {
         let joining = makeJoining()
         return { observer in Combination<Value>.attach(observer, joining) }
@@ -84,7 +88,7 @@ public struct Group<Value: Sendable>: ObservableProperty {
         )
     }
 
-    /// Values that were present together at one moment. (P20)
+    /// The values, which were present together at one moment. (P20)
     @inlinable
     public var value: Value { snapshot().value }
 
@@ -92,11 +96,13 @@ public struct Group<Value: Sendable>: ObservableProperty {
     @inlinable
     public var version: UInt64 { readVersion() }
 
-    /// Values that were present together at one moment, and the number that belongs to them. Any thread; waits for no body of a `modify`. (P20)
+    /// Returns values that were present together at one moment, and the version that belongs to
+    /// them. Any thread; waits for no body of a `modify` or a commit. (P20)
     ///
-    /// Looks again if a property has changed meanwhile, as lock-free snapshots do (Afek and others, "Atomic Snapshots of Shared Memory", 1993:
-    /// the double collect). After several looks in vain it holds off the publication of changes for a moment, if the properties are not
-    /// paths or types of yours.
+    /// Looks again if a property changed in between, as lock-free snapshots do (Afek and others,
+    /// "Atomic Snapshots of Shared Memory", 1993: the double collect). After several failed looks
+    /// it holds off the publication of changes for a moment, unless one of the properties is a path
+    /// of several steps, a derived value or a type of yours.
     ///
     /// - Complexity: O(properties), and once more for each change that comes in between.
     @inlinable
@@ -109,7 +115,7 @@ public struct Group<Value: Sendable>: ObservableProperty {
         weakAttachment(observer)!
     }
 
-    /// How all properties are observed.
+    /// Describes how a combination observes all of the properties.
     @usableFromInline
     internal static func joining<each Property: ObservableProperty>(
         _ property: repeat each Property
@@ -129,7 +135,8 @@ public struct Group<Value: Sendable>: ObservableProperty {
     }
 }
 
-// The type checker reaches into the tuple of a closure of one expression only where no pack is in between.
+// Initialisers without a pack: only then does the type checker reach into the tuple in a closure of
+// one expression.
 extension Group {
     /// Makes a group of two.
     ///
@@ -216,7 +223,7 @@ extension Group {
 }
 
 extension Group {
-    /// The values that a reader reads of these properties.
+    /// Returns the values of these properties as a reader reads them.
     @usableFromInline
     internal static func read<each Property: ObservableProperty>(
         _ property: repeat each Property,
@@ -229,7 +236,7 @@ extension Group {
 extension Group: WeaklyNamed {
     var weakSource: WeakSource<Group> { makeWeakSource() }
 
-    /// A group of these properties, which refers to them weakly.
+    /// Makes a source that refers to these properties weakly.
     @usableFromInline
     internal static func weakSource<each Property: ObservableProperty>(
         _ property: repeat each Property

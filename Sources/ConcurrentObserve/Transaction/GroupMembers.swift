@@ -2,11 +2,12 @@
 
 import Synchronization
 
-/// The properties of a group, found when they are first needed: a group that is only read or observed does not pay for it.
+/// The properties of a group. They are found when they are first needed, so a group that is only
+/// read or observed does not pay for it.
 @usableFromInline
 internal final class GroupMembers: Sendable {
     private let find: @Sendable (inout FoundMembers) -> Void
-    /// The address of the list, or 0 before it is needed. Not a reference: a commit counts none.
+    /// The address of the list, or 0 before it is needed. Not a reference, so a commit counts none.
     private let found = Atomic<UInt>(0)
 
     init(_ find: @escaping @Sendable (inout FoundMembers) -> Void) { self.find = find }
@@ -14,11 +15,11 @@ internal final class GroupMembers: Sendable {
     deinit {
         // Relaxed: the last reference has been dropped.
         let list = unsafe UnsafeMutablePointer<MemberList>(bitPattern: found.load(ordering: .relaxed))
-        // Safe: addList() has made it.
+        // Safe: addList() has made the list.
         unsafe list?.deinitialize(count: 1).deallocate()
     }
 
-    /// Lives as long as this.
+    /// The list. It lives as long as this object.
     @inline(__always)
     var list: UnsafePointer<MemberList> {
         // Acquire: pairs with the exchange in addList().
@@ -32,7 +33,8 @@ internal final class GroupMembers: Sendable {
         var members = FoundMembers()
         find(&members)
         unsafe list.initialize(to: MemberList(members))
-        // Acquire and release: another thread's list is complete, or this one is; pairs with the acquire in `list`.
+        // Acquire and release: pairs with the acquire in `list`, and with this exchange on another
+        // thread. The list that is returned is complete, whichever thread made it.
         let others = found.compareExchange(
             expected: 0,
             desired: UInt(bitPattern: list),
@@ -47,7 +49,7 @@ internal final class GroupMembers: Sendable {
 }
 
 extension GroupMembers {
-    /// Those of some properties.
+    /// Finds the members that `properties` consist of.
     @usableFromInline
     convenience init(of properties: [any ObservableProperty]) {
         self.init { found in for property in properties { found.add(of: property) } }

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How a combination observes something that has a value, which it does not retain.
+/// Describes how a combination observes something that has a value, without retaining it.
 ///
-/// A group or list that is a member is not observed itself: its own members join the combination, so that a commit reaches it under the
-/// members' locks. (P11, P21)
+/// If a group or a list is a member, it is not observed itself: its own members join the
+/// combination. So a commit reaches the combination under the members' locks. (P11, P21)
 @usableFromInline
 internal struct Joining<Value: Sendable>: Sendable {
-    /// Adds the properties of which the value is made. Returns how it is read; nil if one of them is gone.
+    /// Adds the properties from which the value is made. Returns a function that reads it; nil if
+    /// one of the properties is gone.
     let join: @Sendable (any Joined) -> (@Sendable () -> Value)?
 
     init(_ join: @escaping @Sendable (any Joined) -> (@Sendable () -> Value)?) { self.join = join }
 }
 
 extension ObservableProperty {
-    /// How a combination observes the property.
+    /// Describes how a combination observes the property.
     internal var joining: Joining<Value> {
         if let group = self as? any Joinable { return group.makeJoining(as: Value.self) }
         let attach = weakAttachment
@@ -24,26 +25,27 @@ extension ObservableProperty {
     }
 }
 
-/// A combination, as what joins it knows it.
+/// A combination, as the properties that join it use it.
 internal protocol Joined: AnyObject, Sendable {
-    /// Observes a property. Returns where its latest value is; nil if the property is gone.
+    /// Observes a property. Returns the slot that has its latest value; nil if the property is
+    /// gone.
     func join<Member: Sendable>(_ attach: WeakAttachment<Member>) -> MemberSlot<Member>?
 }
 
-/// A group or a list.
+/// A group or a list, whose own members join a combination.
 internal protocol Joinable {
     func makeJoining<Value: Sendable>(as value: Value.Type) -> Joining<Value>
 }
 
 extension Group: Joinable {
-    // Safe to force, both: the caller has the type from this one.
+    // Safe to force, both: the caller passes the type of this group's or list's own values.
     func makeJoining<Other: Sendable>(as value: Other.Type) -> Joining<Other> { makeJoining() as! Joining<Other> }
 }
 
 extension PropertyList: Joinable {
     func makeJoining<Other: Sendable>(as value: Other.Type) -> Joining<Other> { makeJoining() as! Joining<Other> }
 
-    /// How the list is observed.
+    /// Describes how a combination observes the list.
     func makeJoining() -> Joining<[Property.Value]> {
         let joinings = properties.map(\.joining)
         return Joining { (combination: any Joined) -> (@Sendable () -> [Property.Value])? in

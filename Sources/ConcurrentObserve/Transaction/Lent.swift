@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An element of an array, lent: no reference is counted where it is used in place.
+/// An element of an array that is used in place, so no reference is counted.
 @usableFromInline
 internal struct Lent<Element>: ~Copyable {
     @usableFromInline let element: Element

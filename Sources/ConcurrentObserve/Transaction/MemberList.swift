@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The properties of a group, in the order of their locks, each once.
+/// The properties of a group in the order of their locks, each once.
 @safe
 internal struct MemberList: ~Copyable {
     let members: UnsafeBufferPointer<Member>
-    /// Whether all values of the group are those of the members.
+    /// Whether the group has no paths of several steps, and no members that no commit can change.
     let isComplete: Bool
-    /// The paths of several steps, which the members do not include.
+    /// The paths of several steps. `members` does not include the properties that they lead to.
     let paths: [(path: any TracedPath, isHeldStill: Bool)]
-    /// Retains them.
+    /// Retains the properties of `members`.
     let properties: [(property: any CommitMember, isHeldStill: Bool)]
     private let hasOthers: Bool
 
@@ -29,13 +29,13 @@ internal struct MemberList: ~Copyable {
     }
 
     deinit {
-        // Safe: `init` has made them.
+        // Safe: `init` has made the buffer.
         let members = unsafe UnsafeMutableBufferPointer(mutating: self.members)
         unsafe members.deallocate()
     }
 
     private static func ordered(_ found: [Member]) -> [Member] {
-        // Of one that is named twice the one that may be set comes first.
+        // If a property is named twice, the entry that may be set comes first, and is kept.
         let sorted = found.sorted { left, right in
             (left.lockAddress, left.isHeldStill ? 1 : 0) < (right.lockAddress, right.isHeldStill ? 1 : 0)
         }

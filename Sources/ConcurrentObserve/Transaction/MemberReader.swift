@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads the members of a group one by one, in a way of its own.
+/// Reads the members of a group one by one. Each adopter reads them in a way of its own.
 @usableFromInline
 internal protocol MemberReader {
-    /// The value of a member.
+    /// Returns the value of a member.
     func read<Property: ObservableProperty>(_ property: Property) -> Property.Value
 }

@@ -57,7 +57,7 @@ extension Observed: CommitMember {
         observers.deliver(change(of: draft, kept.new, draft.version), toBindings: true)
     }
 
-    /// What was kept for the observers.
+    /// The announcement that was kept for the observers, if there is one.
     private func announcement(of draft: borrowing Draft) -> Announcement<Value>? {
         // Safe: keepAnnouncement(_:) has stored it, for this property.
         unsafe draft.announcement.map { unsafe Unmanaged<Announcement<Value>>.fromOpaque($0).takeUnretainedValue() }

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A path of several steps that is a member: where it leads depends on the values of the properties on the way.
+/// A path of several steps that is a member. The property that it leads to depends on the values of
+/// the properties on the way.
 internal protocol TracedPath: Sendable {
-    /// Follows the path. Evaluates the user's key paths: under no lock. (P5)
+    /// Follows the path. Evaluates the user's key paths, so it is called under no lock. (P5)
     func follow(_ trace: inout PathTrace)
 }
 
-/// Where the paths of a group lead, when a commit looks before it has the locks: the properties on the way with their versions, and the
-/// last ones.
+/// The properties to which the paths of a group lead, as a commit finds them before it takes the
+/// locks: those on the way with their versions, and the last ones.
 ///
-/// Under the locks the commit compares the versions. If they are the same, the paths lead there until the commit is published.
+/// Under the locks the commit compares the versions. If they are the same, the paths lead there
+/// until the commit is published.
 internal struct PathTrace {
     private(set) var found = FoundMembers()
     private var links: [(property: any CommitMember, version: UInt64)] = []
-    /// The objects on the way: a weak property does not keep its own.
+    /// Retains the objects on the way: a weak property does not retain its referent.
     private var objects: [AnyObject] = []
 
     init(_ list: borrowing MemberList) {
@@ -34,25 +36,26 @@ internal struct PathTrace {
         if isHeldStill { found.addHeldStill { $0.add(property) } } else { found.add(property) }
     }
 
-    /// Takes over another trace, of what the commit only reads.
+    /// Takes over the trace of a path that the commit only reads.
     private mutating func take(_ other: inout PathTrace) {
         for (property, _) in other.found.properties { add(property, isHeldStill: true) }
         links += other.links
         objects += other.objects
     }
 
-    /// The path leads through a property, which had led to an object at a version, or to nil. The body may not set it, unless it is a
-    /// member, too.
+    /// Notes that the path leads through a property, which had this object, or nil, at `version`.
+    /// The body may not set the property, unless it is a member, too.
     mutating func pass(_ property: any CommitMember, at version: UInt64, to object: AnyObject?) {
         add(property, isHeldStill: true)
         links.append((property, version))
         if let object { objects.append(object) }
     }
 
-    /// The path ends in a property.
+    /// Notes that the path ends in a property.
     mutating func end(_ property: any CommitMember) { found.add(property) }
 
-    /// Whether the paths still lead there. Under the locks.
+    /// Whether the paths still lead to these properties. The caller must hold the mutation locks of the
+    /// properties.
     var isPresent: Bool {
         return links.allSatisfy { $0.property.member.version == $0.version }
     }

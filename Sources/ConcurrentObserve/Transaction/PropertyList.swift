@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Any number of properties of one type, read and observed together: a ``Group`` whose size is not known in advance.
+/// Any number of properties of one type, read and observed together: a ``Group`` whose size is not
+/// known in advance.
 ///
 /// ```swift
 /// let token = PropertyList(car.wheels.map(\.pressure)).observe { change in
@@ -8,7 +9,8 @@
 /// }
 /// ```
 ///
-/// Observers receive an array with the latest value of each, for each change of one of them. In everything else it is as ``Group`` is.
+/// Observers receive an array with the latest value of each property, for each change of one of
+/// them. Everything else is as for ``Group``.
 public struct PropertyList<Property: ObservableProperty>: ObservableProperty {
     @usableFromInline internal let properties: [Property]
     @usableFromInline internal let members: GroupMembers
@@ -24,7 +26,7 @@ public struct PropertyList<Property: ObservableProperty>: ObservableProperty {
         members = GroupMembers(of: properties)
     }
 
-    /// Values that were present together at one moment. (P20)
+    /// The values, which were present together at one moment. (P20)
     @inlinable
     public var value: [Property.Value] { snapshot().value }
 
@@ -32,7 +34,8 @@ public struct PropertyList<Property: ObservableProperty>: ObservableProperty {
     @inlinable
     public var version: UInt64 { properties.reduce(0) { $0 &+ $1.version } }
 
-    /// Values that were present together at one moment, and the number that belongs to them. See ``Group/snapshot()``. (P20)
+    /// Returns values that were present together at one moment, and the version that belongs to
+    /// them. See ``Group/snapshot()``. (P20)
     ///
     /// - Complexity: O(properties), and once more for each change that comes in between.
     @inlinable
@@ -52,7 +55,7 @@ public struct PropertyList<Property: ObservableProperty>: ObservableProperty {
         weakAttachment(observer)!
     }
 
-    /// Begins observations for as long as all properties live. (P11)
+    /// Begins observations while all properties live. It does not retain them. (P11)
     public var weakAttachment: WeakAttachment<[Property.Value]> {
         let joining = makeJoining()
         return { observer in Combination<[Property.Value]>.attach(observer, joining) }
@@ -61,7 +64,7 @@ public struct PropertyList<Property: ObservableProperty>: ObservableProperty {
 
 // Safe, all: within bounds.
 extension PropertyList {
-    /// The values and the sum of their versions; nil if a property has changed meanwhile.
+    /// Returns the values and the sum of their versions; nil if a property changed in between.
     @inlinable @inline(__always)
     internal static func look(
         _ properties: UnsafeBufferPointer<Lent<Property>>
@@ -77,8 +80,9 @@ extension PropertyList {
         return unsafe Snapshots.isSame(version, sumOfVersions(properties)) ? (values, version) : nil
     }
 
-    /// As above, of values without references: they are collected on the stack, and copied at once into an array of their number. An array
-    /// that is filled one by one takes twice as many instructions.
+    /// Returns values without references, and the sum of their versions; nil if a property changed
+    /// in between. The values are collected on the stack, and copied at once into an array of the
+    /// right size. Filling an array one by one takes twice as many instructions.
     @inlinable @inline(__always)
     internal static func lookAtBits(
         _ properties: UnsafeBufferPointer<Lent<Property>>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the body of a commit reads and sets: a draft of each member of the group. (P19)
+/// The drafts that the body of a commit reads and sets: one for each member of the group. (P19)
 ///
 /// ```swift
 /// Group(from.balance, to.balance).commit { transaction in
@@ -9,26 +9,30 @@
 /// }
 /// ```
 ///
-/// It belongs to the body, and to its thread.
+/// Only the body may use it, on its own thread.
 @safe
 public struct Transaction: ~Copyable {
     @usableFromInline internal let drafts: UnsafeMutableBufferPointer<Draft>
 
     internal init(_ drafts: UnsafeMutableBufferPointer<Draft>) { unsafe self.drafts = drafts }
 
-    /// The draft of a member. Reading it returns what the body has set, or else the present value, which no other thread changes
-    /// meanwhile. Setting it makes a change, equal or not, which is published when the body returns. A member that the body does not
-    /// set does not change. Traps if the property is no member of the group, and when the body sets one that the commit only reads.
+    /// The draft of a member. Reading it returns the value that the body has set, or else the
+    /// present value, which no other thread changes while the body runs. Setting it makes a change,
+    /// even to an equal value, which is published when the body returns. A member that the body
+    /// does not set does not change. Traps if the property is neither a member of the group nor
+    /// read by the commit. Setting also traps if the commit only reads the property.
     ///
     /// - Complexity: O(log *n*) in the members.
     public subscript<Value: Sendable>(_ property: Observed<Value>) -> Value {
         @inlinable @inline(__always) get {
-            // Safe: the body's thread alone uses the drafts, and the words of this one are of the property's type.
+            // Safe: only the body's thread uses the drafts, and the words of this one are of the
+            // property's type.
             let draft = unsafe self.draft(of: property.cell.source)
             return unsafe draft.pointee.isSet
                 ? ValueEncoding<Value>.copy(draft.pointee.words) : property.cell.copyUnderLock()
         }
-        // Always inline, since a setter is handed a reference of its own, which would be counted.
+        // Always inline: a setter that is called receives a reference of its own, which would be
+        // counted.
         @inlinable @inline(__always) nonmutating set {
             // Safe: as above.
             let draft = unsafe self.draft(of: property.cell.source)
@@ -42,12 +46,14 @@ public struct Transaction: ~Copyable {
         }
     }
 
-    /// The draft of a member that is shown read-only, which a body can set through the property itself. Traps if it is no member.
+    /// The draft of a member that is shown read-only. A body can set it through the property
+    /// itself. Traps if the property is neither a member of the group nor read by the commit.
     ///
     /// - Complexity: O(log *n*) in the members.
     public subscript<Value: Sendable>(_ view: ReadOnly<Value>) -> Value { self[view.property] }
 
-    /// Of a few members the first comparisons find it, of many a binary search: they have the order of their locks.
+    /// Finds a draft: among a few members by comparing each, among many by a binary search, since
+    /// the drafts are in the order of their locks. Traps if there is none.
     @inlinable @inline(__always)
     internal func draft(of lockAddress: UInt) -> UnsafeMutablePointer<Draft> {
         // Safe, all: within bounds.

@@ -11,11 +11,22 @@ extension Promises {
 
 /// What is observed, how, and by whom.
 private struct Ground: Sendable {
-    let property = Observed(0)
-    let other = Observed(0)
-    let car = Car(0)
+    struct Sources: Sendable {
+        let property = Observed(0)
+        let other = Observed(0)
+        let car = Car(0)
+    }
+
+    /// Until they die.
+    let sources = Slot<Sources>()
     let owner = Lives().make()
     let received = Counter()
+
+    init() { sources.put(Sources()) }
+
+    var property: Observed<Int> { sources.value!.property }
+    var other: Observed<Int> { sources.value!.other }
+    var car: Car { sources.value!.car }
 }
 
 /// A kind of observation, all of which `Ground.property` or `Ground.car` ends.
@@ -53,10 +64,22 @@ private enum Kind: CaseIterable {
 
 /// A way to end observations.
 private enum End: CaseIterable {
-    case token, source, several, owner
+    case token, source, several, owner, commit, death
 
-    /// Whether it ends this kind: the owner of a pair is the other side.
-    func ends(_ kind: Kind) -> Bool { self != .owner || !kind.isOfPair }
+    /// Whether it ends this kind before it returns. The owner of a pair is the other side. What waits in a mailbox comes before the end by
+    /// the source's death, and a group ends soon after its members. (P12)
+    func ends(_ kind: Kind) -> Bool {
+        switch self {
+        case .owner: !kind.isOfPair
+        case .death: kind == .inline || kind == .path || kind.isOfPair
+        default: true
+        }
+    }
+
+    /// Whether it can come together with `other`. A source does not die while another thread uses it.
+    func meets(_ other: End) -> Bool {
+        self != .death && other != .death || self == .token || other == .token
+    }
 
     func end(_ kind: Kind, _ token: ObservationToken, _ ground: Ground) {
         switch (self, kind.isOfPath) {
@@ -67,6 +90,17 @@ private enum End: CaseIterable {
         case (.several, false): ObservationToken.cancelAll(of: ground.other, ground.property)
         case (.owner, true): ground.car.axle.cancelAllObservations(ownedBy: ground.owner)
         case (.owner, false): ground.property.cancelAllObservations(ownedBy: ground.owner)
+        case (.commit, true):
+            Group(ground.car.axle, ground.other).commit { transaction in
+                transaction[ground.car.axle] = Axle(3)
+                ground.car.axle.cancelAllObservations()
+            }
+        case (.commit, false):
+            Group(ground.property, ground.other).commit { transaction in
+                transaction[ground.property] = 3
+                ground.property.cancelAllObservations()
+            }
+        case (.death, _): ground.sources.clear()
         }
     }
 }
@@ -87,7 +121,7 @@ extension Promises.P08SimultaneousEndsTests {
         let rounds = 120
         let cases = Kind.allCases.flatMap { kind in
             End.allCases.flatMap { first in End.allCases.map { (kind, [first, $0]) } }
-        }.filter { kind, ends in ends.allSatisfy { $0.ends(kind) } }
+        }.filter { kind, ends in ends.allSatisfy { $0.ends(kind) } && ends[0].meets(ends[1]) }
         let made = Log<(ground: Ground, token: ObservationToken)>()
         for (kind, _) in cases {
             for _ in 0..<rounds {
@@ -102,8 +136,8 @@ extension Promises.P08SimultaneousEndsTests {
                 line.wait()
                 ends[thread].end(kind, token, ground)
                 let isActive = token.isActive
-                // One of the two: a change makes others.
-                let isReceived = thread == index & 1 && kind.change(ground)
+                // One of the two: a change makes others. Nobody changes what dies.
+                let isReceived = thread == index & 1 && !ends.contains(.death) && kind.change(ground)
                 if isActive || isReceived {
                     wrong.append(Finding(kind: kind, ends: ends, isActive: isActive, isReceived: isReceived))
                 }

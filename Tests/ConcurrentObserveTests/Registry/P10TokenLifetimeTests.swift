@@ -54,6 +54,49 @@ extension Promises.P10TokenLifetimeTests {
         try lives.waitUntilNoneIsLeft()
     }
 
+    @Test("P10 The process counts the observations that are lost because nobody keeps their tokens")
+    func releasedEarly() async {
+        await #expect(processExitsWith: .success) {
+            func released() -> Int { ConcurrentObserveDiagnostics.current().tokensReleasedEarly }
+            let (number, text, event) = (Observed(1), Observed("a"), ObserverRegistry<Int>())
+            let (car, owner, weak) = (Car(1), Referent("owner"), WeakObserved<Referent>(nil))
+            var expected = 0
+            let lost: [() -> ObservationToken?] = [
+                { event.observe { _ in } },
+                { number.observe { _ in } },
+                { number.observe(options: [.initial, .prior]) { _ in } },
+                { number.observe(delivery: .serial()) { _ in } },
+                { number.removingDuplicates().observe { _ in } },
+                { number.map { $0 + 1 }.observe { _ in } },
+                { number.bind(to: text, transform: { String($0) }) },
+                { Group(number, text).observe { _ in } },
+                { car.property(\.axle.wheel.pressure).observe { _ in } },
+                { number.observe(owner: owner) { _, _ in } },
+            ]
+            for (index, observe) in lost.enumerated() {
+                _ = observe()
+                expected += 1
+                check(released() == expected, "observation \(index): \(released()) instead of \(expected)")
+                // Who ends an observation has not lost it.
+                observe()?.cancel()
+                check(released() == expected, "cancelled observation \(index): \(released()) instead of \(expected)")
+            }
+            // The library's own tokens are nobody's loss.
+            _ = try await number.first { $0 == 1 }
+            for sequence in [number.values(includingInitial: true), car.property(\.axle.wheel.pressure).values(includingInitial: true)] {
+                var iterator = sequence.makeAsyncIterator()
+                _ = await iterator.next()
+            }
+            for _ in 0..<3 { weak.value = Referent("short") }
+            check(released() == expected, "\(released()) instead of \(expected)")
+            // Long enough to be meant.
+            let kept = number.observe { _ in }
+            try await Task.sleep(for: .milliseconds(1_600))
+            _ = consume kept
+            check(released() == expected, "after 1.6 s: \(released()) instead of \(expected)")
+        }
+    }
+
     @Test("P17 A thread leaves no observers behind that were made for it in advance")
     func inAdvance() async {
         await #expect(processExitsWith: .success) {
