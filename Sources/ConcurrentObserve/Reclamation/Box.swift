@@ -14,7 +14,7 @@ internal final class Box: ManagedBuffer<BoxHeader, SIMD2<UInt64>> {
 /// The header of a box.
 internal struct BoxHeader {
     /// The address of the type's metadata; 0 if the box contains nothing that must be destroyed.
-    /// The lowest bit is set if the type's alignment is stricter than that of a box.
+    /// The lowest bit is set if the type's alignment is stricter than a box's.
     var type: UInt
     /// In a box in use: its size in units of 16 bytes, if `BoxPool` keeps boxes of this size,
     /// otherwise 0. In a kept box: the address of the next kept box, or 0.

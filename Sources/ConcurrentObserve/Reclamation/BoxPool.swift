@@ -43,8 +43,8 @@ import Synchronization
         var looks = 0
     }
 
-    /// The number of sizes of which boxes are kept. Each size is 16 bytes larger than the one
-    /// before.
+    /// The number of sizes for which boxes are kept. Each size is 16 bytes larger than the previous
+    /// size.
     private static var sizes: Int { 16 }
 
     private init() {

@@ -12,7 +12,7 @@ internal struct MagazineReleases {
 
     /// Reads the counts of all magazines.
     ///
-    /// The counts include each release of which the caller has seen the claim or the result.
+    /// The counts include each release whose claim or result the caller has seen.
     static func current() -> MagazineReleases {
         var releases = MagazineReleases()
         unsafe ThreadRecords.shared.forEach { record in

@@ -23,8 +23,8 @@ internal enum ObserverPool {
     /// The approximate number of chunks in the depot.
     private static let chunks = Atomic<Int>(0)
 
-    /// With `chunkSize`, room for about as many items as can wait to be reclaimed: 256 KiB of
-    /// observers. (P16)
+    /// The number of chunks that the depot can have. They hold about as many items as can wait to
+    /// be reclaimed: 256 KiB of observers. (P16)
     private static var places: Int { 64 }
     private static var chunkSize: UInt { 64 }
 

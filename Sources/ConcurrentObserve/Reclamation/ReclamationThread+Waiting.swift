@@ -7,7 +7,7 @@ extension ReclamationThread {
         let ticket = taken.ticket()
         guard Self.wake(urgently: true) else {
             // The system cannot start a thread. So this thread makes the pass; otherwise every
-            // further retirement would wait in vain.
+            // further retirement would wait its ten milliseconds without effect.
             pass()
             return
         }
