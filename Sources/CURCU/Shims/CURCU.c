@@ -23,64 +23,47 @@ _Thread_local void *curcu_thread_record __attribute__((tls_model("initial-exec")
 
 // MARK: First use, fork and exit
 
-static struct curcu_hooks hooks;
-
-// Whether the hooks may be called. Written once, under `first_use`.
-static atomic_bool is_prepared;
-
-// Held while the library prepares itself, and by a thread that forks from its first handler to its last: a child finds
-// the library prepared, or untouched.
-static pthread_mutex_t first_use = PTHREAD_MUTEX_INITIALIZER;
-
 static pthread_key_t exit_key;
 static int key_error;
-static int handlers_error;
+static int handler_error;
 
-static void before_fork(void) {
-    pthread_mutex_lock(&first_use);
-    // Relaxed, as in the next two: written under `first_use`, which this thread holds.
-    if (atomic_load_explicit(&is_prepared, memory_order_relaxed)) hooks.before_fork();
-}
+// Written with the same value by every thread, before its exit is noted.
+static _Atomic(void (*)(void *)) exit_hook;
 
-static void after_fork_in_parent(void) {
-    if (atomic_load_explicit(&is_prepared, memory_order_relaxed)) hooks.after_fork_in_parent();
-    pthread_mutex_unlock(&first_use);
-}
+// Whether a thread of the process has used the library.
+static atomic_bool is_used;
 
-uint32_t curcu_generation;
+bool curcu_child;
 
 static void after_fork_in_child(void) {
-    curcu_generation++;
-    if (atomic_load_explicit(&is_prepared, memory_order_relaxed)) hooks.after_fork_in_child();
-    pthread_mutex_unlock(&first_use);
+    // Relaxed: the child has one thread.
+    if (atomic_load_explicit(&is_used, memory_order_relaxed)) curcu_child = true;
 }
 
-static void thread_exit(void *record) { hooks.thread_exit(record); }
+static void thread_exit(void *record) {
+    // Relaxed: the thread itself has stored it.
+    atomic_load_explicit(&exit_hook, memory_order_relaxed)(record);
+}
 
-// Before `main`, so that no fork is without the handlers. Nothing of Swift is used here: its runtime may not be ready.
+// Before `main`, so that no fork is without the handler. Nothing of Swift is used here: its runtime may not be ready.
 __attribute__((constructor)) static void install(void) {
     key_error = pthread_key_create(&exit_key, thread_exit);
-    handlers_error = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    handler_error = pthread_atfork(NULL, NULL, after_fork_in_child);
 }
 
-void curcu_prepare(const struct curcu_hooks *given, void (*prepare)(void)) {
-    // Acquire: pairs with the release below; what `prepare` has made is whole.
-    if (atomic_load_explicit(&is_prepared, memory_order_acquire)) return;
-    pthread_mutex_lock(&first_use);
-    // Relaxed: written under `first_use`.
-    if (!atomic_load_explicit(&is_prepared, memory_order_relaxed)) {
-        prepare();
-        hooks = *given;
-        // Release: pairs with the acquire above.
-        atomic_store_explicit(&is_prepared, true, memory_order_release);
-    }
-    pthread_mutex_unlock(&first_use);
+void curcu_note_use(void) {
+    // Relaxed: the handler runs in a child, whose memory is that of the moment of the fork.
+    atomic_store_explicit(&is_used, true, memory_order_relaxed);
 }
 
 int curcu_exit_key_error(void) { return key_error; }
-int curcu_fork_handlers_error(void) { return handlers_error; }
+int curcu_fork_handler_error(void) { return handler_error; }
 
-void curcu_note_thread_exit(void *record) { pthread_setspecific(exit_key, record); }
+void curcu_note_thread_exit(void *record, void (*hook)(void *)) {
+    // Relaxed: see thread_exit.
+    atomic_store_explicit(&exit_hook, hook, memory_order_relaxed);
+    pthread_setspecific(exit_key, record);
+}
 
 // MARK: liburcu's reader
 
@@ -102,7 +85,6 @@ void *curcu_attach_reader(void *kept) {
         // Other code of the process has registered the thread with liburcu. A thread needs one reader.
         if (reader) return reader;
     } else if (reader) {
-        // What the child of a fork keeps is the reader of the thread that has forked: liburcu looks at this member.
         reader->tid = pthread_self();
         URCU_TLS(urcu_bp_reader) = reader;
         return reader;

@@ -31,7 +31,6 @@ extension ConcurrentObserveDiagnostics {
     /// - Complexity: O(threads); for each returned callback, O(sources with a label and their
     ///   observers).
     public static func callbacks(runningFor age: Duration) -> [RunningCallback] {
-        Fork.prepare()
         let running = CallbackAges.shared.look()
         let now = ContinuousClock.now
         return

@@ -17,7 +17,7 @@ internal struct RetiredWork {
 /// Tracks when all items that were retired before a given moment are reclaimed.
 internal final class Batches: @unchecked Sendable {
     // Unchecked: everything mutable is guarded by `lock`.
-    private let lock = ForkAwareLock()
+    private let lock = Lock()
     private var begun: UInt64 = 0
     /// The batches that are not complete, oldest first. There is one for each pass that is taking
     /// items, or whose items are still held or wait for the deinit threads.
@@ -99,12 +99,4 @@ internal final class Batches: @unchecked Sendable {
         open.remove(at: index)
         return true
     }
-
-    /// Resets both counts. See `Rehearsal`.
-    func restart() { lock.withLock { (begun, reclaimed) = (0, 0) } }
-
-    // MARK: Fork
-
-    func lockForFork() { lock.lockForFork() }
-    func unlockAfterFork() { lock.unlockAfterFork() }
 }

@@ -56,19 +56,14 @@ import Synchronization
 
     /// Allocates an empty pool. It is never freed.
     static func allocate() -> UnsafeMutablePointer<BoxPool> {
-        let pool = UnsafeMutablePointer<BoxPool>.allocate(capacity: 1)
-        unsafe pool.initialize(to: BoxPool())
-        return unsafe pool
-    }
-
-    /// Initializes the types that boxes need. See `Fork.prepare()`.
-    static func prepare() {
         let type = unsafe UnsafeRawPointer(bitPattern: unsafeBitCast(UInt?.self as Any.Type, to: UInt.self))!
         precondition(
             unsafe curcu_size(type) == MemoryLayout<UInt?>.size,
             "ConcurrentObserve: types are not laid out as boxes assume."
         )
-        dropReference(Box.make(units: 1, type: 0, link: 0))
+        let pool = UnsafeMutablePointer<BoxPool>.allocate(capacity: 1)
+        unsafe pool.initialize(to: BoxPool())
+        return unsafe pool
     }
 }
 
@@ -244,16 +239,6 @@ extension BoxPool {
 
     private borrowing func isUnused(_ uses: UInt) -> Bool {
         return uses & 1 == 0
-    }
-
-    /// Empties the lists in the child of a fork, and leaves another thread's boxes in memory. That
-    /// thread may have been taking or adding a box, and the fork copies memory page by page, so the
-    /// lists may be from different moments. (P18)
-    borrowing func restartInChild() {
-        unsafe lists.update(repeating: 0, count: Self.sizes + 1)
-        // Relaxed, all: the child has one thread.
-        count.store(0, ordering: .relaxed)
-        uses.store(uses.load(ordering: .relaxed) & ~1, ordering: .relaxed)
     }
 }
 

@@ -25,7 +25,7 @@ internal final class CallbackAges: @unchecked Sendable {
         return .seconds(1)
     }
 
-    private let lock = ForkAwareLock()
+    private let lock = Lock()
     private var seen: [UInt: (sighting: Sighting, since: ContinuousClock.Instant)] = [:]
 
     /// Looks at every frame. Returns when the oldest running callback was first seen.
@@ -58,7 +58,4 @@ internal final class CallbackAges: @unchecked Sendable {
         let passes = unsafe frame.pointee.passes.load(ordering: .relaxed)
         return Sighting(frame: UInt(bitPattern: frame), passes: passes, current: current)
     }
-
-    func lockForFork() { lock.lockForFork() }
-    func unlockAfterFork() { lock.unlockAfterFork() }
 }

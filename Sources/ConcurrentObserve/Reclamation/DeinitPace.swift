@@ -20,9 +20,6 @@ internal struct DeinitPace {
         let at: ContinuousClock.Instant
     }
 
-    // The following constants are computed. A stored one would be initialized on first use; a fork
-    // during that moment would leave it half initialized in the child. (P18)
-
     /// The time between two measurements.
     private static var patience: Duration { .milliseconds(4) }
     /// A thread that begins fewer items than this between two measurements is blocked or slow.

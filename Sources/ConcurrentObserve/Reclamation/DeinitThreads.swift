@@ -12,7 +12,7 @@ internal final class DeinitThreads: @unchecked Sendable {
     // Unchecked: everything mutable is guarded by `lock`.
     static let shared = DeinitThreads()
 
-    private let lock = ForkAwareLock()
+    private let lock = Lock()
     private let arrival = EventCount()
     private let relief = EventCount()
 
@@ -26,9 +26,6 @@ internal final class DeinitThreads: @unchecked Sendable {
     private var unreported = 0
     /// The batch of these items, or of the last items that were reported.
     private var unreportedBatch: Batch?
-
-    // The following constants are computed. A stored one would be initialized on first use; a fork
-    // during that moment would leave it half initialized in the child. (P18)
 
     /// The longest pause of a thread that retires for a crowded source. (P16)
     private static var longestPause: Duration { .milliseconds(10) }
@@ -150,9 +147,7 @@ internal final class DeinitThreads: @unchecked Sendable {
 
     private func run(_ worker: DeinitWorker) {
         ThreadRecord.runAsDeinitThread { record in
-            // Not earlier: the thread gets its record inside the fork gate, where it may hold no
-            // lock.
-            lock.withLock { worker.begin(ThreadRecord.ownAddress) }
+            lock.withLock { worker.begin() }
             while let item = next(worker) {
                 worker.reclaim(item)
                 // The items that the deinitialiser has retired do not wait for the next pass: they
@@ -176,12 +171,8 @@ internal final class DeinitThreads: @unchecked Sendable {
 
     private func take(_ worker: DeinitWorker, wasIdle: Bool) -> RetiredItem? {
         var hasRoom = false
-        var done: RetiredItem?
         let item = lock.withLock { () -> RetiredItem? in
             if wasIdle { idle -= 1 }
-            // Finished under the same lock as the next item is taken, so that a fork never finds an
-            // item half finished.
-            done = worker.last
             let batch = worker.batch
             if let queue = worker.queue { queues.leave(queue) }
             let doneCount = batch == nil ? 0 : worker.finish()
@@ -195,9 +186,6 @@ internal final class DeinitThreads: @unchecked Sendable {
             hasRoom = queues.noteRoom(worker.queue!)
             return next
         }
-        // Not earlier: the child of a fork must still find an item that it abandons. If the fork
-        // happens exactly here, the child never frees the item.
-        done?.release()
         if hasRoom { relief.signal() }
         return item
     }
@@ -230,55 +218,6 @@ internal final class DeinitThreads: @unchecked Sendable {
             guard queues.next == nil else { return false }
             workers[ObjectIdentifier(worker)] = nil
             return true
-        }
-    }
-
-    // MARK: Rehearsal
-
-    /// Reclaims on the calling thread until nothing waits. See `Rehearsal`.
-    func rehearse() {
-        let worker = DeinitWorker()
-        lock.withLock { workers[ObjectIdentifier(worker)] = worker }
-        worker.begin(ThreadRecord.ownAddress)
-        // The second call compares with the measurement of the first. No thread is started, however
-        // long the two take.
-        for _ in 0..<2 { _ = lock.withLock { missingThreads() } }
-        while let item = worker.claimNext() ?? take(worker, wasIdle: false) { worker.reclaim(item) }
-        _ = leaveIfIdle(worker)
-    }
-
-    // MARK: Fork
-
-    func lockForFork() { lock.lockForFork() }
-    func unlockAfterFork() { lock.unlockAfterFork() }
-
-    /// In the child of a fork: keeps the items that wait, and the items that a thread has taken and
-    /// not begun. They are reclaimed here too. An item that another thread was reclaiming stays as
-    /// it is, because that thread does not exist here. A deinitialiser that forks continues in the
-    /// child, and its thread becomes a deinit thread of the child. (P18)
-    func restartInChild() {
-        lock.unlockAfterFork()
-        idle = 0
-        pace.restart()
-        reportToBatch()
-        let ownRecord = ThreadRecord.ownAddress
-        var own: DeinitWorker?
-        for worker in workers.values {
-            if worker.isThread(ownRecord) {
-                own = worker
-                continue
-            }
-            // This code avoids a generic call that may be the first of its kind: the runtime
-            // creates types under a lock, which another thread may have held at the fork.
-            guard let left = worker.leaveToChild() else { continue }
-            queues.leave(left.queue)
-            ReclamationThread.shared.batches.finished(left.rest.batch, count: left.done)
-            if left.rest.count > 0 { queues.append(left.rest) }
-        }
-        workers.removeAll()
-        if let own {
-            own.begin(ownRecord)
-            workers[ObjectIdentifier(own)] = own
         }
     }
 }

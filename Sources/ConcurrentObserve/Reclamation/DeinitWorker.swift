@@ -33,8 +33,6 @@ import Synchronization
     /// Whether the thread had the same items at the last look.
     private var wasSeen = false
 
-    /// The address of the thread's record; 0 until the thread runs.
-    private var record: UInt = 0
     /// The thread's clock, once the thread runs, and its value at the last look.
     private var clock: ProcessorClock?
     private var seen = Duration.zero
@@ -53,7 +51,7 @@ extension DeinitWorker {
 
     /// The number of its present items that the thread has begun.
     var begunCount: Int {
-        // Relaxed: an estimate for the pace, or, in the child of a fork, written before the fork.
+        // Relaxed: an estimate for the pace.
         Int(begun.load(ordering: .relaxed))
     }
 
@@ -88,7 +86,7 @@ extension DeinitWorker {
         kept = count
         (self.batch, self.queue) = (batch, queue)
         wasSeen = false
-        // Relaxed, both: a fork reads them, and takes the lock that is held here.
+        // Relaxed, both: the thread that reads them to withdraw items holds the lock.
         begun.store(0, ordering: .relaxed)
         claimed.store(1, ordering: .relaxed)
         return unsafe items[0]
@@ -122,52 +120,31 @@ extension DeinitWorker {
 // MARK: - The thread itself, under no lock
 
 extension DeinitWorker {
-    /// Claims the thread's next item, and releases the previous one, which is reclaimed. Returns
-    /// nil if there is none.
+    /// Claims the thread's next item. Returns nil if there is none.
     func claimNext() -> RetiredItem? {
         // Relaxed: the thread has written the items itself. Withdrawing changes the same word.
         let word = claimed.add(1, ordering: .relaxed).oldValue
         guard word & Self.withdrawn == 0, word < count else { return nil }
-        // Released after the claim: the child of a fork must still find an item that it abandons.
-        // If the fork happens exactly here, the child never frees the item.
-        // Safe, both: there are `count` items.
-        unsafe items[Int(word) - 1].release()
+        // Safe: there are `count` items.
         return unsafe items[Int(word)]
     }
 
-    /// The item that the thread has reclaimed last and has not released.
-    var last: RetiredItem? {
-        // Safe: there are `kept` items.
-        hasItems ? unsafe items[kept - 1] : nil
-    }
-
-    /// Reclaims the item that the thread has claimed last.
+    /// Reclaims and releases the item that the thread has claimed last.
     func reclaim(_ item: RetiredItem) {
-        // Relaxed, all: only a fork reads it. The child has all stores of another thread up to some
-        // instruction, and none after it. So if the child has any store of the item's, it also has
-        // this one.
+        // Relaxed, both: see `begunCount`.
         begun.store(begun.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
         ThreadRecord.withUserCode { item.reclaim() }
+        item.release()
     }
 }
 
-// MARK: - Whose it is
+// MARK: - The thread's time
 
 extension DeinitWorker {
-    /// Records that the calling thread is this worker's thread in this process.
-    ///
-    /// - Parameter record: The address of the thread's record.
-    func begin(_ record: UInt) {
-        self.record = record
+    /// Begins to measure the calling thread, which is this worker's. The caller must hold the lock.
+    func begin() {
         clock = .ofThisThread
         seen = .zero
-    }
-
-    /// Whether the thread with this record is this worker's thread. Used in the child of a fork.
-    ///
-    /// - Parameter record: The address of the record, or 0.
-    func isThread(_ record: UInt) -> Bool {
-        return record != 0 && record == self.record
     }
 
     /// Returns the processor time that the thread has used since the last call.
@@ -175,42 +152,5 @@ extension DeinitWorker {
         guard let time = clock?.time else { return .zero }
         defer { seen = time }
         return time - seen
-    }
-}
-
-// MARK: - Fork
-
-extension DeinitWorker {
-    /// In the child of a fork, which does not have the thread: separates the items that the thread
-    /// has begun from the others.
-    ///
-    /// - Returns: Nil if the thread had no items.
-    func leaveToChild() -> Left? {
-        guard let batch, let queue else { return nil }
-        // Relaxed, both: the child has one thread.
-        let claims = min(Int(claimed.load(ordering: .relaxed) & ~Self.withdrawn), kept)
-        let done = hasBegunLast(claims) ? claims : claims - 1
-        // Safe: there are `kept` items.
-        if done == claims { unsafe items[claims - 1].abandonInChild() }
-        count = kept
-        let rest = run(from: done, batch, queue)
-        (self.batch, self.queue) = (nil, nil)
-        return Left(rest: rest, queue: queue, done: done)
-    }
-
-    /// The items of a thread that does not exist in the child.
-    ///
-    /// Not a tuple: see `ReclamationThread.PassResult`.
-    struct Left {
-        /// The items that the thread has not begun.
-        let rest: RetiredRun
-        let queue: SourceQueue
-        /// The number of the other items, which are reclaimed, or abandoned half-way.
-        let done: Int
-    }
-
-    /// Whether the thread had begun to reclaim the item that it claimed last.
-    private func hasBegunLast(_ claims: Int) -> Bool {
-        return begunCount == claims
     }
 }

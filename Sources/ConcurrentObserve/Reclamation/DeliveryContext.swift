@@ -71,9 +71,6 @@ internal protocol ContextStep {
     }
 
     /// Runs `body` with this slot as the calling thread's.
-    ///
-    /// The child of a fork forgets the contexts of threads that do not exist there, and does not
-    /// release them.
     @inline(never)
     fileprivate mutating func perform(_ body: () -> Void) {
         // Safe: records are never freed. This record forgets the slot before the slot is gone.

@@ -13,12 +13,6 @@ import Glibc
 /// observation does not make users' deinitialisers real-time, and an idle thread does not make the
 /// reclamation of the whole process idle.
 internal enum LibraryThread {
-    /// Makes the runtime create the types that `start` needs. See `Rehearsal`.
-    static func prepare() {
-        // Safe: the reference was made here.
-        _ = unsafe Unmanaged.passRetained(Start(name: "") {}).takeRetainedValue()
-    }
-
     /// Starts a thread that runs `body`.
     ///
     /// - Returns: False if the system cannot start a thread.

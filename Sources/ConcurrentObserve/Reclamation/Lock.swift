@@ -6,9 +6,8 @@ import Synchronization
 /// Mutual exclusion for the library's own state. No user code runs inside. (P5)
 ///
 /// One word has three states, and threads that collide sleep in the kernel ("Futexes Are Tricky",
-/// Drepper 2011, the third mutex). The library does not use the standard library's `Mutex`, for two
-/// measured reasons. It records its owner by a thread number that it caches, so it traps under
-/// contention in the child of a fork (P18). And ThreadSanitizer cannot see into its slow path.
+/// Drepper 2011, the third mutex). The library does not use the standard library's `Mutex`:
+/// ThreadSanitizer cannot see into its slow path.
 @usableFromInline
 internal struct Lock: ~Copyable, Sendable {
     /// One of `free`, `held`, `contended`.
@@ -27,9 +26,6 @@ internal struct Lock: ~Copyable, Sendable {
     borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        // In the instrumented build, the thread attaches before this line, and may wait at the fork
-        // gate. It must not hold the lock there: the fork would wait for the lock, and the thread
-        // for the fork.
         lock()
         defer {
             unlock()
@@ -45,8 +41,9 @@ internal struct Lock: ~Copyable, Sendable {
     /// Takes the lock if it is free.
     @inline(__always)
     borrowing func tryLock() -> Bool {
+        Fork.trapInChild()
         // Acquire: pairs with the release in unlock().
-        word.compareExchange(expected: Self.free, desired: Self.held, ordering: .acquiring).exchanged
+        return word.compareExchange(expected: Self.free, desired: Self.held, ordering: .acquiring).exchanged
     }
 
     /// Whether a thread holds the lock. If no thread does, the work of earlier holders is visible.

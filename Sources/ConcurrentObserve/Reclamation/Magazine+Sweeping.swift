@@ -107,22 +107,4 @@ internal enum MagazineCounts {
 }
 
 extension Magazine {
-    /// In the child of a fork: counts the references that its thread had claimed as released.
-    borrowing func restartInChild() {
-        // Relaxed, all: the child has one thread.
-        unsafe released.store(head.load(ordering: .relaxed) &- swept.pointee.count, ordering: .relaxed)
-        releasesEnded.store(releasesBegun.load(ordering: .relaxed), ordering: .relaxed)
-        unsafe owned.pointee.weight = 0
-        unsafe boxes.pointee.restartInChild()
-    }
-
-    /// Resets the counts after the rehearsal. The magazine is empty.
-    borrowing func restart() {
-        // Relaxed, all: no other thread uses the library.
-        tail.store(0, ordering: .relaxed)
-        head.store(0, ordering: .relaxed)
-        released.store(0, ordering: .relaxed)
-        handedOver.store(0, ordering: .relaxed)
-        unsafe swept.pointee.count = 0
-    }
 }

@@ -34,9 +34,6 @@ internal enum ObserverPool {
         return unsafe depot
     }
 
-    /// Makes the depot. See `Fork.prepare()`.
-    static func prepare() { _ = unsafe (depot, chunks.load(ordering: .relaxed)) }
-
     /// Keeps an item that has no other reference, and that no other thread uses any more.
     ///
     /// - Returns: False if enough items are kept.
@@ -138,14 +135,6 @@ internal enum ObserverPool {
 }
 
 extension ObserverPool {
-    /// Empties the depot in the child of a fork, and leaves its items in memory. The fork has
-    /// copied the memory page by page: a chunk may still be in the depot although another thread
-    /// had taken it, or although its items are not reclaimed here. (P18)
-    static func restartInChild() {
-        // Relaxed, both: the child has one thread.
-        for place in 0..<places { unsafe depot[place].store(0, ordering: .relaxed) }
-        chunks.store(0, ordering: .relaxed)
-    }
 }
 
 extension UnsafeMutablePointer<ThreadRecord> {
@@ -161,16 +150,11 @@ extension UnsafeMutablePointer<ThreadRecord> {
             item.release()
         }
         address = unsafe pointee.kept
-        unsafe forgetPooled()
+        unsafe (pointee.pooled, pointee.kept, pointee.keptCount) = (0, 0, 0)
         while address != 0 {
             let item = RetiredItem(at: address)
             address = item.link
             _ = item.take()
         }
-    }
-
-    /// Forgets the thread's items, and leaves them in memory.
-    func forgetPooled() {
-        unsafe (pointee.pooled, pointee.kept, pointee.keptCount) = (0, 0, 0)
     }
 }

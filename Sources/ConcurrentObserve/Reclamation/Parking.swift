@@ -47,10 +47,4 @@ internal struct Parking: ~Copyable {
     func unpark() {
         state.store(.awake, ordering: .relaxed)  // Relaxed: an earlier state costs a needless signal.
     }
-
-    /// Records that the thread no longer exists.
-    func restart() {
-        // Relaxed: no other thread runs, in a child or where the explorer ends the thread.
-        state.store(.absent, ordering: .relaxed)
-    }
 }

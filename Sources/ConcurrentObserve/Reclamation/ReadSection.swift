@@ -11,7 +11,7 @@ public import CURCU
 internal enum ReadSection {
     @inlinable @inline(__always)
     static func enter() {
-        if !_fastPath(curcu_has_reader()) { unsafe ThreadRecord.attach() }
+        if !_fastPath(curcu_has_reader()) { attach() }
         curcu_read_lock()
     }
 
@@ -22,13 +22,18 @@ internal enum ReadSection {
 }
 
 extension ReadSection {
+    /// Gives the calling thread a record, and a reader with it.
+    @usableFromInline @inline(never)
+    static func attach() {
+        Fork.trapInChild()
+        unsafe ThreadRecord.attach()
+    }
+
     /// Gives the calling thread the liburcu reader of its record, or registers the thread with
-    /// liburcu. No fork happens during the call. (P18)
+    /// liburcu.
     static func attach(_ record: UnsafeMutablePointer<ThreadRecord>) {
         // Safe: records are never freed.
-        let isOutermost = unsafe ForkGate.enter(record)
         unsafe record.pointee.reader = curcu_attach_reader(record.pointee.reader)
-        if isOutermost { unsafe ForkGate.leave(record) }
     }
 
     /// Keeps the exiting thread's reader for the next thread that takes the record over.

@@ -2,9 +2,6 @@
 
 extension ReclamationThread {
     /// The number of items that a pass took, the number still held, and whether threads keep boxes.
-    ///
-    /// Not a tuple: the runtime makes a tuple's metadata on first use, under a lock that another
-    /// thread may hold at a fork. (P18)
     struct PassResult {
         let took: Int
         let stillHeld: Int
@@ -15,11 +12,8 @@ extension ReclamationThread {
     /// once, and reclaims the items that no frame holds.
     ///
     /// An item that some frame holds is kept for the next pass. It never delays another item.
-    ///
-    /// - Parameter isRehearsal: Whether no other thread uses the library, so that no barrier is
-    ///   needed.
     @discardableResult
-    func pass(isRehearsal: Bool = false) -> PassResult {
+    func pass() -> PassResult {
         // Safe: records are never freed.
         let record = unsafe ThreadRecord.current
         unsafe record.pointee.isReclaiming = true
@@ -39,7 +33,7 @@ extension ReclamationThread {
                 waitForGracePeriod()
                 gracePeriods.add(1, ordering: .relaxed)  // Relaxed: a statistic.
             }
-            if count > 0, !isRehearsal { makeFramesVisible() }
+            if count > 0 { makeFramesVisible() }
             var triage = Triage()
 
             let reclaimed = triage.sort(&sorted, of: batch)

@@ -7,14 +7,14 @@ import Synchronization
 ///
 /// The thread starts with the first observation or the first retirement. It runs no user code: it
 /// hands items whose reclaiming runs user code to the `DeinitThreads`. (P5) It works in batches:
-/// see `pass(isRehearsal:)`.
+/// see `pass()`.
 @safe internal final class ReclamationThread: @unchecked Sendable {
     // Unchecked: `held` is guarded by `passLock`; the rest is constant, atomic or locks by itself.
     static let shared = ReclamationThread()
 
     /// Held during a pass. A thread that holds it may take the locks of the batches, of the
     /// callback ages and of the deinit threads.
-    let passLock = ForkAwareLock()
+    let passLock = Lock()
     /// Items that some frame held at the last scan.
     var held: [RetiredWork] = []
 
@@ -36,9 +36,6 @@ import Synchronization
     let sweepRoom = UnsafeMutablePointer<UInt>.allocate(capacity: Int(Magazine.capacity))
     /// The number of threads that drain. While there are any, passes sweep all magazines.
     let drains = Atomic<Int>(0)
-
-    // The following constants are computed. A stored one would be initialized on first use; a fork
-    // during that moment would leave it half initialized in the child. (P18)
 
     /// The pause between passes while there is work. The pauses grow while there are only held
     /// items, kept boxes or filled magazines.
@@ -71,8 +68,7 @@ import Synchronization
 
     /// Starts the reclamation thread if it does not exist. Called after a retired reference that is
     /// not the first in its magazine or ring: the first one has woken the thread. The thread can be
-    /// absent because the system could not start it then, or because the process has forked since.
-    /// (P14)
+    /// absent because the system could not start it then, (P14)
     @inline(__always)
     static func startIfAbsent() {
         if _slowPath(parking.isAbsent) { _ = shared.signal() }
@@ -160,87 +156,5 @@ import Synchronization
             if unsafe record.pointee.retired.load(ordering: .sequentiallyConsistent) != 0 { found = true }
         }
         return found
-    }
-
-    // MARK: Rehearsal
-
-    /// Makes items pass through all stages on this thread: held, kept for the next pass, handed
-    /// over and destroyed. See `Rehearsal`.
-    func rehearse() {
-        // Relaxed, as below: no other thread uses the library. The state keeps a thread from being
-        // started.
-        thread.store(.starting, ordering: .relaxed)
-        // Safe: records are never freed.
-        let record = unsafe ThreadRecord.current
-        let frame = unsafe record.enterFrame()
-        // Relaxed, all: see above. The addresses are compared, not followed.
-        unsafe frame.pointee.current.store(1, ordering: .relaxed)
-        unsafe frame.pointee.pin.store(1, ordering: .relaxed)
-        for held: UInt? in [nil, 1, 2] { ThreadRecord.retire(RehearsedItem(held: held)) }
-        pass(isRehearsal: true)
-        _ = batches.isComplete(through: 1)
-        unsafe frame.pointee.clear()
-        unsafe record.leaveFrame()
-        // An item of the same source in another batch, so that a second run waits in the source's
-        // queue.
-        ThreadRecord.retire(RehearsedItem(held: 2))
-        pass(isRehearsal: true)
-        rehearseReferences()
-        DeinitThreads.shared.rehearse()
-        _ = drain(until: .now)
-        batches.restart()
-        forgetThread()
-    }
-
-    /// Makes references pass through all stages: released by their thread, swept, held and handed
-    /// over.
-    private func rehearseReferences() {
-        // Safe: records are never freed.
-        let record = unsafe ThreadRecord.current
-        let frame = unsafe record.enterFrame()
-        for isPinned in [true, false] {
-            let retire = { (runsUserCode: Bool) in
-                // Safe: an address, and the reference that belongs to it.
-                let item = unsafe UInt(bitPattern: Unmanaged.passRetained(RehearsedItem(held: nil)).toOpaque())
-                // Relaxed: no other thread uses the library.
-                unsafe frame.pointee.pin.store(isPinned ? item : 0, ordering: .relaxed)
-                if runsUserCode {
-                    ThreadRecord.retireForDeinitThreads(reference: item, from: 1)
-                } else {
-                    ThreadRecord.retire(reference: item, weight: 1, from: 1)
-                }
-            }
-            for _ in 0...Magazine.capacity { retire(false) }
-            // The third look finds that the last reference has stayed.
-            for _ in 1...3 {
-                retire(true)
-                pass(isRehearsal: true)
-            }
-            unsafe frame.pointee.clear()
-        }
-        unsafe record.leaveFrame()
-        pass(isRehearsal: true)
-        _ = MagazineReleases.wait(until: nil)
-    }
-
-    // MARK: Fork
-
-    func lockForFork() { passLock.lockForFork() }
-    func unlockAfterFork() { passLock.unlockAfterFork() }
-
-    /// In the child: forgets the thread, which does not exist here. The next retirement starts one.
-    /// (P18)
-    ///
-    /// Items that wait to be reclaimed also wait in the child: no source's lock was held at the
-    /// fork, and the child has its own copy of everything.
-    func restartInChild() {
-        passLock.unlockAfterFork()
-        forgetThread()
-    }
-
-    private func forgetThread() {
-        // Relaxed: no other thread runs, in a child or where the explorer ends the thread.
-        thread.store(.none, ordering: .relaxed)
-        Self.parking.restart()
     }
 }

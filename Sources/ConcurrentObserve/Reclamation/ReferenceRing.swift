@@ -76,13 +76,6 @@ import Synchronization
         // Release: pairs with the acquire in put(_:).
         head.store(end, ordering: .releasing)
     }
-
-    /// Resets the counts after the rehearsal. The ring is empty.
-    borrowing func restart() {
-        // Relaxed, both: no other thread uses the library.
-        tail.store(0, ordering: .relaxed)
-        head.store(0, ordering: .relaxed)
-    }
 }
 
 /// A counted reference. If its release may run user code, it also names its source: see

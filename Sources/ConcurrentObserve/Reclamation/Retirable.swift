@@ -38,10 +38,6 @@ internal class Retirable: @unchecked Sendable {
     /// item for reuse if the reference was the last.
     class func recycleOrRelease(_ reference: Unmanaged<Retirable>) { unsafe reference.release() }
 
-    /// Called in the child of a fork if another thread was in the middle of `reclaim` at the fork.
-    /// No thread finishes that call in the child.
-    func abandonInChild() {}
-
     @usableFromInline
     init() {}
 

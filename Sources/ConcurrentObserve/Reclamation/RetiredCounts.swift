@@ -10,9 +10,6 @@ internal enum RetiredCounts {
     private static let retired = Atomic<UInt>(0)
     private static let reclaimed = Atomic<UInt>(0)
 
-    /// Initializes the counts. See `Fork.prepare()`.
-    static func prepare() { restart() }
-
     /// Records the numbers of a look.
     ///
     /// - Parameters:
@@ -29,12 +26,5 @@ internal enum RetiredCounts {
         let highest = self.reclaimed.max(reclaimed >= twice ? reclaimed &- twice : 0, ordering: .acquiringAndReleasing)
         // Relaxed: ordered by the exchange above.
         return (self.retired.load(ordering: .relaxed), highest.newValue)
-    }
-
-    /// Resets the counts. The child of a fork starts from 0.
-    static func restart() {
-        // Relaxed, both: no other thread uses the library.
-        retired.store(0, ordering: .relaxed)
-        reclaimed.store(0, ordering: .relaxed)
     }
 }

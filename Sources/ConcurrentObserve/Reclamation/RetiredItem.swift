@@ -57,12 +57,6 @@ import CURCU
         unsafe item._withUnsafeGuaranteedRef { $0.reclaim() }
     }
 
-    /// Calls `Retirable.abandonInChild()`. An item that is half reclaimed is never released.
-    func abandonInChild() {
-        if bareReference != nil { return }
-        unsafe item._withUnsafeGuaranteedRef { $0.abandonInChild() }
-    }
-
     /// Releases the reference to a reclaimed item, or recycles the item.
     func release() {
         if bareReference != nil { return }

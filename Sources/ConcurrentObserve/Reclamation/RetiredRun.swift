@@ -23,8 +23,7 @@ internal struct RetiredRun {
     /// Adds all items of another run of the same batch and source at the end.
     mutating func append(_ run: RetiredRun) {
         items.append(run.items)
-        // This code uses no slice: the child of a fork might be the first to use that type. (P18)
-        for index in run.index..<run.references.count { references.append(run.references[index]) }
+        references.append(contentsOf: run.references[run.index...])
     }
 
     /// Takes an item out. O(1).

@@ -50,9 +50,6 @@ internal final class SourceQueues: @unchecked Sendable {
     /// The number of crowded sources for each bit.
     private var crowdedCounts = [Int](repeating: 0, count: 64)
 
-    // The following constants are computed. A stored one would be initialized on first use; a fork
-    // during that moment would leave it half initialized in the child. (P18)
-
     /// The largest number of busy threads, for all sources together.
     static var mostThreads: Int { 256 }
     /// The largest number of waiting items of all crowded sources, and of all others. (P16)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import CURCU
+import Glibc
 
 extension ThreadRecord {
     /// The calling thread's record. On the thread's first use of the library it allocates one, or
@@ -60,12 +61,37 @@ extension ThreadRecord {
     /// Gives the calling thread a record, a free one or a new one, and a reader with it.
     @usableFromInline @inline(never) @discardableResult
     static func attach() -> UnsafeMutablePointer<ThreadRecord> {
-        Fork.prepare()
+        curcu_note_use()
+        // In the child of a fork, a thread that does not exist may hold the lock of the list, or that
+        // of liburcu. No thread of the child needs the list.
+        if Fork.isInChild { return unsafe keep(own ?? ThreadRecord.allocate()) }
+        trapWithoutSystem()
         let record = unsafe own ?? ThreadRecords.shared.acquire()
         unsafe ReadSection.attach(record)
+        // Safe: this is the only place that names a record, and records are never freed.
+        unsafe curcu_note_thread_exit(record) { record in
+            if Fork.isInChild { return }
+            unsafe ThreadRecords.shared.release(record.assumingMemoryBound(to: ThreadRecord.self))
+        }
+        return unsafe keep(record)
+    }
+
+    private static func keep(_ record: UnsafeMutablePointer<ThreadRecord>) -> UnsafeMutablePointer<ThreadRecord> {
         unsafe curcu_set_thread_record(record)
-        unsafe curcu_note_thread_exit(record)
         return unsafe record
+    }
+
+    /// Traps if something that the library needs could not be set up before `main`.
+    private static func trapWithoutSystem() {
+        let (keyError, handlerError) = (curcu_exit_key_error(), curcu_fork_handler_error())
+        if keyError != 0 {
+            fatalError(
+                "ConcurrentObserve: no thread-specific key is left. Release some: a process has \(PTHREAD_KEYS_MAX) (error \(keyError))."
+            )
+        }
+        if handlerError != 0 {
+            fatalError("ConcurrentObserve: the system has no memory for its fork handler (error \(handlerError)).")
+        }
     }
 }
 

@@ -100,20 +100,6 @@ extension UnsafeMutablePointer<ThreadRecord> {
             unsafe link = UnsafePointer(addressOf: block.pointee.next)
         }
     }
-
-    /// In the child of a fork: clears the state of the record's last thread, which does not exist
-    /// here.
-    func clear() {
-        // All frames: the fork may not have caught the depth and the frames at one moment.
-        unsafe forEachFrame(below: .max) { frame in
-            unsafe frame.pointee.clear()
-        }
-        unsafe pointee.depth.store(0, ordering: .relaxed)  // Relaxed: the child has one thread.
-        unsafe pointee.userCode = 0
-        unsafe pointee.context = nil
-        unsafe pointee.evaluation = nil
-        unsafe pointee.carriedCommit = nil
-    }
 }
 
 extension UnsafePointer where Pointee: ~Copyable {

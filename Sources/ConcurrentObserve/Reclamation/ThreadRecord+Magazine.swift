@@ -73,7 +73,6 @@ extension UnsafeMutablePointer<ThreadRecord> {
 
     /// Retires a reference once more, outside the magazine, because a frame pins its object.
     fileprivate func handOver(_ reference: UInt, from magazine: UnsafeMutablePointer<Magazine>) {
-        // Counted first: a fork between the two steps loses the item, and must not count it.
         // Relaxed: a statistic with one writer. Safe: magazines are never freed.
         let count = unsafe magazine.pointee.handedOver.load(ordering: .relaxed)
         unsafe magazine.pointee.handedOver.store(count &+ 1, ordering: .relaxed)
@@ -87,11 +86,5 @@ extension UnsafeMutablePointer<ThreadRecord> {
         {
             unsafe body(magazine)
         }
-    }
-
-    /// In the child of a fork, which has one thread: counts the references that the record's thread
-    /// had claimed and not released as released. They are lost.
-    func countMagazine() {
-        unsafe forMagazine { magazine in unsafe magazine.pointee.restartInChild() }
     }
 }

@@ -148,17 +148,4 @@ extension UnsafeMutablePointer<ThreadRecord> {
         let taken = unsafe pointee.takenCount.load(ordering: .relaxed) &+ count
         unsafe pointee.takenCount.store(taken, ordering: .relaxed)
     }
-
-    /// In the child of a fork, which has one thread: makes the number of retired items exact,
-    /// because the fork may have come between a count and its push.
-    func countRetired() {
-        // Relaxed, all: the child has one thread.
-        var count = unsafe pointee.takenCount.load(ordering: .relaxed)
-        var address = unsafe pointee.retired.load(ordering: .relaxed)
-        while address != 0 {
-            count &+= 1
-            address = RetiredItem(at: address).link
-        }
-        unsafe pointee.retiredCount.store(count, ordering: .relaxed)
-    }
 }

@@ -40,15 +40,6 @@ internal struct ThreadRecord: ~Copyable {
     /// uses it.
     var isReclaiming = false
 
-    /// Whether the thread was in user code when the process forked, and does not exist in this
-    /// child. No other thread takes the record over, so the state that the thread has left is not
-    /// mistaken for another thread's. Written in the child, before it has other threads.
-    var isAbandoned = false
-
-    /// Whether the thread is inside the `ForkGate`, or is about to check whether the gate is
-    /// closed. Only the owner writes it.
-    let isInsideGate = Atomic<Bool>(false)
-
     /// Whether the thread is one of the `DeinitThreads`. Only the owner uses it.
     var isDeinitThread = false
 

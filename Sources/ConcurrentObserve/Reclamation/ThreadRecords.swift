@@ -10,18 +10,26 @@ import Synchronization
 
     /// The records, newest first. Records are only added.
     private let head = Atomic<UInt>(0)
-    private let lock = ForkAwareLock()
+    private let lock = Lock()
     /// Records without a thread, linked through `nextFree`.
     private var free: UnsafeMutablePointer<ThreadRecord>?
     private var total = 0
 
     private init() {}
 
+    /// Runs `body` under the lock, on a thread that may have no record yet: in the instrumented
+    /// build, `withLock` needs one.
+    private func withList<Result>(_ body: () -> Result) -> Result {
+        lock.lock()
+        defer { lock.unlock() }
+        return body()
+    }
+
     var count: Int { lock.withLock { total } }
 
     /// Returns a free record, or a new one, for the calling thread.
     func acquire() -> UnsafeMutablePointer<ThreadRecord> {
-        let idle = unsafe lock.withUntrackedLock { () -> UnsafeMutablePointer<ThreadRecord>? in
+        let idle = unsafe withList { () -> UnsafeMutablePointer<ThreadRecord>? in
             guard let record = unsafe free else { return nil }
             unsafe free = record.pointee.nextFree
             return unsafe record
@@ -29,22 +37,8 @@ import Synchronization
         return unsafe idle ?? push(ThreadRecord.allocate())
     }
 
-    /// Makes a record for the calling thread while `body` runs. Afterwards it belongs to no thread:
-    /// the child of a fork frees such a record for other threads.
-    func lend(_ body: () -> Void) {
-        let record = unsafe push(ThreadRecord.allocate())
-        unsafe curcu_set_thread_record(record)
-        body()
-        curcu_set_thread_record(nil)
-        // Relaxed, both: no other thread uses the library.
-        unsafe record.pointee.retiredCount.store(0, ordering: .relaxed)
-        unsafe record.pointee.takenCount.store(0, ordering: .relaxed)
-        unsafe record.forMagazine { unsafe $0.pointee.restart() }
-        unsafe record.forRing { unsafe $0.pointee.restart() }
-    }
-
     private func push(_ record: UnsafeMutablePointer<ThreadRecord>) -> UnsafeMutablePointer<ThreadRecord> {
-        lock.withUntrackedLock {
+        withList {
             total += 1
             // Relaxed: the lock orders the pushes.
             unsafe record.pointee.next = UnsafeMutablePointer(bitPattern: head.load(ordering: .relaxed))
@@ -69,11 +63,10 @@ import Synchronization
 
     /// Keeps the record of an exited thread for the next new thread.
     private func makeFree(_ record: UnsafeMutablePointer<ThreadRecord>) {
-        lock.withUntrackedLock { unsafe pushFree(record) }
+        withList { unsafe pushFree(record) }
     }
 
-    /// Adds a record to `free`. The caller must hold `lock`, or be in the child of a fork before
-    /// the child has other threads.
+    /// Adds a record to `free`. The caller must hold `lock`.
     private func pushFree(_ record: UnsafeMutablePointer<ThreadRecord>) {
         unsafe record.pointee.nextFree = free
         unsafe free = record
@@ -100,47 +93,5 @@ import Synchronization
         // Relaxed: a statistic.
         unsafe forEach { unsafe count &+= $0.pointee.retiredCount.load(ordering: .relaxed) }
         return count
-    }
-
-    // MARK: Fork
-
-    func lockForFork() { lock.lockForFork() }
-    func unlockAfterFork() { lock.unlockAfterFork() }
-
-    /// In the child: clears the state of the threads that do not exist here, and frees their
-    /// records for other threads. (P18)
-    func restartInChild() {
-        lock.unlockAfterFork()
-        let own = unsafe curcu_get_thread_record()
-        unsafe free = nil
-        unsafe forEach { record in
-            guard unsafe UnsafeMutableRawPointer(record) != own else { return }
-            let isAbandoned = unsafe record.isAbandonedInChild
-            unsafe record.clear()
-            unsafe record.pointee.isReclaiming = false
-            unsafe record.pointee.isDeinitThread = false
-            // Relaxed: the child has one thread. The record's thread may have been waiting at the
-            // closed gate.
-            unsafe record.pointee.isInsideGate.store(false, ordering: .relaxed)
-            // liburcu has dropped the readers of all other threads.
-            unsafe record.pointee.reader = nil
-            unsafe record.forgetPooled()
-            unsafe record.countRetired()
-            unsafe record.countMagazine()
-            if isAbandoned {
-                unsafe record.pointee.isAbandoned = true
-            } else {
-                unsafe pushFree(record)
-            }
-        }
-    }
-}
-
-extension UnsafeMutablePointer<ThreadRecord> {
-    /// Whether the record belongs to a thread that was in user code when this process, or an
-    /// ancestor of it, was forked.
-    fileprivate var isAbandonedInChild: Bool {
-        // Safe: records are never freed; the child has one thread.
-        return unsafe pointee.isAbandoned || pointee.userCode > 0
     }
 }

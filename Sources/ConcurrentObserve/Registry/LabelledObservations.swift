@@ -6,12 +6,12 @@ internal final class LabelledObservations: @unchecked Sendable {
     // Unchecked: `labels` is guarded by `lock`.
     private static let shared = LabelledObservations()
 
-    private let lock = ForkAwareLock()
+    private let lock = Lock()
     /// The label is empty if it was removed. The entry stays until the observation's end, because
     /// the observation has one listener that removes it.
     private var labels: [UInt: String] = [:]
 
-    private init() { Fork.hold(lock) {} }
+    private init() {}
 
     static func label(of observer: Observer) -> String? { label(ofObserverAt: observer.address) }
 
@@ -38,9 +38,7 @@ internal final class LabelledObservations: @unchecked Sendable {
     private static func forget(_ address: UInt) { withLabels { _ = $0.removeValue(forKey: address) } }
 
     private static func withLabels<Result>(_ body: (inout [UInt: String]) -> Result) -> Result {
-        // Inside the gate: if a fork came in the middle of the first use, `shared` would be half
-        // initialized in the child.
-        ForkGate.pass { shared.lock.withLock { body(&shared.labels) } }
+        shared.lock.withLock { body(&shared.labels) }
     }
 }
 

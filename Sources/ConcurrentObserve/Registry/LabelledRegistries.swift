@@ -8,13 +8,13 @@ internal final class LabelledRegistries: @unchecked Sendable {
 
     private struct WeakCore { weak let core: RegistryCore? }
 
-    private let lock = ForkAwareLock()
+    private let lock = Lock()
     private var cores: [WeakCore] = []
     /// When there are this many entries, the entries of dead registries are removed. It is twice
     /// the number that was alive the last time.
     private var pruningCount = 64
 
-    private init() { Fork.hold(lock) {} }
+    private init() {}
 
     /// Adds a registry, without retaining it. Any thread, under no lock.
     ///
@@ -30,16 +30,12 @@ internal final class LabelledRegistries: @unchecked Sendable {
     }
 
     private static func withCores<Result>(_ body: (inout [WeakCore]) -> Result) -> Result {
-        // Inside the gate: if a fork came in the middle of the first use, `shared` would be half
-        // initialized in the child.
-        ForkGate.pass {
-            shared.lock.withLock {
-                if shared.cores.count >= shared.pruningCount {
-                    shared.cores.removeAll { $0.core == nil }
-                    shared.pruningCount = max(64, 2 * shared.cores.count)
-                }
-                return body(&shared.cores)
+        shared.lock.withLock {
+            if shared.cores.count >= shared.pruningCount {
+                shared.cores.removeAll { $0.core == nil }
+                shared.pruningCount = max(64, 2 * shared.cores.count)
             }
+            return body(&shared.cores)
         }
     }
 }

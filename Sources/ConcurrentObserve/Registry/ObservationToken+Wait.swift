@@ -31,8 +31,7 @@ extension ObservationToken {
         if observer.endWithoutRetiring(.cancelled) {
             observer.finishAfterCallbacks()
         } else {
-            // Another thread has ended it. The reclamation thread may be pausing; after a fork it
-            // may not be running yet.
+            // Another thread has ended it. The reclamation thread may be pausing.
             ReclamationThread.shared.wait(for: "end of the observation") { observer.isFinished }
         }
         return .finished

@@ -15,7 +15,7 @@ public final class ObservationToken: Sendable {
         // Safe: this object's own reference. The compiler would count it once more, which would
         // cost as much as the rest of this deinit.
         unsafe Unmanaged.passUnretained(observer)._withUnsafeGuaranteedRef { observer in
-            if observer.isMarkedActive, observer.end(.cancelled) { observer.countDroppedToken() }
+            if observer.isMarkedActive, !Fork.isInChild, observer.end(.cancelled) { observer.countDroppedToken() }
         }
     }
 

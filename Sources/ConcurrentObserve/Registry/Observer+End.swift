@@ -25,7 +25,7 @@ extension Observer {
 
     /// Whether the closure is destroyed.
     var isFinished: Bool {
-        // Acquire: pairs with the releases in markFinished() and abandonInChild(); the destruction
+        // Acquire: pairs with the release in markFinished(); the destruction
         // happens before.
         ObserverMark(rawValue: mark.load(ordering: .acquiring)).contains(.finished)
     }
@@ -143,7 +143,6 @@ extension Observer {
             let listeners = extras.onEnd
             extras.onEnd = []
             extras.isNotifying = !listeners.isEmpty
-            extras.listeningGeneration = Fork.generation
             return listeners
         }
     }
@@ -186,15 +185,12 @@ extension Observer {
     /// Whether a thread of this process calls listeners, or is about to. The observation must have
     /// ended. The caller must hold the core's lock.
     private var hasEarlierListeners: Bool {
-        guard let extras, extras.listeningGeneration == Fork.generation else { return false }
+        guard let extras else { return false }
         return extras.isNotifying || !extras.onEnd.isEmpty
     }
 
     /// Adds a listener. The caller must hold the core's lock.
     private func addListener(_ body: @escaping OnEnd) {
-        withExtras { extras in
-            extras.onEnd.append(body)
-            extras.listeningGeneration = Fork.generation
-        }
+        withExtras { $0.onEnd.append(body) }
     }
 }

@@ -11,9 +11,6 @@ extension Observer {
         var onEnd: [OnEnd] = []
         /// Whether a thread calls the listeners. The observation has ended.
         var isNotifying = false
-        /// The generation of the process in which that thread ran, or in which the last listener
-        /// was added. After a fork the child does not wait for that thread.
-        var listeningGeneration: UInt32 = 0
         /// An object that the room above keeps with the observation.
         var companion: ObservationCompanion?
         /// The core of the observations that this observer feeds: of the path that begins here, of

@@ -60,8 +60,7 @@ extension Observer {
     /// if that observation has ended. The caller must hold no lock.
     ///
     /// The fed observation may have ended before the observer that feeds it: the library ends the
-    /// observer later, when it has destroyed the user's closure. A forked child never does so if a
-    /// thread of the parent was destroying the closure at the fork. (P8, P18)
+    /// observer later, when it has destroyed the user's closure. (P8)
     var counted: Observer? {
         // Most observers feed none, and take no lock.
         guard extras != nil else { return self }

@@ -76,10 +76,4 @@ internal class Observer: Retirable, @unchecked Sendable {
     final override var runsUserCode: Bool { true }
     final override var source: UInt { withCore { $0.source } }
     final override func reclaim() { finish() }
-
-    final override func abandonInChild() {
-        // Release: pairs with the acquire in isFinished. Relaxed: the child has one thread. A
-        // thread that waits for the end in the child no longer waits.
-        mark.store(mark.load(ordering: .relaxed) | ObserverMark.finished.rawValue, ordering: .releasing)
-    }
 }

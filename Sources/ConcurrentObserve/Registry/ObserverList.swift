@@ -25,7 +25,7 @@ internal struct ObserverList: ~Copyable, Sendable {
         // Acquire: pairs with the release in makeCore(label:); the last reference to the source was
         // released.
         let address = coreAddress.load(ordering: .acquiring)
-        guard address != 0 else { return }
+        guard address != 0, !Fork.isInChild else { return }
         // Safe: makeCore(label:) has kept a reference. The source and its observers share it, and
         // the last of them releases it.
         let core = unsafe Unmanaged<RegistryCore>.fromOpaque(UnsafeRawPointer(bitPattern: address)!)
@@ -161,7 +161,7 @@ internal struct ObserverList: ~Copyable, Sendable {
     ///
     /// - Parameter reason: The reason that listeners for the end receive.
     borrowing func endSource(_ reason: ObservationEnd = .sourceDeleted) {
-        guard let core = existingCore else { return }
+        guard !Fork.isInChild, let core = existingCore else { return }
         var ends = core.endSource(reason)
         ends.perform(in: core)
     }

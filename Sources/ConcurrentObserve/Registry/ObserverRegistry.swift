@@ -18,15 +18,6 @@ public final class ObserverRegistry<Event: Sendable>: Sendable {
     /// - Parameter label: Names the registry in diagnostics:
     ///   `ConcurrentObserveDiagnostics.callbacks(runningFor:)` reports it for a stuck callback.
     public init(label: String = "") {
-        KnownTypes.make(for: ObjectIdentifier(Self.self)) {
-            RegistryCore.makeTypes()
-            return [
-                Callback<Event>.self, CallbackForm<Event>.self, EventReceiver<Event>.self,
-                HeldObject<EventReceiver<Event>>.self,
-            ]
-        } size: {
-            MemoryLayout<Event>.size
-        }
         if !label.isEmpty { LabelledRegistries.add(observers.core(label: label)) }
     }
 

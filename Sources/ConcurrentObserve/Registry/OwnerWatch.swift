@@ -8,21 +8,10 @@ internal final class OwnerWatch: @unchecked Sendable {
 
     private struct WeakCore { weak let core: RegistryCore? }
 
-    private let lock = ForkAwareLock()
+    private let lock = Lock()
     private var cores: [ObjectIdentifier: WeakCore] = [:]
 
-    private init() { Fork.hold(lock) {} }
-
-    /// Makes the runtime create the types that the watch needs. Called inside the fork gate; see
-    /// `KnownTypes`.
-    static func makeTypes() {
-        shared.lock.withLock {
-            let name = ObjectIdentifier(shared)
-            shared.cores[name] = WeakCore(core: nil)
-            shared.cores.removeValue(forKey: name)
-        }
-        sweep()
-    }
+    private init() {}
 
     /// Called under the core's lock. This lock is taken inside that lock, never the other way
     /// round.
@@ -33,7 +22,7 @@ internal final class OwnerWatch: @unchecked Sendable {
     ///
     /// - Complexity: O(owner-bound registries and their observers).
     static func removeAll(boundTo owner: AnyObject) {
-        let watched = ForkGate.pass { shared.lock.withLock { shared.cores.values.compactMap(\.core) } }
+        let watched = shared.lock.withLock { shared.cores.values.compactMap(\.core) }
         for core in watched { core.removeAll(boundTo: owner) }
     }
 
@@ -41,9 +30,7 @@ internal final class OwnerWatch: @unchecked Sendable {
     ///
     /// - Complexity: O(owner-bound registries and their observers).
     static func sweep() {
-        // Inside the gate: if a fork came in the middle of the first use, `shared` would be half
-        // initialized in the child.
-        let watched = ForkGate.pass { shared.lock.withLock { shared.cores.values.compactMap(\.core) } }
+        let watched = shared.lock.withLock { shared.cores.values.compactMap(\.core) }
         for core in watched { core.sweepOwners() }
     }
 }

@@ -7,7 +7,7 @@ extension RegistryCore {
     /// Counts observers that are flagged, and updates the hint for walkers.
     func countFlagged(_ step: Int) {
         flagged += step
-        if flagged <= 1, isSourceHere { publishHead() }
+        if flagged <= 1 { publishHead() }
     }
 
     /// Counts the end of an observation in its table. Returns true if so many entries are dead now
@@ -42,8 +42,6 @@ extension RegistryCore {
     var count: Int {
         sweepOwners()
         var count = 0
-        // This code uses no type that the runtime would have to create: the caller may be in a
-        // forked child.
         let mailboxes = lock.withLock { () -> [Observer] in
             // An inline observer of a registry feeds nothing.
             count = firstTable?.live ?? 0
@@ -70,7 +68,7 @@ extension RegistryCore {
             if end !== observer { isFed = true }
             counted.append(end)
         }
-        return isFed ? Self.distinctCount(counted) : counted.count
+        return isFed ? Set(counted.map(\.address)).count : counted.count
     }
 
     /// The observation that counts among the observations of this core, which an observer feeds.
@@ -101,28 +99,6 @@ extension RegistryCore {
             forEachLive { observer in if isChosen(observer) { chosen.append(observer) } }
             return chosen
         }
-    }
-
-    /// Returns the number of different observers in an array.
-    ///
-    /// It uses a hash table with linear probing. A `Set` is a type that the runtime would have to
-    /// create: the caller may be in a forked child. (P18)
-    ///
-    /// - Complexity: O(*n*) on average.
-    static func distinctCount(_ observers: [Observer]) -> Int {
-        var bits = 1
-        while 1 << bits < 2 * observers.count { bits += 1 }
-        var table = [UInt](repeating: 0, count: 1 << bits)
-        var count = 0
-        for observer in observers {
-            let address = observer.address
-            // The upper bits of the product. ("Fibonacci hashing", Knuth.)
-            var slot = Int((address &* 0x9E37_79B9_7F4A_7C15) >> UInt(UInt.bitWidth - bits))
-            while table[slot] != 0, table[slot] != address { slot = (slot + 1) & (table.count - 1) }
-            if table[slot] == 0 { count += 1 }
-            table[slot] = address
-        }
-        return count
     }
 
     /// Whether the current tables contain the observer at `address`, its observation ended or not,

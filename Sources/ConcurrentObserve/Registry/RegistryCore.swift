@@ -15,7 +15,7 @@ import Synchronization
     let label: String
 
     /// The word in which the source keeps the address of the first list's table; nil once the
-    /// source is gone. Guarded by `lock`. See `isSourceHere`.
+    /// source is gone. Guarded by `lock`.
     var head: UnsafePointer<Atomic<UInt>>?
     /// The addresses of the other lists' tables, or 0. Written under the lock, read without it.
     let secondHead = Atomic<UInt>(0)
@@ -40,10 +40,6 @@ import Synchronization
     /// Whether the core is on its way to the reclamation thread, because many entries are dead.
     /// Guarded by `lock`.
     var isUntidy = false
-
-    /// The generation of the process in which the source was last known to exist: it was made or
-    /// registered with there. Guarded by `lock`.
-    var generation = Fork.generation
 
     /// Counts the owners of the core. It is last in memory, because its second count is used by
     /// other threads than all properties above.
@@ -82,9 +78,6 @@ import Synchronization
     @usableFromInline
     func publish(_ observer: Observer) -> DeferredActions {
         return lock.withLock {
-            // The caller has the source.
-            generation = Fork.generation
-            // Inside the lock, so that no fork comes between the count and the registration. (P18)
             ThreadRecord.countLiveObserver(1)
             let mark = observer.knownMark
             if mark.contains(.isCountedAhead) { countedAhead &+= 1 }
@@ -208,7 +201,6 @@ import Synchronization
         var replaced = lock.withLock { () -> RetiredTables in
             isUntidy = false
             var replaced = RetiredTables()
-            guard isSourceHere else { return replaced }
             forEachTable { list, table in
                 if table.isHalfDead { replaced.add(tidy(table, of: list)) }
             }
@@ -222,16 +214,5 @@ import Synchronization
     private func tidy(_ table: ObserverTable, of list: ObserverListIndex) -> ObserverTable? {
         guard table.live > 0 else { return replaceTable(of: list, by: nil) }
         return replaceTable(of: list, by: ObserverTable(capacity: capacity(for: table.live), survivors: table))
-    }
-
-    /// Whether the source exists, so that its memory may be used: the reclamation thread does not
-    /// retain the source. The caller must hold the lock. (P18)
-    ///
-    /// If a source never leaves its function, the optimiser may place it on the stack of the thread
-    /// that runs the function. In the child of a fork that thread does not exist, the source has no
-    /// end, and its memory becomes the stack of a new thread. So the child uses a source of its
-    /// parent only after a thread of the child has registered with it.
-    var isSourceHere: Bool {
-        return generation == Fork.generation
     }
 }
