@@ -8,7 +8,7 @@ extension Structure {
             "Reclamation": """
             Box BoxPool CallbackAges DeinitWorker DeliveryContext Diagnostics EventCount
             Fork ForkGate FrameBlock FrameScan KnownTypes
-            LibraryThread Lock Magazine Magazine+Sweeping MagazineReleases
+            LibraryClock LibraryThread Lock Magazine Magazine+Sweeping MagazineReleases
             ObserverPool PendingEvents ProcessorClock ReadSection
             ReclamationThread ReclamationThread+Pass ReferenceRing Retirable
             RetiredItem RetiredReference ThreadRecord ThreadRecord+Counting
