@@ -16,8 +16,7 @@ extension LibraryProgram {
                 [{ world.cancelAndWait(observation.content) }],
                 [{ world.cancelAndWait(observation.content) }],
             ],
-            rest: world.rest,
-            inChild: world.inChild
+            rest: world.rest
         )
     }
 
@@ -36,8 +35,7 @@ extension LibraryProgram {
                 [{ world.notify(source) }],
                 [{ world.cancel(observation.content) }],
             ],
-            rest: world.rest,
-            inChild: world.inChild
+            rest: world.rest
         )
     }
 
@@ -59,8 +57,7 @@ extension LibraryProgram {
                 [{ world.notify(outer) }],
                 [{ world.cancelAndWait(observation.content) }],
             ],
-            rest: world.rest,
-            inChild: world.inChild
+            rest: world.rest
         )
     }
 
@@ -87,8 +84,7 @@ extension LibraryProgram {
                 [{ world.notify(left) }],
                 [{ world.notify(right) }],
             ],
-            rest: world.rest,
-            inChild: world.inChild
+            rest: world.rest
         )
     }
 
@@ -127,8 +123,7 @@ extension LibraryProgram {
                     [{ world.cancel(last.content) }],
                     [{ world.notify(source) }],
                 ],
-                rest: world.rest,
-                inChild: world.inChild
+                rest: world.rest
             )
         }
     }
@@ -147,8 +142,7 @@ extension LibraryProgram {
                 [{ world.cancel(observation.content) }],
                 [{ world.listen(observation.content) }],
             ],
-            rest: world.rest,
-            inChild: world.inChild
+            rest: world.rest
         )
     }
 
@@ -170,8 +164,7 @@ extension LibraryProgram {
                 [{ world.cancel(observation.content) }],
                 [{ world.notify(source) }],
             ],
-            rest: world.rest,
-            inChild: world.inChild
+            rest: world.rest
         )
     }
 
@@ -189,8 +182,7 @@ extension LibraryProgram {
                 [{ world.cancel(observation.content) }],
                 [{ world.drain() }, { world.countBacklog() }],
             ],
-            rest: world.rest,
-            inChild: world.inChild
+            rest: world.rest
         )
     }
 

@@ -29,7 +29,7 @@ struct LibraryProgram: Sendable {
         deriveReadSet, deriveReadRead, deriveObserveSet, deriveSetSet, deriveShapeSet, deriveCancelSet, deriveCommit,
         deriveCommitRead, deriveCopies, deriveCopiesNew, deriveCopiesTwice, deriveCross, deriveRing,
         deriveSourceDeath, deriveKeepSet, deriveDeathSet,
-        forkCancel, forkModify, refusedCancel, exitNotify,
+        refusedCancel, exitNotify,
     ]
 
     static func named(_ name: String) -> LibraryProgram? { all.first { $0.name == name } }
