@@ -18,7 +18,7 @@ final class Explorer {
         backend = LibraryBackend(scheduler)
         unsafe Instrumentation.exploration = backend
         exploration = Exploration(program.program(backend), omitting: omissions, on: scheduler)
-        warmUp()
+        warmUp(program)
         backend.allowsFaults = program.allowsFaults
         allow(faults)
         unsafe Instrumentation.mutant = bug
@@ -38,9 +38,11 @@ final class Explorer {
     }
 
     /// Makes what the library makes on its first use, so that the first schedule begins like all others.
-    private func warmUp() {
-        let run = Exploration(LibraryProgram.warmUp.program(backend), on: scheduler).run(Undisturbed())
-        guard run.finding == nil else { harnessFailure("the library fails undisturbed: \(run.finding!.failure)") }
-        backend.reset()
+    private func warmUp(_ program: LibraryProgram) {
+        for program in [.warmUp, program] {
+            let run = Exploration(program.program(backend), on: scheduler).run(Undisturbed())
+            guard run.finding == nil else { harnessFailure("the library fails undisturbed: \(run.finding!.failure)") }
+            backend.reset()
+        }
     }
 }

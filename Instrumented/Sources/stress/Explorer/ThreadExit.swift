@@ -15,6 +15,7 @@ enum ThreadExit {
         if number == 0 {
             ChildProcess.beginCopy()
             ChildProcess.silence()
+            unsafe Instrumentation.exploration = nil
             pthread_exit(nil)
         }
         return ChildProcess.end(of: number) == .trapped
