@@ -7,6 +7,13 @@ extension Mutant {
         Mutant(.aForkedChildTakesALockToRead, "forking", [.invariant("P18.child-reads")]),
         Mutant(.aChildEndsItsParentsObservations, "forking", [.invariant("P18.child-reads")]),
         Mutant(
+            .aReadInsideACallTakesALock,
+            "notification-storm",
+            [.invariant("P18.child-reads")],
+            at: "walk.called",
+            faults: .fork
+        ),
+        Mutant(
             .aBlockedSourcesThreadsDoNotPause,
             "cancellation-flood",
             [.invariant("P16.backlog-bounded")],
