@@ -137,10 +137,10 @@ let package = Package(
         ),
 
         // Stops a thread inside a lock of the system's libraries.
-        .target(name: "Interposition", path: "Tests/Interposition"),
+        .target(name: "HeapSize", path: "Tests/HeapSize"),
         .testTarget(
             name: "ConcurrentObserveTests",
-            dependencies: ["ConcurrentObserve", "Interposition"],
+            dependencies: ["ConcurrentObserve", "HeapSize"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "CURCU.h"
 
-// For the layout of a reader and the thread's pointer to it, also where CURCU.h calls liburcu out of line.
+// For the thread's pointer to its reader, also where CURCU.h calls liburcu out of line.
 #include <urcu/static/urcu-bp.h>
 
 #include <errno.h>
@@ -30,14 +30,11 @@ static int handler_error;
 // Written with the same value by every thread, before its exit is noted.
 static _Atomic(void (*)(void *)) exit_hook;
 
-// Whether a thread of the process has used the library.
-static atomic_bool is_used;
-
-bool curcu_child;
+bool curcu_used, curcu_child;
 
 static void after_fork_in_child(void) {
-    // Relaxed: the child has one thread.
-    if (atomic_load_explicit(&is_used, memory_order_relaxed)) curcu_child = true;
+    // Relaxed: the child has one thread, and the memory of the moment of the fork.
+    if (__atomic_load_n(&curcu_used, __ATOMIC_RELAXED)) curcu_child = true;
 }
 
 static void thread_exit(void *record) {
@@ -51,11 +48,6 @@ __attribute__((constructor)) static void install(void) {
     handler_error = pthread_atfork(NULL, NULL, after_fork_in_child);
 }
 
-void curcu_note_use(void) {
-    // Relaxed: the handler runs in a child, whose memory is that of the moment of the fork.
-    atomic_store_explicit(&is_used, true, memory_order_relaxed);
-}
-
 int curcu_exit_key_error(void) { return key_error; }
 int curcu_fork_handler_error(void) { return handler_error; }
 
@@ -63,42 +55,6 @@ void curcu_note_thread_exit(void *record, void (*hook)(void *)) {
     // Relaxed: see thread_exit.
     atomic_store_explicit(&exit_hook, hook, memory_order_relaxed);
     pthread_setspecific(exit_key, record);
-}
-
-// MARK: liburcu's reader
-
-// Takes the calling thread's reader out of liburcu's thread-specific value, so that the thread's exit does not give it up.
-// The key is liburcu's own: the reader's address finds it. False if no key has it.
-static bool keep_at_exit(struct urcu_bp_reader *reader) {
-    bool found = false;
-    for (pthread_key_t key = 0; key < PTHREAD_KEYS_MAX; key++) {
-        if (pthread_getspecific(key) != reader) continue;
-        pthread_setspecific(key, NULL);
-        found = true;
-    }
-    return found;
-}
-
-void *curcu_attach_reader(void *kept) {
-    struct urcu_bp_reader *reader = kept;
-    if (URCU_TLS(urcu_bp_reader)) {
-        // Other code of the process has registered the thread with liburcu. A thread needs one reader.
-        if (reader) return reader;
-    } else if (reader) {
-        reader->tid = pthread_self();
-        URCU_TLS(urcu_bp_reader) = reader;
-        return reader;
-    } else {
-        urcu_bp_register();
-    }
-    reader = URCU_TLS(urcu_bp_reader);
-    return keep_at_exit(reader) ? reader : NULL;
-}
-
-void curcu_detach_reader(void *kept) {
-    if (!kept || URCU_TLS(urcu_bp_reader) != kept) return;
-    URCU_TLS(urcu_bp_reader)->tid = 0;
-    URCU_TLS(urcu_bp_reader) = NULL;
 }
 
 #if defined(CURCU_OUT_OF_LINE)

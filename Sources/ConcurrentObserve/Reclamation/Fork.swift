@@ -12,6 +12,10 @@ internal enum Fork {
     /// Whether the process is the child of one that had used the library before.
     static var isInChild: Bool { curcu_is_child() }
 
+    /// Notes that the process has used the library. Called before a source or a thread's record is
+    /// made.
+    static func noteUse() { curcu_note_use() }
+
     @inline(__always)
     static func trapInChild() {
         if isInChild { trap() }

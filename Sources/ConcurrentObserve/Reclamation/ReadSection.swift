@@ -22,24 +22,13 @@ internal enum ReadSection {
 }
 
 extension ReadSection {
-    /// Gives the calling thread a record, and a reader with it.
+    /// Gives the calling thread a record. liburcu makes its own, the thread's reader, when the thread
+    /// enters.
     @usableFromInline @inline(never)
     static func attach() {
+        // liburcu takes a lock for it, which another thread may have held at the fork.
         Fork.trapInChild()
-        unsafe ThreadRecord.attach()
-    }
-
-    /// Gives the calling thread the liburcu reader of its record, or registers the thread with
-    /// liburcu.
-    static func attach(_ record: UnsafeMutablePointer<ThreadRecord>) {
-        // Safe: records are never freed.
-        unsafe record.pointee.reader = curcu_attach_reader(record.pointee.reader)
-    }
-
-    /// Keeps the exiting thread's reader for the next thread that takes the record over.
-    static func detach(_ record: UnsafeMutablePointer<ThreadRecord>) {
-        // Safe: records are never freed, and a reader is not freed while a record has it.
-        unsafe curcu_detach_reader(record.pointee.reader)
+        _ = unsafe ThreadRecord.current
     }
 }
 

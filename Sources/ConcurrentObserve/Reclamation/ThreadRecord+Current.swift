@@ -61,13 +61,12 @@ extension ThreadRecord {
     /// Gives the calling thread a record, a free one or a new one, and a reader with it.
     @usableFromInline @inline(never) @discardableResult
     static func attach() -> UnsafeMutablePointer<ThreadRecord> {
-        curcu_note_use()
+        Fork.noteUse()
         // In the child of a fork, a thread that does not exist may hold the lock of the list, or that
         // of liburcu. No thread of the child needs the list.
         if Fork.isInChild { return unsafe keep(own ?? ThreadRecord.allocate()) }
         trapWithoutSystem()
         let record = unsafe own ?? ThreadRecords.shared.acquire()
-        unsafe ReadSection.attach(record)
         // Safe: this is the only place that names a record, and records are never freed.
         unsafe curcu_note_thread_exit(record) { record in
             if Fork.isInChild { return }

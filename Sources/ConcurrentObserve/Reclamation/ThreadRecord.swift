@@ -51,10 +51,6 @@ internal struct ThreadRecord: ~Copyable {
     /// thread changes no other property. Only the owner uses it; see `RunningBody`.
     var body: UInt = 0
 
-    /// The liburcu reader of the record's threads, unless liburcu keeps the reader itself. Only the
-    /// owner uses it; see `ReadSection.attach(_:)`.
-    var reader: UnsafeMutableRawPointer?
-
     /// Two linked lists: the addresses of the first item that the thread takes for reuse, and of
     /// the first item that it keeps for others, or 0. Only the owner uses them; see `ObserverPool`.
     var (pooled, kept): (UInt, UInt) = (0, 0)

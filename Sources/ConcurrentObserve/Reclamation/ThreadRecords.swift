@@ -56,7 +56,6 @@ import Synchronization
         unsafe record.trapIfInsideCallback()
         unsafe record.releasePooled()
         unsafe record.ownBoxes?.pointee.empty()
-        unsafe ReadSection.detach(record)
         curcu_set_thread_record(nil)
         unsafe makeFree(record)
     }

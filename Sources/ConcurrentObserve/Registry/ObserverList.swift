@@ -19,7 +19,7 @@ internal struct ObserverList: ~Copyable, Sendable {
     @usableFromInline let coreAddress = Atomic<UInt>(0)
 
     @usableFromInline
-    init() {}
+    init() { Fork.noteUse() }
 
     deinit {
         // Acquire: pairs with the release in makeCore(label:); the last reference to the source was

@@ -76,16 +76,19 @@ extension RegistryCore {
         }
     }
 
-    /// Marks the observer and its entry as ended. The caller must hold the lock.
+    /// Marks the entry and its observer as ended. The caller must hold the lock.
+    ///
+    /// The entry comes first: who finds the observer's mark, and does not take the lock, returns from
+    /// `cancel()`, and its next notification must find the entry. (P8)
     ///
     /// - Returns: Whether so many entries are dead now that the reclamation thread should replace
     ///   the table.
     private func endUnderLock(_ observer: Observer, _ reason: ObservationEnd) -> Bool {
-        observer.markEnded(reason)
         let mark = observer.knownMark
         // Safe: the core keeps the table.
         return unsafe Unmanaged.passUnretained(table(of: mark.list)!)._withUnsafeGuaranteedRef { table in
             table.tombstone(observer)
+            observer.markEnded(reason)
             return forget(mark, in: table)
         }
     }

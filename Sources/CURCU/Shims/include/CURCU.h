@@ -37,18 +37,8 @@ bool curcu_has_reader(void);
 static inline bool curcu_has_reader(void) { return URCU_TLS(urcu_bp_reader) != NULL; }
 #endif
 
-/// Gives the calling thread a reader: `kept`, or a new one.
-///
-/// The caller keeps the reader for another thread: liburcu does not learn of the thread's exit.
-///
-/// Returns the reader to keep: null if liburcu will see to it.
-void *_Nullable curcu_attach_reader(void *_Nullable kept);
-
-/// The calling thread exits: it uses `kept`, which `curcu_attach_reader` has returned, no more.
-void curcu_detach_reader(void *_Nullable kept);
-
-/// Enters a read section; the thread has a reader. The functions behind it have fewer than ten lines, which liburcu's headers allow any
-/// program to inline.
+/// Enters a read section. Registers the calling thread with liburcu, if it has no reader. The functions behind it have fewer than ten
+/// lines, which liburcu's headers allow any program to inline.
 static inline void curcu_read_lock(void) {
 #if defined(CURCU_OUT_OF_LINE)
     urcu_bp_read_lock();
@@ -160,8 +150,13 @@ bool curcu_stack_is_nearly_used_up(void);
 
 // MARK: First use, fork and exit
 
-/// Notes that the process has used the library. Called before anything of it is made.
-void curcu_note_use(void);
+extern bool curcu_used;
+
+/// Notes that the process has used the library. Called before a source or a thread's record is made.
+static inline void curcu_note_use(void) {
+    // Relaxed, both: only the handler of a fork needs it.
+    if (!__atomic_load_n(&curcu_used, __ATOMIC_RELAXED)) __atomic_store_n(&curcu_used, true, __ATOMIC_RELAXED);
+}
 
 /// Whether the process is the child of a fork of one that has used the library. Written before the child has other threads.
 extern bool curcu_child;
