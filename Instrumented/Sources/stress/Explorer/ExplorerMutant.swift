@@ -20,6 +20,7 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.compactionLosesAnEntry, "append-compact-walk", "P1.exactly-once"),
         ExplorerMutant(.aTableIsRemovedBeforeTheNextIsPublished, "append-compact-walk", "P1.exactly-once"),
         // The end of one
+        ExplorerMutant(.anEndIsSeenBeforeItsEntryEnds, "cancel-cancel-notify", "P8.silent-after-cancel"),
         ExplorerMutant(.markIsNotTested, "wait-notify", "P14.not-while-called"),
         ExplorerMutant(.markIsTestedBeforeCurrentIsStored, "wait-notify", "P14.not-while-called"),
         ExplorerMutant(.currentIsClearedBeforeTheCallback, "wait-notify", "P14.not-while-called"),

@@ -39,6 +39,24 @@ extension LibraryProgram {
         )
     }
 
+    /// The cancellation that comes second ends nothing, and returns after the end all the same. (P8)
+    static let cancelCancelNotify = inWorld(
+        "cancel-cancel-notify",
+        "a cancellation, against another of the same observation and a notification of its own",
+        [["cancel X"], ["cancel X", "notify"]]
+    ) { world in
+        let source = world.makeSource()
+        let observation = Deferred<World.Observation>()
+        return Program.Instance(
+            setUp: { observation.fill(world.observe(source, "X")) },
+            threads: [
+                [{ world.cancel(observation.content) }],
+                [{ world.cancel(observation.content) }, { world.notify(source) }],
+            ],
+            rest: world.rest
+        )
+    }
+
     /// The outer pass goes on after the inner one: its pin, its current observer. (P6, P9)
     static let waitNested = inWorld(
         "wait-nested",
