@@ -17,7 +17,8 @@ struct LibraryProgram: Sendable {
     }
 
     static let all: [LibraryProgram] = [
-        registerNotifyCancel, waitNotify, cancelCancelNotify, waitNested, mutualCancel, appendCompactWalk, growWalk, deathCancel,
+        registerNotifyCancel, waitNotify, cancelCancelNotify, waitNested, mutualCancel, appendCompactWalk, growWalk,
+        deathCancel,
         cancelListen, cancelCount,
         setSetObserve, modifyObserve, compareExchange, readSet, borrowSet, magazine, magazineDrain, recycledBox,
         tornRead,
