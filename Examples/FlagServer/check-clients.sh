@@ -24,4 +24,5 @@ source Checks/build.sh
 timeout 600 python3 Checks/shutdown.py "$program"
 timeout 600 python3 Checks/clients.py "$program"
 timeout 600 python3 Checks/secured.py "$program"
+timeout 600 python3 Checks/versions.py "$program"
 echo "check-clients.sh: ok"
