@@ -10,7 +10,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CONCURRENT_OBSERVE_TESTS=etcd-mutants
-readonly options=(--scratch-path .build-etcd --traits Etcd)
+readonly options=(--scratch-path .build-etcd --traits Etcd,Metrics,Logging,ServiceLifecycle)
 Scripts/check.sh instrument
 swift build "${options[@]}" --build-tests
 
