@@ -58,27 +58,30 @@ def version(tag):
 
 
 def read(url, path, tag=None):
-    """The tag of what is there, and what it is; None if that is what the tag says."""
-    status, text, headers = ask("GET", url + path, headers={"If-None-Match": tag} if tag else {})
+    """The tag of what is there, and what it is; None if that is what the tag says. Asks again where a server is behind."""
+    for _ in range(5):
+        status, text, headers = ask("GET", url + path, headers={"If-None-Match": tag} if tag else {})
+        if status != 503:
+            break
     must(status in (200, 304), f"GET {path} with {tag} is answered {status}: {text}")
     must(status == 200 or headers["ETag"] == tag, f"GET {path} with {tag} is answered 304 for {headers['ETag']}")
     return headers["ETag"], json.loads(text) if text else None
 
 
 def write(url, flags, tag=None):
-    """The status of an answer to a PATCH, and the tag."""
+    """The status of an answer to a PATCH, and the tag. 503 is that of a change that was made, or not: on a busy machine a session may end."""
     body = {name: {"enabled": True, "rollout": rollout} for name, rollout in flags.items()}
     status, text, headers = ask("PATCH", f"{url}/flags", body, {"If-Match": tag} if tag else {})
-    must(status in (200, 412), f"PATCH {flags} with {tag} is answered {status}: {text}")
+    must(status in (200, 412, 503), f"PATCH {flags} with {tag} is answered {status}: {text}")
     return status, headers["ETag"]
 
 
 def events(url, seen, count):
-    """The kinds and identifiers of a stream's next events; fewer if it ends before."""
+    """The kinds and identifiers of a stream's next events; fewer if it ends before, or nothing comes for long."""
     asked = urllib.request.Request(f"{url}/events", headers={"Last-Event-ID": seen} if seen else {})
-    found, kind = [], None
+    found, kind, begun = [], None, time.monotonic()
     with urllib.request.urlopen(asked, timeout=30) as answer:
-        while len(found) < count and (line := answer.readline().decode()):
+        while len(found) < count and time.monotonic() - begun < 20 and (line := answer.readline().decode()):
             if line.startswith("event: "):
                 kind = line[7:].strip()
             elif line.startswith("id: "):
@@ -185,7 +188,8 @@ def check_writers(proxy, total=60):
         statuses.append(status)
 
     Parallel(*[count] * 4, until=lambda: ends)
-    must(statuses.count(200) == total, f"{statuses.count(200)} writers were answered 200, and the flags have counted to {total}")
+    made, unknown = statuses.count(200), statuses.count(503)
+    must(made <= total <= made + unknown, f"{made} writers were answered 200, {unknown} 503, and the flags have counted to {total}")
     must(statuses.count(412) > 0, "no writer was refused: the check shows nothing")
     print(f"versions: {len(statuses)} writers said what they had read, {statuses.count(412)} were refused, no change was lost")
 
@@ -202,16 +206,19 @@ def check_late(etcd, relay, first, second):
         eventually("the first server has the deletion", lambda: read(first.url, "/flags")[0] != stale)
 
     for change in (lambda: write(first.url, {"dark-mode": 7}), delete):
-        # The second server's answer to a change waits for the mirror, the refusal only for etcd.
         relay.delay = 0
         stale = present()
+        # The second server's answer to a change waits for the mirror, the refusal only for etcd.
         relay.delay = 1
         change()
         late = read(second.url, "/flags")[0]
         must(late == stale, "the second server has the change at once: the check shows nothing")
-        for tag, expected in [(stale, 412), (read(first.url, "/flags")[0], 200)]:
-            status, _ = write(second.url, {"new-checkout": 9}, tag)
-            must(status == expected, f"a writer with {tag} is answered {status}; the second server was at {late}")
+        for tag, expected in [(lambda: stale, 412), (lambda: read(first.url, "/flags")[0], 200)]:
+            for _ in range(5):
+                status, _ = write(second.url, {"new-checkout": 9}, tag())
+                if status != 503:
+                    break
+            must(status == expected, f"a writer with {tag()} is answered {status}; the second server was at {late}")
     relay.delay = 0
     print("versions: a server that is behind refuses a stale writer, also after a deletion, and waits for what a writer has read elsewhere")
 
