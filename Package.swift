@@ -27,6 +27,7 @@ let package = Package(
     name: "ConcurrentObserve",
     products: [
         .module("ConcurrentObserve"),
+        .module("ConcurrentObserveTesting"),
         // Each is empty unless its trait is on.
         .module("ConcurrentObserveMacros"),
         .module("ConcurrentObserveMetrics"),
@@ -73,6 +74,8 @@ let package = Package(
         ),
 
         .target(name: "ConcurrentObserve", dependencies: ["CURCU"], swiftSettings: settings),
+        // Needs swift-testing, of the toolchain.
+        .target(name: "ConcurrentObserveTesting", dependencies: ["ConcurrentObserve"], swiftSettings: settings),
         // The package `Instrumented` has the same command over a copy of the library with seeded bugs.
         .executableTarget(
             name: "stress",
@@ -140,7 +143,12 @@ let package = Package(
         .target(name: "Interposition", path: "Tests/Interposition"),
         .testTarget(
             name: "ConcurrentObserveTests",
-            dependencies: ["ConcurrentObserve", "Interposition"],
+            dependencies: ["ConcurrentObserve", "ConcurrentObserveTesting", "Interposition"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "TestingTests",
+            dependencies: ["ConcurrentObserve", "ConcurrentObserveTesting"],
             swiftSettings: settings
         ),
         .testTarget(

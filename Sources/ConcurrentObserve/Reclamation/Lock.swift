@@ -10,7 +10,7 @@ import Synchronization
 /// records its owner by a thread number which it caches, and so traps under contention in the child
 /// of a fork (P18); and ThreadSanitizer cannot see into its slow path.
 @usableFromInline
-internal struct Lock: ~Copyable, Sendable {
+package struct Lock: ~Copyable, Sendable {
     /// One of `free`, `held`, `contended`.
     private let word = Atomic<UInt32>(Self.free)
 
@@ -20,11 +20,11 @@ internal struct Lock: ~Copyable, Sendable {
     private static var contended: UInt32 { 2 }
 
     @usableFromInline
-    init() {}
+    package init() {}
 
     /// Runs `body` while no other thread is inside a `withLock` of this lock. Not recursive.
     @inline(__always)
-    borrowing func withLock<Result: ~Copyable, Failure: Error>(
+    package borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         // Before the lock is taken: in the instrumented build this attaches the thread, which waits

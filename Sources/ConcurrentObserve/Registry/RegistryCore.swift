@@ -78,6 +78,7 @@ import Synchronization
     /// …
     @usableFromInline
     func publish(_ observer: Observer) -> DeferredActions {
+        if ObservationScope.isRecording { ObservationScope.record(observer) }
         return lock.withLock {
             // The caller has the source.
             generation = Fork.generation

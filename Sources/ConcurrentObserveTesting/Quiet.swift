@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import ConcurrentObserve
+import Dispatch
+
+/// Suspends until every event that was sent before the call is delivered, and everything that was
+/// retired is destroyed. It also waits for what these deliveries send.
+///
+/// For tests with the trait `leavesNothingBehind`, whose observations it waits for. It neither
+/// sleeps nor polls. It does not wait for iterators: a loop may never ask for the next element. Do
+/// not call it in a callback that it waits for.
+///
+/// ```swift
+/// car.mileage.value = 7
+/// try await whenQuiet()
+/// #expect(display.text == "7 miles")
+/// ```
+///
+/// - Parameter limit: How long to wait.
+/// - Throws: ``NotQuiet`` at the limit. `CancellationError` once the task is cancelled.
+/// - Precondition: The running test has the trait `leavesNothingBehind`.
+public func whenQuiet(within limit: Duration = .seconds(10)) async throws {
+    guard let scope = ObservationScope.current ?? ObservationScope.only else {
+        fatalError(
+            "ConcurrentObserveTesting: whenQuiet() knows the observations of one test. Give the test, or its suite, the trait .leavesNothingBehind."
+        )
+    }
+    let deadline = ContinuousClock.now + limit
+    var sent: UInt64
+    repeat {
+        sent = scope.sentCount
+        let isQuiet = await scope.isFlushed(before: deadline) ? await isDrained(before: deadline) : false
+        try Task.checkCancellation()
+        if !isQuiet { throw NotQuiet(scope, limit) }
+    } while scope.sentCount != sent
+}
+
+/// The library was not quiet in time. `whenQuiet(within:)` throws this error.
+public struct NotQuiet: Error, CustomStringConvertible {
+    /// How long `whenQuiet(within:)` waited.
+    public let limit: Duration
+    /// The observations of the test whose events were not delivered: their labels, and where they
+    /// were made.
+    public let undelivered: [String]
+    /// The callbacks that were running, of the whole process.
+    public let callbacks: [RunningCallback]
+    /// How many retired closures, values and tables were not destroyed, in the whole process.
+    public let backlog: Int
+
+    init(_ scope: ObservationScope, _ limit: Duration) {
+        self.limit = limit
+        undelivered = scope.observations.compactMap { made in
+            guard let pending = made.counts?.pending, pending > 0 else { return nil }
+            return "\(pending) events for \(made.name)"
+        }
+        callbacks = ConcurrentObserveDiagnostics.callbacks(runningFor: .zero)
+        backlog = ConcurrentObserveDiagnostics.current().backlog
+    }
+
+    public var description: String {
+        let running = callbacks.map { "a callback of \($0.label.map { "'\($0)'" } ?? "an observation without a label") runs" }
+        let retired = backlog == 0 ? [] : ["\(backlog) retired closures, values and tables are not destroyed"]
+        return (["not quiet after \(limit):"] + undelivered + running + retired).joined(separator: "\n  ")
+    }
+}
+
+extension ObservationScope {
+    /// How many events were put into mailboxes that still exist.
+    fileprivate var sentCount: UInt64 { observations.reduce(0) { $0 &+ ($1.counts?.sent ?? 0) } }
+
+    fileprivate func isFlushed(before deadline: ContinuousClock.Instant) async -> Bool {
+        await withTaskGroup { group in
+            group.addTask { await self.flush() }
+            group.addTask {
+                try? await Task.sleep(until: deadline, clock: .continuous)
+                return false
+            }
+            defer { group.cancelAll() }
+            return await group.next()!
+        }
+    }
+}
+
+/// Suspends until everything that was retired before the call is destroyed. Returns false at the
+/// deadline, and once the task is cancelled.
+func isDrained(before deadline: ContinuousClock.Instant) async -> Bool {
+    // A stream ends for its reader when the task is cancelled: the drain cannot be interrupted.
+    let (outcomes, drain) = AsyncStream.makeStream(of: DrainOutcome.self)
+    DispatchQueue.global().async {
+        drain.yield(ConcurrentObserveDiagnostics.drain(deadline: deadline))
+        drain.finish()
+    }
+    var reader = outcomes.makeAsyncIterator()
+    return await reader.next() == .finished
+}
