@@ -147,11 +147,6 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
-            name: "TestingTests",
-            dependencies: ["ConcurrentObserve", "ConcurrentObserveTesting"],
-            swiftSettings: settings
-        ),
-        .testTarget(
             name: "StressTests",
             dependencies: ["stress"],
             swiftSettings: settings

@@ -7,10 +7,10 @@ public import Testing
 ///
 /// ```swift
 /// let clock = ManualClock()
-/// async let speed = car.speed.first(timeout: .seconds(60), clock: clock) { $0 > 100 }
+/// let wait = Task { try await car.speed.first(timeout: .seconds(60), clock: clock) { $0 > 100 } }
 /// try await clock.whenSleeping()
 /// clock.advance(by: .seconds(60))
-/// await #expect(throws: ObservationTimeout<Int>.self) { try await speed }
+/// await #expect(throws: ObservationTimeout<Int>.self) { try await wait.value }
 /// ```
 ///
 /// Any thread may use it.
@@ -19,6 +19,9 @@ public final class ManualClock: Clock {
     public struct Instant: InstantProtocol {
         /// The time since the clock was made.
         public let offset: Duration
+
+        /// Makes the moment that comes `offset` after the clock was made.
+        public init(offset: Duration) { self.offset = offset }
 
         /// Returns the moment that comes `duration` after this one.
         public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }

@@ -38,7 +38,7 @@ public struct NothingLeftBehind: TestTrait, SuiteTrait, TestScoping {
         let isDrained = await isDrained(before: .now + limit)
         let left = scope.observations
         for (place, made) in Dictionary(grouping: left, by: \.place) {
-            let calls = (made[0].origin as? Origin)?.places.prefix(4) ?? []
+            let calls = (made[0].origin as? Origin)?.places.filter { $0.line > 0 || place?.line == 0 }.prefix(4) ?? []
             let lines = calls.map { "  \($0.function) at \($0.file):\($0.line)" }
             let label = made.map(\.label).first { !$0.isEmpty }
             let name = label.map { "The observation '\($0)'" } ?? "An observation"
@@ -51,7 +51,8 @@ public struct NothingLeftBehind: TestTrait, SuiteTrait, TestScoping {
                 sourceLocation: place?.sourceLocation ?? test.sourceLocation
             )
         }
-        if isDrained || !left.isEmpty { return }
+        // With other tests, it may be theirs.
+        if isDrained || !left.isEmpty || ObservationScope.exists { return }
         Issue.record("\(NotQuiet(scope, limit).description)", sourceLocation: test.sourceLocation)
     }
 }

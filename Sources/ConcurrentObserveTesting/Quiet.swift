@@ -8,7 +8,8 @@ import Dispatch
 ///
 /// For tests with the trait `leavesNothingBehind`, whose observations it waits for. It neither
 /// sleeps nor polls. It does not wait for iterators: a loop may never ask for the next element. Do
-/// not call it in a callback that it waits for.
+/// not call it in a callback that it waits for. What was retired it waits for in the whole process:
+/// tests that block callbacks or deinitialisers belong into a `.serialized` suite.
 ///
 /// ```swift
 /// car.mileage.value = 7
@@ -86,7 +87,8 @@ extension ObservationScope {
 func isDrained(before deadline: ContinuousClock.Instant) async -> Bool {
     // A stream ends for its reader when the task is cancelled: the drain cannot be interrupted.
     let (outcomes, drain) = AsyncStream.makeStream(of: DrainOutcome.self)
-    DispatchQueue.global().async {
+    // A queue, and so a thread, of its own: other drains may block the threads of the global one.
+    DispatchQueue(label: "observe-quiet").async {
         drain.yield(ConcurrentObserveDiagnostics.drain(deadline: deadline))
         drain.finish()
     }

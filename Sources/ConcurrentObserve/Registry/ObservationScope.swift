@@ -48,6 +48,9 @@ package final class ObservationScope: @unchecked Sendable {
         Scopes.withShared { _ in made.values.filter { !$0.observer.isFinished } }.sorted { $0.number < $1.number }
     }
 
+    /// Whether a scope has begun and not ended.
+    package static var exists: Bool { isRecording }
+
     /// The only scope there is; nil if there are several, or none.
     package static var only: ObservationScope? {
         Scopes.withShared { $0.scopes.count == 1 ? $0.scopes[0] : nil }

@@ -5,7 +5,12 @@ import ConcurrentObserveTesting
 import Dispatch
 import Testing
 
-@Suite("A recording", .timeLimit(.minutes(1)), .leavesNothingBehind) struct RecordingTests {
+extension Promises {
+    @Suite("A recording", .timeLimit(.minutes(1)), .leavesNothingBehind)
+    struct RecordingTests {}
+}
+
+extension Promises.RecordingTests {
     private final class Car: ConcurrentObservable {
         let mileage = Observed(0)
     }
@@ -51,7 +56,7 @@ import Testing
     func race() async throws {
         let (property, registry) = (Observed(0), ObserverRegistry<Int>())
         let (inline, serial, events) = (property.record(), property.record(delivery: .serial()), registry.record())
-        await onEightThreads { thread in
+        try onEightThreads { thread in
             for number in 0..<1_000 {
                 property.modify { $0 += 1 }
                 registry.notify(thread * 1_000 + number)
@@ -67,7 +72,7 @@ import Testing
     @Test("Eight threads observe and release while others change: nothing is left")
     func churn() async throws {
         let property = Observed(0)
-        await onEightThreads { _ in
+        try onEightThreads { _ in
             for _ in 0..<300 {
                 let recording = property.record()
                 property.modify { $0 += 1 }
@@ -80,7 +85,7 @@ import Testing
     @Test("A difference names what is missing and what is too much, line by line, at the call")
     func difference() async throws {
         let line = #_sourceLocation.line + 5
-        let issues = await recordedIssues {
+        let issues = try await recordedIssues {
             let property = Observed(0)
             let recording = property.record()
             for number in [1, 7, 3] { property.value = number }
@@ -101,7 +106,7 @@ import Testing
 
     @Test("Long lists are shown where they differ")
     func longDifference() async throws {
-        let issues = await recordedIssues {
+        let issues = try await recordedIssues {
             let registry = ObserverRegistry<Int>()
             let recording = registry.record()
             for number in 1...5_000 where number != 2_500 { registry.notify(number) }
@@ -125,7 +130,7 @@ import Testing
         try await clock.whenSleeping()
         clock.advance(by: .seconds(60))
         #expect(
-            await issues.first?.text == """
+            try await issues.first?.text == """
                 - expected, + received:
                   1  (valueChanged, old 0, version 1)
                 - 2
@@ -136,7 +141,7 @@ import Testing
 
     @Test("The end of the source ends a wait at once, and can be expected")
     func end() async throws {
-        let issues = await recordedIssues {
+        let issues = try await recordedIssues {
             var property: Observed<Int>? = Observed(0)
             let recording = property!.record()
             property = nil
@@ -153,7 +158,7 @@ import Testing
     @Test("Events that are left are an issue where the recording was made")
     func left() async throws {
         let line = #_sourceLocation.line + 3
-        let issues = await recordedIssues {
+        let issues = try await recordedIssues {
             let property = Observed(0)
             let recording = property.record()
             for number in 1...3 { property.value = number }
@@ -167,7 +172,7 @@ import Testing
                 + 3  (valueChanged, old 2, version 3)
                 """
         )
-        let unexpected = await recordedIssues {
+        let unexpected = try await recordedIssues {
             let registry = ObserverRegistry<Int>()
             let recording = registry.record()
             registry.notify(5)

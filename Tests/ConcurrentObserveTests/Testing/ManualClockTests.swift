@@ -4,7 +4,12 @@ import ConcurrentObserve
 import ConcurrentObserveTesting
 import Testing
 
-@Suite("A manual clock", .timeLimit(.minutes(1)), .leavesNothingBehind) struct ManualClockTests {
+extension Promises {
+    @Suite("A manual clock", .timeLimit(.minutes(1)), .leavesNothingBehind)
+    struct ManualClockTests {}
+}
+
+extension Promises.ManualClockTests {
     @Test("Stands still until it is advanced, and wakes who is due")
     func advance() async throws {
         let (clock, woken) = (ManualClock(), ObserverRegistry<Int>())
@@ -39,7 +44,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(clock.sleepers == 0)
         let cancelled = Task {
-            withUnsafeCurrentTask { task in unsafe task?.cancel() }
+            unsafe withUnsafeCurrentTask { task in unsafe task?.cancel() }
             try await clock.sleep(for: .seconds(1))
         }
         await #expect(throws: CancellationError.self) { try await cancelled.value }
@@ -48,10 +53,10 @@ import Testing
     @Test("Measures the timeout of a first value")
     func first() async throws {
         let (clock, speed) = (ManualClock(), Observed(0))
-        async let found = speed.first(timeout: .seconds(60), clock: clock) { $0 > 100 }
+        let task = Task { try await speed.first(timeout: .seconds(60), clock: clock) { $0 > 100 } }
         try await clock.whenSleeping()
         clock.advance(by: .seconds(60))
-        await #expect(throws: ObservationTimeout<Int>.self) { try await found }
+        await #expect(throws: ObservationTimeout<Int>.self) { try await task.value }
     }
 
     @Test("Eight threads sleep, cancel and advance: each sleep returns once")
@@ -79,7 +84,7 @@ import Testing
 
     @Test("A sleep that does not come is an issue")
     func noSleep() async throws {
-        let issues = await recordedIssues {
+        let issues = try await recordedIssues {
             try await ManualClock().whenSleeping(2, within: .milliseconds(10))
         }
         #expect(issues.map(\.text) == ["0 of 2 tasks sleep after 0.01 seconds"])

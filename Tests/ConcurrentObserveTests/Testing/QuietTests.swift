@@ -3,11 +3,17 @@
 import ConcurrentObserve
 import ConcurrentObserveTesting
 import Dispatch
+import Glibc
 import Testing
 
-@Suite("Quiet", .timeLimit(.minutes(1)), .leavesNothingBehind) struct QuietTests {
-    private let queue = DispatchQueue(label: "quiet")
+extension Promises {
+    @Suite("Quiet", .timeLimit(.minutes(1)), .leavesNothingBehind)
+    struct QuietTests {
+        fileprivate let queue = DispatchQueue(label: "quiet")
+    }
+}
 
+extension Promises.QuietTests {
     @Test("Everything that was sent is delivered")
     func delivered() async throws {
         let (property, count) = (Observed(0), Counter())
@@ -51,8 +57,7 @@ import Testing
 
     @Test("Eight threads send and end observations: each one finds its own delivered and destroyed")
     func race() async throws {
-        let (count, deaths) = (Counter(), Counter())
-        let property = Observed(0)
+        let (count, deaths, property) = (Counter(), Counter(), Observed(0))
         await withTaskGroup { group in
             for _ in 0..<8 {
                 group.addTask {
@@ -72,7 +77,7 @@ import Testing
 
     @Test("What is not quiet is named")
     func notQuiet() async throws {
-        let (signal, property) = (Signal(), Observed(0))
+        let (signal, property) = (Signal("the end"), Observed(0))
         let token = property.observe(delivery: .queue(queue)) { _ in signal.hold() }
         token.label = "display"
         for number in 1...3 { property.value = number }
@@ -87,7 +92,7 @@ import Testing
 
     @Test("A cancelled task waits no longer")
     func cancellation() async throws {
-        let (signal, property) = (Signal(), Observed(0))
+        let (signal, property) = (Signal("the end"), Observed(0))
         let token = property.observe(delivery: .queue(queue)) { _ in signal.hold() }
         property.value = 1
         let task = Task { try await whenQuiet() }
