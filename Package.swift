@@ -177,7 +177,7 @@ if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "traits" {
         .testTarget(
             name: "MetricsTests",
             dependencies: [
-                "ConcurrentObserveMetrics",
+                "ConcurrentObserveMetrics", "ConcurrentObserveTesting",
                 .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
             ],
             swiftSettings: settings
@@ -185,7 +185,7 @@ if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "traits" {
         .testTarget(
             name: "LoggingTests",
             dependencies: [
-                "ConcurrentObserveLogging",
+                "ConcurrentObserveLogging", "ConcurrentObserveTesting",
                 .product(name: "InMemoryLogging", package: "swift-log", condition: .when(traits: ["Logging"])),
             ],
             swiftSettings: settings
@@ -193,7 +193,7 @@ if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "traits" {
         .testTarget(
             name: "ServiceLifecycleTests",
             dependencies: [
-                "ConcurrentObserveServiceLifecycle",
+                "ConcurrentObserveServiceLifecycle", "ConcurrentObserveTesting",
                 .product(
                     name: "ServiceLifecycleTestKit",
                     package: "swift-service-lifecycle",

@@ -37,23 +37,52 @@ public struct NothingLeftBehind: TestTrait, SuiteTrait, TestScoping {
     private func report(_ scope: ObservationScope, of test: Test) async {
         let isDrained = await isDrained(before: .now + limit)
         let left = scope.observations
-        for (place, made) in Dictionary(grouping: left, by: \.place) {
-            let calls = (made[0].origin as? Origin)?.places.filter { $0.line > 0 || place?.line == 0 }.prefix(4) ?? []
-            let lines = calls.map { "  \($0.function) at \($0.file):\($0.line)" }
-            let label = made.map(\.label).first { !$0.isEmpty }
-            let name = label.map { "The observation '\($0)'" } ?? "An observation"
-            let text =
-                made.contains(where: \.isActive)
-                ? "\(name) is still active: cancel it, or release its token, before the test ends. It was made by:"
-                : "\(name) has ended, and its closure is not destroyed: a callback is still running. It was made by:"
+        for found in LeftBehind.found(in: left) {
             Issue.record(
-                Comment(rawValue: ([text] + lines).joined(separator: "\n")),
-                sourceLocation: place?.sourceLocation ?? test.sourceLocation
+                Comment(rawValue: found.description),
+                sourceLocation: found.places.first?.sourceLocation ?? test.sourceLocation
             )
         }
         // With other tests, it may be theirs.
         if isDrained || !left.isEmpty || ObservationScope.exists { return }
         Issue.record("\(NotQuiet(scope, limit).description)", sourceLocation: test.sourceLocation)
+    }
+}
+
+/// Observations that a test has left behind, all made by the same line.
+private struct LeftBehind: CustomStringConvertible {
+    /// The calls that led to the first of them.
+    let places: [Origin.Place]
+    private var label: String?
+    private var isActive = false
+
+    /// One for each line.
+    static func found(in observations: [MadeObservation]) -> [LeftBehind] {
+        // Names are looked up once for equal calls: it takes long.
+        let byCalls = Dictionary(grouping: observations) { ($0.origin as? Origin)?.addresses ?? [] }
+        let found = byCalls.values.map { LeftBehind(places: ($0[0].origin as? Origin)?.places() ?? [], $0) }
+        return Dictionary(grouping: found, by: \.places.first).values.map { same in
+            same.dropFirst().reduce(into: same[0]) { all, next in
+                all.label = all.label ?? next.label
+                all.isActive = all.isActive || next.isActive
+            }
+        }
+    }
+
+    private init(places: [Origin.Place], _ observations: [MadeObservation]) {
+        self.places = places
+        label = observations.map(\.label).first { !$0.isEmpty }
+        isActive = observations.contains(where: \.isActive)
+    }
+
+    var description: String {
+        let name = label.map { "The observation '\($0)'" } ?? "An observation"
+        let state =
+            isActive
+            ? "is still active: cancel it, or release its token, before the test ends"
+            : "has ended, and its closure is not destroyed: a callback is still running"
+        let calls = places.prefix(4).map { "  \($0.function) at \($0.file):\($0.line)" }
+        return (["\(name) \(state). It was made by:"] + calls).joined(separator: "\n")
     }
 }
 

@@ -14,9 +14,9 @@ struct Origin: Sendable {
 
     /// Reads the addresses of the calling thread's, or task's, calls.
     ///
-    /// - Complexity: O(1): 48 calls at most, some microseconds.
+    /// - Complexity: O(1): 40 calls at most, some microseconds.
     static func capture() -> Origin {
-        Origin(backtrace: try? Backtrace.capture(limit: 48, top: 0, images: images))
+        Origin(backtrace: try? Backtrace.capture(limit: 40, top: 0, images: images))
     }
 
     /// Makes what a capture needs once, where no lock is held.
@@ -38,19 +38,27 @@ struct Origin: Sendable {
         }
     }
 
+    /// The addresses of the calls. Two observations that the same line makes in the same way have
+    /// the same.
+    var addresses: [Backtrace.Address] { backtrace?.frames.map(\.originalProgramCounter) ?? [] }
+
     /// The calls that led to the observation, without those of the library: the caller of `observe`
     /// first.
     ///
-    /// - Complexity: Reads the debug information, some milliseconds.
-    var places: [Place] {
+    /// - Complexity: Reads the debug information: some milliseconds, or seconds in a large program.
+    func places() -> [Place] {
         guard let frames = backtrace?.symbolicated()?.frames else { return [] }
-        return frames.compactMap { frame in
+        let places = frames.compactMap { frame -> Place? in
             guard let symbol = frame.symbol, !isOfLibrary(symbol.rawName) else { return nil }
-            let (path, line) = (symbol.sourceLocation?.path ?? "", symbol.sourceLocation?.line ?? 0)
-            // A thunk of the compiler's has no line.
-            if symbol.sourceLocation != nil, line == 0 { return nil }
-            return Place(function: symbol.name, path: path, line: line)
+            return Place(
+                function: symbol.name,
+                path: symbol.sourceLocation?.path ?? "",
+                line: symbol.sourceLocation?.line ?? 0
+            )
         }
+        // The compiler's thunks, and libraries without debug information, have no line.
+        let known = places.filter { $0.line > 0 }
+        return known.isEmpty ? places : known
     }
 
     private func isOfLibrary(_ symbol: String) -> Bool {
@@ -62,12 +70,10 @@ struct Origin: Sendable {
 }
 
 extension MadeObservation {
-    /// The caller of `observe`; nil if it is not known.
-    var place: Origin.Place? { (origin as? Origin)?.places.first }
-
     /// The label, if there is one, and where the observation was made.
     var name: String {
         let named = label.isEmpty ? "an observation without a label" : "'\(label)'"
+        let place = (origin as? Origin)?.places().first
         return named + (place.map { ", made by \($0.function) at \($0.file):\($0.line)" } ?? "")
     }
 }

@@ -59,7 +59,9 @@ public struct NotQuiet: Error, CustomStringConvertible {
     }
 
     public var description: String {
-        let running = callbacks.map { "a callback of \($0.label.map { "'\($0)'" } ?? "an observation without a label") runs" }
+        let running = callbacks.map { callback in
+            "a callback of \(callback.label.map { "'\($0)'" } ?? "an observation without a label") runs"
+        }
         let retired = backlog == 0 ? [] : ["\(backlog) retired closures, values and tables are not destroyed"]
         return (["not quiet after \(limit):"] + undelivered + running + retired).joined(separator: "\n  ")
     }

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// The observations that one test has made and that have not finished: their closures are not
+/// The observations of one test that have not finished: their closures are not
 /// destroyed.
 ///
 /// The product `ConcurrentObserveTesting` begins a scope for a test. While no scope exists, a
@@ -64,8 +64,9 @@ package struct MadeObservation: Sendable {
     /// The description that the scope's `origin` returned.
     package let origin: any Sendable
 
-    /// Whether the observation has not ended.
-    package var isActive: Bool { observer.isActive }
+    /// Whether the observation has not ended. The observer behind a mailbox, a path or a group goes
+    /// on while the last callback runs: the observation that it feeds decides.
+    package var isActive: Bool { observer.isActive && observer.counted != nil }
 
     /// The label of the observation, or, if it has none, of its source; empty if neither has.
     package var label: String { LabelledObservations.label(of: observer) ?? observer.core.label }

@@ -43,7 +43,7 @@ extension Promises.NothingLeftBehindTests {
 
     @Test("Every kind of observation is found, after a suspension and in a child task, too")
     func kinds() async throws {
-        let (property, registry) = (Observed(0), ObserverRegistry<Int>())
+        let (property, target, registry) = (Observed(0), Observed(0), ObserverRegistry<Int>())
         let kept = Log<any Sendable>()
         let lines = Array((#_sourceLocation.line + 3)...(#_sourceLocation.line + 9))
         let issues = try await issues {
@@ -53,7 +53,7 @@ extension Promises.NothingLeftBehindTests {
             let third = Group(property, property).observe { _ in }
             let fourth = property.map { $0 + 1 }.observe { (_: Change<Int>) in }
             let fifth = await Task { property.observe { (_: Change<Int>) in } }.value
-            let sixth = property.bind(to: Observed(0))
+            let sixth = property.bind(to: target)
             let seventh = property.values().record()
             for one in [first, second, third, fourth, fifth, sixth, seventh] as [any Sendable] { kept.append(one) }
         }
