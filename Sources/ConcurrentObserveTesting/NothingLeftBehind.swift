@@ -35,7 +35,7 @@ public struct NothingLeftBehind: TestTrait, SuiteTrait, TestScoping {
     }
 
     private func report(_ scope: ObservationScope, of test: Test) async {
-        let isDrained = await isDrained(before: .now + limit)
+        let isSettled = await scope.settles(before: .now + limit, flushing: false)
         let left = scope.observations
         for found in LeftBehind.found(in: left) {
             Issue.record(
@@ -44,7 +44,7 @@ public struct NothingLeftBehind: TestTrait, SuiteTrait, TestScoping {
             )
         }
         // With other tests, it may be theirs.
-        if isDrained || !left.isEmpty || ObservationScope.exists { return }
+        if isSettled || !left.isEmpty || ObservationScope.exists { return }
         Issue.record("\(NotQuiet(scope, limit).description)", sourceLocation: test.sourceLocation)
     }
 }

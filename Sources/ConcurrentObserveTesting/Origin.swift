@@ -57,7 +57,7 @@ struct Origin: Sendable {
             )
         }
         // The compiler's thunks, and libraries without debug information, have no line.
-        let known = places.filter { $0.line > 0 }
+        let known = places.filter { $0.line > 0 && !$0.file.hasPrefix("@__swiftmacro") }
         return known.isEmpty ? places : known
     }
 

@@ -26,14 +26,9 @@ public func whenQuiet(within limit: Duration = .seconds(10)) async throws {
             "ConcurrentObserveTesting: whenQuiet() knows the observations of one test. Give the test, or its suite, the trait .leavesNothingBehind."
         )
     }
-    let deadline = ContinuousClock.now + limit
-    var sent: UInt64
-    repeat {
-        sent = scope.sentCount
-        let isQuiet = await scope.isFlushed(before: deadline) ? await isDrained(before: deadline) : false
-        try Task.checkCancellation()
-        if !isQuiet { throw NotQuiet(scope, limit) }
-    } while scope.sentCount != sent
+    let isQuiet = await scope.settles(before: .now + limit, flushing: true)
+    try Task.checkCancellation()
+    if !isQuiet { throw NotQuiet(scope, limit) }
 }
 
 /// The library was not quiet in time. `whenQuiet(within:)` throws this error.
@@ -68,10 +63,30 @@ public struct NotQuiet: Error, CustomStringConvertible {
 }
 
 extension ObservationScope {
-    /// How many events were put into mailboxes that still exist.
-    fileprivate var sentCount: UInt64 { observations.reduce(0) { $0 &+ ($1.counts?.sent ?? 0) } }
+    /// Suspends until the ended observations have finished, and what was retired is destroyed.
+    ///
+    /// - Parameter flushing: Whether to wait for the events in mailboxes, too.
+    /// - Returns: False at the deadline, and once the task is cancelled.
+    func settles(before deadline: ContinuousClock.Instant, flushing: Bool) async -> Bool {
+        var isSettled = false
+        while !isSettled {
+            // Destroying a closure may end another observation, or send an event. So everything has
+            // settled after a round that began with nothing to do, and in which nothing came.
+            let (sent, hadEnded) = (sentCount, hasEndedObservations)
+            if flushing, await !isFlushed(before: deadline) { return false }
+            guard await isDrained(before: deadline), .now < deadline else { return false }
+            isSettled = !hadEnded && !hasEndedObservations && (!flushing || sent == sentCount)
+        }
+        return true
+    }
 
-    fileprivate func isFlushed(before deadline: ContinuousClock.Instant) async -> Bool {
+    /// Whether an observation has ended, and its closure is not destroyed.
+    private var hasEndedObservations: Bool { observations.contains { !$0.isActive } }
+
+    /// How many events were put into mailboxes that still exist.
+    private var sentCount: UInt64 { observations.reduce(0) { $0 &+ ($1.counts?.sent ?? 0) } }
+
+    private func isFlushed(before deadline: ContinuousClock.Instant) async -> Bool {
         await withTaskGroup { group in
             group.addTask { await self.flush() }
             group.addTask {
@@ -86,7 +101,7 @@ extension ObservationScope {
 
 /// Suspends until everything that was retired before the call is destroyed. Returns false at the
 /// deadline, and once the task is cancelled.
-func isDrained(before deadline: ContinuousClock.Instant) async -> Bool {
+private func isDrained(before deadline: ContinuousClock.Instant) async -> Bool {
     // A stream ends for its reader when the task is cancelled: the drain cannot be interrupted.
     let (outcomes, drain) = AsyncStream.makeStream(of: DrainOutcome.self)
     // A queue, and so a thread, of its own: other drains may block the threads of the global one.

@@ -6,7 +6,7 @@ import Dispatch
 import Testing
 
 extension Promises {
-    @Suite("Nothing is left behind", .timeLimit(.minutes(1)))
+    @Suite("Nothing is left behind", .timeLimit(.minutes(5)))
     struct NothingLeftBehindTests {}
 }
 
