@@ -43,17 +43,20 @@ public final class StuckCallbackWatch: Sendable {
     ///   - limit: How long a callback may run before it is warned of.
     ///   - interval: How long to wait between two looks: a callback may run for so much longer than the limit before it is noticed.
     ///   - pendingLimit: How many events may wait in a mailbox before it is warned of: 1,024 at least.
-    public convenience init(
+    public init(
         logger: Logger,
         limit: Duration = .seconds(5),
         interval: Duration = .seconds(1),
         pendingLimit: Int = 10_000
     ) {
-        self.init(logger, limit, interval, pendingLimit) { pause, queue, body in
+        self.pendingLimit = UInt64(max(1_024, pendingLimit))
+        (self.logger, self.limit, self.interval) = (logger, limit, interval)
+        wait = { pause, queue, body in
             let (seconds, attoseconds) = pause.components
             let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
             queue.asyncAfter(deadline: .now() + .nanoseconds(nanoseconds), execute: body)
         }
+        Self.look(again: self, in: .zero, Known())
     }
 
     /// Begins to watch, with looks at the times of a clock: for tests, which pass a clock that they advance.
@@ -67,33 +70,21 @@ public final class StuckCallbackWatch: Sendable {
     ///   - interval: How long to wait between two looks.
     ///   - pendingLimit: How many events may wait in a mailbox before it is warned of: 1,024 at least.
     ///   - clock: The clock that measures the interval.
-    public convenience init(
+    public init(
         logger: Logger,
         limit: Duration = .seconds(5),
         interval: Duration = .seconds(1),
         pendingLimit: Int = 10_000,
         clock: some Clock<Duration>
     ) {
-        self.init(logger, limit, interval, pendingLimit) { pause, queue, body in
+        self.pendingLimit = UInt64(max(1_024, pendingLimit))
+        (self.logger, self.limit, self.interval) = (logger, limit, interval)
+        wait = { pause, queue, body in
             Task {
                 if pause > .zero { try? await clock.sleep(for: pause) }
                 queue.async(execute: body)
             }
         }
-    }
-
-    private init(
-        _ logger: Logger,
-        _ limit: Duration,
-        _ interval: Duration,
-        _ pendingLimit: Int,
-        _ wait: @escaping @Sendable (Duration, DispatchQueue, @escaping @Sendable () -> Void) -> Void
-    ) {
-        self.wait = wait
-        self.pendingLimit = UInt64(max(1_024, pendingLimit))
-        self.logger = logger
-        self.limit = limit
-        self.interval = interval
         Self.look(again: self, in: .zero, Known())
     }
 
