@@ -27,6 +27,7 @@ let package = Package(
     name: "ConcurrentObserve",
     products: [
         .module("ConcurrentObserve"),
+        .module("ConcurrentObserveTesting"),
         // Each is empty unless its trait is on.
         .module("ConcurrentObserveMacros"),
         .module("ConcurrentObserveMetrics"),
@@ -73,6 +74,8 @@ let package = Package(
         ),
 
         .target(name: "ConcurrentObserve", dependencies: ["CURCU"], swiftSettings: settings),
+        // Needs swift-testing, of the toolchain.
+        .target(name: "ConcurrentObserveTesting", dependencies: ["ConcurrentObserve"], swiftSettings: settings),
         // The package `Instrumented` has the same command over a copy of the library with seeded bugs.
         .executableTarget(
             name: "stress",
@@ -136,11 +139,10 @@ let package = Package(
             swiftSettings: settings
         ),
 
-        // Stops a thread inside a lock of the system's libraries.
         .target(name: "HeapSize", path: "Tests/HeapSize"),
         .testTarget(
             name: "ConcurrentObserveTests",
-            dependencies: ["ConcurrentObserve", "HeapSize"],
+            dependencies: ["ConcurrentObserve", "ConcurrentObserveTesting", "HeapSize"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -174,7 +176,7 @@ if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "traits" {
         .testTarget(
             name: "MetricsTests",
             dependencies: [
-                "ConcurrentObserveMetrics",
+                "ConcurrentObserveMetrics", "ConcurrentObserveTesting",
                 .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
             ],
             swiftSettings: settings
@@ -182,7 +184,7 @@ if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "traits" {
         .testTarget(
             name: "LoggingTests",
             dependencies: [
-                "ConcurrentObserveLogging",
+                "ConcurrentObserveLogging", "ConcurrentObserveTesting",
                 .product(name: "InMemoryLogging", package: "swift-log", condition: .when(traits: ["Logging"])),
             ],
             swiftSettings: settings
@@ -190,7 +192,7 @@ if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "traits" {
         .testTarget(
             name: "ServiceLifecycleTests",
             dependencies: [
-                "ConcurrentObserveServiceLifecycle",
+                "ConcurrentObserveServiceLifecycle", "ConcurrentObserveTesting",
                 .product(
                     name: "ServiceLifecycleTestKit",
                     package: "swift-service-lifecycle",

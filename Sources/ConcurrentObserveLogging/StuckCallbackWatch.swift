@@ -24,6 +24,8 @@ public final class StuckCallbackWatch: Sendable {
     private let logger: Logger
     private let limit: Duration
     private let interval: Duration
+    /// Calls a closure on a queue after a pause.
+    private let wait: @Sendable (Duration, DispatchQueue, @escaping @Sendable () -> Void) -> Void
     private let queue = DispatchQueue(label: "observe-stuck-watch", qos: .utility)
     private let pendingLimit: UInt64
 
@@ -48,17 +50,47 @@ public final class StuckCallbackWatch: Sendable {
         pendingLimit: Int = 10_000
     ) {
         self.pendingLimit = UInt64(max(1_024, pendingLimit))
-        self.logger = logger
-        self.limit = limit
-        self.interval = interval
+        (self.logger, self.limit, self.interval) = (logger, limit, interval)
+        wait = { pause, queue, body in
+            let (seconds, attoseconds) = pause.components
+            let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
+            queue.asyncAfter(deadline: .now() + .nanoseconds(nanoseconds), execute: body)
+        }
+        Self.look(again: self, in: .zero, Known())
+    }
+
+    /// Begins to watch, with looks at the times of a clock: for tests, which pass a clock that they advance.
+    ///
+    /// A task waits for the clock, so a look is late where every thread of the cooperative pool is blocked. How long a callback has been
+    /// running is real time.
+    ///
+    /// - Parameters:
+    ///   - logger: What the warnings go to. It is called on the watch's queue.
+    ///   - limit: How long a callback may run before it is warned of.
+    ///   - interval: How long to wait between two looks.
+    ///   - pendingLimit: How many events may wait in a mailbox before it is warned of: 1,024 at least.
+    ///   - clock: The clock that measures the interval.
+    public init(
+        logger: Logger,
+        limit: Duration = .seconds(5),
+        interval: Duration = .seconds(1),
+        pendingLimit: Int = 10_000,
+        clock: some Clock<Duration>
+    ) {
+        self.pendingLimit = UInt64(max(1_024, pendingLimit))
+        (self.logger, self.limit, self.interval) = (logger, limit, interval)
+        wait = { pause, queue, body in
+            Task {
+                if pause > .zero { try? await clock.sleep(for: pause) }
+                queue.async(execute: body)
+            }
+        }
         Self.look(again: self, in: .zero, Known())
     }
 
     /// Holds the watch during a look only, so that it ends with its last reference.
     private static func look(again watch: StuckCallbackWatch, in pause: Duration, _ known: Known) {
-        let (seconds, attoseconds) = pause.components
-        let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
-        watch.queue.asyncAfter(deadline: .now() + .nanoseconds(nanoseconds)) { [weak watch] in
+        watch.wait(pause, watch.queue) { [weak watch] in
             guard let watch else { return }
             var known = known
             watch.look(&known.stuck)

@@ -129,7 +129,15 @@ public final class LibraryMetrics: Sendable {
     ///
     /// - Parameter interval: How long to wait in between.
     /// - Precondition: `interval` is longer than nothing.
-    public func run(every interval: Duration = .seconds(10)) async {
+    public func run(every interval: Duration = .seconds(10)) async { await run(every: interval, clock: .continuous) }
+
+    /// Publishes again and again, until the task is cancelled, at the times of a clock.
+    ///
+    /// - Parameters:
+    ///   - interval: How long to wait in between.
+    ///   - clock: The clock that measures the interval. Tests pass one that they advance.
+    /// - Precondition: `interval` is longer than nothing.
+    public func run(every interval: Duration, clock: some Clock<Duration>) async {
         guard interval > .zero else {
             fatalError(
                 "ConcurrentObserve: figures published every \(interval) keep a processor busy. Wait longer than nothing in between."
@@ -137,7 +145,7 @@ public final class LibraryMetrics: Sendable {
         }
         while !Task.isCancelled {
             publish()
-            try? await Task.sleep(for: interval)
+            try? await clock.sleep(for: interval)
         }
     }
 }

@@ -15,11 +15,22 @@ public import ServiceLifecycle
 /// ```
 public struct ObservationDrain: Service {
     private let limit: Duration
+    /// Measures the limit; nil for the system's clock, by which the drain itself ends in time.
+    private let clock: (any Clock<Duration>)?
 
     /// Makes the service.
     ///
     /// - Parameter limit: How long to wait at most, from the beginning of its own shutdown.
-    public init(within limit: Duration = .seconds(10)) { self.limit = limit }
+    public init(within limit: Duration = .seconds(10)) { (self.limit, clock) = (limit, nil) }
+
+    /// Makes the service with a clock of your own: for tests, which pass one that they advance.
+    ///
+    /// The thread that waits for the reclamation ends with it, after the limit, too.
+    ///
+    /// - Parameters:
+    ///   - limit: How long to wait at most, from the beginning of its own shutdown.
+    ///   - clock: The clock that measures the limit.
+    public init(within limit: Duration, clock: some Clock<Duration>) { (self.limit, self.clock) = (limit, clock) }
 
     /// Waits for the graceful shutdown, then drains, without blocking a thread of the cooperative pool.
     ///
@@ -33,13 +44,20 @@ public struct ObservationDrain: Service {
         } catch {
             return
         }
-        let deadline = ContinuousClock.now + limit
+        let deadline = clock == nil ? ContinuousClock.now + limit : nil
         // A stream, which ends for its reader when the task is cancelled: the drain itself cannot be interrupted.
         let (outcomes, drain) = AsyncStream.makeStream(of: DrainOutcome.self)
         DispatchQueue.global().async {
             drain.yield(ConcurrentObserveDiagnostics.drain(deadline: deadline))
             drain.finish()
         }
+        let timer = clock.map { clock in
+            Task {
+                try await clock.sleep(for: limit)
+                drain.yield(.timedOut)
+            }
+        }
+        defer { timer?.cancel() }
         var reader = outcomes.makeAsyncIterator()
         guard let outcome = await reader.next() else { return }
         if outcome != .finished {

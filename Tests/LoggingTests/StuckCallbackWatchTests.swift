@@ -3,6 +3,7 @@
 #if Logging
 import ConcurrentObserve
 import ConcurrentObserveLogging
+import ConcurrentObserveTesting
 import Dispatch
 import InMemoryLogging
 import Logging
@@ -24,15 +25,27 @@ struct StuckCallbackWatchTests {
         let registry = ObserverRegistry<Int>(label: "logins")
         let stuck = Stuck()
         let token = registry.observe { _ in stuck.hold() }
-        let watch = watch
+        let clock = ManualClock()
+        let watch = StuckCallbackWatch(logger: logger, limit: .milliseconds(20), clock: clock)
         try await stuck.whileHeld {
             registry.notify(1)
         } _: {
-            try await eventually { handler.entries.count == 1 }
+            while handler.entries.isEmpty {
+                try await clock.whenSleeping()
+                clock.advance(by: .seconds(1))
+            }
             // A few more looks, which must not repeat it.
-            try await Task.sleep(for: .milliseconds(50))
+            for _ in 0..<3 {
+                try await clock.whenSleeping()
+                clock.advance(by: .seconds(1))
+            }
+            try await clock.whenSleeping()
+            #expect(handler.entries.count == 1)
         }
-        try await eventually { handler.entries.count == 2 }
+        while handler.entries.count < 2 {
+            try await clock.whenSleeping()
+            clock.advance(by: .seconds(1))
+        }
         let (warning, notice) = (handler.entries[0], handler.entries[1])
         #expect(warning.level == .warning)
         #expect(warning.message == "a callback of 'logins' does not return")

@@ -3,6 +3,7 @@
 #if Metrics
 import ConcurrentObserve
 import ConcurrentObserveMetrics
+import ConcurrentObserveTesting
 import CoreMetrics
 import Dispatch
 import MetricsTestKit
@@ -119,8 +120,13 @@ struct LibraryMetricsTests {
     @Test("Publishing again and again ends with its task")
     func run() async throws {
         let metrics = LibraryMetrics(prefix: "observe", factory: system)
-        let task = Task { await metrics.run(every: .milliseconds(1)) }
-        while try system.expectMeter("observe_observers").values.count < 3 { await Task.yield() }
+        let clock = ManualClock()
+        let task = Task { await metrics.run(every: .seconds(10), clock: clock) }
+        for count in 1...3 {
+            try await clock.whenSleeping()
+            #expect(try system.expectMeter("observe_observers").values.count == count)
+            clock.advance(by: .seconds(10))
+        }
         task.cancel()
         await task.value
     }

@@ -3,6 +3,7 @@
 #if ServiceLifecycle
 import ConcurrentObserve
 import ConcurrentObserveServiceLifecycle
+import ConcurrentObserveTesting
 import Dispatch
 import Logging
 import ServiceLifecycle
@@ -65,6 +66,22 @@ struct ObservationDrainTests {
         #expect(error?.description.contains("not reclaimed after") == true)
         exit.signal()
         await token.cancelAndWait()
+    }
+
+    @Test("A clock of the caller's measures the limit")
+    func clock() async throws {
+        let (stuck, clock) = (StuckCallback(), ManualClock())
+        await stuck.begin()
+        await #expect(throws: ObservationDrainError.self) {
+            try await testGracefulShutdown { shutdown in
+                async let service: Void = ObservationDrain(within: .seconds(60), clock: clock).run()
+                shutdown.triggerGracefulShutdown()
+                try await clock.whenSleeping()
+                clock.advance(by: .seconds(60))
+                try await service
+            }
+        }
+        await stuck.end()
     }
 
     @Test("A cancelled service ends at once")

@@ -9,7 +9,7 @@ import Synchronization
 /// Drepper 2011, the third mutex). The library does not use the standard library's `Mutex`:
 /// ThreadSanitizer cannot see into its slow path.
 @usableFromInline
-internal struct Lock: ~Copyable, Sendable {
+package struct Lock: ~Copyable, Sendable {
     /// One of `free`, `held`, `contended`.
     private let word = Atomic<UInt32>(Self.free)
 
@@ -19,11 +19,11 @@ internal struct Lock: ~Copyable, Sendable {
     private static var contended: UInt32 { 2 }
 
     @usableFromInline
-    init() {}
+    package init() {}
 
     /// Runs `body` while no other thread is inside a `withLock` of this lock. Not recursive.
     @inline(__always)
-    borrowing func withLock<Result: ~Copyable, Failure: Error>(
+    package borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         lock()

@@ -77,6 +77,7 @@ import Synchronization
     /// under `lock`, and returns the rest of the work.
     @usableFromInline
     func publish(_ observer: Observer) -> DeferredActions {
+        if ObservationScope.isRecording { ObservationScope.record(observer) }
         return lock.withLock {
             ThreadRecord.countLiveObserver(1)
             let mark = observer.knownMark

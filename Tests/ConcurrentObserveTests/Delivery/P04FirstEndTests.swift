@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConcurrentObserve
+import ConcurrentObserveTesting
 import Testing
 
 extension Promises {
@@ -131,7 +132,7 @@ extension Promises.P04FirstEndTests {
                 return error.lastValue!.map(\.description) ?? "nil"
             }
         }
-        try await eventuallyAsync("the timer") { clock.sleepers == 1 }
+        try await clock.whenSleeping()
         if dies { referent.clear() }
         clock.advance(by: .seconds(60))
         #expect(try await task.value == (dies ? "nil" : "lead"))
@@ -147,7 +148,7 @@ extension Promises.P04FirstEndTests {
         for round in 0..<400 {
             let (stage, clock) = (Stage(origin), ManualClock())
             let waited = Waited(for: 1, of: stage, timeout: .seconds(1), clock: clock)
-            if round % 4 != 0 { try await eventuallyAsync("the timer") { clock.sleepers == 1 } }
+            if round % 4 != 0 { try await clock.whenSleeping() }
             try onThreads(4) { thread in
                 switch (thread + round) % 4 {
                 case 0: waited.cancel()

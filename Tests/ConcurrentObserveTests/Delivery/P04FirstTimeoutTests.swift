@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConcurrentObserve
+import ConcurrentObserveTesting
 import Testing
 
 extension Promises {
@@ -26,7 +27,7 @@ extension Promises.P04FirstTimeoutTests {
     func expiry(origin: Origin) async throws {
         let (stage, clock) = (Stage(origin), ManualClock())
         let waited = Waited(for: 3, of: stage, timeout: .seconds(60), clock: clock)
-        try await eventuallyAsync("the timer") { clock.sleepers == 1 }
+        try await clock.whenSleeping()
         for number in 1...2 { stage.send(number) }
         clock.advance(by: .seconds(59))
         try await waited.isAsked(2)
@@ -49,7 +50,7 @@ extension Promises.P04FirstTimeoutTests {
                 mayGoOn.hold()
             }
         }
-        try await eventuallyAsync("the timer") { clock.sleepers == 1 }
+        try await clock.whenSleeping()
         stage.send(1)
         try await isAsked.arrival()
         stage.send(7)
@@ -69,7 +70,7 @@ extension Promises.P04FirstTimeoutTests {
         try await property.first(timeout: .seconds(60), clock: clock) { $0 == 0 }
         #expect(clock.sleeps == 0)
         let waited = Waited(for: 1) { try await property.first(timeout: .seconds(60), clock: clock, where: $0) }
-        try await eventuallyAsync("the timer") { clock.sleepers == 1 }
+        try await clock.whenSleeping()
         property.value = 1
         #expect(await waited.outcome == .value(1))
         #expect(clock.sleepers == 0)
@@ -114,7 +115,7 @@ extension Promises.P04FirstTimeoutTests {
             isAsked.happen()
             mayGoOn.hold()
         }
-        try await eventuallyAsync("the timer") { clock.sleepers == 1 }
+        try await clock.whenSleeping()
         stage.send(1)
         try await isAsked.arrival()
         if end == .cancelled { stage.cancelAll() } else { stage.die() }
@@ -131,7 +132,7 @@ extension Promises.P04FirstTimeoutTests {
         arguments: [false, true]
     )
     func brokenClock(cancels: Bool) async throws {
-        let (property, clock) = (Observed(0), ManualClock(isBroken: !cancels, cancels: cancels))
+        let (property, clock) = (Observed(0), BrokenClock(cancels: cancels))
         let waited = Waited(for: 1) { try await property.first(timeout: .seconds(60), clock: clock, where: $0) }
         #expect(await waited.outcome == .timeout(0))
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConcurrentObserve
+import ConcurrentObserveTesting
 
 /// A task that waits for a number, and writes down which ones it was asked about.
 final class Waited: Sendable {

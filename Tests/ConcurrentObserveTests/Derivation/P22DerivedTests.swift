@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConcurrentObserve
+import ConcurrentObserveTesting
 import Dispatch
 import Testing
 
@@ -70,31 +71,13 @@ extension Promises.P22DerivedTests {
             Group(a, c).observe { grouped.append($0.new.1) }, binding,
             c.observe(options: .initial, delivery: .serial()) { serial.append($0.new) },
         ]
-        let values = c.values(includingInitial: true)
-        let task = Task { () -> [Int] in
-            var taken: [Int] = []
-            for await value in values {
-                taken.append(value)
-                if value == 30 { break }
-            }
-            return taken
-        }
-        try await eventuallyOnTask("the iterator") { c.observationCount >= 4 }
+        let values = c.values(includingInitial: true).record()
         a.value = 2
         a.value = 3
         #expect(bound.value == 30 && grouped.entries.last == 30)
         #expect(serial.entries == [10, 20, 30])
-        #expect(await task.value == [10, 20, 30])
+        try await values.expect([10, 20, 30])
         for token in tokens { token.cancel() }
-    }
-
-    /// Waits as `eventually` does, and lets other tasks go on.
-    private func eventuallyOnTask(_ what: String, _ condition: () -> Bool) async throws {
-        let deadline = ContinuousClock.now + patience
-        while !condition() {
-            if ContinuousClock.now > deadline { throw WaitedInVain(for: what) }
-            try await Task.sleep(for: .milliseconds(1))
-        }
     }
 
     @Test("P22 A binding from a derived value back to its source ends")

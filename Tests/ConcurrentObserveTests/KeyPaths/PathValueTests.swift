@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConcurrentObserve
+import ConcurrentObserveTesting
 import Testing
 
 extension Promises {
@@ -95,7 +96,7 @@ extension Promises.PathValueTests {
         #expect(path.value == car.pressure)
     }
 
-    @Test("P1 P12 Every form: owner, handle, actor, sequence, group; ended with the root")
+    @Test("P1 P12 Every form: owner, handle, actor, sequence, group; ended with the root", .leavesNothingBehind)
     func forms() async throws {
         let car = Slot(Car(1))
         let listener = Listener()
@@ -118,13 +119,13 @@ extension Promises.PathValueTests {
         car.value!.setPressure(2)
         car.value!.axle.value = Axle(3)
         car.value!.setPressure(4)
-        for log in logs { try await eventuallyAsync("three changes") { log.count == 3 } }
+        try await whenQuiet()
         for log in logs { #expect(log.entries == [2, 3, 4]) }
         let ends = Log<ObservationEnd>()
         for token in tokens { token.onEnd { ends.append($0) } }
         car.clear()
-        try await eventuallyAsync("the ends") { ends.count == tokens.count }
-        #expect(ends.entries.allSatisfy { $0 == .sourceDeleted })
+        try await whenQuiet()
+        #expect(ends.count == tokens.count && ends.entries.allSatisfy { $0 == .sourceDeleted })
         #expect(tokens.allSatisfy { !$0.isActive })
         let lines = [
             "initial - → 1 @0", "valueChanged 1 → 2 @1", "pathChanged(depth: 0) 2 → 3 @2", "valueChanged 3 → 4 @3",

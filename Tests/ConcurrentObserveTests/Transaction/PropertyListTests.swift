@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConcurrentObserve
+import ConcurrentObserveTesting
 import Synchronization
 import Testing
 
@@ -41,20 +42,16 @@ extension Promises.PropertyListTests {
     func forms() async throws {
         let properties = (0..<3).map { Observed($0) }
         let list = PropertyList(properties)
-        let logs = (0..<3).map { _ in Log<[Int]>() }
-        let actor = ObservationActor()
-        let tokens = [
-            list.observe(delivery: .serial()) { logs[0].append($0.new) },
-            list.observe(delivery: .actor(actor)) { logs[1].append($0.new) },
-            list.observeValues { logs[2].append($0) },
-        ]
-        var values = list.values(includingInitial: true).makeAsyncIterator()
+        let (log, actor) = (Log<[Int]>(), ObservationActor())
+        let recordings = [list.record(delivery: .serial()), list.record(delivery: .actor(actor))]
+        let token = list.observeValues { log.append($0) }
+        let values = list.values(includingInitial: true).record()
         for index in 0..<3 { properties[index].value += 10 }
         let all = [[10, 1, 2], [10, 11, 2], [10, 11, 12]]
-        try await eventuallyAsync("three changes on the actor") { logs[1].count == 3 }
-        for log in logs { #expect(log.entries == all) }
-        for expected in [[0, 1, 2]] + all { #expect(await values.next() == expected) }
-        withExtendedLifetime(tokens) {}
+        for recording in recordings { try await recording.expect(all) }
+        #expect(log.entries == all)
+        try await values.expect([[0, 1, 2]] + all)
+        withExtendedLifetime((token, actor)) {}
     }
 
     @Test("P20 A snapshot of many has values that were present together")

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+
+/// A state that tasks wait for.
+///
+/// An update decides under the lock which tasks have waited long enough, and resumes them when it
+/// has released the lock. So an update may be made in an inline callback.
+final class Awaited<State>: @unchecked Sendable {
+    // Unchecked: `state` and `waiters` are guarded by `lock`.
+    private let lock = Lock()
+    private var state: State
+    private var waiters: [Int: Waiter] = [:]
+    private var lastNumber = 0
+
+    private struct Waiter {
+        let isOver: (State) -> Bool
+        let continuation: CheckedContinuation<Void, Never>
+    }
+
+    init(_ state: State) { self.state = state }
+
+    /// Calls `body` under the lock. It runs no user code, and destroys no value of the user's.
+    func update<Result>(_ body: (inout State) -> Result) -> Result {
+        let (result, resumed) = lock.withLock { () -> (Result, [Waiter]) in
+            let result = body(&state)
+            let over = waiters.filter { $0.value.isOver(state) }
+            for number in over.keys { waiters[number] = nil }
+            return (result, Array(over.values))
+        }
+        for waiter in resumed { waiter.continuation.resume() }
+        return result
+    }
+
+    /// Suspends until `isOver` accepts the state, for `limit` at most.
+    ///
+    /// - Throws: `CancellationError` once the task is cancelled.
+    func wait(
+        _ limit: Duration,
+        _ clock: some Clock<Duration>,
+        until isOver: @escaping @Sendable (State) -> Bool
+    ) async throws {
+        if update({ isOver($0) }) { return }
+        await withTaskGroup { group in
+            group.addTask { await self.suspend(until: isOver) }
+            group.addTask { try? await clock.sleep(for: limit) }
+            await group.next()
+            group.cancelAll()
+        }
+        try Task.checkCancellation()
+    }
+
+    private func suspend(until isOver: @escaping @Sendable (State) -> Bool) async {
+        let number = update { _ in
+            lastNumber += 1
+            return lastNumber
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let waits = lock.withLock {
+                    // A cancellation that comes later finds the waiter, since it takes the lock.
+                    if Task.isCancelled || isOver(state) { return false }
+                    waiters[number] = Waiter(isOver: isOver, continuation: continuation)
+                    return true
+                }
+                if !waits { continuation.resume() }
+            }
+        } onCancel: {
+            lock.withLock { waiters.removeValue(forKey: number) }?.continuation.resume()
+        }
+    }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Testing
+
+/// A clock that stands still until a test advances it, for everything of the library that takes a
+/// clock.
+///
+/// ```swift
+/// let clock = ManualClock()
+/// let wait = Task { try await car.speed.first(timeout: .seconds(60), clock: clock) { $0 > 100 } }
+/// try await clock.whenSleeping()
+/// clock.advance(by: .seconds(60))
+/// await #expect(throws: ObservationTimeout<Int>.self) { try await wait.value }
+/// ```
+///
+/// Any thread may use it.
+public final class ManualClock: Clock {
+    /// A moment, as the time that the clock was advanced by until then.
+    public struct Instant: InstantProtocol {
+        /// The time since the clock was made.
+        public let offset: Duration
+
+        /// Makes the moment that comes `offset` after the clock was made.
+        public init(offset: Duration) { self.offset = offset }
+
+        /// Returns the moment that comes `duration` after this one.
+        public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+
+        /// Returns the time from this moment to another one.
+        public func duration(to other: Instant) -> Duration { other.offset - offset }
+
+        public static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
+    }
+
+    private struct State: Sendable {
+        var now = Instant(offset: .zero)
+        var sleepers: [Int: Sleeper] = [:]
+        var sleeps = 0
+    }
+
+    private struct Sleeper: Sendable {
+        let deadline: Instant
+        let continuation: CheckedContinuation<Void, any Error>
+    }
+
+    private let state = Awaited(State())
+
+    /// Makes a clock that shows zero.
+    public init() {}
+
+    /// The moment that the clock shows.
+    public var now: Instant { state.update { $0.now } }
+
+    /// Zero: the clock can be advanced by any duration.
+    public var minimumResolution: Duration { .zero }
+
+    /// How many tasks sleep now.
+    public var sleepers: Int { state.update { $0.sleepers.count } }
+
+    /// How many times a task has begun to sleep, also for a moment that has passed.
+    public var sleeps: Int { state.update { $0.sleeps } }
+
+    /// Moves the clock forward, and wakes every task whose time has come, the earliest first. It
+    /// does not wait until a woken task runs; a task that sleeps again sleeps from the new moment on.
+    ///
+    /// - Parameter duration: By how much.
+    /// - Precondition: `duration` is zero or more.
+    public func advance(by duration: Duration) {
+        precondition(duration >= .zero, "ConcurrentObserveTesting: a clock advances forward. Pass zero or more.")
+        let woken = state.update { state in
+            state.now = state.now.advanced(by: duration)
+            let due = state.sleepers.filter { $0.value.deadline <= state.now }
+            for number in due.keys { state.sleepers[number] = nil }
+            return due.sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }.map(\.value)
+        }
+        for sleeper in woken { sleeper.continuation.resume() }
+    }
+
+    /// Suspends until as many tasks sleep: what the test waits for before it advances the clock.
+    ///
+    /// - Parameters:
+    ///   - count: How many tasks, or more.
+    ///   - limit: How long to wait, in real time.
+    ///   - sourceLocation: Where an issue is recorded. Leave it out.
+    /// - Throws: If fewer tasks sleep at the limit: the test has failed. `CancellationError` once
+    ///   the task is cancelled.
+    public func whenSleeping(
+        _ count: Int = 1,
+        within limit: Duration = .seconds(10),
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        try await state.wait(limit, ContinuousClock()) { $0.sleepers.count >= count }
+        let sleepers = sleepers
+        let isSleeping = sleepers >= count
+        try #require(
+            isSleeping,
+            "\(sleepers) of \(count) tasks sleep after \(limit)",
+            sourceLocation: sourceLocation
+        )
+    }
+
+    /// Suspends until the clock shows `deadline` or later.
+    ///
+    /// - Throws: `CancellationError` once the task is cancelled.
+    public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
+        let number = state.update { state in
+            state.sleeps += 1
+            return state.sleeps
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let sleeps = state.update { state in
+                    // A cancellation that comes later finds the sleeper, since it takes the lock.
+                    if Task.isCancelled || deadline <= state.now { return false }
+                    state.sleepers[number] = Sleeper(deadline: deadline, continuation: continuation)
+                    return true
+                }
+                if !sleeps { continuation.resume(with: Result { try Task.checkCancellation() }) }
+            }
+        } onCancel: {
+            state.update { $0.sleepers.removeValue(forKey: number) }?.continuation
+                .resume(throwing: CancellationError())
+        }
+    }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+public import Testing
+
+/// Fails a test that leaves something of the library behind. Written `.leavesNothingBehind`.
+public struct NothingLeftBehind: TestTrait, SuiteTrait, TestScoping {
+    private let limit: Duration
+
+    init(within limit: Duration) { self.limit = limit }
+
+    /// Whether a suite's trait belongs to each of its tests: it does.
+    public var isRecursive: Bool { true }
+
+    /// Runs a test, then looks for what it has left behind.
+    ///
+    /// - Throws: What the test throws.
+    public func provideScope(
+        for test: Test,
+        testCase: Test.Case?,
+        performing function: @Sendable () async throws -> Void
+    ) async throws {
+        Origin.prepare()
+        let scope = ObservationScope(origin: { Origin.capture() })
+        scope.begin()
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await ObservationScope.$current.withValue(scope) { try await function() })
+        } catch {
+            result = .failure(error)
+        }
+        scope.end()
+        await report(scope, of: test)
+        try result.get()
+    }
+
+    private func report(_ scope: ObservationScope, of test: Test) async {
+        let isSettled = await scope.settles(before: .now + limit, flushing: false)
+        let left = scope.observations
+        for found in LeftBehind.found(in: left) {
+            Issue.record(
+                Comment(rawValue: found.description),
+                sourceLocation: found.places.first?.sourceLocation ?? test.sourceLocation
+            )
+        }
+        // With other tests, it may be theirs.
+        if isSettled || !left.isEmpty || ObservationScope.exists { return }
+        Issue.record("\(NotQuiet(scope, limit).description)", sourceLocation: test.sourceLocation)
+    }
+}
+
+/// Observations that a test has left behind, all made by the same line.
+private struct LeftBehind: CustomStringConvertible {
+    /// The calls that led to the first of them.
+    let places: [Origin.Place]
+    private var label: String?
+    private var isActive = false
+
+    /// One for each line.
+    static func found(in observations: [MadeObservation]) -> [LeftBehind] {
+        // Names are looked up once for equal calls: it takes long.
+        let byCalls = Dictionary(grouping: observations) { ($0.origin as? Origin)?.addresses ?? [] }
+        let found = byCalls.values.map { LeftBehind(places: ($0[0].origin as? Origin)?.places() ?? [], $0) }
+        return Dictionary(grouping: found, by: \.places.first).values.map { same in
+            same.dropFirst().reduce(into: same[0]) { all, next in
+                all.label = all.label ?? next.label
+                all.isActive = all.isActive || next.isActive
+            }
+        }
+    }
+
+    private init(places: [Origin.Place], _ observations: [MadeObservation]) {
+        self.places = places
+        label = observations.map(\.label).first { !$0.isEmpty }
+        isActive = observations.contains(where: \.isActive)
+    }
+
+    var description: String {
+        let name = label.map { "The observation '\($0)'" } ?? "An observation"
+        let state =
+            isActive
+            ? "is still active: cancel it, or release its token, before the test ends"
+            : "has ended, and its closure is not destroyed: a callback is still running"
+        let calls = places.prefix(4).map { "  \($0.function) at \($0.file):\($0.line)" }
+        return (["\(name) \(state). It was made by:"] + calls).joined(separator: "\n")
+    }
+}
+
+extension Trait where Self == NothingLeftBehind {
+    /// Fails a test that leaves observations behind, closures that cannot be destroyed, or other
+    /// retired things that cannot be reclaimed. The issue is at the line that made the observation.
+    ///
+    /// ```swift
+    /// @Suite(.leavesNothingBehind) struct CarTests {
+    ///     @Test func mileage() async throws { … }
+    /// }
+    /// ```
+    ///
+    /// A test's observations are those that its tasks make. What a thread or a detached task makes
+    /// counts while no other test with the trait runs at the same time. Where debug information is
+    /// missing, the issue is at the test.
+    public static var leavesNothingBehind: NothingLeftBehind { leavesNothingBehind(within: .seconds(10)) }
+
+    /// As ``leavesNothingBehind``, with another limit: how long the end of the test waits until what
+    /// was retired is reclaimed. It waits for what the whole process has retired until then.
+    public static func leavesNothingBehind(within limit: Duration) -> NothingLeftBehind {
+        NothingLeftBehind(within: limit)
+    }
+}

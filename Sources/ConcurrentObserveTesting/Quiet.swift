@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import ConcurrentObserve
+import Dispatch
+
+/// Suspends until every event that was sent before the call is delivered, and everything that was
+/// retired is destroyed. It also waits for what these deliveries send.
+///
+/// For tests with the trait `leavesNothingBehind`, whose observations it waits for. It neither
+/// sleeps nor polls. It does not wait for iterators: a loop may never ask for the next element. Do
+/// not call it in a callback that it waits for. What was retired it waits for in the whole process:
+/// tests that block callbacks or deinitialisers belong into a `.serialized` suite.
+///
+/// ```swift
+/// car.mileage.value = 7
+/// try await whenQuiet()
+/// #expect(display.text == "7 miles")
+/// ```
+///
+/// - Parameter limit: How long to wait.
+/// - Throws: ``NotQuiet`` at the limit. `CancellationError` once the task is cancelled.
+/// - Precondition: The running test has the trait `leavesNothingBehind`.
+public func whenQuiet(within limit: Duration = .seconds(10)) async throws {
+    guard let scope = ObservationScope.current ?? ObservationScope.only else {
+        fatalError(
+            "ConcurrentObserveTesting: whenQuiet() knows the observations of one test. Give the test, or its suite, the trait .leavesNothingBehind."
+        )
+    }
+    let isQuiet = await scope.settles(before: .now + limit, flushing: true)
+    try Task.checkCancellation()
+    if !isQuiet { throw NotQuiet(scope, limit) }
+}
+
+/// The library was not quiet in time. `whenQuiet(within:)` throws this error.
+public struct NotQuiet: Error, CustomStringConvertible {
+    /// How long `whenQuiet(within:)` waited.
+    public let limit: Duration
+    /// The observations of the test whose events were not delivered: their labels, and where they
+    /// were made.
+    public let undelivered: [String]
+    /// The callbacks that were running, of the whole process.
+    public let callbacks: [RunningCallback]
+    /// How many retired closures, values and tables were not destroyed, in the whole process.
+    public let backlog: Int
+
+    init(_ scope: ObservationScope, _ limit: Duration) {
+        self.limit = limit
+        undelivered = scope.observations.compactMap { made in
+            guard let pending = made.counts?.pending, pending > 0 else { return nil }
+            return "\(pending) events for \(made.name)"
+        }
+        callbacks = ConcurrentObserveDiagnostics.callbacks(runningFor: .zero)
+        backlog = ConcurrentObserveDiagnostics.current().backlog
+    }
+
+    public var description: String {
+        let running = callbacks.map { callback in
+            "a callback of \(callback.label.map { "'\($0)'" } ?? "an observation without a label") runs"
+        }
+        let retired = backlog == 0 ? [] : ["\(backlog) retired closures, values and tables are not destroyed"]
+        return (["not quiet after \(limit):"] + undelivered + running + retired).joined(separator: "\n  ")
+    }
+}
+
+extension ObservationScope {
+    /// Suspends until the ended observations have finished, and what was retired is destroyed.
+    ///
+    /// - Parameter flushing: Whether to wait for the events in mailboxes, too.
+    /// - Returns: False at the deadline, and once the task is cancelled.
+    func settles(before deadline: ContinuousClock.Instant, flushing: Bool) async -> Bool {
+        var isSettled = false
+        while !isSettled {
+            // Destroying a closure may end another observation, or send an event. So everything has
+            // settled after a round that began with nothing to do, and in which nothing came.
+            let (sent, hadEnded) = (sentCount, hasEndedObservations)
+            if flushing, await !isFlushed(before: deadline) { return false }
+            guard await isDrained(before: deadline), .now < deadline else { return false }
+            isSettled = !hadEnded && !hasEndedObservations && (!flushing || sent == sentCount)
+        }
+        return true
+    }
+
+    /// Whether an observation has ended, and its closure is not destroyed.
+    private var hasEndedObservations: Bool { observations.contains { !$0.isActive } }
+
+    /// How many events were put into mailboxes that still exist.
+    private var sentCount: UInt64 { observations.reduce(0) { $0 &+ ($1.counts?.sent ?? 0) } }
+
+    private func isFlushed(before deadline: ContinuousClock.Instant) async -> Bool {
+        await withTaskGroup { group in
+            group.addTask { await self.flush() }
+            group.addTask {
+                try? await Task.sleep(until: deadline, clock: .continuous)
+                return false
+            }
+            defer { group.cancelAll() }
+            return await group.next()!
+        }
+    }
+}
+
+/// Suspends until everything that was retired before the call is destroyed. Returns false at the
+/// deadline, and once the task is cancelled.
+private func isDrained(before deadline: ContinuousClock.Instant) async -> Bool {
+    // A stream ends for its reader when the task is cancelled: the drain cannot be interrupted.
+    let (outcomes, drain) = AsyncStream.makeStream(of: DrainOutcome.self)
+    // A queue, and so a thread, of its own: other drains may block the threads of the global one.
+    DispatchQueue(label: "observe-quiet").async {
+        drain.yield(ConcurrentObserveDiagnostics.drain(deadline: deadline))
+        drain.finish()
+    }
+    var reader = outcomes.makeAsyncIterator()
+    return await reader.next() == .finished
+}

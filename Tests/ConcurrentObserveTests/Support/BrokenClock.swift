@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A clock that cannot sleep.
+struct BrokenClock: Clock {
+    typealias Instant = ContinuousClock.Instant
+
+    /// What it throws.
+    struct IsBroken: Error {}
+
+    /// Whether it cancels the task that sleeps, and returns, in place of throwing.
+    let cancels: Bool
+
+    var now: Instant { .now }
+    var minimumResolution: Duration { .zero }
+
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        guard cancels else { throw IsBroken() }
+        unsafe withUnsafeCurrentTask { task in unsafe task!.cancel() }
+    }
+}
