@@ -140,10 +140,10 @@ let package = Package(
         ),
 
         // Stops a thread inside a lock of the system's libraries.
-        .target(name: "Interposition", path: "Tests/Interposition"),
+        .target(name: "HeapSize", path: "Tests/HeapSize"),
         .testTarget(
             name: "ConcurrentObserveTests",
-            dependencies: ["ConcurrentObserve", "ConcurrentObserveTesting", "Interposition"],
+            dependencies: ["ConcurrentObserve", "ConcurrentObserveTesting", "HeapSize"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -10,7 +10,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CONCURRENT_OBSERVE_TESTS=etcd-mutants
-readonly options=(--scratch-path .build-etcd --traits Etcd)
+readonly options=(--scratch-path .build-etcd --traits Etcd,Metrics,Logging,ServiceLifecycle)
 Scripts/check.sh instrument
 swift build "${options[@]}" --build-tests
 
@@ -70,7 +70,8 @@ mutant "the header of events is taken for a bookmark" 'WatchMachine|resumes'
 mutant "answers to progress requests count with every server" 'progressAnswers|fragments|resumes'
 mutant "the position is set before the contents" 'transactions'
 mutant "half of a revision is published" 'transactions'
-mutant "a change does not compare" 'conflicts'
+mutant "a change does not compare" 'conflicts|FollowingTests/severalKeys'
+mutant "a change compares only with the keys that it writes" 'FollowingTests/severalKeys'
 mutant "a malformed value deletes the last good one" 'malformed'
 mutant "there is no probe" 'stops|hangs'
 mutant "a probe has the limit of a request" 'standsStill'
@@ -98,7 +99,6 @@ mutant "a malformed value of a list is not logged" 'ServiceTests'
 mutant "there is no pause between sessions" 'unreachable'
 mutant "pings reach the HTTP/2 handler" 'transactions'
 mutant "every ping is answered in front of what limits them" 'PingTests'
-mutant "the preface of a client is taken for a frame" 'PingTests'
 mutant "what is written allows no ping" 'PingTests'
 mutant "a change at the position counts" 'EngineTests'
 mutant "progress moves the position back" 'EngineTests/progress'

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What clients cannot break: a server ends when it is asked to while they do not read, or have sent half a request; the events of a client that
-# falls behind say how far; and before the flags are known none is sent any. And that an etcd with certificates and a password is reached.
+# falls behind say how far; and before the flags are known none is sent any. That an etcd with certificates and a password is reached, that two
+# servers behind a proxy show no client an older version, and that the servers of compose.yaml run.
 #
 #   ./check-clients.sh
 #
@@ -24,4 +25,6 @@ source Checks/build.sh
 timeout 600 python3 Checks/shutdown.py "$program"
 timeout 600 python3 Checks/clients.py "$program"
 timeout 600 python3 Checks/secured.py "$program"
+timeout 600 python3 Checks/versions.py "$program"
+timeout 600 python3 Checks/compose.py "$program"
 echo "check-clients.sh: ok"

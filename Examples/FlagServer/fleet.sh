@@ -5,7 +5,7 @@
 # of etcd, and heals them. Checks that every stream has every change, in one order, and prints how long they took. Installs etcd where it is missing.
 #
 #   ./fleet.sh                  three members, four servers with 250 streams each, 20 changes a second: two to three minutes
-#                               once built. The first build, gRPC above all, takes several times as long
+#                               once built. The first build, gRPC above all, takes two processors 10 to 20 minutes
 #   ./fleet.sh --short          one member, two servers with 25 streams each: half a minute
 #   ./fleet.sh --plot FOLDER    also draws the times there, fleet.svg and fleet~dark.svg
 #

@@ -114,7 +114,8 @@ struct BadInputTests {
         arguments: [(0, 5), (-9, -3), (.max, 5), (10, 11), (10, 0)] as [(Int64, Int64)]
     )
     func impossibleRevisions(list: Int64, key: Int64) async throws {
-        let script = ScriptedServer(listRevision: list, keyRevision: key) { _ in try await Task.sleep(for: .seconds(60))
+        let script = ScriptedServer(listRevision: { list }, keyRevision: key) { _ in
+            try await Task.sleep(for: .seconds(60))
         }
         try await script.run { url in
             try await withMirror(.test("/t/", [url]), ready: false) { mirror in

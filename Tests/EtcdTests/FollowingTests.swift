@@ -83,6 +83,34 @@ struct FollowingTests {
         #expect(after?.code == .notConnected)
     }
 
+    @Test("Several keys are written if the keys that are named have the revisions that are named, also others")
+    func severalKeys() async throws {
+        let etcd = try await EtcdCluster()
+        try await withMirror(.test("/f/", etcd.urls)) { mirror in
+            let first = try await mirror.set(["/f/a": "1", "/f/b": "1"])
+            let second = try await mirror.set(["/f/a": "2"], ifRevisions: ["/f/b": first])
+            for stale: [MirrorKey: Int64] in [
+                ["/f/a": first], ["/f/a": second, "/f/b": second], ["/f/a": 0], ["/f/c": first],
+            ] {
+                let error = await #expect(throws: MirrorError.self) {
+                    try await mirror.set(["/f/a": "x", "/f/c": "x"], ifRevisions: stale)
+                }
+                #expect(error?.code == .conflict)
+            }
+            try await TestClient.with(etcd.urls[0]) { client in
+                // Whatever the mirror has seen by then.
+                try await client.delete("/f/b")
+                let error = await #expect(throws: MirrorError.self) {
+                    try await mirror.set(["/f/a": "x"], ifRevisions: ["/f/b": first])
+                }
+                #expect(error?.code == .conflict)
+                #expect(error?.message.contains("'/f/b' after revision \(first)") == true)
+            }
+            try await mirror.set(["/f/c": "3"], ifRevisions: ["/f/a": second, "/f/b": 0, "/f/c": 0])
+            #expect(mirror.contents.value.shown.mapValues(\.value) == ["/f/a": "2", "/f/c": "3"])
+        }
+    }
+
     @Test("Two mirrors that update one key: no change is lost")
     func conflicts() async throws {
         let etcd = try await EtcdCluster()

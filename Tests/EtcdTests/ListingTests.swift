@@ -28,16 +28,17 @@ struct ListingTests {
         return EngineMirror(following: engine, configuration: configuration, coding: .text, factory: metrics)
     }
 
-    /// Records the state and the revisions while keys change every 50 ms, and checks both.
+    /// Records the state and the revisions while keys change, and checks both.
     private func check<Engine: MirrorEngine>(
         _ mirror: EngineMirror<Engine, String>,
         changes: Int = 60,
+        every pause: Duration = .milliseconds(50),
         change: (Int) throws -> Void
     ) async throws {
         let (states, seen) = (Recording(mirror.state), Recording(mirror.contents))
         for index in 1...changes {
             try change(index)
-            try await Task.sleep(for: .milliseconds(50))
+            try await Task.sleep(for: pause)
         }
         try await eventually("the last value") { mirror.contents.value["a"] == "\(changes)" }
         #expect(states.values.isEmpty, "the mirror was \(states.values.map(\.name))")
@@ -59,8 +60,11 @@ struct ListingTests {
         }
     }
 
-    @Test("The article's engine: a file that is replaced every 50 ms")
-    func file() async throws {
+    @Test(
+        "The article's engine: a file that is replaced every 50 ms, or every 2 s",
+        arguments: zip([Duration.milliseconds(50), .seconds(2)], [60, 5])
+    )
+    func file(every pause: Duration, changes: Int) async throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("flags-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: path) }
         func replace(_ index: Int) throws {
@@ -69,7 +73,7 @@ struct ListingTests {
         }
         try replace(0)
         try await withMirror(EngineMirror<FileEngine, String>(following: FileEngine(path: path), coding: .text)) {
-            try await check($0, change: replace)
+            try await check($0, changes: changes, every: pause, change: replace)
         }
     }
 

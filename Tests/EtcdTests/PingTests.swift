@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Etcd
-@testable @_spi(Pings) import ConcurrentObserveEtcd
+@testable import ConcurrentObserveEtcd
 import NIOCore
 import NIOEmbedded
 import Testing
@@ -16,7 +16,7 @@ struct PingTests {
     private static let ping = frame(6, [1, 2, 3, 4, 5, 6, 7, 8])
     private static let answer = frame(6, flags: 1, [1, 2, 3, 4, 5, 6, 7, 8])
 
-    private let channel = EmbeddedChannel(handler: PingHandler(isServer: false))
+    private let channel = EmbeddedChannel(handler: PingHandler())
 
     private func receive(_ bytes: [UInt8]) throws { try channel.writeInbound(ByteBuffer(bytes: bytes)) }
 
@@ -70,25 +70,6 @@ struct PingTests {
         try receive(Self.answer)
         #expect(try passed() == Self.answer)
         #expect(try answers().isEmpty)
-    }
-
-    @Test(
-        "A server passes a client's preface, in whatever pieces it comes, and answers pings after it",
-        arguments: [1, 7, 24, 100]
-    )
-    func preface(size: Int) throws {
-        let server = EmbeddedChannel(handler: PingHandler(isServer: true))
-        let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + Self.frame(4, [])
-        try server.writeOutbound(IOData.byteBuffer(ByteBuffer(bytes: Self.frame(4, []))))
-        _ = try server.readOutbound(as: IOData.self)
-        let bytes = preface + Self.ping
-        for start in stride(from: 0, to: bytes.count, by: size) {
-            try server.writeInbound(ByteBuffer(bytes: bytes[start..<min(start + size, bytes.count)]))
-        }
-        var passed: [UInt8] = []
-        while let piece = try server.readInbound(as: ByteBuffer.self) { passed += piece.readableBytesView }
-        #expect(passed == preface)
-        #expect(try server.readOutbound(as: IOData.self) == .byteBuffer(ByteBuffer(bytes: Self.answer)))
     }
 
     @Test("However much was written, 200 pings at once and no more")

@@ -15,8 +15,8 @@ struct ScriptedServer: Sendable {
     /// What everything but the first list shows: the server has lost events.
     var laterKeys: [String]?
     var rangeDelay = Duration.zero
-    /// The revision of every list, and that of its keys.
-    var listRevision: Int64 = 10
+    /// The revision of a list or a probe, and that of the keys.
+    var listRevision: @Sendable () -> Int64 = { 10 }
     var keyRevision: Int64 = 5
     /// How many keys a page has at most, whatever is asked for; nil for what is asked for.
     var mostKeys: Int?
@@ -108,7 +108,7 @@ struct ScriptedServer: Sendable {
             if let error = script.rangeError { throw error }
             var answer = Etcdserverpb_RangeResponse()
             answer.header = header
-            answer.header.revision = script.listRevision
+            answer.header.revision = script.listRevision()
             var keys = keys(request)
             if let most = script.mostKeys {
                 let first = MirrorKey(Array(request.key))

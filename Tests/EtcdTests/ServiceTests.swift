@@ -121,10 +121,12 @@ struct ServiceTests {
 
     @Test("A mirror asks for progress at once and with each probe; the answer moves the position")
     func progressRequests() async throws {
-        let requests = Observed(0)
-        let script = ScriptedServer { writer in
+        let (requests, newest) = (Observed(0), Observed(Int64(10)))
+        // Its probes know of what its watch has reported: otherwise it would have lost data, and be listed.
+        let script = ScriptedServer(listRevision: { newest.value }) { writer in
             for revision in 11... {
                 try await eventually("a request", within: .seconds(5)) { requests.value >= revision - 10 }
+                newest.value = Int64(revision)
                 var answer = ScriptedServer.message([], watch: -1)
                 answer.header.revision = Int64(revision)
                 try await writer.write(answer)
@@ -133,8 +135,10 @@ struct ServiceTests {
             requests.modify { $0 += 1 }
         }
         try await script.run { url in
-            try await withMirror(.test("/t/", [url])) { mirror in
+            let metrics = TestMetrics()
+            try await withMirror(.test("/t/", [url], metrics: metrics)) { mirror in
                 try await eventually("the position is 14", within: .seconds(5)) { mirror.position.value >= 14 }
+                #expect(metrics["lists_total"] == 1)
                 #expect(mirror.contents.value.shown == ["/t/a": Shown(value: "x", revision: 5)])
             }
         }

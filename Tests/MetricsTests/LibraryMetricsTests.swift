@@ -52,7 +52,7 @@ struct LibraryMetricsTests {
         queue.resume()
     }
 
-    @Test("Observations whose token nobody keeps are counted, each once")
+    @Test("Observations whose token is not kept are counted, each once")
     func tokensReleasedEarly() throws {
         let metrics = LibraryMetrics(prefix: "observe", factory: system)
         metrics.publish()

@@ -19,7 +19,7 @@ struct CatalogueTests {
             #expect(quoted.count { $0 == invariant } >= 2, "\(invariant) is announced and never checked")
         }
         // Of a whole run, and of faults, not of a scenario.
-        let ofRuns = Set([MemoryCourse.invariant] + ForkedChild.invariants + Faults.invariants)
+        let ofRuns = Set([MemoryCourse.invariant] + Faults.invariants)
             .subtracting(announced)
         #expect(Set(quoted).subtracting(announced) == ofRuns, "checked by a scenario that does not announce it")
     }

@@ -180,14 +180,7 @@ struct ExplorerTests {
     @Test("What goes wrong is a choice: each once for one preemption, and replayed")
     func faults() throws {
         let refused = Shared<[Bool]>([])
-        let program = Program(name: "ask", threads: [["ask", "ask"]]) {
-            let ask = {
-                let thread = ScheduledThread.current!
-                refused.value.append(thread.scheduler.goesWrong(thread, .refusal))
-            }
-            return Program.Instance(threads: [[ask, ask]])
-        }
-        let exploration = Exploration(program, on: scheduler)
+        let exploration = Exploration(.asking(2, refused), on: scheduler)
         var seen: [[Bool]] = []
         exploration.betweenRuns = {
             seen.append(refused.value)
@@ -201,81 +194,23 @@ struct ExplorerTests {
         #expect(refused.value == [true, false])
     }
 
-    @Test("A fork at every step, once a schedule; the child finishes the program if no operation is under way")
-    func forks() throws {
-        let log = Shared<[String]>([])
-        let program = Program(name: "pair", threads: [["first", "second"]]) {
-            func operation(_ name: String) -> () -> Void {
-                {
-                    takeStep("inside")
-                    log.value.append(name)
-                }
-            }
-            return Program.Instance(
-                threads: [[operation("first"), operation("second")]],
-                rest: [{ log.value.append("checked") }],
-                inChild: { log.value.append("used") }
-            )
-        }
-        let exploration = Exploration(program, on: scheduler)
+    @Test("Random schedules have each fault, one a schedule")
+    func randomFaults() throws {
+        let refused = Shared<[Bool]>([])
+        let exploration = Exploration(.asking(4, refused), on: scheduler)
         exploration.mostFaults = 1
-        var children: [[String]] = []
-        // No process: other tests run beside this one.
-        exploration.fork = { child in
-            let before = log.value
-            log.value = []
-            withoutScheduler(child)
-            children.append(log.value)
-            log.value = before
-            return nil
-        }
-        exploration.betweenRuns = { log.value = [] }
-        #expect(try exploration.search(DepthFirst(bound: 1)).isComplete)
-        let all = ["first", "second", "checked"]
-        #expect(children.sorted { $0.count < $1.count } == [["used"], ["used"], ["second", "checked"], all, all])
-        let schedule = Schedule([0, 0, 3, 0, 0, 0])
-        _ = exploration.run(Repetition(schedule))
-        #expect(children.last == ["used"])
-    }
-
-    @Test("What does not hold in a child is the schedule's failure, and the schedule repeats it")
-    func childFails() throws {
-        let program = Program(name: "one", threads: [["one"]]) {
-            Program.Instance(threads: [[{}]], inChild: {})
-        }
-        let exploration = Exploration(program, on: scheduler)
-        exploration.mostFaults = 1
-        exploration.fork = { _ in ("toy.child", "so") }
-        #expect(try exploration.search(DepthFirst(bound: 0)).finding == nil)
-        let finding = try #require(try exploration.search(DepthFirst(bound: 1)).finding)
-        #expect(finding.failure.invariant == "toy.child" && finding.preemptions == 1)
-        #expect(exploration.run(Repetition(finding.schedule)).finding?.failure.invariant == "toy.child")
-    }
-
-    @Test("Random schedules fork at every step, one after the other")
-    func randomForks() throws {
-        let exploration = Exploration(.steps([4]), on: scheduler)
-        exploration.mostFaults = 1
-        var steps: Set<Int> = []
-        exploration.fork = { _ in nil }
-        exploration.onStep = { step, thread, _ in
-            if thread.index == 3 { steps.insert(step) }
+        var seen: Set<[Bool]> = []
+        exploration.betweenRuns = {
+            seen.insert(refused.value)
+            refused.value = []
         }
         _ = try exploration.search(RandomWalk(seed: 1, runs: 200))
-        #expect(steps.isSuperset(of: 0...4))
+        #expect(seen == Set((0...4).map { place in (0..<4).map { $0 == place } }))
     }
 
     private func multinomial(_ counts: [Int]) -> Int {
         func factorial(_ number: Int) -> Int { (1...max(1, number)).reduce(1, *) }
         return counts.reduce(factorial(counts.reduce(0, +))) { $0 / factorial($1) }
-    }
-}
-
-/// Runs `body` on a thread that no controlled scheduler runs.
-private func withoutScheduler(_ body: () -> Void) {
-    withoutActuallyEscaping(body) { body in
-        let body = Shared(body)
-        Thread { body.value() }.join()
     }
 }
 
@@ -310,8 +245,8 @@ struct ExplorationStringTests {
             schedule: Schedule([0, 1])
         )
         var faulty = string
-        faulty.faults = [.fork, .exit]
-        #expect(faulty.text == "wait-notify+fork+exit:the-reclamation-threads-wakeup-is-lost:a0c1:a1b1")
+        faulty.faults = [.noThread, .exit]
+        #expect(faulty.text == "wait-notify+no-thread+exit:the-reclamation-threads-wakeup-is-lost:a0c1:a1b1")
         #expect(ExplorationString(text: faulty.text, mutants: mutants) == faulty)
         #expect(string.text == "wait-notify:the-reclamation-threads-wakeup-is-lost:a0c1:a1b1")
         #expect(ExplorationString(text: string.text, mutants: mutants) == string)

@@ -39,6 +39,17 @@ extension Program {
         }
     }
 
+    /// A thread that asks so many times whether it is refused something.
+    static func asking(_ times: Int, _ refused: Shared<[Bool]>) -> Program {
+        Program(name: "ask", threads: [Array(repeating: "ask", count: times)]) {
+            let ask = {
+                let thread = ScheduledThread.current!
+                refused.value.append(thread.scheduler.goesWrong(thread, .refusal))
+            }
+            return Instance(threads: [Array(repeating: ask, count: times)])
+        }
+    }
+
     /// Two threads that take two locks, in this order and the other.
     static var opposedLocks: Program {
         Program(name: "opposed-locks", threads: [["both"], ["both"]]) {

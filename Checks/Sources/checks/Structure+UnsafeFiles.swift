@@ -7,8 +7,8 @@ extension Structure {
         let rooms = [
             "Reclamation": """
             Box BoxPool CallbackAges DeinitWorker DeliveryContext Diagnostics EventCount
-            Fork ForkGate FrameBlock FrameScan KnownTypes
-            LibraryThread Lock Magazine Magazine+Sweeping MagazineReleases
+            FrameBlock FrameScan
+            LibraryClock LibraryThread Lock Magazine Magazine+Sweeping MagazineReleases
             ObserverPool PendingEvents ProcessorClock ReadSection
             ReclamationThread ReclamationThread+Pass ReferenceRing Retirable
             RetiredItem RetiredReference ThreadRecord ThreadRecord+Counting
@@ -22,10 +22,10 @@ extension Structure {
             Observer+Visit ObserverKind ObserverList
             ObserverList+Walk ObserverTable
             RegistryCore RegistryCore+Ending RetiredTables
-            RegistryTypes TableContents VersionedObserver
+            TableContents VersionedObserver
             """,
             "Property": """
-            ChangeStamps MutationLock PropertyTypes RunningBody SingleReference ValueBox ValueCell
+            ChangeStamps MutationLock RunningBody SingleReference ValueBox ValueCell
             ValueEncoding
             """,
             "Transaction": """

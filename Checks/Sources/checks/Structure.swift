@@ -166,15 +166,15 @@ struct Structure {
         }
     }
 
-    /// A `Mutex` of the standard library traps under contention in the child of a fork, where the
-    /// runtime's numbers of threads are wrong. (P18)
+    /// ThreadSanitizer cannot see into the slow path of the standard library's `Mutex`, and no `Mutex`
+    /// traps in the child of a fork. (P18)
     private func mutexes() -> [String] {
         code.keys.filter { path in
             let folder = path.split(separator: "/").dropFirst().first ?? ""
             return path.hasPrefix(Self.sources) && !folder.hasSuffix("Plugin")
         }.sorted().flatMap { path in
             code[path]!.lines { $0 == "Mutex" }
-                .map { "\(path):\($0): a Mutex: it traps in the child of a fork; use Lock, SourceLock or an atomic" }
+                .map { "\(path):\($0): a Mutex: ThreadSanitizer cannot see into it; use Lock, SourceLock or an atomic" }
         }
     }
 

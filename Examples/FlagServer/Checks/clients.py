@@ -177,6 +177,11 @@ def check_tags(server):
     for expected in (200, 412):
         status, text, _ = ask("PATCH", f"{server.url}/flags", {"bulk-export": {"enabled": False}, "dark-mode": {"enabled": False}}, {"If-Match": tag})
         must(status == expected, f"a PATCH with If-Match {tag} is answered {status}: {text}")
+    for path in ["/flags", "/flags/dark-mode"]:
+        tag = ask("GET", server.url + path)[2]["ETag"]
+        for known, expected in [(tag, 304), ("W/" + tag, 304), (f'"another:1", {tag}', 304), ('"another:1"', 200), ("1", 200), ("*", 200)]:
+            status, text, headers = ask("GET", server.url + path, headers={"If-None-Match": known})
+            must((status, headers["ETag"], bool(text)) == (expected, tag, expected == 200), f"GET {path} with If-None-Match {known} is answered {status}: {text}")
 
 
 def events(server, count, *headers):
@@ -204,11 +209,10 @@ def check_resumption(server):
     for other in (b"another:1", b"1", b""):
         [state] = events(server, 1, b"Last-Event-ID: " + other)
         must(b"event: state" in state, f"a client of another server receives {state}")
-    # It has seen more at another server than there is here, as long as that is: five seconds.
+    # No other server has this count of versions.
     series, _, version = last.rpartition(b":")
-    begun = time.monotonic()
     [state] = events(server, 1, b"Last-Event-ID: %s:%d" % (series, int(version) + 1_000))
-    must(b"event: state" in state and time.monotonic() - begun > 4, f"after {time.monotonic() - begun:.1f} s a client from the future receives {state}")
+    must(b"event: state" in state, f"a client from the future receives {state}")
 
 
 def check_metrics(server):

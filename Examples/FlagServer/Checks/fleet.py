@@ -16,7 +16,7 @@ import urllib.request
 from pathlib import Path
 
 from ledger import FleetStream, Ledger
-from members import Server, ask, eventually, fetch, make_members, request
+from members import Server, ask, eventually, fetch, make_members, metric, request
 from streams import NO_COMMITS, Audience, Broken, ProviderStream
 
 HERE = Path(__file__).parent
@@ -137,6 +137,7 @@ class Fleet:
 
     def kill_member(self, member, seconds):
         """Kills a member, starts it again after so many seconds, and returns how long the healing took."""
+        print(f"servers that follow the member to be killed: {member.watches()}")
         member.kill()
         self.mark("killed")
         self.serve(seconds)
@@ -147,6 +148,7 @@ class Fleet:
 
     def stop_member(self, member, seconds):
         """Stops a member's process for so many seconds: its connections stay open, and say nothing."""
+        print(f"servers that follow the member to be stopped: {member.watches()}")
         member.send(signal.SIGSTOP)
         self.mark("stopped")
         self.serve(seconds)
@@ -180,7 +182,7 @@ class Fleet:
             raise Broken(f"the servers show the same flags as versions {versions}")
         result = self.ledger.check(self.first, listing["version"], self.members[0].change)
         events, gaps = sum(stream.events for stream in self.all()), sum(stream.gaps for stream in self.all())
-        counted = sum(server.metric("flag_events_dropped_total") for server in self.servers)
+        counted = sum(metric(server.url, "flag_events_dropped_total") for server in self.servers)
         if counted < gaps:
             raise Broken(f"the servers count {counted} commits as dropped; the streams miss {gaps}")
         print(f"changes: {result}")

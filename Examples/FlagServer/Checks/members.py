@@ -73,6 +73,12 @@ def eventually(text, condition, seconds=30, meanwhile=lambda: time.sleep(0.05)):
         meanwhile()
 
 
+def metric(url, name):
+    text = request("GET", f"{url}/metrics")[1]
+    found = re.search(rf"^{name} (\S+)$", text, re.MULTILINE)
+    return int(float(found.group(1))) if found else 0
+
+
 class Process:
     def __init__(self, name, folder):
         self.name, self.log, self.process = name, Path(folder) / f"{name}.log", None
@@ -130,6 +136,10 @@ class Member(Process):
         status = self.call("maintenance/status")
         return status.get("leader") == status["header"]["member_id"]
 
+    def watches(self):
+        """How many servers follow this member: each draws its own."""
+        return metric(self.url, "etcd_debugging_mvcc_watcher_total")
+
     def read(self, revision=0):
         """The flags as a range read of a revision has them, with the revision of each."""
         answer = self.call("kv/range", key=encoded("/flags/"), range_end=encoded("/flags0"), revision=revision)
@@ -161,9 +171,7 @@ class Server(Process):
 
     def __init__(self, number, folder, program, members):
         super().__init__(f"server{number}", folder)
-        # Each begins with another member.
-        turned = members[number % len(members) :] + members[: number % len(members)]
-        self.launch([program, "--port", "0", "--stale-limit", "10", *(word for member in turned for word in ("--etcd", member.url))])
+        self.launch([program, "--port", "0", "--stale-limit", "10", *(word for member in members for word in ("--etcd", member.url))])
         self.url = self.address = None
 
     def wait_until_listening(self):
@@ -186,11 +194,6 @@ class Server(Process):
         """As a range read of etcd has them."""
         listed = fetch(f"{self.url}/flags")["flags"]
         return {flag["name"]: {"enabled": flag["enabled"], "rollout": flag["rollout"]} for flag in listed if flag["version"] > 0}
-
-    def metric(self, name):
-        text = request("GET", f"{self.url}/metrics")[1]
-        found = re.search(rf"^{name} (\S+)$", text, re.MULTILINE)
-        return int(float(found.group(1))) if found else 0
 
     def stop(self):
         self.send(signal.SIGTERM)

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension IteratorSource {
-    /// The observation goes on.
-    func leave() {
+    /// Lets the observation go on.
+    ///
+    /// - Returns: False: there is nothing to cancel.
+    func endsByLeaving() -> Bool {
         // Safe: a reference that is never released.
         if let token { _ = unsafe Unmanaged.passRetained(token) }
+        return false
     }
 }

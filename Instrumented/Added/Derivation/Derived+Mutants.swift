@@ -12,10 +12,10 @@ extension Collector {
 
 extension DerivationCell {
     /// Holds a lock while a function runs, as if no function ever needed what another thread evaluates.
-    borrowing func holdIfMutant() -> Bool? { mutant(.anEvaluationHoldsALock) ? evaluating.acquire() : nil }
-
-    borrowing func release(_ held: Bool?) {
-        if let held { evaluating.release(held) }
+    borrowing func holdIfMutant() -> Bool {
+        guard mutant(.anEvaluationHoldsALock) else { return false }
+        evaluating.acquire()
+        return true
     }
 
     /// Publishes an evaluation over the present one, whatever it began with.

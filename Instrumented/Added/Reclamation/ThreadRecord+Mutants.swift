@@ -29,3 +29,11 @@ extension UnsafeMutablePointer<ThreadRecord> {
         return true
     }
 }
+
+extension ThreadRecord {
+    /// Takes the lock of the records if the calling thread is inside a call of the library.
+    @usableFromInline
+    static func takeLockInsideCall() {
+        if isInsideCallback { _ = ThreadRecords.shared.count }
+    }
+}

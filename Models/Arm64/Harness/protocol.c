@@ -6,7 +6,7 @@
 // `Scripts/check-litmus.sh` compares the orderings. `own` is what the library has from the
 // language, or does not have.
 //
-// Left out: the fork gate, the deinit threads, observers that are recycled, versions of
+// Left out: the deinit threads, observers that are recycled, versions of
 // paths, mailboxes, and the second lock of `modify`.
 
 #define _GNU_SOURCE

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "CURCU.h"
 
-// For the layout of a reader and the thread's pointer to it, also where CURCU.h calls liburcu out of line.
+// For the thread's pointer to its reader, also where CURCU.h calls liburcu out of line.
 #include <urcu/static/urcu-bp.h>
 
 #include <errno.h>
@@ -23,100 +23,38 @@ _Thread_local void *curcu_thread_record __attribute__((tls_model("initial-exec")
 
 // MARK: First use, fork and exit
 
-static struct curcu_hooks hooks;
-
-// Whether the hooks may be called. Written once, under `first_use`.
-static atomic_bool is_prepared;
-
-// Held while the library prepares itself, and by a thread that forks from its first handler to its last: a child finds
-// the library prepared, or untouched.
-static pthread_mutex_t first_use = PTHREAD_MUTEX_INITIALIZER;
-
 static pthread_key_t exit_key;
 static int key_error;
-static int handlers_error;
+static int handler_error;
 
-static void before_fork(void) {
-    pthread_mutex_lock(&first_use);
-    // Relaxed, as in the next two: written under `first_use`, which this thread holds.
-    if (atomic_load_explicit(&is_prepared, memory_order_relaxed)) hooks.before_fork();
-}
+// Written with the same value by every thread, before its exit is noted.
+static _Atomic(void (*)(void *)) exit_hook;
 
-static void after_fork_in_parent(void) {
-    if (atomic_load_explicit(&is_prepared, memory_order_relaxed)) hooks.after_fork_in_parent();
-    pthread_mutex_unlock(&first_use);
-}
-
-uint32_t curcu_generation;
+bool curcu_used, curcu_child;
 
 static void after_fork_in_child(void) {
-    curcu_generation++;
-    if (atomic_load_explicit(&is_prepared, memory_order_relaxed)) hooks.after_fork_in_child();
-    pthread_mutex_unlock(&first_use);
+    // Relaxed: the child has one thread, and the memory of the moment of the fork.
+    if (__atomic_load_n(&curcu_used, __ATOMIC_RELAXED)) curcu_child = true;
 }
 
-static void thread_exit(void *record) { hooks.thread_exit(record); }
+static void thread_exit(void *record) {
+    // Relaxed: the thread itself has stored it.
+    atomic_load_explicit(&exit_hook, memory_order_relaxed)(record);
+}
 
-// Before `main`, so that no fork is without the handlers. Nothing of Swift is used here: its runtime may not be ready.
+// Before `main`, so that no fork is without the handler. Nothing of Swift is used here: its runtime may not be ready.
 __attribute__((constructor)) static void install(void) {
     key_error = pthread_key_create(&exit_key, thread_exit);
-    handlers_error = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-}
-
-void curcu_prepare(const struct curcu_hooks *given, void (*prepare)(void)) {
-    // Acquire: pairs with the release below; what `prepare` has made is whole.
-    if (atomic_load_explicit(&is_prepared, memory_order_acquire)) return;
-    pthread_mutex_lock(&first_use);
-    // Relaxed: written under `first_use`.
-    if (!atomic_load_explicit(&is_prepared, memory_order_relaxed)) {
-        prepare();
-        hooks = *given;
-        // Release: pairs with the acquire above.
-        atomic_store_explicit(&is_prepared, true, memory_order_release);
-    }
-    pthread_mutex_unlock(&first_use);
+    handler_error = pthread_atfork(NULL, NULL, after_fork_in_child);
 }
 
 int curcu_exit_key_error(void) { return key_error; }
-int curcu_fork_handlers_error(void) { return handlers_error; }
+int curcu_fork_handler_error(void) { return handler_error; }
 
-void curcu_note_thread_exit(void *record) { pthread_setspecific(exit_key, record); }
-
-// MARK: liburcu's reader
-
-// Takes the calling thread's reader out of liburcu's thread-specific value, so that the thread's exit does not give it up.
-// The key is liburcu's own: the reader's address finds it. False if no key has it.
-static bool keep_at_exit(struct urcu_bp_reader *reader) {
-    bool found = false;
-    for (pthread_key_t key = 0; key < PTHREAD_KEYS_MAX; key++) {
-        if (pthread_getspecific(key) != reader) continue;
-        pthread_setspecific(key, NULL);
-        found = true;
-    }
-    return found;
-}
-
-void *curcu_attach_reader(void *kept) {
-    struct urcu_bp_reader *reader = kept;
-    if (URCU_TLS(urcu_bp_reader)) {
-        // Other code of the process has registered the thread with liburcu. A thread needs one reader.
-        if (reader) return reader;
-    } else if (reader) {
-        // What the child of a fork keeps is the reader of the thread that has forked: liburcu looks at this member.
-        reader->tid = pthread_self();
-        URCU_TLS(urcu_bp_reader) = reader;
-        return reader;
-    } else {
-        urcu_bp_register();
-    }
-    reader = URCU_TLS(urcu_bp_reader);
-    return keep_at_exit(reader) ? reader : NULL;
-}
-
-void curcu_detach_reader(void *kept) {
-    if (!kept || URCU_TLS(urcu_bp_reader) != kept) return;
-    URCU_TLS(urcu_bp_reader)->tid = 0;
-    URCU_TLS(urcu_bp_reader) = NULL;
+void curcu_note_thread_exit(void *record, void (*hook)(void *)) {
+    // Relaxed: see thread_exit.
+    atomic_store_explicit(&exit_hook, hook, memory_order_relaxed);
+    pthread_setspecific(exit_key, record);
 }
 
 #if defined(CURCU_OUT_OF_LINE)

@@ -48,9 +48,7 @@ internal final class Agreement: @unchecked Sendable {
     /// The key of this agreement in `Agreements`.
     let pair: Agreements.Pair
 
-    /// May be taken inside a property's mutation lock. No lock is taken inside it. No thread holds
-    /// it while the process forks: the other side may be a property that no thread was changing.
-    /// (P18)
+    /// May be taken inside a property's mutation lock. No lock is taken inside it.
     private let lock = SourceLock()
 
     /// One more than the agreed version of each side; 0 before there is one. Written under `lock`.

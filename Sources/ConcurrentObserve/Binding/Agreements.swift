@@ -23,13 +23,12 @@ internal final class Agreements: @unchecked Sendable {
         var bindings: Int
     }
 
-    /// No thread holds it while the process forks. (P18)
     private let lock = SourceLock()
     private var entries: [Pair: Entry] = [:]
 
     /// Held while the claims of a carried commit are decided, inside the mutation locks of its
     /// destinations. So of two commits that meet on several pairs, one wins on all. The agreements'
-    /// own locks are taken inside it. No thread holds it while the process forks. (P18)
+    /// own locks are taken inside it.
     private let decision = SourceLock()
 
     private init() {}
@@ -60,11 +59,6 @@ internal final class Agreements: @unchecked Sendable {
                 entries[fresh.pair]!.bindings += 1
             } else {
                 entries[fresh.pair] = Entry(agreement: fresh, bindings: 1)
-                guard entries.count == 1 else { return }
-                // Removes the entry and adds it again, so that the runtime has made what `leave`
-                // needs of it: a forked child may be the first to end a binding. (P18)
-                remove(fresh.pair, from: &entries)
-                entries[fresh.pair] = Entry(agreement: fresh, bindings: 1)
             }
         }
         return agreement
@@ -92,8 +86,6 @@ internal final class Agreements: @unchecked Sendable {
     private static func remove(_ pair: Pair, from entries: inout [Pair: Entry]) { entries[pair] = nil }
 
     private static func withEntries(_ body: (inout [Pair: Entry]) -> Void) {
-        // Behind the fork gate: `shared` is made on first use. If a fork came in the middle of
-        // that, `shared` would stay half made in the child.
-        ForkGate.pass { shared.lock.withLock { body(&shared.entries) } }
+        shared.lock.withLock { body(&shared.entries) }
     }
 }

@@ -36,7 +36,7 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
         (leftSide, rightSide) = (left.observers.identity, right.observers.identity)
     }
 
-    deinit { Agreements.leave(agreement) }
+    deinit { if !Fork.isInChild { Agreements.leave(agreement) } }
 
     /// Starts both directions. The right takes the left's value before this returns.
     @inlinable

@@ -5,7 +5,6 @@
 internal final class DeliverySum: @unchecked Sendable {
     // Unchecked: everything mutable is guarded by `lock`.
 
-    /// No thread holds it while the process forks. (P18)
     private let lock = SourceLock()
     private var live: [ObjectIdentifier: DeliveryCounter] = [:]
     /// The counters of observations that have ended, but may still have pending events.

@@ -53,9 +53,7 @@ internal final class IteratorSource<Element: Sendable>: @unchecked Sendable {
         transformed?.mailbox.cancel()
     }
 
-    deinit {
-        cancel()
-    }
+    deinit { if !Fork.isInChild { cancel() } }
 }
 
 /// A subscription to events of any type.

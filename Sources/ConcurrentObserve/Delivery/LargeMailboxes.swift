@@ -51,13 +51,13 @@ internal final class LargeMailboxes: @unchecked Sendable {
         let label: String?
     }
 
-    private let lock = ForkAwareLock()
+    private let lock = Lock()
     private var entries: [ObjectIdentifier: Entry] = [:]
     /// The number of entries at which those of empty mailboxes are removed: twice the number that
     /// was left the last time.
     private var pruningCount = 64
 
-    private init() { Fork.hold(lock) {} }
+    private init() {}
 
     /// Lists a mailbox, which is not retained. Any thread, under no lock.
     @usableFromInline @inline(never)
@@ -92,8 +92,6 @@ internal final class LargeMailboxes: @unchecked Sendable {
     }
 
     private static func withEntries<Result>(_ body: (inout [ObjectIdentifier: Entry]) -> Result) -> Result {
-        // Behind the fork gate: `shared` is made on first use. If a fork came in the middle of
-        // that, `shared` would stay half made in the child.
-        ForkGate.pass { shared.lock.withLock { body(&shared.entries) } }
+        shared.lock.withLock { body(&shared.entries) }
     }
 }

@@ -18,8 +18,6 @@ internal class OrderedObservation<Event: Sendable>: FlushableMailbox, @unchecked
     /// The list of the user's observer.
     final let observers = ObserverList()
 
-    /// No thread holds it while the process forks: a delivery changes nothing, so the child may
-    /// change the source. (P18)
     @usableFromInline final let lock = SourceLock()
     // Exclusivity unchecked: the lock ensures it.
     @exclusivity(unchecked) @usableFromInline final var guarded: Guarded

@@ -8,8 +8,6 @@ public import Synchronization
 internal final class Subscription<Event: Sendable>: IteratorMailbox, @unchecked Sendable {
     // Unchecked: `guarded` is guarded by `lock`; `sourceObserver` is written once, before the first
     // event.
-    /// No thread holds it while the process forks: an iterator changes nothing, so the child may
-    /// change the source. (P18)
     @usableFromInline let lock = SourceLock()
     // Exclusivity unchecked: the lock ensures it.
     @exclusivity(unchecked) @usableFromInline var guarded: Guarded

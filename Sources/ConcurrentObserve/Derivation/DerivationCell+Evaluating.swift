@@ -120,7 +120,7 @@ extension DerivationCell {
             collector.endWatch()
             collector.noteFailure()
             wait.pause()
-            if failures >= Self.suspicious, Fork.generation == 0 {
+            if failures >= Self.suspicious {
                 watch = SelfWatch(derived, place, after: watch?.runs ?? 0)
             }
             collector.begin(after: base, watch: watch)
@@ -134,8 +134,7 @@ extension DerivationCell {
     }
 
     /// After this many failures the function may be one that sets what it reads, and a `SelfWatch`
-    /// looks for that. It does not in the child of a fork: to register at a source waits forever if
-    /// a thread that does not exist there was changing it. (P18)
+    /// looks for that.
     private static var suspicious: Int { 2 }
 
     private borrowing func discard(_ collector: Collector, _ derived: any DerivationNode) {

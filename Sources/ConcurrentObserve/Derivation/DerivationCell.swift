@@ -28,8 +28,7 @@ internal struct DerivationCell: ~Copyable, Sendable {
     /// weakly: see `Collector.weaken`.
     let namesSources: Bool
     /// No user code runs under this lock. The locks of the observed property and of its mailboxes
-    /// are taken inside. No thread holds it while the process forks: a child may be the first to
-    /// read a value that another thread was publishing. (P18)
+    /// are taken inside.
     @usableFromInline let lock = SourceLock()
 
     @usableFromInline

@@ -44,10 +44,10 @@ internal final class DerivationKeeper: @unchecked Sendable {
     @inline(never)
     private func awaitSuccessor() -> (any DerivationNode)? {
         // Another thread has begun the original's `deinit`, and calls decide(_:) before it runs
-        // other code. In the child of a fork that thread may not exist.
+        // other code.
         Backoff.wait(for: "successor of a derived value") {
             // Relaxed: presentSuccessor loads the state again.
-            state.load(ordering: .relaxed) == State.original && Fork.generation == 0
+            state.load(ordering: .relaxed) == State.original
         }
         return presentSuccessor
     }

@@ -79,6 +79,7 @@ public final class Derived<Value: Sendable>: @unchecked Sendable {
     /// Hands the observations over to a successor, if there is one. Otherwise they end, and `onEnd`
     /// receives `.sourceDeleted`: a model's derived value has no successor. (P11, P12)
     deinit {
+        if Fork.isInChild { return }
         if let keeper = presentKeeper, isSucceeded(in: keeper) { return }
         cell.withObservation { $0.sourceIsGone() }
         if !ValueEncoding<Value>.isAlwaysInline {

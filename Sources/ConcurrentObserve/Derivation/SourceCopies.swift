@@ -70,9 +70,8 @@ internal final class SourceCopies {
     private var taken: [UInt: SourceCopy] {
         let roots = roots
         let members = GroupMembers { found in for root in roots.values { found.add(root) } }
-        // In the child of a fork there may be no copies. Then the function reads its sources.
         return withExtendedLifetime(members) {
-            Snapshots.takeUnlessForsaken(members) { roots.mapValues { $0.copy() } } ?? [:]
+            Snapshots.takeHeld(members) { roots.mapValues { $0.copy() } }
         }
     }
 
@@ -93,10 +92,10 @@ internal final class SourceCopies {
     private func admit(_ root: any DerivationRoot) -> SourceCopy? {
         let moment = moment
         let members = GroupMembers { found in found.add(root) }
-        let copy: SourceCopy?? = withExtendedLifetime(members) {
-            Snapshots.takeUnlessForsaken(members) { .some(root.member.isUnchanged(since: moment) ? root.copy() : nil) }
+        let copy = withExtendedLifetime(members) {
+            Snapshots.takeHeld(members) { .some(root.member.isUnchanged(since: moment) ? root.copy() : nil) }
         }
-        guard let copy = copy ?? nil else { return nil }
+        guard let copy else { return nil }
         copies[root.versionAddress] = copy
         roots[root.versionAddress] = root
         return copy

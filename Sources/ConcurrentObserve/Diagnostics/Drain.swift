@@ -2,13 +2,13 @@
 
 extension ConcurrentObserveDiagnostics {
     /// Waits until everything that was retired before the call is reclaimed: closures of ended
-    /// observations destroyed, replaced tables freed. For shutdown and for tests; nothing needs it
-    /// otherwise. (P16)
+    /// observations destroyed, replaced tables freed. Use it for shutdown and in tests; nothing
+    /// else needs it. (P16)
     ///
-    /// It notices dead owners first. A callback that is still running holds its own closure and
-    /// table, and so the drain.
+    /// First it ends observations whose owners are dead. A callback that is still running keeps its
+    /// own closure and table, so the drain waits for it.
     ///
-    /// - Parameter deadline: When to return at the latest; nil waits as long as it takes.
+    /// - Parameter deadline: The latest time for the return; nil waits without a limit.
     /// - Returns: `.finished`, `.timedOut` at the deadline, or, inside a callback, `.deferred` at
     ///   once.
     @available(*, noasync, message: "it blocks the thread: call it from a thread of your own")

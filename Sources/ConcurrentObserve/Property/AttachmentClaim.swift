@@ -9,8 +9,6 @@ import Synchronization
 @usableFromInline
 internal class AttachmentClaim: @unchecked Sendable {
     // Unchecked: subclasses say what they have.
-    // Every observer has a property of this type, so a forked child that destroys this asks the
-    // runtime for no type. (P18)
     private let state = Atomic<UInt32>(State.open)
 
     private enum State {

@@ -8,9 +8,6 @@ import Synchronization
 /// A stamp is the last moment before a change. Properties share the stamps, by a hash of their
 /// locks' addresses, so a property may seem to have changed that has not. While no function runs on
 /// copies, a change loads one word, and stamps nothing.
-///
-/// Nothing is locked. If a forked child loses a thread whose function runs on copies, its changes
-/// go on being stamped.
 internal enum ChangeStamps {
     /// How many functions run on copies.
     private static let users = Atomic<Int>(0)

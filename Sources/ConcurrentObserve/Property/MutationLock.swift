@@ -92,7 +92,7 @@ extension MutationLock {
 
     private borrowing func setModifier(_ record: UnsafeMutablePointer<ThreadRecord>, _ modifier: borrowing Atomic<UInt>)
     {
-        // Release: pairs with the acquire in withLockAtGate(_:), whose caller then sees all earlier
+        // Release: pairs with the acquire in withPublicationHeld(_:), whose caller then sees all earlier
         // changes.
         modifier.store(UInt(bitPattern: record), ordering: .releasing)
     }
@@ -111,7 +111,7 @@ extension MutationLock {
     /// registration sees that the body has ended. The registration executes the heavy barrier.
     private borrowing func clearModifier(_ modifier: borrowing Atomic<UInt>) {
         // Relaxed: the barrier orders it before the look at `bodyLock`; pairs with heavy() in
-        // withLockAtGate(_:).
+        // withPublicationHeld(_:).
         modifier.store(0, ordering: .relaxed)
         AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
         if bodyLock.isHeld { clearModifierUnderLock(modifier) }
@@ -130,7 +130,6 @@ extension MutationLock {
 
     private borrowing func acquire(for purpose: Purpose, _ modifier: borrowing Atomic<UInt>) {
         if lock.tryLock() { return }
-        trapForsaken(modifier)
         lock.lock()
     }
 }
@@ -141,55 +140,34 @@ extension MutationLock {
     /// Runs `body` while no thread publishes a change: for registrations. Waits for the few
     /// instructions of other holders, never for the body of a `modify`, whose thread publishes
     /// nothing while `bodyLock` is held.
-    ///
-    /// No fork happens while `body` runs: a child must be able to use a property on which another
-    /// thread was only registering. (P18)
     @inline(__always)
-    borrowing func withLockAtGate<Result>(_ modifier: borrowing Atomic<UInt>, _ body: () -> Result) -> Result {
+    borrowing func withPublicationHeld<Result>(_ modifier: borrowing Atomic<UInt>, _ body: () -> Result) -> Result {
         var wait = Backoff()
         while true {
-            let result = ForkGate.pass { () -> Result? in
-                if lock.tryLock() {
-                    defer {
-                        lock.unlock()
-                    }
-                    return body()
-                }
-                // Relaxed: a hint; the load below decides.
-                guard Latch.isModifier(modifier.load(ordering: .relaxed)) else { return nil }
-                return bodyLock.withLock {
-                    // Each registration executes a barrier of its own: since the last one a body
-                    // may have ended, and its thread may have found `bodyLock` free. Pairs with
-                    // light(fenced:) in clearModifier().
-                    AsymmetricBarrier.heavy()
-                    // Not 0: the thread that runs the body looks at `bodyLock` after the barrier,
-                    // and waits. Acquire: pairs with the release in setModifier(_:). `bodyLock`
-                    // does not order this: the thread has stored the word under `lock` only.
-                    // Without the acquire, `body` could load an earlier version than the one
-                    // published last before that store.
-                    return Latch.isModifier(modifier.load(ordering: .acquiring)) ? body() : nil
-                }
+            if let hold = tryHold(modifier) {
+                defer { release(hold) }
+                return body()
             }
-            if let result { return result }
             wait.pause()
         }
     }
-}
 
-// MARK: - Snapshots
-
-extension MutationLock {
-    /// Holds off publication, as ``withLockAtGate(_:)`` does, but never waits. Nil if another
-    /// thread has the lock that it needs. Behind the fork gate.
+    /// Holds off publication, and never waits. Returns nil if another thread has the lock that it
+    /// needs.
     borrowing func tryHold(_ modifier: borrowing Atomic<UInt>) -> Hold? {
         if lock.tryLock() {
             return .lock
         }
         // Relaxed: a hint; the load below decides.
         guard Latch.isModifier(modifier.load(ordering: .relaxed)), bodyLock.tryLock() else { return nil }
-        // Pairs with light(fenced:) in clearModifier(), as in withLockAtGate(_:).
+        // Each registration executes a barrier of its own: since the last one a body may have ended,
+        // and its thread may have found `bodyLock` free. Pairs with light(fenced:) in
+        // clearModifier().
         AsymmetricBarrier.heavy()
-        // Acquire: pairs with the release in setModifier(_:).
+        // Not 0: the thread that runs the body looks at `bodyLock` after the barrier, and waits.
+        // Acquire: pairs with the release in setModifier(_:). `bodyLock` does not order this: the
+        // thread has stored the word under `lock` only. Without the acquire, the caller could load
+        // an earlier version than the one published last before that store.
         if Latch.isModifier(modifier.load(ordering: .acquiring)) { return .bodyLock }
         release(.bodyLock)
         return nil
@@ -238,18 +216,5 @@ extension MutationLock {
                 "ConcurrentObserve: a property was observed inside the body of its own modify or commit. Call observe before or after it."
             )
         }
-    }
-
-    /// Traps if a thread that the process has lost in a fork was in the body of a `modify`: the lock would never be released. (P18)
-    private borrowing func trapForsaken(_ modifier: borrowing Atomic<UInt>) {
-        // Relaxed: in a child this is set before any thread but one runs.
-        let word = modifier.load(ordering: .relaxed)
-        // Safe: records are never freed.
-        guard Latch.isModifier(word), let record = unsafe UnsafePointer<ThreadRecord>(bitPattern: word),
-            unsafe record.pointee.isAbandoned
-        else { return }
-        fatalError(
-            "ConcurrentObserve: a forked child changes a property that another thread was in a modify of at the fork. That thread does not exist in the child. Change it in the parent only, or make another property in the child."
-        )
     }
 }

@@ -9,7 +9,7 @@ extension Observed {
     ///
     /// - Returns: Nil if the limit has been set before, by a commit.
     internal func cut(at limit: borrowing Atomic<UInt64>) -> (value: Value, version: UInt64)? {
-        mutation.withLockAtGate(cell.latch.owner) {
+        mutation.withPublicationHeld(cell.latch.owner) {
             // Relaxed: as below.
             guard limit.load(ordering: .relaxed) == .max else { return nil }
             let present = cell.load()

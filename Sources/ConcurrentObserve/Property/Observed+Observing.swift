@@ -82,7 +82,7 @@ extension Observed: ObservableProperty {
     /// - Parameter prepare: Called while no thread publishes a change. It runs no user code. (P5)
     @usableFromInline
     internal func publish(_ observer: VersionedObserver, _ prepare: ((value: Value, version: UInt64)) -> Void) {
-        let deferred = mutation.withLockAtGate(cell.latch.owner) {
+        let deferred = mutation.withPublicationHeld(cell.latch.owner) {
             let present = cell.load()
             observer.since = present.version
             prepare(present)
@@ -98,7 +98,7 @@ extension Observed: ObservableProperty {
     }
 
     internal func publishAndSample(_ observer: VersionedObserver) -> (value: Value, version: UInt64) {
-        let (present, deferred) = mutation.withLockAtGate(cell.latch.owner) {
+        let (present, deferred) = mutation.withPublicationHeld(cell.latch.owner) {
             observer.since = cell.version
             return (cell.load(), observer.withCore { $0.publish(observer) })
         }

@@ -36,7 +36,6 @@ public final class Observed<Value: Sendable>: Sendable {
     /// Makes a property, at version 0.
     @inlinable
     public init(_ value: Value) {
-        Self.makeTypes()
         cell = ValueCell(value)
     }
 

@@ -30,9 +30,7 @@ public struct ReferentLifetime: ~Copyable, Sendable {
     /// Begins with the object that stores it.
     public init() {}
 
-    deinit {
-        deaths.notify(())
-    }
+    deinit { if !Fork.isInChild { deaths.notify(()) } }
 }
 
 extension ReferentLifetime {

@@ -3,12 +3,12 @@
 import CURCU
 import Glibc
 
-/// Waiting for something short that no thread signals: spins, then yields, then sleeps for longer
-/// and longer.
+/// Waits for a short event that no thread signals. It spins first, then yields, then sleeps for
+/// increasing times.
 internal struct Backoff {
     private var round = 0
 
-    /// Waits while `condition` holds; it looks, and changes nothing.
+    /// Waits while `condition` holds. `condition` must have no side effects.
     static func wait(for name: StaticString, while condition: () -> Bool) {
         var wait = Backoff()
         while condition() { wait.pause() }
@@ -22,7 +22,7 @@ internal struct Backoff {
         case ...80:
             sched_yield()
         default:
-            // Doubles from 50 µs to 3.2 ms, then stays.
+            // The sleep doubles from 50 µs to 3.2 ms, and then stays at 3.2 ms.
             usleep(50 << UInt32(min(round - 81, 6)))
         }
     }

@@ -4,23 +4,24 @@ public import CURCU
 import Glibc
 import Synchronization
 
-/// The asymmetric barrier between the walker, which runs often, and a thread that waits for it,
-/// which runs rarely.
+/// The asymmetric barrier between a walker, which executes its side often, and a canceller, which
+/// executes its side rarely.
 ///
-/// The walker stores `current` and then loads the mark, of the entry or of the observer; the
+/// The walker stores `current` and then loads the mark of the entry or of the observer. The
 /// canceller changes the mark and then loads every `current`. At least one of the two must see the
-/// other's store. Where the kernel has membarrier, the canceller pays for both sides; where it has
-/// not, both execute a full fence. Both sides decide by one flag, which is set before `main`.
+/// other's store. If the kernel has membarrier, the canceller's side includes the fence for both.
+/// Otherwise both sides execute a full fence. Both sides use one flag, which is set before `main`.
 @usableFromInline
 internal enum AsymmetricBarrier {
-    /// Whether the walker's side must execute a fence: `heavy()` does not reach other threads.
+    /// Whether the walker's side must execute a fence, because `heavy()` does not reach other
+    /// threads.
     @inlinable @inline(__always)
     static var needsFences: Bool { !curcu_has_membarrier() }
 
     /// The walker's side. Pairs with `heavy()`.
     ///
-    /// - Returns: The address that it was given: through the call that is seldom made, so that it
-    ///   needs no register that survives calls.
+    /// - Returns: `observer`. When a fence is needed, the value passes through that call, so the
+    ///   caller needs no register that survives calls.
     @inlinable @inline(__always)
     static func light(fenced: Bool, _ observer: UInt) -> UInt {
         curcu_compiler_barrier()
@@ -30,38 +31,39 @@ internal enum AsymmetricBarrier {
     @inlinable @inline(__always)
     static func light(fenced: Bool) { _ = light(fenced: fenced, 0) }
 
-    /// Out of line: the notification path contains no fence of its own where it needs none. (P15)
+    /// Out of line, so that the notification path contains no fence where it needs none. (P15)
     @usableFromInline @inline(never)
     static func fullFence(_ observer: UInt) -> UInt {
-        // Sequentially consistent: pairs with the fence in heavy(), which runs in the thread that
-        // waits.
+        // Sequentially consistent: pairs with the fence in heavy(), which the waiting thread
+        // executes.
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         return observer
     }
 
-    /// The waiter's side: a full barrier at some point of every thread's program order. Pairs with
-    /// `light(fenced:)`.
+    /// The waiter's side: a full barrier at some point in the program order of every thread. Pairs
+    /// with `light(fenced:)`.
     static func heavy() {
         if needsFences {
-            // Sequentially consistent: pairs with the fence in light(fenced:), which then runs in
-            // every walker.
+            // Sequentially consistent: pairs with the fence in light(fenced:), which every walker
+            // then executes.
             return atomicMemoryFence(ordering: .sequentiallyConsistent)
         }
         let error = membarrier()
         if error != 0 { repeatMembarrier(after: error) }
     }
 
-    /// Repeats what can succeed later: the kernel has no memory for a moment, or the process is not
-    /// registered any more, as after a checkpoint was restored.
+    /// Repeats a failed call, because a later one can succeed: the kernel may have no memory for a
+    /// moment, or the process may no longer be registered, for example after it was restored from a
+    /// checkpoint.
     ///
-    /// Traps when that does not help: without the barrier, what other threads still use would be
-    /// freed.
+    /// Traps if no attempt succeeds. Without the barrier the library would free memory that other
+    /// threads still use.
     @inline(never)
     private static func repeatMembarrier(after first: Int32) {
         var error = first
         var wait = Backoff()
         for _ in 0..<mostAttempts {
-            // A process that may not register, either, is refused for good.
+            // If the process may not register either, further attempts cannot succeed.
             if error == EPERM, registerForMembarrier() != 0 { break }
             guard [EPERM, ENOMEM, EAGAIN].contains(error) else { break }
             wait.pause()
@@ -80,7 +82,7 @@ internal enum AsymmetricBarrier {
         )
     }
 
-    /// They take half a second and more: see `Backoff`.
+    /// The attempts take half a second or more: see `Backoff`.
     private static var mostAttempts: Int { 256 }
 
     private static func membarrier() -> Int32 {

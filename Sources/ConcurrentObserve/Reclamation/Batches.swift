@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What one reclamation pass has taken: a number, since every item carries it from thread to
-/// thread.
+/// Identifies the items of one reclamation pass. It is a number, because every item carries it from
+/// thread to thread.
 internal struct Batch: Equatable {
     fileprivate let number: UInt64
 }
 
-/// A retired item, and the batch that is not complete before it is reclaimed.
+/// A retired item, and its batch. The batch is not complete until the item is reclaimed.
 ///
 /// Not a tuple: see `ReclamationThread.PassResult`.
 internal struct RetiredWork {
@@ -14,23 +14,23 @@ internal struct RetiredWork {
     let batch: Batch
 }
 
-/// Knows when everything that was retired before some moment is reclaimed.
+/// Tracks when all items that were retired before a given moment are reclaimed.
 internal final class Batches: @unchecked Sendable {
     // Unchecked: everything mutable is guarded by `lock`.
-    private let lock = ForkAwareLock()
+    private let lock = Lock()
     private var begun: UInt64 = 0
-    /// The batches that are not complete, the oldest first: one for each pass that took items which
-    /// are still held, or wait for the deinit threads.
+    /// The batches that are not complete, oldest first. There is one for each pass that is taking
+    /// items, or whose items are still held or wait for the deinit threads.
     private var open: [Open] = []
     private var reclaimed: UInt = 0
 
-    /// Signalled when a batch is complete.
+    /// Signalled when a batch becomes complete.
     let completion = EventCount()
 
-    /// The number of the first batch that will hold everything that is retired now.
+    /// The number of the first batch that will contain all items that are retired now.
     var nextToBegin: UInt64 { lock.withLock { begun + 1 } }
 
-    /// Items reclaimed since the process began.
+    /// The number of items reclaimed since the process began.
     var reclaimedCount: UInt { lock.withLock { reclaimed } }
 
     func begin() -> Batch {
@@ -41,8 +41,8 @@ internal final class Batches: @unchecked Sendable {
         }
     }
 
-    /// Notes that a pass has taken all it takes: `count` items to reclaim, and `finished` that are
-    /// reclaimed already.
+    /// Records that a pass has taken all its items: `count` items are still to be reclaimed, and
+    /// `finished` are reclaimed already.
     func taken(_ batch: Batch, count: Int, finished: Int) {
         let isComplete = lock.withLock {
             reclaimed += UInt(finished)
@@ -53,7 +53,7 @@ internal final class Batches: @unchecked Sendable {
         if isComplete { completion.signal() }
     }
 
-    /// Notes that `count` items of the batch are reclaimed.
+    /// Records that `count` items of the batch are reclaimed.
     func finished(_ batch: Batch, count: Int = 1) {
         let isComplete = lock.withLock {
             reclaimed += UInt(count)
@@ -64,22 +64,22 @@ internal final class Batches: @unchecked Sendable {
         if isComplete { completion.signal() }
     }
 
-    /// Whether everything that was retired before `nextToBegin` returned this number is taken, or
-    /// about to be.
+    /// Whether a pass has taken, or is about to take, all items that were retired before
+    /// `nextToBegin` returned this number.
     func hasBegun(_ number: UInt64) -> Bool { lock.withLock { begun >= number } }
 
     func isComplete(through number: UInt64) -> Bool {
         lock.withLock { begun >= number && (open.first.map { $0.number > number } ?? true) }
     }
 
-    /// A batch that a pass is still taking, or with items that are not reclaimed.
+    /// A batch that a pass is still taking, or that has items which are not reclaimed.
     private struct Open {
         let number: UInt64
-        /// Items not reclaimed yet; nil while the pass is still taking.
+        /// The number of items not reclaimed yet; nil while the pass is still taking items.
         var outstanding: Int?
     }
 
-    /// Where a batch is in `open`. Under `lock`.
+    /// Returns the index of a batch in `open`. The caller must hold `lock`.
     ///
     /// - Complexity: O(log *n*).
     private func index(of batch: Batch) -> Int {
@@ -91,7 +91,7 @@ internal final class Batches: @unchecked Sendable {
         return range.lowerBound
     }
 
-    /// Removes the batch if it is complete. Under `lock`.
+    /// Removes the batch if it is complete. The caller must hold `lock`.
     ///
     /// - Returns: Whether it was complete.
     private func closeIfComplete(_ index: Int) -> Bool {
@@ -99,12 +99,4 @@ internal final class Batches: @unchecked Sendable {
         open.remove(at: index)
         return true
     }
-
-    /// Forgets what is complete. See `Rehearsal`.
-    func restart() { lock.withLock { (begun, reclaimed) = (0, 0) } }
-
-    // MARK: Fork
-
-    func lockForFork() { lock.lockForFork() }
-    func unlockAfterFork() { lock.unlockAfterFork() }
 }

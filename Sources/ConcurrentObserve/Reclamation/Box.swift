@@ -2,29 +2,29 @@
 
 import CURCU
 
-/// Memory for one value, whatever its type: counted as every object of the runtime's, so that what
-/// releases references releases boxes, too.
+/// Memory for one value of any type. The runtime counts references to a box as to any object, so
+/// code that releases references releases boxes, too.
 ///
-/// The value follows the header, 32 bytes behind the object's address. A box may be empty: then it
-/// is kept for reuse, see `BoxPool`.
+/// The value follows the header, 32 bytes after the object's address. A box that is kept for reuse
+/// is empty: see `BoxPool`.
 internal final class Box: ManagedBuffer<BoxHeader, SIMD2<UInt64>> {
     deinit { destroyValue(inBoxAt: unsafe UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque())) }
 }
 
-/// What a box knows of its value.
+/// The header of a box.
 internal struct BoxHeader {
-    /// The address of the type's metadata, with the lowest bit set if the type is aligned more
-    /// strictly than a box; 0 if nothing is there that must be destroyed.
+    /// The address of the type's metadata; 0 if the box contains nothing that must be destroyed.
+    /// The lowest bit is set if the type's alignment is stricter than a box's.
     var type: UInt
-    /// Of a box in use: which boxes it is kept with, or 0. Of a box that is kept: the address of
-    /// the next.
+    /// In a box in use: its size in units of 16 bytes, if `BoxPool` keeps boxes of this size,
+    /// otherwise 0. In a kept box: the address of the next kept box, or 0.
     var link: UInt
 }
 
 extension Box {
-    /// A new box, to which the caller owns the only reference.
+    /// Allocates a box. The caller owns the only reference.
     ///
-    /// - Parameter units: How many times 16 bytes the value may have.
+    /// - Parameter units: The room for the value, in units of 16 bytes.
     @inline(never)
     static func make(units: Int, type: UInt, link: UInt) -> UInt {
         let box = create(minimumCapacity: units) { _ in BoxHeader(type: type, link: link) }
@@ -37,12 +37,13 @@ extension Box {
         return address
     }
 
-    /// Whether the object at `reference` is a box. The caller owns the reference.
+    /// Whether the object at `reference` is a box. The caller must own the reference.
     ///
     /// - Parameter type: `typeAddress`.
     @inline(__always)
     static func isBox(_ reference: UInt, type: UInt) -> Bool {
-        // Safe: the caller's reference keeps the object; its first word is its type, of all native objects.
+        // Safe: the caller's reference keeps the object alive. The first word of every native
+        // object is its type.
         unsafe UnsafePointer<UInt>(bitPattern: reference).unsafelyUnwrapped.pointee == type
     }
 
@@ -51,25 +52,25 @@ extension Box {
         unsafe UInt(bitPattern: unsafeBitCast(Box.self as AnyClass, to: Int.self))
     }
 
-    /// The header of the box at `address`. The caller owns the only reference.
+    /// Returns the header of the box at `address`. The caller must own the only reference.
     @inline(__always)
     static func header(at address: UInt) -> UnsafeMutablePointer<BoxHeader> {
-        // Safe: `make` has checked that it is there.
+        // Safe: `make` has checked the layout.
         unsafe UnsafeMutablePointer(bitPattern: address &+ 16).unsafelyUnwrapped
     }
 }
 
-/// Where the value in the box at `address` is, as strictly aligned as its type asks.
+/// Returns the address of the value in the box at `address`, aligned as the type requires.
 @inlinable @inline(__always)
 internal func addressOfValue(inBoxAt address: UInt, alignment: Int) -> UInt {
     let mask = UInt(bitPattern: alignment) &- 1
     return (address &+ 32 &+ mask) & ~mask
 }
 
-/// Destroys the value in the box at `address`, if it needs to be: the box is empty afterwards. The
-/// caller owns the only reference.
+/// Destroys the value in the box at `address`, if the value needs it. Afterwards the box is empty.
+/// The caller must own the only reference.
 internal func destroyValue(inBoxAt address: UInt) {
-    // Safe, all: the caller's box. What stands there was made of a type by `ValueBox`.
+    // Safe, all: the box is the caller's. `ValueBox` has stored a value of this type in it.
     let word = unsafe Box.header(at: address).pointee.type
     if word == 0 { return }
     if _fastPath(word & 1 == 0) {
@@ -87,7 +88,7 @@ internal func destroyValue(inBoxAt address: UInt) {
 private func destroyAlignedValue(inBoxAt address: UInt, of type: Any.Type) {
     func destroy<Value>(_: Value.Type) {
         let value = addressOfValue(inBoxAt: address, alignment: MemoryLayout<Value>.alignment)
-        // Safe: the caller's box, with a value of the type.
+        // Safe: the box is the caller's, and contains a value of this type.
         _ = unsafe UnsafeMutablePointer<Value>(bitPattern: value).unsafelyUnwrapped.deinitialize(count: 1)
     }
     _openExistential(type, do: destroy)

@@ -3,45 +3,48 @@
 import CURCU
 import Synchronization
 
-/// Boxes that a thread's magazine has emptied, and that the thread takes for its next values.
+/// Boxes that a thread's magazine has emptied. The thread takes them for its next values.
 ///
-/// The magazine's thread, the owner, adds them and takes them. When the owner has not used them for
-/// a while, the reclamation thread frees them: an idle, blocked or exited thread keeps none. Until
-/// then a thread keeps as many as a magazine has entries, of 256 bytes at most; before its next
-/// magazine it frees what it has not taken. No value waits here: a box is emptied before it is
-/// kept. (P14, P16)
+/// The owner, which is the magazine's thread, adds boxes and takes them. When the owner has not
+/// used them for a while, the reclamation thread frees them: an idle, blocked or exited thread
+/// keeps none. Until then a thread keeps at most as many boxes as a magazine has entries, each for
+/// a value of up to 256 bytes. Before the owner releases its next magazine, it frees the boxes that
+/// it has not taken. A box is emptied before it is kept, so no value waits here. (P14, P16)
 ///
-/// That an address comes back with another value deceives no reader. A reader follows an address
-/// only while it pins the box, and only if the version that it has found the address in is still the
-/// present one after the pin is visible. Versions do not come back. So either the box was not retired
-/// before, and the scan that precedes its reuse sees the pin; or the reader finds another version,
-/// and loads again without having followed the address. A pin that stands for an earlier use of the
-/// box keeps it from being reused again, for the moment until that reader looks.
+/// A reader is not deceived when an address returns with another value. A reader follows an address
+/// only while it pins the box, and only if the version in which it found the address is still the
+/// present one after the pin is visible. Versions do not return. Two cases are possible. If the box
+/// was not retired before the pin, the scan that precedes its reuse sees the pin. Otherwise the
+/// reader finds another version, and loads again without following the address. A pin that was set
+/// for an earlier use of the box only delays its next reuse, until that reader has looked.
 @safe internal struct BoxPool: ~Copyable {
-    /// How often the owner has begun and ended to use the boxes: odd while it does. Written by the
-    /// owner alone.
+    /// How often the owner has begun and ended to use the lists: odd while it uses them. Only the
+    /// owner writes it.
     private let uses = Atomic<UInt>(0)
 
-    /// How many boxes were added since the lists were last freed. Written where the lists are.
+    /// The number of boxes added since the lists were last freed. It is written only by the thread
+    /// that has the lists.
     private let count = Atomic<UInt>(0)
 
-    /// Whether the sweeper is about to free the boxes: then the owner does without. Written by the
-    /// sweeper alone, under the pass lock of the `ReclamationThread`.
+    /// Whether the sweeper is about to free the boxes. While it is set, the owner does not use the
+    /// lists. Only the sweeper writes it, under the pass lock of the `ReclamationThread`.
     private let isSwept = Atomic<Bool>(false)
 
-    /// For each size the address of the first box, or 0. The first of all stands for no size.
+    /// The address of the first box of each size, or 0. The index is the size in units of 16 bytes;
+    /// index 0 is not used.
     private let lists: UnsafeMutablePointer<UInt>
 
-    /// What the sweeper has seen. Guarded by the pass lock.
+    /// The sweeper's state. Guarded by the pass lock.
     private let swept: UnsafeMutablePointer<Swept>
 
     private struct Swept {
-        /// `uses` at the last look, and how many looks have found the same.
+        /// `uses` at the last look, and how many looks in a row have found this number.
         var usesSeen: UInt = 0
         var looks = 0
     }
 
-    /// Boxes of as many sizes are kept, each 16 bytes larger than the one before.
+    /// The number of sizes for which boxes are kept. Each size is 16 bytes larger than the previous
+    /// size.
     private static var sizes: Int { 16 }
 
     private init() {
@@ -51,31 +54,26 @@ import Synchronization
         unsafe swept.initialize(to: Swept())
     }
 
-    /// An empty pool. It is never freed.
+    /// Allocates an empty pool. It is never freed.
     static func allocate() -> UnsafeMutablePointer<BoxPool> {
-        let pool = UnsafeMutablePointer<BoxPool>.allocate(capacity: 1)
-        unsafe pool.initialize(to: BoxPool())
-        return unsafe pool
-    }
-
-    /// Makes what boxes need. See `Fork.prepare()`.
-    static func prepare() {
         let type = unsafe UnsafeRawPointer(bitPattern: unsafeBitCast(UInt?.self as Any.Type, to: UInt.self))!
         precondition(
             unsafe curcu_size(type) == MemoryLayout<UInt?>.size,
             "ConcurrentObserve: types are not laid out as boxes assume."
         )
-        dropReference(Box.make(units: 1, type: 0, link: 0))
+        let pool = UnsafeMutablePointer<BoxPool>.allocate(capacity: 1)
+        unsafe pool.initialize(to: BoxPool())
+        return unsafe pool
     }
 }
 
 // MARK: - The owner
 
 extension BoxPool {
-    /// A box for a value, to which the caller owns the only reference. Any thread; never waits.
+    /// Returns a box for a value. The caller owns the only reference. Any thread; never waits.
     ///
     /// - Parameters:
-    ///   - bytes: How many the value needs, and what aligns it.
+    ///   - bytes: The size that the value needs, with padding for its alignment.
     ///   - type: See `BoxHeader`.
     static func take(_ bytes: Int, type: UInt) -> UInt {
         let units = (bytes &+ 15) >> 4
@@ -91,10 +89,10 @@ extension BoxPool {
         return Box.make(units: units, type: type, link: isKept ? UInt(bitPattern: units) : 0)
     }
 
-    /// The address of a box that was kept; 0 if there is none.
+    /// Takes a kept box and returns its address; 0 if there is none.
     @inline(__always)
     private borrowing func takeKept(_ units: Int) -> UInt {
-        // Safe, all: the pool is the caller's meanwhile.
+        // Safe, all: only the caller uses the lists during `use`.
         unsafe use { lists in
             let address = unsafe lists[units]
             if address == 0 { return 0 }
@@ -103,15 +101,16 @@ extension BoxPool {
         }
     }
 
-    /// Destroys the value in a box that no thread reads any more. Under no lock.
+    /// Destroys the value in a box that no thread reads any more. The caller must hold no lock.
     ///
     /// - Parameters:
     ///   - reference: The caller's reference, the only one.
     ///   - boxType: `Box.typeAddress`.
-    /// - Returns: False if it is no box, or none that is kept: then nothing was done.
+    /// - Returns: False if the object is not a box, or is a box of a size that is not kept. Then
+    ///   nothing was done.
     @inline(__always)
     static func empty(_ reference: UInt, boxType: UInt) -> Bool {
-        // Safe: the caller's box.
+        // Safe: the caller owns the reference.
         guard Box.isBox(reference, type: boxType), unsafe Box.header(at: reference).pointee.link != 0 else {
             return false
         }
@@ -119,59 +118,63 @@ extension BoxPool {
         return true
     }
 
-    /// Keeps emptied boxes. The owner alone, under no lock.
+    /// Keeps emptied boxes, or frees them if the sweeper is using the lists. Only the owner may
+    /// call it, under no lock.
     ///
-    /// Not one by one, as they are emptied: a value that breaks its promise takes boxes itself.
+    /// The magazine does not keep each box as soon as it is empty: if the destruction of a value
+    /// runs user code although it must not, that code can itself take boxes.
     ///
     /// - Parameters:
     ///   - boxes: The caller's references, the only ones.
-    ///   - number: How many there are.
+    ///   - number: The number of boxes.
     borrowing func keep(_ boxes: UnsafeMutablePointer<UInt>, _ number: Int) {
         if number == 0 { return }
-        // Safe, all: the pool is the caller's meanwhile, as the boxes are.
+        // Safe, all: only the caller uses the lists during `use`, and it owns the boxes.
         let kept = unsafe use { lists in
             for index in 0..<number {
                 let units = unsafe Int(bitPattern: Box.header(at: boxes[index]).pointee.link)
                 unsafe Box.header(at: boxes[index]).pointee.link = lists[units]
                 unsafe lists[units] = boxes[index]
             }
-            // Relaxed, both: with the lists.
+            // Relaxed, both: written only while the caller has the lists.
             count.store(count.load(ordering: .relaxed) &+ UInt(number), ordering: .relaxed)
             return 1
         }
         if kept == 0 { for index in 0..<number { unsafe dropReference(boxes[index]) } }
     }
 
-    /// Frees what is kept. The owner alone. Runs no user code.
+    /// Frees the kept boxes. Only the owner may call it. Runs no user code.
     borrowing func empty() {
-        // Relaxed: the owner's own, or the sweeper's, which is emptying it.
+        // Relaxed: written by the owner itself, or by the sweeper, which is freeing the boxes.
         if count.load(ordering: .relaxed) == 0 { return }
-        // Safe: the lists are the caller's meanwhile.
+        // Safe: only the caller uses the lists during `use`.
         _ = unsafe use { _ in
             free()
             return 0
         }
     }
 
-    /// Calls `body` with the lists; without having called it returns 0 if the sweeper is at them.
-    /// The owner alone.
+    /// Calls `body` with the lists. Returns 0 without calling it if the sweeper is using them. Only
+    /// the owner may call it.
     @inline(__always)
     private borrowing func use(_ body: (UnsafeMutablePointer<UInt>) -> UInt) -> UInt {
-        // Relaxed, both: the owner's own; the store is ordered by the light barrier.
+        // Relaxed, both: only the owner writes it. The light barrier orders the store.
         let number = uses.load(ordering: .relaxed)
         uses.store(number &+ 1, ordering: .relaxed)
         AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
-        // Acquire: pairs with the release in sweep(); what was freed is in no list any more. After the
-        // store, by the light barrier: either this load sees that the sweeper is at the lists, or the
-        // sweeper, after its heavy barrier, sees that the owner is.
+        // Acquire: pairs with the release in sweep(); no list contains a box that was freed. The
+        // light barrier orders this load after the store: either this load sees that the sweeper
+        // has claimed the lists, or the sweeper, after its heavy barrier, sees that the owner uses
+        // them.
         let isSwept = isSwept.load(ordering: .acquiring)
         let result = isSwept ? 0 : unsafe body(lists)
-        // Release: pairs with the acquire in sweep(); the sweeper finds the lists as they are left.
+        // Release: pairs with the acquire in sweep(); the sweeper sees the lists as the owner
+        // leaves them.
         uses.store(number &+ 2, ordering: .releasing)
         return result
     }
 
-    /// Frees all boxes. For the owner while it uses them, and for the sweeper.
+    /// Frees all boxes. Called by the owner inside `use`, and by the sweeper.
     private borrowing func free() {
         for units in 1...Self.sizes {
             // Safe, all: the caller has the lists, and so the boxes in them.
@@ -183,7 +186,7 @@ extension BoxPool {
                 address = next
             }
         }
-        // Relaxed: with the lists.
+        // Relaxed: written only while the caller has the lists.
         count.store(0, ordering: .relaxed)
     }
 }
@@ -191,23 +194,24 @@ extension BoxPool {
 // MARK: - The sweeper
 
 extension BoxPool {
-    /// Whether no boxes are kept. It may say that some are after all were taken.
+    /// Whether no boxes are kept. It can be false although all boxes were taken.
     var isEmpty: Bool {
         // Relaxed: a later look finds the rest.
         count.load(ordering: .relaxed) == 0
     }
 
-    /// Claims the boxes, if three looks have found that the owner has not used them: then
-    /// `AsymmetricBarrier.heavy()` and `sweep()` follow. Under the pass lock.
+    /// Claims the boxes if three looks in a row have found that the owner has not used them. After
+    /// a claim the caller executes `AsymmetricBarrier.heavy()` and calls `sweep()`. The caller must
+    /// hold the pass lock.
     ///
-    /// - Returns: Whether it has.
+    /// - Returns: Whether it has claimed them.
     borrowing func claimIfUnused() -> Bool {
         if isEmpty {
             // Safe, here and below: pools are never freed.
             unsafe swept.pointee.looks = 0
             return false
         }
-        // Relaxed: compared with what was seen before.
+        // Relaxed: only compared with the number at the last look.
         let uses = uses.load(ordering: .relaxed)
         unsafe swept.pointee.looks = uses == swept.pointee.usesSeen ? swept.pointee.looks + 1 : 1
         unsafe swept.pointee.usesSeen = uses
@@ -221,9 +225,10 @@ extension BoxPool {
         return 3
     }
 
-    /// Frees the boxes that were claimed, unless the owner has begun to use them. Under the pass lock.
+    /// Frees the boxes if they were claimed and the owner has not begun to use them. The caller
+    /// must hold the pass lock.
     borrowing func sweep() {
-        // Relaxed: the sweeper's own.
+        // Relaxed: only the sweeper writes it.
         guard isSwept.load(ordering: .relaxed) else { return }
         // Acquire: pairs with the release in use(_:).
         if isUnused(uses.load(ordering: .acquiring)) { free() }
@@ -235,22 +240,13 @@ extension BoxPool {
     private borrowing func isUnused(_ uses: UInt) -> Bool {
         return uses & 1 == 0
     }
-
-    /// In the child of a fork: what another thread kept is left where it is. The fork may have come
-    /// while that thread took a box or added one, and has copied its memory page by page: the lists
-    /// may be of different moments. (P18)
-    borrowing func restartInChild() {
-        unsafe lists.update(repeating: 0, count: Self.sizes + 1)
-        // Relaxed, all: the child has one thread.
-        count.store(0, ordering: .relaxed)
-        uses.store(uses.load(ordering: .relaxed) & ~1, ordering: .relaxed)
-    }
 }
 
 extension ReclamationThread {
-    /// Frees the boxes that their threads have not used for a while. Under the pass lock.
+    /// Frees the boxes that their threads have not used for a while. The caller must hold the pass
+    /// lock.
     ///
-    /// - Returns: Whether some are left.
+    /// - Returns: Whether some pool may still have boxes.
     func sweepBoxes() -> Bool {
         var (areKept, areClaimed) = (false, false)
         // Safe, all: magazines and pools are never freed.

@@ -2,18 +2,17 @@
 
 import Synchronization
 
-/// Notices callbacks that run for long, without a clock on the notification path.
+/// Detects callbacks that run for a long time, without a clock on the notification path.
 ///
-/// Each look remembers since when a frame has been in the same pass at the same observer. An age is
-/// therefore a lower bound: it counts from the first look that saw the callback. Looks happen with
-/// every reclamation pass, with every reading of the diagnostics, and once a second while the
-/// reclamation thread sleeps.
+/// Each look records since when a frame has been in the same pass and has called the same observer.
+/// An age is therefore a lower bound: it counts from the first look that saw the callback. The
+/// library looks with every reclamation pass that has items, with every reading of the diagnostics,
+/// and once a second while the reclamation thread sleeps.
 internal final class CallbackAges: @unchecked Sendable {
     // Unchecked: `seen` is guarded by `lock`.
     static let shared = CallbackAges()
 
-    /// One callback that was found running: the pass of a frame, and the address of the observer
-    /// that it calls.
+    /// One running callback: the frame, its pass, and the address of the observer that it calls.
     struct Sighting: Hashable {
         let frame: UInt
         let passes: UInt
@@ -21,19 +20,19 @@ internal final class CallbackAges: @unchecked Sendable {
     }
 
     /// How long the reclamation thread sleeps between two looks when it has nothing else to do; nil
-    /// where the explorer decides what happens.
+    /// where the explorer decides when threads run.
     static var pause: Duration? {
         return .seconds(1)
     }
 
-    private let lock = ForkAwareLock()
+    private let lock = Lock()
     private var seen: [UInt: (sighting: Sighting, since: ContinuousClock.Instant)] = [:]
 
-    /// Looks at every frame; returns since when the oldest running callback has been seen.
+    /// Looks at every frame. Returns when the oldest running callback was first seen.
     @discardableResult
     func observe() -> ContinuousClock.Instant? { look().map(\.since).min() }
 
-    /// Looks at every frame; returns what is running, and since when it has been seen.
+    /// Looks at every frame. Returns the running callbacks, and when each was first seen.
     func look() -> [(sighting: Sighting, since: ContinuousClock.Instant)] {
         let now = ContinuousClock.now
         return lock.withLock {
@@ -50,7 +49,7 @@ internal final class CallbackAges: @unchecked Sendable {
         }
     }
 
-    /// The callback that the frame is in, if any.
+    /// Returns the callback that the frame is calling, if there is one.
     private func sighting(in frame: UnsafeMutablePointer<Frame>) -> Sighting? {
         // Safe: frames are never freed. Relaxed, both: a statistic; the addresses are compared, not
         // followed.
@@ -59,7 +58,4 @@ internal final class CallbackAges: @unchecked Sendable {
         let passes = unsafe frame.pointee.passes.load(ordering: .relaxed)
         return Sighting(frame: UInt(bitPattern: frame), passes: passes, current: current)
     }
-
-    func lockForFork() { lock.lockForFork() }
-    func unlockAfterFork() { lock.unlockAfterFork() }
 }

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An action, or the release of some references, on a thread that may run user code: done once, as
-/// soon as one of the `DeinitThreads` is free. (P5)
-///
-/// Retire it.
+/// An action, or the release of some references, that runs once on a thread that may run user code,
+/// as soon as one of the `DeinitThreads` is free. The creator retires it. (P5)
 internal final class DeferredAction: Retirable, @unchecked Sendable {
-    // Unchecked: written when it is made, and emptied by `reclaim`.
+    // Unchecked: written by the initializer, and emptied by `reclaim`.
     private var body: (@Sendable () -> Void)?
     private var objects: [AnyObject] = []
 
-    /// The source that it belongs to.
+    /// Identifies the source of the action.
     private let owner: UInt
 
-    /// Calls `body`, for `owner`.
+    /// Creates an action that calls `body` for `owner`.
     init(for owner: AnyObject, _ body: @escaping @Sendable () -> Void) {
         self.body = body
         self.owner = Self.source(of: owner)

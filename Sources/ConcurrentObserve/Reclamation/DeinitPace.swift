@@ -2,17 +2,17 @@
 
 import Glibc
 
-/// Decides how many deinit threads to start: looks from time to time how fast items are begun, and
-/// how much processor time the threads use meanwhile.
+/// Decides how many deinit threads to start. From time to time it measures how fast the threads
+/// begin items, and how much processor time they use.
 ///
 /// Guarded by the lock of the `DeinitThreads`.
 internal struct DeinitPace {
-    /// What was seen at the last look, if items have waited since then.
+    /// The last measurement, if items have waited since then.
     private var look: Look?
-    /// How many looks in a row have found the threads blocked or slow.
+    /// How many times in a row a measurement found that the threads are blocked or slow.
     private var stalls = 0
 
-    /// So many threads can run at once.
+    /// The number of threads that can run at once.
     private let processors = sysconf(Int32(_SC_NPROCESSORS_ONLN))
 
     private struct Look {
@@ -20,20 +20,19 @@ internal struct DeinitPace {
         let at: ContinuousClock.Instant
     }
 
-    // Those that follow are computed: a stored one would be made on its first use, and a fork that
-    // catches a thread there would leave it half made in the child. (P18)
-
-    /// The time between two looks.
+    /// The time between two measurements.
     private static var patience: Duration { .milliseconds(4) }
-    /// A thread that begins fewer items than this between two looks is blocked or slow.
+    /// A thread that begins fewer items than this between two measurements is blocked or slow.
     private static var briskPace: Int { 8 }
-    /// More threads than this do not help with deinitialisers that are slow, not blocked.
+    /// The limit for slow threads: more threads do not help if deinitialisers are slow but not
+    /// blocked.
     private static var mostSlowThreads: Int { 32 }
 
-    /// When threads were last looked at for items that they do not get to.
+    /// When threads were last asked for items that they have not begun.
     private var withdrawal: ContinuousClock.Instant?
 
-    /// Whether it is time to look for threads that have had their items since an earlier look.
+    /// Whether enough time has passed to look again for threads that have had the same items since
+    /// the last look.
     mutating func mayWithdraw() -> Bool {
         let now = LibraryClock.now
         if let withdrawal, withdrawal.duration(to: now) < Self.patience { return false }
@@ -41,13 +40,13 @@ internal struct DeinitPace {
         return true
     }
 
-    /// How many threads to start now.
+    /// Returns how many threads to start now.
     ///
     /// - Parameters:
-    ///   - queues: What waits.
+    ///   - queues: The items that wait.
     ///   - workers: The threads that exist.
-    ///   - idle: How many of them wait for items.
-    ///   - begun: Items begun since the process began.
+    ///   - idle: How many threads wait for items.
+    ///   - begun: The number of items begun since the process began.
     mutating func missingThreads(
         for queues: SourceQueues,
         workers: [ObjectIdentifier: DeinitWorker],
@@ -64,28 +63,29 @@ internal struct DeinitPace {
             lookAgain(at: workers, begun, now)
             return 0
         }
-        // Half of the processors are for other threads, which must not wait for deinitialisers that
-        // compute.
+        // Half of the processors are left to other threads, which must not wait for deinitialisers
+        // that compute.
         if SourceQueues.isAnyCrowded, workers.count * 2 < processors { return 1 }
         let elapsed = look.at.duration(to: now)
         guard elapsed >= Self.patience else { return 0 }
         let served = begun &- look.begun
         let computed = lookAgain(at: workers, begun, now)
         guard served < Self.briskPace * workers.count, workers.count < SourceQueues.mostThreads else { return 0 }
-        // Where threads compute, more of them would only share the processors. But no source waits
-        // for the sake of other sources.
+        // If the threads compute, more threads would only share the processors. But no source may
+        // wait because other sources occupy all threads.
         let isComputing = computed * 2 >= elapsed * min(workers.count, processors)
-        // All threads are blocked, or so slow that delays of a few milliseconds would add up.
+        // If none was begun, all threads are blocked. Otherwise they are so slow that delays of a
+        // few milliseconds would add up.
         let limit = served == 0 ? SourceQueues.mostThreads : Self.mostSlowThreads
         guard !isComputing, workers.count < limit else { return next.busy == 0 ? 1 : 0 }
-        // Twice as many more each time until nothing waits.
+        // Doubles the number of new threads each time, until nothing waits.
         stalls += 1
         return min(1 << min(stalls - 1, 6), limit - workers.count, queues.waiting)
     }
 
-    /// Notes what is to be seen now.
+    /// Stores a new measurement.
     ///
-    /// - Returns: The processor time that the threads have used since the last look.
+    /// - Returns: The processor time that the threads have used since the last measurement.
     @discardableResult
     private mutating func lookAgain(
         at workers: [ObjectIdentifier: DeinitWorker],
@@ -98,6 +98,6 @@ internal struct DeinitPace {
         return computed
     }
 
-    /// Nothing waits, or the threads do not exist any more.
+    /// Forgets the measurements: nothing waits, or the threads do not exist any more.
     mutating func restart() { (stalls, look) = (0, nil) }
 }

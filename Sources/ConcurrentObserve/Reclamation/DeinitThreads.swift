@@ -1,34 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The threads that run user code on the library's behalf: deinitialisers of captures, and `onEnd`.
-/// (P5, P14)
+/// The threads that run user code for the library: deinitialisers of captures, and `onEnd`. (P5,
+/// P14)
 ///
-/// One thread serves as long as it keeps up. When items wait and few were begun for a while, the
-/// threads are blocked in user code, or slow: then the reclamation thread, which looks after every
-/// pass, starts more. (A system queue would notice only after a second.) Idle threads exit.
-/// `SourceQueues` decides which item is next, and how many threads one source may occupy.
-/// `DeinitPace` decides how many threads to start.
+/// One thread serves all items as long as it keeps up. If items wait and the threads have begun few
+/// of them for a while, the threads are blocked in user code, or slow. Then the reclamation thread,
+/// which checks after every pass, starts more. (A system queue would notice only after a second.)
+/// Idle threads exit. `SourceQueues` decides which item is next, and how many threads one source
+/// may occupy. `DeinitPace` decides how many threads to start.
 internal final class DeinitThreads: @unchecked Sendable {
     // Unchecked: everything mutable is guarded by `lock`.
     static let shared = DeinitThreads()
 
-    private let lock = ForkAwareLock()
+    private let lock = Lock()
     private let arrival = EventCount()
     private let relief = EventCount()
 
     private let queues = SourceQueues()
     private var workers: [ObjectIdentifier: DeinitWorker] = [:]
     private var idle = 0
-    /// Items that threads have begun and left since the process began.
+    /// The number of items that threads have taken and finished since the process began.
     private var finished = 0
     private var pace = DeinitPace()
-    /// How many reclaimed items were not reported to their batch yet.
+    /// The number of reclaimed items that are not reported to their batch yet.
     private var unreported = 0
-    /// The batch of these items, or of the last ones that were reported.
+    /// The batch of these items, or of the last items that were reported.
     private var unreportedBatch: Batch?
-
-    // Those that follow are computed: a stored one would be made on its first use, and a fork that
-    // catches a thread there would leave it half made in the child. (P18)
 
     /// The longest pause of a thread that retires for a crowded source. (P16)
     private static var longestPause: Duration { .milliseconds(10) }
@@ -38,10 +35,10 @@ internal final class DeinitThreads: @unchecked Sendable {
 
     // MARK: What a retiring thread calls
 
-    /// The item's source, if more of its items may be waiting than there is room for: the caller
-    /// calls `waitForRoom` after it has retired the item.
+    /// Returns the item's source if the source may have more waiting items than room. Then the
+    /// caller must call `waitForRoom` after it has retired the item.
     ///
-    /// The caller still has the item.
+    /// The caller must still own the item.
     @inline(__always)
     static func crowdedSource(of item: RetiredItem) -> UInt? {
         guard SourceQueues.isAnyCrowded, item.runsUserCode else { return nil }
@@ -49,11 +46,11 @@ internal final class DeinitThreads: @unchecked Sendable {
         return SourceQueues.mayBeCrowded(source) ? source : nil
     }
 
-    /// Whether more items of the source may be waiting than there is room for. A hint.
+    /// Whether the source may have more waiting items than room. A hint.
     static func mayBeCrowded(_ source: UInt) -> Bool { SourceQueues.mayBeCrowded(source) }
 
-    /// Waits until the source has room again, ten milliseconds at most: its deinitialisers may
-    /// block for ever. (P8, P16)
+    /// Waits until the source has room again, but at most ten milliseconds, because the source's
+    /// deinitialisers may block for ever. (P8, P16)
     ///
     /// - Returns: Whether it has waited.
     @discardableResult
@@ -65,7 +62,7 @@ internal final class DeinitThreads: @unchecked Sendable {
             let ticket = relief.ticket()
             let remaining = LibraryClock.now.duration(to: end)
             guard remaining > .zero, lock.withLock({ queues.isCrowded(source) }) else { return hasWaited }
-            // Another source's room wakes it too.
+            // A signal for another source also wakes this thread.
             relief.wait(ticket, atMost: remaining)
             hasWaited = true
         }
@@ -73,10 +70,10 @@ internal final class DeinitThreads: @unchecked Sendable {
 
     // MARK: What the reclamation thread calls
 
-    /// Takes over all items of a pass in one step: each deinit thread takes the same lock for every
-    /// item.
+    /// Takes over all items of a pass under one acquisition of the lock, because each deinit thread
+    /// takes the same lock to get items.
     ///
-    /// - Parameter runs: None is empty.
+    /// - Parameter runs: No run may be empty.
     func enqueue(_ runs: [RetiredRun]) {
         guard !runs.isEmpty else { return }
         let shouldSignal = lock.withLock { () -> Bool in
@@ -87,10 +84,10 @@ internal final class DeinitThreads: @unchecked Sendable {
         if shouldSignal { arrival.signal() }
     }
 
-    /// Starts threads if items wait that the present threads do not get to. Never waits: the
+    /// Starts threads if items wait and the present threads do not keep up. Never waits: the
     /// reclamation thread has other things to do.
     ///
-    /// - Returns: Whether items wait that a thread could serve, so that it should be called again
+    /// - Returns: Whether items wait that a thread could take. Then the caller should call again
     ///   soon.
     func startThreadsIfBehind() -> Bool {
         var isBehind = false
@@ -103,15 +100,16 @@ internal final class DeinitThreads: @unchecked Sendable {
             return missingThreads()
         }
         if shouldSignal { arrival.signal() }
-        // If the system has no thread to give, the reclamation thread asks again after its next
+        // If the system cannot start a thread, the reclamation thread tries again after its next
         // pass.
         for _ in 0..<missing { guard startThread() else { break } }
         return isBehind
     }
 
-    /// Puts back what threads have taken and not begun for a while. Under `lock`.
+    /// Takes back the items that threads have had for a while and have not begun. The caller must
+    /// hold `lock`.
     ///
-    /// - Returns: Whether there was any.
+    /// - Returns: Whether there were any.
     private func withdrawItems() -> Bool {
         guard pace.mayWithdraw() else { return false }
         var isAny = false
@@ -123,20 +121,20 @@ internal final class DeinitThreads: @unchecked Sendable {
         return isAny
     }
 
-    /// Whether threads have items that they have not claimed. Under `lock`.
+    /// Whether a thread has items that it has not claimed. The caller must hold `lock`.
     private var hasUnclaimedItems: Bool {
         for worker in workers.values where worker.hasMore { return true }
         return false
     }
 
-    /// How many threads to start now. Under `lock`.
+    /// Returns how many threads to start now. The caller must hold `lock`.
     private func missingThreads() -> Int {
         var begun = finished
         for worker in workers.values where worker.hasItems { begun += worker.begunCount }
         return pace.missingThreads(for: queues, workers: workers, idle: idle, begun: begun)
     }
 
-    /// Returns false when the system has no thread to give.
+    /// Returns false if the system cannot start a thread.
     private func startThread() -> Bool {
         let worker = DeinitWorker()
         lock.withLock { workers[ObjectIdentifier(worker)] = worker }
@@ -149,19 +147,17 @@ internal final class DeinitThreads: @unchecked Sendable {
 
     private func run(_ worker: DeinitWorker) {
         ThreadRecord.runAsDeinitThread { record in
-            // Now the thread has a record: it got that behind the gate, where no lock may be held.
-            lock.withLock { worker.begin(ThreadRecord.ownAddress) }
+            lock.withLock { worker.begin() }
             while let item = next(worker) {
                 worker.reclaim(item)
-                // What the deinitialiser has retired does not wait for the next pass: it may be the
-                // next of a chain.
+                // The items that the deinitialiser has retired do not wait for the next pass: they
+                // may continue a chain of deinitialisers.
                 if record.hasRetired { ReclamationThread.wake(urgently: true) }
             }
         }
     }
 
-    /// Notes that the last item is reclaimed, and waits for the next; nil when the thread should
-    /// exit.
+    /// Finishes the last item and waits for the next one. Returns nil if the thread should exit.
     private func next(_ worker: DeinitWorker) -> RetiredItem? {
         if let item = worker.claimNext() { return item }
         while true {
@@ -175,11 +171,8 @@ internal final class DeinitThreads: @unchecked Sendable {
 
     private func take(_ worker: DeinitWorker, wasIdle: Bool) -> RetiredItem? {
         var hasRoom = false
-        var done: RetiredItem?
         let item = lock.withLock { () -> RetiredItem? in
             if wasIdle { idle -= 1 }
-            // In one step with taking the next, so that a fork never finds an item half finished.
-            done = worker.last
             let batch = worker.batch
             if let queue = worker.queue { queues.leave(queue) }
             let doneCount = batch == nil ? 0 : worker.finish()
@@ -193,17 +186,14 @@ internal final class DeinitThreads: @unchecked Sendable {
             hasRoom = queues.noteRoom(worker.queue!)
             return next
         }
-        // Not earlier: an item that the child of a fork abandons is still there. If the fork comes
-        // just here, the child never frees it.
-        done?.release()
         if hasRoom { relief.signal() }
         return item
     }
 
-    /// Counts items that are reclaimed. Under `lock`.
+    /// Counts reclaimed items. The caller must hold `lock`.
     ///
-    /// The report to their batch comes later if the batch cannot be complete before: the caller
-    /// reclaims others of its items next.
+    /// If the caller takes more items of the same batch next, the batch cannot be complete yet, and
+    /// the report is delayed.
     private func count(_ done: Int, of batch: Batch?, before next: Batch?) {
         if let batch {
             if batch != unreportedBatch { reportToBatch() }
@@ -213,67 +203,21 @@ internal final class DeinitThreads: @unchecked Sendable {
         if queues.waiting == 0 || next != unreportedBatch { reportToBatch() }
     }
 
-    /// Reports to the batch how many of its items are reclaimed. Under `lock`.
+    /// Reports the number of reclaimed items to their batch. The caller must hold `lock`.
     private func reportToBatch() {
         guard unreported > 0, let batch = unreportedBatch else { return }
         ReclamationThread.shared.batches.finished(batch, count: unreported)
         unreported = 0
     }
 
-    /// After a wait in vain: forgets the thread, unless work came in that moment.
+    /// Removes the thread after a wait that ended without an item, unless an item has arrived
+    /// since.
     private func leaveIfIdle(_ worker: DeinitWorker) -> Bool {
         lock.withLock {
             idle -= 1
             guard queues.next == nil else { return false }
             workers[ObjectIdentifier(worker)] = nil
             return true
-        }
-    }
-
-    // MARK: Rehearsal
-
-    /// Serves on this thread until nothing waits. See `Rehearsal`.
-    func rehearse() {
-        let worker = DeinitWorker()
-        lock.withLock { workers[ObjectIdentifier(worker)] = worker }
-        worker.begin(ThreadRecord.ownAddress)
-        // The second look has one before it. No thread is started, however long the two took.
-        for _ in 0..<2 { _ = lock.withLock { missingThreads() } }
-        while let item = worker.claimNext() ?? take(worker, wasIdle: false) { worker.reclaim(item) }
-        _ = leaveIfIdle(worker)
-    }
-
-    // MARK: Fork
-
-    func lockForFork() { lock.lockForFork() }
-    func unlockAfterFork() { lock.unlockAfterFork() }
-
-    /// In the child: items that wait are reclaimed here too, and items that a thread has taken and
-    /// not begun. An item that another thread was reclaiming stays as it is: that thread does not
-    /// exist. A deinitialiser that forks goes on here, and its thread serves the child. (P18)
-    func restartInChild() {
-        lock.unlockAfterFork()
-        idle = 0
-        pace.restart()
-        reportToBatch()
-        let ownRecord = ThreadRecord.ownAddress
-        var own: DeinitWorker?
-        for worker in workers.values {
-            if worker.isThread(ownRecord) {
-                own = worker
-                continue
-            }
-            // No generic call that may be the first of its kind: the runtime makes types under a
-            // lock, which the fork may have caught.
-            guard let left = worker.leaveToChild() else { continue }
-            queues.leave(left.queue)
-            ReclamationThread.shared.batches.finished(left.rest.batch, count: left.done)
-            if left.rest.count > 0 { queues.append(left.rest) }
-        }
-        workers.removeAll()
-        if let own {
-            own.begin(ownRecord)
-            workers[ObjectIdentifier(own)] = own
         }
     }
 }

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a thread delivers a change in the course of, as the room above knows it, which says what
-/// that is by a subclass. Everything that runs on the thread meanwhile can ask for it.
+/// Describes the change that a thread is delivering. The room above defines the subclasses. All
+/// code that runs on the thread during the delivery can ask for the context.
 @usableFromInline
 internal class DeliveryContext: @unchecked Sendable {
-    // Unchecked: subclasses say who has what.
+    // Unchecked: each subclass says how its properties are guarded.
     init() {}
 
-    /// That of the calling thread: the innermost whose `perform` has not returned.
+    /// The context of the calling thread: the innermost one whose `perform` has not returned.
     @inline(__always)
     static var current: DeliveryContext? {
-        // Safe: records are never freed; the slot is on this thread's stack until `perform` returns.
+        // Safe: records are never freed; the slot is on this thread's stack until `perform`
+        // returns.
         guard let slot = unsafe ThreadRecord.current.pointee.context else { return nil }
         return unsafe slot.pointee.context
     }
@@ -21,11 +22,12 @@ internal class DeliveryContext: @unchecked Sendable {
         slot.perform(body)
     }
 
-    /// Runs `body` with a context of the calling thread's that is made when it is asked for: most are not.
+    /// Runs `body` with a context that is created only when some code asks for it. In most
+    /// deliveries no code does.
     static func perform<Step: ContextStep>(for step: Step, _ body: () -> Void) {
         // Safe: the step is kept until `body` has returned.
         unsafe withUnsafePointer(to: step) { step in
-            // It captures nothing, and so allocates nothing.
+            // The closure captures nothing, and so allocates nothing.
             var slot = unsafe ContextSlot(of: step) {
                 unsafe $0.assumingMemoryBound(to: Step.self).pointee.makeContext()
             }
@@ -34,13 +36,13 @@ internal class DeliveryContext: @unchecked Sendable {
     }
 }
 
-/// What a context is made of when it is asked for.
+/// Creates a context when some code asks for it.
 internal protocol ContextStep {
     func makeContext() -> DeliveryContext
 }
 
-/// A thread's context, on the stack of the `perform` that has it; or what to make it of when it is
-/// asked for.
+/// A thread's context, on the stack of the `perform` that sets it. Until some code asks for the
+/// context, the slot only knows how to create it.
 @safe internal struct ContextSlot {
     private var made: DeliveryContext?
     private let step: UnsafeRawPointer?
@@ -56,7 +58,7 @@ internal protocol ContextStep {
         unsafe (self.step, self.make) = (step, make)
     }
 
-    /// Out of line: most often there is no slot.
+    /// Out of line, because a thread rarely has a slot.
     fileprivate var context: DeliveryContext? {
         @inline(never)
         mutating get {
@@ -68,13 +70,10 @@ internal protocol ContextStep {
         }
     }
 
-    /// Runs `body` with this as the calling thread's.
-    ///
-    /// The child of a fork forgets the contexts of threads that do not exist there, and releases
-    /// nothing.
+    /// Runs `body` with this slot as the calling thread's.
     @inline(never)
     fileprivate mutating func perform(_ body: () -> Void) {
-        // Safe: records are never freed, and this one forgets the slot before the slot is gone.
+        // Safe: records are never freed. This record forgets the slot before the slot is gone.
         let record = unsafe ThreadRecord.current
         let outer = unsafe record.pointee.context
         unsafe withUnsafeMutablePointer(to: &self) { slot in

@@ -3,15 +3,16 @@
 import CURCU
 import Synchronization
 
-/// Lets threads sleep until something has happened that they check themselves.
+/// Lets threads sleep until an event. The waiting threads themselves check whether the event has
+/// happened.
 ///
-/// A waiter takes a ticket, checks, and sleeps only if nothing was signalled since the ticket: no
+/// A waiter takes a ticket, checks, and sleeps only if there was no signal since the ticket, so no
 /// wake-up is lost. (The "eventcount" of Reed and Kanodia, 1979.)
 @safe internal final class EventCount: @unchecked Sendable {
-    // Unchecked: the pointer is constant, the word atomic.
+    // Unchecked: the pointer is constant, the words are atomic.
 
-    /// Counts the signals. On the heap by itself, so that its address, which the kernel waits on,
-    /// never moves.
+    /// The number of signals. It has its own memory on the heap, so that its address, on which the
+    /// kernel waits, never moves.
     private let signals: UnsafeMutablePointer<Atomic<UInt32>>
     private let sleepers = Atomic<UInt32>(0)
 
@@ -23,25 +24,26 @@ import Synchronization
         unsafe signals.initialize(to: Atomic(0))
     }
 
-    /// Take it before checking what is awaited.
+    /// Takes a ticket. The caller must take it before it checks for the event.
     func ticket() -> Ticket {
-        // Acquire: the waiter's look sees what was signalled before; pairs with the count in
-        // signal(). The kernel's comparison finds a later signal.
+        // Acquire: pairs with the count in signal(); the waiter's check sees what happened before
+        // that signal. The kernel's comparison finds a later signal.
         unsafe Ticket(signals: signals.pointee.load(ordering: .acquiring))
     }
 
     /// Sleeps until a signal that came after `ticket`, or until `limit` has passed.
     func wait(_ ticket: Ticket, atMost limit: Duration?) {
         // Relaxed: the kernel executes a full barrier before it compares, which pairs with
-        // signal(): the kernel sees the count there, or that thread sees this sleeper. No ordering
-        // of this step could take the barrier's place.
+        // signal(). Either the kernel sees the new count, or the signalling thread sees this
+        // sleeper. No ordering of this operation could replace that barrier.
         sleepers.add(1, ordering: .relaxed)
         unsafe curcu_futex_wait(signals, ticket.signals, limit?.nanoseconds ?? -1)
-        // Relaxed: too high a count costs a wake-up, nothing else.
+        // Relaxed: a count that is too high only costs an unnecessary wake-up.
         sleepers.subtract(1, ordering: .relaxed)
     }
 
-    /// Waits until `condition` holds, which is signalled here: spins for a moment, then sleeps.
+    /// Waits until `condition` holds: spins for a moment, then sleeps. The thread that makes
+    /// `condition` true must call `signal()`.
     func wait(for name: StaticString, until condition: () -> Bool) {
         for _ in 0..<64 {
             if condition() { return }
@@ -56,14 +58,14 @@ import Synchronization
 
     /// Whether there was a signal since the ticket. A hint: nothing is read because of it.
     func isSignalled(after ticket: Ticket) -> Bool {
-        // Relaxed: as said; the explorer runs one thread at a time.
+        // Relaxed: a hint.
         unsafe signals.pointee.load(ordering: .relaxed) != ticket.signals
     }
 
     /// Wakes every thread that took a ticket before.
     func signal() {
-        // Sequentially consistent, both: what happened is ordered before the count, the count
-        // before the look for sleepers; pair with ticket() and with the kernel's barrier in
+        // Sequentially consistent, both: the event is ordered before the count, and the count
+        // before the check for sleepers. They pair with ticket(), and with the kernel's barrier in
         // wait(_:atMost:).
         unsafe signals.pointee.add(1, ordering: .sequentiallyConsistent)
         if sleepers.load(ordering: .sequentiallyConsistent) > 0 {
@@ -73,7 +75,7 @@ import Synchronization
 }
 
 extension Duration {
-    /// The whole duration in nanoseconds, at most the largest `Int64`, at least 0.
+    /// The whole duration in nanoseconds, between 0 and the largest `Int64`.
     internal var nanoseconds: Int64 {
         let (seconds, attoseconds) = components
         guard seconds < Int64.max / 1_000_000_000 else { return .max }

@@ -3,25 +3,26 @@
 public import CURCU
 public import Synchronization
 
-/// What one pass over a table, on one thread, is using at the moment. Written by its thread, read
-/// by every scan.
+/// Says which table or value, and which observer, one pass on one thread is using. Written by its
+/// thread, read by every scan.
 ///
-/// A nested pass has a frame of its own; outer frames keep counting.
+/// A nested pass has its own frame. The frames of the outer passes stay valid.
 @usableFromInline
 internal struct Frame: ~Copyable {
-    /// The address of the table that the pass walks, or of the value that it reads, or 0. It stays
-    /// allocated while its address stands here.
+    /// The address of the table that the pass walks, or of the value that it reads, or 0. While the
+    /// address is stored here, the table or value stays allocated.
     @usableFromInline let pin: Atomic<UInt>
 
-    /// The hazard pointer: the address of the observer that the pass may be calling, or 0. The
-    /// observer's closure stays alive while its address stands here.
+    /// The hazard pointer: the address of the observer that the pass may be calling, or 0. While
+    /// the address is stored here, the observer's closure stays alive.
     @usableFromInline let current: Atomic<UInt>
 
-    /// How many passes have used this frame: distinguishes a long callback from many short ones.
-    /// Wraps harmlessly.
+    /// The number of passes that have used this frame. It distinguishes one long callback from many
+    /// short ones. Wrapping around is harmless.
     @usableFromInline let passes: Atomic<UInt>
 
-    /// Fills the frame to 32 bytes, so that a cache line holds two and an index is a shift.
+    /// Extends the frame to 32 bytes, so that a cache line holds two frames, and an index is a
+    /// shift.
     private let padding: UInt = 0
 
     init() {
@@ -32,25 +33,26 @@ internal struct Frame: ~Copyable {
 }
 
 extension Frame {
-    // The optimiser moves the retain of something that user code returns down to its use, across
-    // atomic stores, however they are ordered: they touch no reference count. It does not move it
-    // across the barriers below. (The C11 orderings are between threads; the barrier emits nothing
-    // and is between the compiler and this thread.)
+    // Reason for the compiler barriers below: the optimiser moves the retain of an object that user
+    // code returns down to the object's use. It moves it across atomic stores of any ordering,
+    // because they touch no reference count, but not across these barriers. (The C11 orderings act
+    // between threads. The barrier emits no instruction, and acts between the compiler and this
+    // thread.)
 
-    /// Ends the use of what is pinned.
+    /// Ends the use of the pinned table or value.
     @inlinable @inline(__always)
     borrowing func unpin() {
         curcu_compiler_barrier()
-        // Release: what was read happens before it is reclaimed; pairs with the acquire in the scans.
+        // Release: the reads happen before the reclaiming; pairs with the acquire in the scans.
         pin.store(0, ordering: .releasing)
     }
 
-    /// Ends the last callback, then the use of what is pinned.
+    /// Ends the last callback, then the use of the pinned table or value.
     @inlinable @inline(__always)
     borrowing func clear() {
         curcu_compiler_barrier()
-        // Release: what the callback did happens before the closure is reclaimed; pairs with the
-        // acquires in the scans.
+        // Release: the effects of the callback happen before the closure is reclaimed; pairs with
+        // the acquires in the scans.
         current.store(0, ordering: .releasing)
         unpin()
     }

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// Frames for a thread that nests deeper than its record has room for. Never freed.
+/// Frames for a thread that nests deeper than the frames of its record allow. Never freed.
 @safe internal struct FrameBlock: ~Copyable {
     /// The address of the next block, or 0.
     let next = Atomic<UInt>(0)

@@ -2,25 +2,25 @@
 
 import Synchronization
 
-/// What all frames of all threads hold at the moment of the scan.
+/// The addresses that the frames of all threads hold at the moment of the scan.
 internal struct FrameScan {
-    /// How many records there are.
+    /// The number of records.
     private(set) var recordCount = 0
     private var pins: [UInt] = []
     private var currents: [UInt] = []
-    /// What must be kept because it is pinned.
+    /// The pinned objects for which one reference is kept already.
     private var kept: [UInt] = []
 
-    /// Looks at every frame in use.
+    /// Reads every frame in use.
     ///
-    /// Call it after the barrier that belongs to the items in question, which makes every store
-    /// visible that could matter: a grace period for pins of tables, `AsymmetricBarrier.heavy()` for
-    /// those of values and for current observers.
+    /// Call it after the barrier that makes the relevant stores for the items visible: a grace
+    /// period for pins of tables, `AsymmetricBarrier.heavy()` for pins of values and for current
+    /// observers.
     init() {
         unsafe ThreadRecords.shared.forEach { record in
             recordCount += 1
             unsafe record.forEachFrame { frame in
-                // Acquire, both: pair with the releases at the end of a pass; what the pass did
+                // Acquire, both: pair with the releases at the end of a pass; the work of the pass
                 // happens before the reclaiming.
                 let pin = unsafe frame.pointee.pin.load(ordering: .acquiring)
                 let current = unsafe frame.pointee.current.load(ordering: .acquiring)
@@ -32,12 +32,12 @@ internal struct FrameScan {
         currents.sort()
     }
 
-    /// Whether a callback runs anywhere, as far as the scan has seen.
+    /// Whether the scan has seen a running callback in any frame.
     var holdsObservers: Bool { !currents.isEmpty }
 
     /// Whether some frame holds the item.
     ///
-    /// - Complexity: O(log *n*) of the frames in use.
+    /// - Complexity: O(log *n*), where *n* is the number of frames in use.
     func holds(_ item: RetiredItem) -> Bool {
         switch item.hold {
         case .nothing: return false
@@ -48,11 +48,12 @@ internal struct FrameScan {
 
     /// Whether some frame pins `address`.
     ///
-    /// - Complexity: O(log *n*) of the frames in use.
+    /// - Complexity: O(log *n*), where *n* is the number of frames in use.
     private func isPinned(_ address: UInt) -> Bool { pins.containsSorted(address) }
 
-    /// Whether a reference to the object at `address` must be kept: some frame pins the object, and
-    /// this is the first reference to it that is asked for. It keeps the object.
+    /// Whether the caller must keep its reference to the object at `address`. It must if some frame
+    /// pins the object, and this is the first reference to it that is passed here: one reference is
+    /// enough to keep the object.
     mutating func mustKeep(_ address: UInt) -> Bool {
         guard isPinned(address) else { return false }
         if kept.contains(address) { return false }

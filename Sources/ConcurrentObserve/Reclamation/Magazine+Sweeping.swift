@@ -2,15 +2,16 @@
 
 import Synchronization
 
-// What the reclamation thread does with the magazines of all threads. Under the pass lock.
+// How the reclamation thread sweeps the magazines of all threads. The caller must hold the pass
+// lock.
 extension Magazine {
-    /// Whether the references have waited long enough for their thread: nothing was claimed between
-    /// three looks.
+    /// Whether the references have waited long enough for their own thread: three looks in a row
+    /// have found that nothing was claimed.
     ///
-    /// - Parameter isUrgent: Does not wait.
+    /// - Parameter isUrgent: Whether waiting references are due at once.
     borrowing func isDue(isUrgent: Bool) -> Bool {
-        // Acquire: pairs with the exchange in claim(into:); a drain that finds references claimed finds
-        // that their release has begun.
+        // Acquire: pairs with the exchange in take(_:_:); a drain that finds references claimed
+        // also finds that their release has begun.
         let head = head.load(ordering: .acquiring)
         // Relaxed: a later look finds the rest.
         if head == tail.load(ordering: .relaxed) {
@@ -23,12 +24,12 @@ extension Magazine {
         return unsafe isUrgent || swept.pointee.looks > 2
     }
 
-    /// Claims all references for the reclamation thread.
+    /// Claims all references for the reclamation thread, and appends them to `references`.
     ///
-    /// - Parameter room: As large as a magazine.
+    /// - Parameter room: Room for as many references as a magazine has.
     borrowing func sweep(into references: inout [UInt], by room: UnsafeMutablePointer<UInt>) {
         let count = unsafe claim(into: room)
-        // Safe: so many are in the room.
+        // Safe: `claim(into:)` has filled `count` places of the room.
         for index in 0..<count { unsafe references.append(room[index]) }
         unsafe swept.pointee.count &+= UInt(count)
         unsafe swept.pointee.looks = 0
@@ -46,13 +47,13 @@ extension ReclamationThread {
         return found
     }
 
-    /// Claims what has waited in its magazine for a while, or, for a drain, everything. Under the
-    /// pass lock.
+    /// Claims the references that have waited in a magazine for a while. While a thread drains,
+    /// claims all references. The caller must hold the pass lock.
     func sweepMagazines(into references: inout [UInt]) {
-        // Relaxed: a drain that waits for this pass was counted before the pass began, which the
-        // lock of the batches orders.
+        // Relaxed: a drain that waits for this pass was counted before the pass began. The lock of
+        // the batches orders the two.
         let isUrgent = drains.load(ordering: .relaxed) > 0
-        // Safe: magazines are never freed; what is the sweeper's is guarded by the pass lock.
+        // Safe: magazines are never freed. The sweeper's state is guarded by the pass lock.
         unsafe ThreadRecords.shared.forEach { record in
             unsafe record.forMagazine { magazine in
                 if unsafe magazine.pointee.isDue(isUrgent: isUrgent) {
@@ -65,20 +66,22 @@ extension ReclamationThread {
 
 // MARK: - Counts
 
-/// How many references magazines and rings have taken, and what became of them.
+/// Counts the references that threads have put into magazines and rings, and those that were
+/// released or handed over.
 internal enum MagazineCounts {
-    /// Looks at all magazines for what is released: before a look for what is retired.
+    /// Returns how many references all magazines have released. The caller must call it before it
+    /// counts the retired references.
     static func released() -> UInt {
         var count: UInt = 0
         unsafe ThreadRecords.shared.forEach { record in
-            // Acquire: pairs with the release in finished(_:); what is released was put in, or handed
-            // over.
+            // Acquire: pairs with the release in finished(_:); each reference that is counted as
+            // released is also counted as put in, or as handed over.
             unsafe record.forMagazine { unsafe count &+= $0.pointee.released.load(ordering: .acquiring) }
         }
         return count
     }
 
-    /// Looks at all magazines and rings for what was put in.
+    /// Returns how many references were put into all magazines and rings.
     static func put() -> UInt {
         var count: UInt = 0
         // Relaxed, both: statistics.
@@ -89,7 +92,8 @@ internal enum MagazineCounts {
         return count
     }
 
-    /// Looks for what magazines' owners have handed over, and is counted as items, too: last.
+    /// Returns how many references the magazines' owners have handed over. These are also counted
+    /// as items, so the caller must call it last.
     static func handedOver() -> UInt {
         var count: UInt = 0
         unsafe ThreadRecords.shared.forEach { record in
@@ -103,22 +107,4 @@ internal enum MagazineCounts {
 }
 
 extension Magazine {
-    /// In the child of a fork: counts what its thread had claimed as released.
-    borrowing func restartInChild() {
-        // Relaxed, all: the child has one thread.
-        unsafe released.store(head.load(ordering: .relaxed) &- swept.pointee.count, ordering: .relaxed)
-        releasesEnded.store(releasesBegun.load(ordering: .relaxed), ordering: .relaxed)
-        unsafe owned.pointee.weight = 0
-        unsafe boxes.pointee.restartInChild()
-    }
-
-    /// Forgets what the rehearsal has done. Nothing is in it.
-    borrowing func restart() {
-        // Relaxed, all: no other thread uses the library.
-        tail.store(0, ordering: .relaxed)
-        head.store(0, ordering: .relaxed)
-        released.store(0, ordering: .relaxed)
-        handedOver.store(0, ordering: .relaxed)
-        unsafe swept.pointee.count = 0
-    }
 }

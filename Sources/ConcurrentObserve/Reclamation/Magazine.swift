@@ -2,67 +2,68 @@
 
 import Synchronization
 
-/// References that one thread has retired, and that run no user code when they are released: the
-/// thread itself releases them, a full magazine at a time, after one barrier and one scan.
+/// References that one thread has retired, and whose release runs no user code. The thread releases
+/// them itself, a full magazine at a time, after one barrier and one scan.
 ///
-/// Only the record's thread puts references in. It and the reclamation thread take them out: each
-/// reads all that are there and then claims them by one compare-exchange. The reclamation thread
-/// sweeps what has not been claimed for a while, so that nothing waits for its thread's next
-/// change. (P14) A magazine is never freed; the record's next thread goes on with it.
+/// Only the record's thread, the owner, puts references in. The owner and the reclamation thread
+/// take them out: each copies all references, and then claims them by one compare-exchange. The
+/// reclamation thread sweeps references that stay unclaimed for a while, so none waits for its
+/// thread's next change. (P14) A magazine is never freed; the next thread with the record uses it.
 ///
-/// (Magazines: Bonwick and Adams, "Magazines and Vmem", USENIX 2001. The claim is that of a
-/// work-stealing queue's steal, of everything at once: Chase and Lev, "Dynamic Circular
-/// Work-Stealing Deque", SPAA 2005.)
+/// (Magazines: Bonwick and Adams, "Magazines and Vmem", USENIX 2001. The claim is the steal
+/// operation of a work-stealing queue, applied to all elements at once: Chase and Lev, "Dynamic
+/// Circular Work-Stealing Deque", SPAA 2005.)
 @safe internal struct Magazine: ~Copyable {
-    /// How many references have been put in. Written by the owner alone.
+    /// The number of references put in so far. Only the owner writes it.
     let tail = Atomic<UInt>(0)
 
-    /// How many have been claimed: they are taken out in their order. Moved by compare-exchange.
+    /// The number of references claimed so far, in the order in which they were put in. Changed by
+    /// compare-exchange.
     let head = Atomic<UInt>(0)
 
-    /// How many the owner is done with: it has released them, or handed them over to the
-    /// reclamation thread.
+    /// The number of references that the owner has released, or handed over to the reclamation
+    /// thread.
     let released = Atomic<UInt>(0)
 
-    /// How many of these were handed over, and are counted as retired once more.
+    /// The number of references handed over. Each of them is also counted as a retired item.
     let handedOver = Atomic<UInt>(0)
 
-    /// How often the owner has begun to release what it claims, and how often it has finished.
-    /// Written by the owner alone.
+    /// How often the owner has begun to release claimed references, and how often it has finished.
+    /// Only the owner writes them.
     let releasesBegun = Atomic<UInt>(0)
     let releasesEnded = Atomic<UInt>(0)
 
-    /// What the owner alone knows, and what the sweeper alone does, under the pass lock of the
-    /// `ReclamationThread`. They are apart from the rest, which both use: no access of the one is an
-    /// access to what the other has.
+    /// The state of the owner, and the state of the sweeper, which the pass lock of the
+    /// `ReclamationThread` guards. They have their own memory, apart from the fields that both use:
+    /// so an access by one is never an access to the other's state.
     let owned: UnsafeMutablePointer<Owned>
     let swept: UnsafeMutablePointer<Swept>
 
-    /// The boxes that the magazine's releases have emptied.
+    /// The boxes that the releases of this magazine have emptied.
     let boxes: UnsafeMutablePointer<BoxPool>
 
     struct Owned {
-        /// Bytes behind the references since the owner last saw the magazine empty.
+        /// The bytes of all references put in since the owner last saw the magazine empty.
         var weight = 0
         /// Whether there are so many thread records that the owner should not scan them.
         var hasManyRecords = false
-        /// Whether the owner is releasing what it has claimed.
+        /// Whether the owner is releasing claimed references.
         var isReleasing = false
     }
 
     struct Swept {
-        /// `head` at the last look, and how many looks have found it there.
+        /// `head` at the last look, and how many looks in a row have found this number.
         var headSeen: UInt = 0
         var looks = 0
-        /// How many references the sweeper has claimed.
+        /// The number of references that the sweeper has claimed.
         var count: UInt = 0
     }
 
-    /// With more records a scan for 64 references takes longer than to leave them to a pass.
+    /// With more records, a scan for 64 references takes longer than leaving them to a pass.
     private static var mostRecords: Int { 256 }
 
-    /// The references, each at its number modulo the capacity; then as many that the owner has
-    /// claimed.
+    /// The references, each at its number modulo the capacity; and room of the same size for the
+    /// references that the owner has claimed.
     private let slots: UnsafeMutablePointer<Atomic<UInt>>
     private let claimed: UnsafeMutablePointer<UInt>
 
@@ -88,12 +89,13 @@ import Synchronization
         return unsafe magazine
     }
 
-    /// Where the reference of a number is. Safe: magazines are never freed.
+    /// Returns the slot of the reference with this number. Safe: magazines are never freed.
     private borrowing func slot(_ number: UInt) -> UnsafeMutablePointer<Atomic<UInt>> {
         unsafe slots + Int(number % Self.capacity)
     }
 
-    /// Whether nothing is in it. Any thread; for the owner exact as to what it has put in.
+    /// Whether the magazine is empty. Any thread. For the owner, the answer includes everything
+    /// that it has put in.
     var isEmpty: Bool {
         // Relaxed, both: the barrier before the look orders them, or the caller looks again.
         head.load(ordering: .relaxed) == tail.load(ordering: .relaxed)
@@ -105,16 +107,17 @@ import Synchronization
 extension Magazine {
     /// Claims all references, and copies them to `room`.
     ///
-    /// - Returns: How many there were.
+    /// - Returns: The number of references.
     borrowing func claim(into room: UnsafeMutablePointer<UInt>) -> Int {
         while true {
-            // Acquire: pairs with the exchange below; what another has claimed is not claimed again.
+            // Acquire: pairs with the exchange in take(_:_:); no reference is claimed twice.
             let first = head.load(ordering: .acquiring)
-            // Acquire: pairs with the release in put(_:); the slots below it are filled.
+            // Acquire: pairs with the release in put(_:weight:); the slots below it are filled.
             let end = tail.load(ordering: .acquiring)
             let count = Int(bitPattern: end &- first)
             if count == 0 { return 0 }
-            // `first` is old: since it was loaded, another has claimed, and the owner has put in more. There is no room for so many.
+            // `first` is out of date: since this load, the other claimer has claimed references,
+            // and the owner has put in more. `room` is too small for them.
             if count > Int(Self.capacity) { continue }
             for index in 0..<count {
                 // Safe: the room is as large as a magazine. Relaxed: ordered by `tail`. The owner
@@ -126,9 +129,9 @@ extension Magazine {
     }
 
     private borrowing func take(_ first: UInt, _ end: UInt) -> Bool {
-        // Release: pairs with the acquires of `head`. The owner overwrites the slots after they were
-        // read; who claims next finds them put in; a drain finds the release that has begun.
-        // Relaxed, when it fails: tried again.
+        // Release: pairs with the acquires of `head`. The owner overwrites the slots after they
+        // were read; the next claimer sees them filled; a drain sees that the release has begun.
+        // Relaxed on failure: the caller tries again.
         return head.compareExchange(
             expected: first,
             desired: end,
@@ -138,7 +141,7 @@ extension Magazine {
     }
 
     private borrowing func finished(_ count: Int) {
-        // Release: pairs with the acquire in MagazineCounts.
+        // Release: pairs with the acquire in MagazineCounts.released().
         released.add(UInt(count), ordering: .releasing)
     }
 }
@@ -146,57 +149,61 @@ extension Magazine {
 // MARK: - The owner
 
 extension Magazine {
-    /// Whether there is no room for a reference to so many bytes. The owner alone.
+    /// Whether there is no room for a reference to an object of this size. Only the owner may call
+    /// it.
     @inline(__always)
     borrowing func isFull(for weight: Int) -> Bool {
         // Safe: magazines are never freed.
         let present = unsafe owned.pointee.weight
-        // Acquire: pairs with the exchange in claim(into:); the slots below it have been read.
-        // Relaxed: the owner's own.
+        // Acquire: pairs with the exchange in take(_:_:); the slots below `head` have been read.
+        // Relaxed: only the owner writes `tail`.
         let count = tail.load(ordering: .relaxed) &- head.load(ordering: .acquiring)
         return count >= Self.limit || (count > 0 && present &+ weight > Self.weightLimit)
     }
 
-    /// Puts a reference in. There is room; the owner alone.
+    /// Puts a reference in. Only the owner may call it, and only if there is room.
     ///
-    /// - Returns: Whether the magazine was empty, so that the sweeper may not know of it.
+    /// - Returns: Whether the magazine was empty. Then the sweeper may not know of the reference.
     @inline(__always)
     borrowing func put(_ reference: UInt, weight: Int) -> Bool {
-        // Relaxed: the owner's own.
+        // Relaxed: only the owner writes it.
         let number = tail.load(ordering: .relaxed)
         // Relaxed: ordered by the store that follows.
         unsafe slot(number).pointee.store(reference, ordering: .relaxed)
         // Release: pairs with the acquire in claim(into:).
         tail.store(number &+ 1, ordering: .releasing)
         AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
-        // Relaxed: after the store, by the light barrier; pairs with the heavy one in
-        // ReclamationThread.hasRetired. Either this load sees that all before was claimed, or the
-        // sweeper, which looks before it parks, sees the store.
+        // Relaxed: the light barrier orders it after the store; pairs with the heavy barrier in
+        // ReclamationThread.hasRetired. Either this load sees that all earlier references were
+        // claimed, or the sweeper, which looks before it parks, sees the store.
         let wasEmpty = head.load(ordering: .relaxed) == number
         // Safe: magazines are never freed.
         unsafe owned.pointee.weight = wasEmpty ? weight : owned.pointee.weight &+ weight
         return wasEmpty
     }
 
-    /// Releases what is there, if there is no room for a reference to so many bytes. The owner alone, under no lock.
+    /// Releases the references if there is no room for an object of this size. Only the owner may
+    /// call it, under no lock.
     @inline(__always)
     borrowing func makeRoom(for weight: Int, handOver: (UInt) -> Void) {
-        // Again, where a value that is said to be inert, and is not, has filled it meanwhile.
+        // Repeated because a value may run user code although it must not, and that code may have
+        // filled the magazine again.
         while isFull(for: weight) { release(handOver: handOver) }
     }
 
-    /// Releases all references that no frame pins, and hands the others over. The owner alone,
-    /// under no lock. Runs no user code.
+    /// Releases all references that no frame pins, and hands the others over. Only the owner may
+    /// call it, under no lock. Runs no user code.
     ///
-    /// - Parameter handOver: Takes over a reference that is pinned.
+    /// - Parameter handOver: Takes over a reference whose object is pinned.
     @inline(never)
     borrowing func release(handOver: (UInt) -> Void) {
-        // Relaxed: a drain that has seen the references claimed sees this, by the exchange.
+        // Relaxed: ordered by the exchange of the claim; a drain that sees the references claimed
+        // sees it.
         releasesBegun.store(releasesBegun.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
         // Safe: magazines are never freed.
         if isRoomInUse {
-            // A value that is said to be inert, and is not: its `deinit` has filled the magazine
-            // again. The room is in use until the release that has claimed into it is done.
+            // A value has run user code although it must not, and its `deinit` has filled the
+            // magazine again. The outer release still uses its room, so this one needs another.
             unsafe withUnsafeTemporaryAllocation(of: UInt.self, capacity: Int(Self.capacity)) { room in
                 // Safe: the room is not empty, so it has an address.
                 unsafe release(claimingInto: room.baseAddress!, handOver: handOver)
@@ -245,7 +252,7 @@ extension Magazine {
         return scan.mustKeep(reference)
     }
 
-    /// How many references are put in before the owner releases them.
+    /// The number of references that are put in before the owner releases them.
     private static var limit: UInt {
         return capacity
     }

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// How often threads have released their own magazines, all together.
+/// How often all threads together have released their own magazines.
 internal struct MagazineReleases {
     private(set) var begun: UInt = 0
     private var ended: UInt = 0
@@ -10,15 +10,15 @@ internal struct MagazineReleases {
     /// Whether no thread was releasing its magazine at the moment of the look.
     var isAtRest: Bool { begun == ended }
 
-    /// Looks at all magazines.
+    /// Reads the counts of all magazines.
     ///
-    /// It sees every release that the caller has seen the claim of, or what came of it.
+    /// The counts include each release whose claim or result the caller has seen.
     static func current() -> MagazineReleases {
         var releases = MagazineReleases()
         unsafe ThreadRecords.shared.forEach { record in
             unsafe record.forMagazine { magazine in
-                // Acquire: pairs with the release in Magazine.release(handOver:). First, so that it
-                // is never more than what has begun.
+                // Acquire: pairs with the release in Magazine.release(handOver:). It is read first,
+                // so that it is never larger than the number begun.
                 releases.ended &+= unsafe magazine.pointee.releasesEnded.load(ordering: .acquiring)
                 // Relaxed: the exchange of the claim orders it.
                 releases.begun &+= unsafe magazine.pointee.releasesBegun.load(ordering: .relaxed)
@@ -37,8 +37,8 @@ internal struct MagazineReleases {
                 // Relaxed: as in current().
                 let begun = unsafe magazine.pointee.releasesBegun.load(ordering: .relaxed)
                 var wait = Backoff()
-                // Acquire: as in current(); what was handed over is on its thread's stack. They
-                // count up, by one at most ahead of each other.
+                // Acquire: as in current(); references that were handed over are on their thread's
+                // stack. Both numbers only grow, and `releasesBegun` is ahead by at most one.
                 while hasEnded, unsafe begun != magazine.pointee.releasesEnded.load(ordering: .acquiring),
                     unsafe begun == magazine.pointee.releasesBegun.load(ordering: .relaxed)
                 {

@@ -3,26 +3,28 @@
 import CURCU
 import Synchronization
 
-/// Reclaimed items without references, kept for reuse: observers.
+/// Reclaimed observers without references, kept for reuse.
 ///
-/// A thread that observes makes an observer, and one of the library's threads releases it: the
-/// `malloc` of the first and the `free` of the second would contend for every one. So the thread
-/// that drops the last reference keeps the item. When it has as many as a chunk, it puts the chunk
-/// into the depot, and a thread that needs an item takes a chunk from there for itself. (Bonwick and
-/// Adams, "Magazines and Vmem", 2001: a chunk is a magazine, of one size.)
+/// One thread registers an observer, and a thread of the library later releases it. The `malloc` of
+/// the first and the `free` of the second would contend for every observer. So the thread that
+/// drops the last reference keeps the item. When it has a full chunk, it puts the chunk into the
+/// depot. A thread that needs an item takes a whole chunk from there. (Bonwick and Adams,
+/// "Magazines and Vmem", 2001: a chunk is a magazine of one size.)
 ///
-/// Chunks are put into the depot's places, and taken out, as a whole: no thread follows the links of
-/// items that another may be taking.
+/// Chunks are put into the depot's places and taken out as a whole, so no thread follows the links
+/// of items that another thread may be taking.
 internal enum ObserverPool {
-    /// In each place the address of the first item of a chunk, linked through the items, or 0.
+    /// Each place has the address of the first item of a chunk, or 0. The items of a chunk are
+    /// linked.
     ///
     /// Safe: the places are atomic, and never freed.
     nonisolated(unsafe) private static let depot = unsafe makeDepot()
 
-    /// How many chunks are in the depot, or about as many.
+    /// The approximate number of chunks in the depot.
     private static let chunks = Atomic<Int>(0)
 
-    /// As many items as can wait to be reclaimed, about: 256 KiB of observers. (P16)
+    /// The number of chunks that the depot can have. They hold about as many items as can wait to
+    /// be reclaimed: 256 KiB of observers. (P16)
     private static var places: Int { 64 }
     private static var chunkSize: UInt { 64 }
 
@@ -32,14 +34,11 @@ internal enum ObserverPool {
         return unsafe depot
     }
 
-    /// Makes the depot. See `Fork.prepare()`.
-    static func prepare() { _ = unsafe (depot, chunks.load(ordering: .relaxed)) }
-
-    /// Keeps an item that has no other reference, and that every thread is done with.
+    /// Keeps an item that has no other reference, and that no other thread uses any more.
     ///
-    /// - Returns: False if enough are kept.
+    /// - Returns: False if enough items are kept.
     static func keep(_ item: RetiredItem) -> Bool {
-        // Safe: records are never freed; what a thread keeps is its own.
+        // Safe: records are never freed. The items that a thread keeps are its own.
         let record = unsafe ThreadRecord.current
         if unsafe record.pointee.keptCount == chunkSize, unsafe !handOver(record) { return false }
         unsafe item.link = record.pointee.kept
@@ -73,7 +72,8 @@ internal enum ObserverPool {
         return false
     }
 
-    /// The address of the first item of a chunk, which is the caller's from now on, or 0.
+    /// Takes a chunk from the depot. Returns the address of its first item, or 0. The items now
+    /// belong to the caller.
     @inline(never)
     private static func takeChunk() -> UInt {
         // Relaxed: a hint.
@@ -81,8 +81,8 @@ internal enum ObserverPool {
         for place in 0..<places {
             // Relaxed: the exchange decides.
             guard unsafe depot[place].load(ordering: .relaxed) != 0 else { continue }
-            // Acquire: pairs with the release in handOver(_:); the threads that had the items are
-            // done with them.
+            // Acquire: pairs with the release in handOver(_:); the threads that had the items no
+            // longer use them.
             let address = unsafe depot[place].exchange(0, ordering: .acquiring)
             guard address != 0 else { continue }
             chunks.subtract(1, ordering: .relaxed)  // Relaxed: a hint.
@@ -91,10 +91,10 @@ internal enum ObserverPool {
         return 0
     }
 
-    /// An item that was kept, if there is one, with the reference to it.
+    /// Returns a kept item, with the reference to it, if there is one.
     @inline(__always)
     static func take() -> RetiredItem? {
-        // Safe: records are never freed; what a thread keeps is its own.
+        // Safe: records are never freed. The items that a thread keeps are its own.
         let record = unsafe ThreadRecord.current
         var address = unsafe record.pointee.pooled
         if address == 0 {
@@ -108,16 +108,17 @@ internal enum ObserverPool {
         return item
     }
 
-    /// Has the processor fetch an item that is used soon, and was written on another processor.
+    /// Makes the processor prefetch an item that is used soon, and was written on another
+    /// processor.
     @inline(__always)
     static func fetch(itemAt address: UInt) {
         // Safe: the address is not followed.
         unsafe curcu_prefetch(UnsafeRawPointer(bitPattern: address))
     }
 
-    /// Makes many items, side by side, for the calling thread, which has none.
+    /// Makes many adjacent items for the calling thread, which has none.
     ///
-    /// - Returns: One of them; nil where none are recycled.
+    /// - Returns: One of them; nil if items are not recycled.
     static func fill(_ make: () -> RetiredItem) -> RetiredItem? {
         let item = make()
         var last = item
@@ -127,25 +128,18 @@ internal enum ObserverPool {
             last = next
         }
         last.link = 0
-        // Safe: records are never freed; what a thread keeps is its own.
+        // Safe: records are never freed. The items that a thread keeps are its own.
         unsafe ThreadRecord.current.pointee.pooled = item.link
         return item
     }
 }
 
 extension ObserverPool {
-    /// In the child of a fork: what is in the depot is left where it is. The fork has copied the
-    /// memory page by page: a chunk may be there that another thread had taken, or whose items are
-    /// not reclaimed here. (P18)
-    static func restartInChild() {
-        // Relaxed, both: the child has one thread.
-        for place in 0..<places { unsafe depot[place].store(0, ordering: .relaxed) }
-        chunks.store(0, ordering: .relaxed)
-    }
 }
 
 extension UnsafeMutablePointer<ThreadRecord> {
-    /// Hands over what the thread has for itself, and releases the rest. The owner, when it exits.
+    /// Puts the thread's items into the depot, as far as they fill chunks that have room there, and
+    /// frees the rest. Only the owner calls it, when it exits.
     func releasePooled() {
         // Safe: records are never freed.
         var address = unsafe pointee.pooled
@@ -156,16 +150,11 @@ extension UnsafeMutablePointer<ThreadRecord> {
             item.release()
         }
         address = unsafe pointee.kept
-        unsafe forgetPooled()
+        unsafe (pointee.pooled, pointee.kept, pointee.keptCount) = (0, 0, 0)
         while address != 0 {
             let item = RetiredItem(at: address)
             address = item.link
             _ = item.take()
         }
-    }
-
-    /// Leaves what the thread has where it is.
-    func forgetPooled() {
-        unsafe (pointee.pooled, pointee.kept, pointee.keptCount) = (0, 0, 0)
     }
 }

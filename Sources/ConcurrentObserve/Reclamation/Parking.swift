@@ -5,50 +5,46 @@ import Synchronization
 /// Shows other threads whether one thread sleeps, so that they signal it only then.
 ///
 /// The thread announces that it parks, looks for work once more, and only then sleeps. A thread
-/// that brings work publishes the work first and then looks whether the other thread is parked. All
-/// four steps are sequentially consistent: at least one of the two threads sees the other's store,
-/// and no work is forgotten.
+/// that brings work publishes the work first, and then reads whether the other thread is parked.
+/// All four steps are sequentially consistent. So at least one of the two threads sees the other's
+/// store, and no work is lost.
 internal struct Parking: ~Copyable {
     private let state = Atomic<State>(.absent)
 
     private enum State: UInt8, AtomicRepresentable {
         case awake
-        /// It sleeps, or is about to.
+        /// The thread sleeps, or is about to.
         case parked
-        /// It does not exist.
+        /// The thread does not exist.
         case absent
     }
 
     /// Whether a thread that has brought work must signal for it to be noticed.
     ///
-    /// - Parameter urgently: Signals in any case: the work must not wait for the next pass.
+    /// - Parameter urgently: Whether the work must not wait for the next pass. Then the answer is
+    ///   always true.
     func needsSignal(urgently: Bool) -> Bool {
-        // Sequentially consistent, as is the push before it: pairs with the store in park(); one of
-        // the two sees the other.
+        // Sequentially consistent, as is the push before it: pairs with the store in park(). At
+        // least one of the two threads sees the other's store.
         return urgently || state.load(ordering: .sequentiallyConsistent) != .awake
     }
 
     /// Whether the thread does not exist.
     var isAbsent: Bool {
-        // Relaxed: a thread that runs is absent again only where no other thread runs.
+        // Relaxed: the state returns to absent only when no other thread runs.
         state.load(ordering: .relaxed) == .absent
     }
 
-    /// Announces that the thread is about to sleep. It looks for work once more afterwards.
+    /// Announces that the thread is about to sleep. The thread must look for work once more
+    /// afterwards.
     func park() {
         // Sequentially consistent, as are the last looks at the stacks that follow: pairs with the
         // load in needsSignal(urgently:).
         state.store(.parked, ordering: .sequentiallyConsistent)
     }
 
-    /// The thread is awake.
+    /// Records that the thread is awake.
     func unpark() {
         state.store(.awake, ordering: .relaxed)  // Relaxed: an earlier state costs a needless signal.
-    }
-
-    /// The thread does not exist any more.
-    func restart() {
-        // Relaxed: no other thread runs, in a child or where the explorer ends the thread.
-        state.store(.absent, ordering: .relaxed)
     }
 }

@@ -2,17 +2,17 @@
 
 import Synchronization
 
-/// How many events wait in all mailboxes together, and how many there have been at most.
+/// The number of events that wait in all mailboxes together, and its highest value so far.
 ///
-/// The figure is the sum of what each thread counts. The peak is the highest sum that a look has
+/// The number is the sum of the counts of all threads. The peak is the highest sum that a look has
 /// found.
 internal enum PendingEvents {
     private static let highest = Atomic<Int>(0)
 
-    /// The highest sum that was found so far.
+    /// The highest sum found so far.
     static var peak: Int { highest.load(ordering: .relaxed) }  // Relaxed: a statistic.
 
-    /// Adds up what waits now. Any thread; takes no lock.
+    /// Returns the number of events that wait now. Any thread; takes no lock.
     ///
     /// - Complexity: O(threads).
     @discardableResult
@@ -22,7 +22,8 @@ internal enum PendingEvents {
             // Relaxed: a statistic.
             unsafe sum &+= record.pointee.pendingCount.load(ordering: .relaxed)
         }
-        // Other threads may count events as received before the sender has counted them as sent.
+        // The sum can be negative: a thread may count events as received before the sender has
+        // counted them as sent.
         let pending = max(0, sum)
         _ = highest.max(pending, ordering: .relaxed)  // Relaxed: a statistic.
         return pending

@@ -2,11 +2,11 @@
 
 import Glibc
 
-/// The processor time of a thread, for other threads to read while it exists.
+/// The processor time of a thread. Other threads may read it while the thread exists.
 internal struct ProcessorClock: Sendable {
     private let id: clockid_t
 
-    /// The calling thread's, where the system has one.
+    /// The clock of the calling thread; nil if the system has none.
     static var ofThisThread: ProcessorClock? {
         var id = clockid_t()
         // Safe: the calling thread exists, the variable is this function's.
@@ -14,7 +14,7 @@ internal struct ProcessorClock: Sendable {
         return ProcessorClock(id: id)
     }
 
-    /// How long the thread has run so far; nil once the thread is gone.
+    /// How long the thread has run so far; nil if the thread no longer exists.
     var time: Duration? {
         var time = timespec()
         // Safe: the variable is this function's.

@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ReclamationThread {
-    /// How many items a pass took, how many are still held, and whether threads keep boxes.
-    ///
-    /// Not a tuple: the runtime makes a tuple's metadata under a lock, on first use, where a fork
-    /// could catch it. (P18)
+    /// The number of items that a pass took, the number still held, and whether threads keep boxes.
     struct PassResult {
         let took: Int
         let stillHeld: Int
         let keepsBoxes: Bool
     }
 
-    /// Reclaims what can be reclaimed: takes everything that is retired, executes one barrier for
-    /// all of it, then scans the list of records and every frame once.
+    /// Takes everything that is retired, executes one barrier for all of it, scans every frame
+    /// once, and reclaims the items that no frame holds.
     ///
-    /// An item that some frame holds is put aside for the next pass; it never delays another item.
-    ///
-    /// - Parameter isRehearsal: No other thread uses the library: there is nothing to wait for.
+    /// An item that some frame holds is kept for the next pass. It never delays another item.
     @discardableResult
-    func pass(isRehearsal: Bool = false) -> PassResult {
+    func pass() -> PassResult {
         // Safe: records are never freed.
         let record = unsafe ThreadRecord.current
         unsafe record.pointee.isReclaiming = true
@@ -32,13 +27,13 @@ extension ReclamationThread {
                 return PassResult(took: 0, stillHeld: 0, keepsBoxes: keepsBoxes)
             }
 
-            // Everything in the batch was out of reach before it was taken: the barrier comes
-            // after, the scan after that.
+            // Everything in the batch was out of reach before it was taken. So the barrier follows
+            // the taking, and the scan follows the barrier.
             if sorted.needsGracePeriod {
                 waitForGracePeriod()
                 gracePeriods.add(1, ordering: .relaxed)  // Relaxed: a statistic.
             }
-            if count > 0, !isRehearsal { makeFramesVisible() }
+            if count > 0 { makeFramesVisible() }
             var triage = Triage()
 
             let reclaimed = triage.sort(&sorted, of: batch)
@@ -56,12 +51,12 @@ extension ReclamationThread {
         }
     }
 
-    /// Takes what all threads have retired, does the tasks among it, and sorts the rest. Under the
-    /// pass lock.
+    /// Takes the items of all threads, runs the tasks among them, and sorts the rest. The caller
+    /// must hold the pass lock.
     private func takeRetired(_ batch: Batch) -> SortedItems {
         var sorted = SortedItems()
         forEachRetired { sorted.append($0) }
-        // Tasks that nothing holds back are done now: what they retire belongs to the same batch.
+        // Tasks that no frame holds run now: the items that they retire belong to the same batch.
         let taskCount = sorted.doTasks()
         if taskCount > 0 { forEachRetired { sorted.append($0, doesTasks: false) } }
         sweepMagazines(into: &sorted.references)
@@ -77,7 +72,7 @@ extension ReclamationThread {
         unsafe ThreadRecords.shared.forEach { record in unsafe record.takeRetired(body) }
     }
 
-    /// The barrier after which a scan sees every frame's current observer.
+    /// Executes the barrier after which a scan sees every frame's current observer.
     private func makeFramesVisible() {
         AsymmetricBarrier.heavy()
     }

@@ -1,38 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How other threads wait for the library's threads, of which the system may have none to give.
+// How other threads wait for the library's threads. The system may be unable to start these.
 extension ReclamationThread {
-    /// Waits, ten milliseconds at most, until a pass has taken what is retired.
+    /// Waits, ten milliseconds at most, until a pass has taken the retired items.
     func waitUntilTaken() {
         let ticket = taken.ticket()
         guard Self.wake(urgently: true) else {
-            // The system has no thread to give: this thread makes the pass, or every further
-            // retirement would wait in vain.
+            // The system cannot start a thread. So this thread makes the pass; otherwise every
+            // further retirement would wait its ten milliseconds without effect.
             pass()
             return
         }
         taken.wait(ticket, atMost: .milliseconds(10))
     }
 
-    /// Waits for something that the library's threads bring about. Asks for these threads again and
-    /// again while the system has none to give. (P9)
+    /// Waits for an event that the library's threads bring about. While these threads do not exist,
+    /// tries again and again to start them. (P9)
     ///
-    /// - Parameter isDone: Looks, and changes nothing.
+    /// - Parameter isDone: Must have no side effects.
     func wait(for name: StaticString, until isDone: () -> Bool) {
         var backoff = Backoff()
         while !isDone() {
-            // Once it runs, it asks for deinit threads again and again.
+            // Once the reclamation thread runs, it tries again and again to start deinit threads.
             if hasThread() { return Backoff.wait(for: name) { !isDone() } }
             backoff.pause()
         }
     }
 
-    /// Asks for a pass, and for a thread if there is none.
+    /// Asks for a pass, and for a thread if there is none. Returns whether the thread runs.
     private func hasThread() -> Bool {
         return Self.wake(urgently: true)
     }
 
-    /// Waits until everything that was retired before the call is reclaimed.
+    /// Waits until everything that was retired before the call is reclaimed. Returns at once inside
+    /// a callback.
     func drain(until deadline: ContinuousClock.Instant?) -> DrainOutcome {
         if ThreadRecord.isInsideCallback { return .deferred }
         // Relaxed, both: see sweepMagazines(into:).
@@ -41,12 +42,12 @@ extension ReclamationThread {
         let releases = MagazineReleases.current()
         guard waitForBatches(until: deadline) else { return .timedOut }
         if passesOverReleases(since: releases) { return .finished }
-        // Until that pass, threads have claimed what was in their magazines. What they find pinned
-        // they hand over to the next.
+        // Before that pass, threads may have claimed the references in their magazines. They hand
+        // pinned ones over to the next pass.
         return MagazineReleases.wait(until: deadline) && waitForBatches(until: deadline) ? .finished : .timedOut
     }
 
-    /// Whether no thread has been releasing its magazine since `releases` was looked at.
+    /// Whether no thread has been releasing its magazine since `releases` was read.
     private func passesOverReleases(since releases: MagazineReleases) -> Bool {
         return releases.isAtRest && MagazineReleases.current().begun == releases.begun
     }
@@ -67,7 +68,8 @@ extension ReclamationThread {
                 limit = remaining
             }
             if needsPass(for: target), !Self.wake(urgently: true) {
-                // The system has no thread to give: this thread makes the pass, and asks again.
+                // The system cannot start a thread. So this thread makes the pass, and tries again
+                // later.
                 pass()
                 limit = min(limit ?? Self.longestPause, Self.longestPause)
             }
@@ -77,7 +79,7 @@ extension ReclamationThread {
 
     /// Whether a drain must ask for a pass.
     ///
-    /// Once its items are taken, they wait for deinit threads and callbacks: further passes would
+    /// Once its items are taken, they wait for deinit threads and callbacks. Further passes would
     /// only compete with these for processors.
     private func needsPass(for target: UInt64) -> Bool {
         return !batches.hasBegun(target) || !isRunning
@@ -88,9 +90,9 @@ extension ReclamationThread {
 public enum DrainOutcome: Sendable, Equatable {
     /// Everything that was retired before the call is reclaimed.
     case finished
-    /// The deadline came first. What is left is reclaimed later, by itself.
+    /// The deadline came first. The remaining items are reclaimed later, without another call.
     case timedOut
-    /// The call came from inside a callback, where waiting can deadlock. What is left is reclaimed
-    /// later, by itself.
+    /// The call came from inside a callback, where waiting can deadlock. The remaining items are
+    /// reclaimed later, without another call.
     case deferred
 }

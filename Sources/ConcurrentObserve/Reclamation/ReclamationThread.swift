@@ -2,43 +2,43 @@
 
 import Synchronization
 
-/// Waits for grace periods, scans the frames and reclaims what no thread can be using. One for the
-/// process.
+/// The thread that waits for grace periods, scans the frames, and reclaims items that no thread can
+/// be using. There is one for the process.
 ///
-/// The thread starts with the first retirement. It runs no user code: items whose reclaiming does
-/// are handed to the `DeinitThreads`. (P5) It works batch by batch: see `pass(isRehearsal:)`.
+/// The thread starts with the first observation or the first retirement. It runs no user code: it
+/// hands items whose reclaiming runs user code to the `DeinitThreads`. (P5) It works in batches:
+/// see `pass()`.
 @safe internal final class ReclamationThread: @unchecked Sendable {
     // Unchecked: `held` is guarded by `passLock`; the rest is constant, atomic or locks by itself.
     static let shared = ReclamationThread()
 
-    /// Held during a pass. The locks of the batches, of the callback ages and of the deinit threads
-    /// are taken under it.
-    let passLock = ForkAwareLock()
+    /// Held during a pass. A thread that holds it may take the locks of the batches, of the
+    /// callback ages and of the deinit threads.
+    let passLock = Lock()
     /// Items that some frame held at the last scan.
     var held: [RetiredWork] = []
 
     let batches = Batches()
     private let wakeUp = EventCount()
-    /// Signalled when a pass has taken what was retired.
+    /// Signalled when a pass has taken the retired items.
     let taken = EventCount()
 
-    /// Whether a retiring thread must signal for its item to be noticed: the reclamation thread
-    /// sleeps, or does not exist.
+    /// Whether a retiring thread must signal for its item to be noticed, because the reclamation
+    /// thread sleeps or does not exist.
     ///
-    /// Initialised statically: each retirement looks here, and need not ask whether there is an object yet.
+    /// Initialised statically: each retirement reads it, without a check whether the shared object
+    /// exists.
     private static let parking = Parking()
     private let thread = Atomic<ThreadState>(.none)
     let gracePeriods = Atomic<UInt>(0)
-    /// Where a magazine's references are copied while they are claimed. Guarded by `passLock`.
+    /// The sweeper copies a magazine's references to this memory while it claims them. Guarded by
+    /// `passLock`.
     let sweepRoom = UnsafeMutablePointer<UInt>.allocate(capacity: Int(Magazine.capacity))
-    /// How many threads drain: then passes sweep all magazines.
+    /// The number of threads that drain. While there are any, passes sweep all magazines.
     let drains = Atomic<Int>(0)
 
-    // Those that follow are computed: a stored one would be made on its first use, and a fork that
-    // catches a thread there would leave it half made in the child. (P18)
-
-    /// The pause between passes while there is work. Longer ones follow while only held items are
-    /// left.
+    /// The pause between passes while there is work. The pauses grow while there are only held
+    /// items, kept boxes or filled magazines.
     private static var shortestPause: Duration { .milliseconds(1) }
     static var longestPause: Duration { .milliseconds(20) }
 
@@ -46,7 +46,7 @@ import Synchronization
 
     var gracePeriodCount: UInt { gracePeriods.load(ordering: .relaxed) }  // Relaxed: a statistic.
 
-    /// Whether there is a thread. Once started, it never ends.
+    /// Whether the thread exists. Once started, it never ends.
     private enum ThreadState: UInt8, AtomicRepresentable {
         case none, starting, running
     }
@@ -61,13 +61,14 @@ import Synchronization
     /// Makes sure that a retired item is noticed: at once if the thread sleeps or `urgently`,
     /// otherwise within its pause.
     ///
-    /// - Returns: False if there is no thread, and the system has none to give. A caller that waits
-    ///   asks again.
+    /// - Returns: False if there is no thread, and the system cannot start one. A caller that waits
+    ///   must ask again.
     @discardableResult
     static func wake(urgently: Bool) -> Bool { parking.needsSignal(urgently: urgently) ? shared.signal() : true }
 
-    /// As `wake`, after an item that is not the first in its place: who put the first there has signalled. If the system had no thread to give
-    /// then, or the process has forked since, there is none. (P14)
+    /// Starts the reclamation thread if it does not exist. Called after a retired reference that is
+    /// not the first in its magazine or ring: the first one has woken the thread. The thread can be
+    /// absent because the system could not start it then, (P14)
     @inline(__always)
     static func startIfAbsent() {
         if _slowPath(parking.isAbsent) { _ = shared.signal() }
@@ -92,8 +93,8 @@ import Synchronization
             thread.compareExchange(expected: .none, desired: .starting, ordering: .relaxed).exchanged
         else { return }
         let isStarted = LibraryThread.start(named: "observe-reclaim") { ReclamationThread.shared.run() }
-        // Relaxed: as in isRunning. If the system has no thread to give, the next retirement tries
-        // again, and so does each thread that waits: nothing is lost meanwhile.
+        // Relaxed: as in isRunning. If the system cannot start a thread, the next retirement tries
+        // again, and so does each thread that waits. No item is lost.
         thread.store(isStarted ? .running : .none, ordering: .relaxed)
     }
 
@@ -117,8 +118,9 @@ import Synchronization
                 quietPasses += 1
             }
             if quietPasses > 2 {
-                // Three quiet passes again before the next sleep: a thread that retires without a pause would end each at once, and both would
-                // do nothing but barriers.
+                // Three quiet passes are required again before the next sleep. Otherwise a thread
+                // that retires without a pause would end each sleep at once, and both threads would
+                // mostly execute barriers.
                 if park(ticket) { quietPasses = 0 }
             } else {
                 wakeUp.wait(ticket, atMost: pause)
@@ -126,7 +128,9 @@ import Synchronization
         }
     }
 
-    /// - Returns: Whether something was retired, or the thread signalled.
+    /// Sleeps unless something is retired already.
+    ///
+    /// - Returns: Whether something was retired, or the thread was signalled.
     private func park(_ ticket: EventCount.Ticket) -> Bool {
         Self.parking.park()
         let isNeeded = hasRetired
@@ -139,95 +143,18 @@ import Synchronization
 
     /// Whether anything was retired that no pass has taken.
     private var hasRetired: Bool {
-        // Every put that has seen a magazine filled is seen by the look; pairs with the light
-        // barrier in Magazine.put(_:weight:).
+        // After the barrier, this function sees each put that found its magazine or ring filled;
+        // pairs with the light barriers in Magazine.put(_:weight:) and ReferenceRing.put(_:).
         AsymmetricBarrier.heavy()
         var found = magazinesAreFilled
         unsafe ThreadRecords.shared.forEach { record in
             unsafe record.forRing { if unsafe !$0.pointee.isEmpty { found = true } }
         }
         unsafe ThreadRecords.shared.forEach { record in
-            // Sequentially consistent, as is the load of the list: after the store in
-            // Parking.park(); pairs with the push.
+            // Sequentially consistent, as is the load of the list of records: ordered after the
+            // store in Parking.park(); pairs with the push.
             if unsafe record.pointee.retired.load(ordering: .sequentiallyConsistent) != 0 { found = true }
         }
         return found
-    }
-
-    // MARK: Rehearsal
-
-    /// Has items held, put aside, handed over and destroyed, all on this thread. See `Rehearsal`.
-    func rehearse() {
-        // Relaxed, as below: no other thread uses the library. No thread is started meanwhile.
-        thread.store(.starting, ordering: .relaxed)
-        // Safe: records are never freed.
-        let record = unsafe ThreadRecord.current
-        let frame = unsafe record.enterFrame()
-        // Relaxed, all: see above. Addresses that are compared, not followed.
-        unsafe frame.pointee.current.store(1, ordering: .relaxed)
-        unsafe frame.pointee.pin.store(1, ordering: .relaxed)
-        for held: UInt? in [nil, 1, 2] { ThreadRecord.retire(RehearsedItem(held: held)) }
-        pass(isRehearsal: true)
-        _ = batches.isComplete(through: 1)
-        unsafe frame.pointee.clear()
-        unsafe record.leaveFrame()
-        // Of the same source, in another batch: a second run waits in the source's queue.
-        ThreadRecord.retire(RehearsedItem(held: 2))
-        pass(isRehearsal: true)
-        rehearseReferences()
-        DeinitThreads.shared.rehearse()
-        _ = drain(until: .now)
-        batches.restart()
-        forgetThread()
-    }
-
-    /// Has references released by their thread, swept, held and handed over.
-    private func rehearseReferences() {
-        // Safe: records are never freed.
-        let record = unsafe ThreadRecord.current
-        let frame = unsafe record.enterFrame()
-        for isPinned in [true, false] {
-            let retire = { (runsUserCode: Bool) in
-                // Safe: an address, and the reference that belongs to it.
-                let item = unsafe UInt(bitPattern: Unmanaged.passRetained(RehearsedItem(held: nil)).toOpaque())
-                // Relaxed: no other thread uses the library.
-                unsafe frame.pointee.pin.store(isPinned ? item : 0, ordering: .relaxed)
-                if runsUserCode {
-                    ThreadRecord.retireForDeinitThreads(reference: item, from: 1)
-                } else {
-                    ThreadRecord.retire(reference: item, weight: 1, from: 1)
-                }
-            }
-            for _ in 0...Magazine.capacity { retire(false) }
-            // The third look finds that the last reference stays.
-            for _ in 1...3 {
-                retire(true)
-                pass(isRehearsal: true)
-            }
-            unsafe frame.pointee.clear()
-        }
-        unsafe record.leaveFrame()
-        pass(isRehearsal: true)
-        _ = MagazineReleases.wait(until: nil)
-    }
-
-    // MARK: Fork
-
-    func lockForFork() { passLock.lockForFork() }
-    func unlockAfterFork() { passLock.unlockAfterFork() }
-
-    /// In the child: the thread does not exist here; the next retirement starts one. (P18)
-    ///
-    /// Items that wait to be reclaimed wait in the child too: no source's lock was held at the
-    /// fork, and the child has its own copy of everything.
-    func restartInChild() {
-        passLock.unlockAfterFork()
-        forgetThread()
-    }
-
-    private func forgetThread() {
-        // Relaxed: no other thread runs, in a child or where the explorer ends the thread.
-        thread.store(.none, ordering: .relaxed)
-        Self.parking.restart()
     }
 }

@@ -1,57 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An object that passes may still be using when it is replaced or ended: retired first, reclaimed
-/// when no thread can be using it.
+/// An object that passes may still be using when it is replaced or ended. It is retired first, and
+/// reclaimed when no thread can be using it.
 ///
-/// The link is part of the object, so that retiring, and with it cancelling, needs no memory.
+/// The link is part of the object, so retiring needs no memory. Neither does cancelling, which
+/// retires.
 @usableFromInline
 internal class Retirable: @unchecked Sendable {
     // Unchecked: `link` belongs to the owner of the item: the retiring thread, then a list, then
     // the reclamation thread.
 
-    /// The address of the next item. The last item of a stack has 0; that of the last item of a
-    /// list means nothing.
+    /// The address of the next item. The last item of a stack has 0. In the last item of a list the
+    /// value means nothing.
     final var link: UInt = 0
 
-    /// What keeps the item from being reclaimed. Always the same.
+    /// The reason why the item may not be reclaimed yet. Never changes.
     var hold: Hold { preconditionFailure("a retired item says what holds it") }
 
-    /// Whether reclaiming the item runs user code, and so belongs on one of the `DeinitThreads`.
-    /// Always the same.
+    /// Whether reclaiming the item runs user code. Then one of the `DeinitThreads` must do it.
+    /// Never changes.
     var runsUserCode: Bool { false }
 
-    /// Names the source of an item that runs user code, by an address. It is compared and never
-    /// followed, since another source may have it one day. Items of one source wait for each other;
-    /// they do not wait for items of other sources. Always the same once the item is retired.
+    /// Identifies, by an address, the source of an item that runs user code. The address is
+    /// compared and never followed, because a later source may have the same one. Items of one
+    /// source wait for each other. They do not wait for items of other sources. Never changes after
+    /// the item is retired.
     var source: UInt { preconditionFailure("a retired item that runs user code says whose it is") }
 
-    /// Called once for each retirement, when nothing holds the item any more: on a deinit thread if
-    /// it runs user code, otherwise on the reclamation thread.
+    /// Called once for each retirement, when nothing holds the item any more. It is called on a
+    /// deinit thread if it runs user code, otherwise on the reclamation thread.
     ///
-    /// It destroys everything that user code can notice. The object itself may be released later,
-    /// on any thread.
+    /// It destroys everything whose destruction user code can notice. The object itself may be
+    /// released later, on any thread.
     func reclaim() { preconditionFailure("a retired item can be reclaimed") }
 
-    /// Releases a reference to an item that is reclaimed. A class of which many are made may keep
-    /// the item for reuse instead, if the reference was the last.
+    /// Releases a reference to a reclaimed item. A class with many instances may instead keep the
+    /// item for reuse if the reference was the last.
     class func recycleOrRelease(_ reference: Unmanaged<Retirable>) { unsafe reference.release() }
-
-    /// Called in the child of a fork that caught another thread in the middle of `reclaim`, which
-    /// no thread will finish here.
-    func abandonInChild() {}
 
     @usableFromInline
     init() {}
 
-    /// What a retired item waits for.
+    /// The condition for reclaiming an item.
     enum Hold {
-        /// Nothing: a task, which may retire more items.
+        /// None. If the item runs no user code, it is a task of the reclamation thread, which may
+        /// retire more items.
         case nothing
-        /// The frames that have it as their current observer.
+        /// No frame has this address as its current observer.
         case current(UInt)
-        /// Open read sections, then the frames that pin it.
+        /// All read sections that were open have ended, and then no frame pins this address.
         case pin(UInt)
-        /// The frames that pin it: who does has looked, after the pin, that it was not replaced.
+        /// No frame pins this address. Each reader checks, after it has set the pin, that the item
+        /// was not replaced.
         case validatedPin(UInt)
     }
 }

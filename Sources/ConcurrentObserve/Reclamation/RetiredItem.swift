@@ -2,10 +2,11 @@
 
 import CURCU
 
-/// A retired item, with the reference that its stack took; or a retired reference by itself, whose
-/// release runs user code. The holder of this value owns the reference; passing it on counts nothing.
+/// A retired item, with the reference that its stack took; or only a retired reference whose
+/// release runs user code. The holder of this value owns the reference. Passing the value on counts
+/// nothing.
 @safe internal struct RetiredItem {
-    /// The address of the item, or of the object with the lowest bit set.
+    /// The address of the item; or the address of the object, with the lowest bit set.
     private let word: UInt
 
     /// Takes over the caller's reference.
@@ -19,13 +20,13 @@ import CURCU
     ///   becomes an item without a link.
     init(reference: UInt) { word = reference | 1 }
 
-    /// Takes the item over.
+    /// Retains the item.
     init(_ item: Retirable) {
         // Safe: an address, and the reference that belongs to it.
         word = unsafe UInt(bitPattern: Unmanaged.passRetained(item).toOpaque())
     }
 
-    /// The address of the object, if it is a reference by itself.
+    /// The address of the object if this is only a reference, otherwise nil.
     var bareReference: UInt? { word & 1 == 1 ? word & ~1 : nil }
 
     // Safe, all that follow: the holder of this value owns a reference.
@@ -36,10 +37,10 @@ import CURCU
 
     var address: UInt { word }
 
-    /// Hands the reference over.
+    /// Passes the reference to the caller.
     consuming func take() -> Retirable { unsafe item.takeRetainedValue() }
 
-    /// The address of the item that comes after it.
+    /// The address of the next item.
     var link: UInt {
         get { unsafe item._withUnsafeGuaranteedRef { $0.link } }
         nonmutating set { unsafe item._withUnsafeGuaranteedRef { $0.link = newValue } }
@@ -49,19 +50,14 @@ import CURCU
     var runsUserCode: Bool { unsafe item._withUnsafeGuaranteedRef { $0.runsUserCode } }
     var source: UInt { unsafe item._withUnsafeGuaranteedRef { $0.source } }
 
-    /// See `Retirable`. Call it once, and `release` after it.
+    /// Calls `Retirable.reclaim()`, or releases the reference if this is only a reference. The
+    /// caller must call it once, and then `release`.
     func reclaim() {
         if let bareReference { return releaseReference(bareReference) }
         unsafe item._withUnsafeGuaranteedRef { $0.reclaim() }
     }
 
-    /// See `Retirable`. An item that is half reclaimed is never released.
-    func abandonInChild() {
-        if bareReference != nil { return }
-        unsafe item._withUnsafeGuaranteedRef { $0.abandonInChild() }
-    }
-
-    /// Drops the reference, when the item is reclaimed.
+    /// Releases the reference to a reclaimed item, or recycles the item.
     func release() {
         if bareReference != nil { return }
         unsafe item._withUnsafeGuaranteedRef { type(of: $0) }.recycleOrRelease(item)
@@ -69,7 +65,7 @@ import CURCU
 }
 
 extension Retirable {
-    /// Counts more references in one step, and without an atomic operation: no other thread has the item.
+    /// Adds references in one step, without an atomic operation: no other thread may have the item.
     final func retainUnshared(_ count: UInt32) {
         // Safe: the caller has the item.
         unsafe curcu_retain_unshared(Unmanaged.passUnretained(self).toOpaque(), count)

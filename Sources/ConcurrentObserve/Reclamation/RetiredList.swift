@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A list of retired items, linked through the items: moving them from list to list needs no
+/// A list of retired items, linked through the items. So moving them from list to list needs no
 /// memory.
 ///
-/// It has one owner at a time. It can be copied only because elements of an array must be.
+/// It has one owner at a time. It is copyable only because elements of an array must be.
 internal struct RetiredList {
-    /// The addresses of the first item and the last, unless there are none. The last one's link
+    /// The addresses of the first item and of the last one, if there are any. The last item's link
     /// means nothing.
     private var (first, last): (UInt, UInt) = (0, 0)
     private(set) var count = 0
 
     /// Adds an item at the end. In most cases the last item is its predecessor on a thread's stack,
-    /// whose link is right already.
+    /// so the link is already correct.
     mutating func append(_ item: RetiredItem) {
         let address = item.address
         if count == 0 {
@@ -24,7 +24,7 @@ internal struct RetiredList {
         count += 1
     }
 
-    /// Adds all of another list at the end. O(1).
+    /// Adds all items of another list at the end. O(1).
     mutating func append(_ list: RetiredList) {
         if count == 0 {
             self = list
@@ -35,7 +35,7 @@ internal struct RetiredList {
         }
     }
 
-    /// Takes the first item out.
+    /// Removes the first item and returns it.
     mutating func popFirst() -> RetiredItem? {
         guard count > 0 else { return nil }
         let item = RetiredItem(at: first)

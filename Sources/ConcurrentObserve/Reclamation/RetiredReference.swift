@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A retired reference that is in no magazine and no ring: to a large object, which takes long to
-/// destroy, to one that was pinned when it could have been released, or of a source of which many
-/// wait.
+/// A retired reference that is in no magazine and no ring. Its object is large, so destroying it
+/// takes long; or the object was pinned when the reference could have been released; or many items
+/// of its source wait.
 internal final class RetiredReference: Retirable, @unchecked Sendable {
     // Unchecked: constants.
     private let reference: UInt
@@ -12,8 +12,8 @@ internal final class RetiredReference: Retirable, @unchecked Sendable {
     /// Takes over the caller's reference.
     ///
     /// - Parameters:
-    ///   - owner: Names the source.
-    ///   - runsUserCode: Whether the release runs user code, or takes as long.
+    ///   - owner: Identifies the source.
+    ///   - runsUserCode: Whether the release runs user code, or takes as long as user code might.
     init(_ reference: UInt, of owner: UInt, runsUserCode: Bool) {
         (self.reference, self.owner, isForDeinitThreads) = (reference, owner, runsUserCode)
         super.init()
@@ -25,13 +25,14 @@ internal final class RetiredReference: Retirable, @unchecked Sendable {
     override func reclaim() { releaseReference(reference) }
 }
 
-/// Releases a counted reference that the caller owns. Under no lock where that may run user code.
+/// Releases a counted reference that the caller owns. The caller must hold no lock if the release
+/// may run user code.
 internal func releaseReference(_ reference: UInt) {
     dropReference(reference)
 }
 
-/// What `releaseReference` does.
+/// Does the work of `releaseReference`.
 internal func dropReference(_ reference: UInt) {
-    // Safe: the caller owns it; every object of the runtime's is released alike.
+    // Safe: the caller owns it; the runtime releases every object in the same way.
     unsafe Unmanaged<AnyObject>.fromOpaque(UnsafeRawPointer(bitPattern: reference).unsafelyUnwrapped).release()
 }

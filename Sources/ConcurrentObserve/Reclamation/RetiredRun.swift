@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Retired items of one batch and one source, which the deinit threads reclaim: linked ones, then
-/// references by themselves.
+/// Retired items of one batch and one source, which the deinit threads reclaim: first the linked
+/// items, then the references.
 internal struct RetiredRun {
     private var items = RetiredList()
     private var references: [UInt] = []
-    /// The first of the references that is still there.
+    /// The index of the first reference that was not taken out.
     private var index = 0
     let batch: Batch
     let source: UInt
@@ -20,11 +20,10 @@ internal struct RetiredRun {
         if let reference = item.bareReference { references.append(reference) } else { items.append(item) }
     }
 
-    /// Adds all of another run of the same batch and source at the end.
+    /// Adds all items of another run of the same batch and source at the end.
     mutating func append(_ run: RetiredRun) {
         items.append(run.items)
-        // No slice, which would be of a type that the child of a fork may use first. (P18)
-        for index in run.index..<run.references.count { references.append(run.references[index]) }
+        references.append(contentsOf: run.references[run.index...])
     }
 
     /// Takes an item out. O(1).

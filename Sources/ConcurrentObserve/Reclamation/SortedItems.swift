@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a pass has taken, sorted by what there is to do: each item is looked at once, on the way.
+/// The items that a pass has taken, sorted by what must be done with them. Each item is examined
+/// once, when it is taken.
 internal struct SortedItems {
-    /// Tasks of the reclamation thread, which come before anything else.
+    /// Tasks of the reclamation thread. They run before anything else.
     private var tasks = RetiredList()
-    /// What the deinit threads reclaim, unless a frame has it as its current observer. Neighbours
-    /// of one source are together.
+    /// Items that the deinit threads reclaim, unless a frame has them as its current observer.
+    /// Consecutive items of one source are together.
     private var observers: [SourceItems] = []
-    /// The last of these, which is still growing.
+    /// The group to which items are being added.
     private var latest = SourceItems(source: 0)
     private var observerCount = 0
-    /// Anything else: most of all what frames pin.
+    /// The other items. Most of them can be pinned by frames.
     var others = RetiredList()
     private(set) var needsGracePeriod = false
 
@@ -20,16 +21,18 @@ internal struct SortedItems {
         let source: UInt
     }
 
-    /// What was swept from magazines.
+    /// The references that were swept from magazines.
     var references: [UInt] = []
 
-    /// What was taken from rings.
+    /// The references that were taken from rings.
     var sourcedReferences: [SourcedReference] = []
 
-    /// How many items and references there are, without tasks.
+    /// The number of items and references, without tasks.
     var count: Int { observerCount + others.count + references.count + sourcedReferences.count }
 
-    /// - Parameter doesTasks: Whether `doTasks` is still to come.
+    /// Adds an item.
+    ///
+    /// - Parameter doesTasks: Whether `doTasks` is still to be called.
     mutating func append(_ item: RetiredItem, doesTasks: Bool = true) {
         switch item.hold {
         case .pin:
@@ -52,14 +55,16 @@ internal struct SortedItems {
         latest = SourceItems(source: source)
     }
 
-    /// Hands the observers over.
+    /// Returns the observers, and forgets them.
     mutating func takeObservers() -> [SourceItems] {
         beginObservers(of: 0)
         defer { observers = [] }
         return observers
     }
 
-    /// - Returns: How many tasks there were.
+    /// Runs the tasks.
+    ///
+    /// - Returns: The number of tasks.
     mutating func doTasks() -> Int {
         let count = tasks.count
         while let task = tasks.popFirst() {

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The waiting items of one source: first in, first out, a run at a time. O(1) at both ends.
+/// The waiting items of one source, first in, first out, kept in runs. O(1) at both ends.
 ///
-/// It is a class: a struct would be checked for exclusive access, as a whole, with every item. All
-/// of it is guarded by the lock of the `DeinitThreads`.
+/// It is a class: for a struct, every item would cost a check for exclusive access to the whole
+/// struct. The lock of the `DeinitThreads` guards all properties.
 internal final class SourceQueue {
-    /// The source's name: see `Retirable.source`. Constant while the queue is in use.
+    /// Identifies the source: see `Retirable.source`. Constant while the queue is in use.
     var source: UInt
 
-    /// The run that the next item comes from, if anything waits.
+    /// The run from which the next item is taken, if anything waits.
     private var run: RetiredRun?
     /// The runs after it, from `index` on.
     private var runs: [RetiredRun] = []
     private var index = 0
     private(set) var count = 0
 
-    /// Threads that reclaim an item of this source now.
+    /// The number of threads that reclaim items of this source now.
     var busy = 0
-    /// Whether more items wait than the source has room for: threads that retire for it pause.
+    /// Whether more items wait than the source has room for. Then threads that retire for it pause.
     var isCrowded = false
 
-    // Written by `SourceQueues` alone.
+    // Only `SourceQueues` writes the following.
     var isListed = false
     /// The next queue in the order of service, or in the pool.
     var next: SourceQueue?

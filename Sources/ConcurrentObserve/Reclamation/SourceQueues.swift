@@ -2,61 +2,61 @@
 
 import Synchronization
 
-/// The items that wait for the deinit threads: a queue for each source, served in turn.
+/// The items that wait for the deinit threads. Each source has a queue, and the queues are served
+/// in turn.
 ///
-/// One item of a source is served, or some, where it has many, then those of the next: a source
-/// with many items, or with slow ones, delays only its own. (Fair queueing: Nagle, "On Packet Switches With Infinite Storage",
-/// RFC 970, 1985.) A source may occupy as many threads, and may have as many items waiting, as are
-/// left for the others: one source alone gets half of either. However many sources are blocked, the
+/// One thread takes an item of a source, or several if the source has many; the next thread takes
+/// items of the next source. So a source with many items, or with slow ones, delays only its own
+/// items. (Fair queueing: Nagle, "On Packet Switches With Infinite Storage", RFC 970, 1985.) A
+/// source may occupy as many threads, and may have as many waiting items, as it leaves for the
+/// others: if it is the only one, it gets half of either. However many sources are blocked, the
 /// next one finds room. (Choudhury and Hahne, "Dynamic Queue Length Thresholds for Shared-Memory
 /// Packet Switches", 1998.)
 ///
-/// The waiting items of all sources that are not crowded have a limit of their own: there may be
-/// very many such sources, with an item each. Blocked sources, which are crowded, do not use it up.
+/// The waiting items of all sources that are not crowded have a separate limit, because there may
+/// be very many such sources with one item each. Blocked sources are crowded, and do not use up
+/// this limit.
 ///
-/// Guarded by the lock of the `DeinitThreads`, except `mayBeCrowded` and `isAnyCrowded`.
+/// The lock of the `DeinitThreads` guards the queues, but not `mayBeCrowded` and `isAnyCrowded`.
 internal final class SourceQueues: @unchecked Sendable {
     // Unchecked: see above; `publicMarks` is atomic.
 
-    /// A hash table of queues, each the first of its bucket: a power of two of them, at least as
-    /// many as there were queues at once. It is no dictionary: where many sources have an item
-    /// each, a queue is found, made and dropped for every item.
+    /// A hash table. Each element is the first queue of its bucket. The number of buckets is a
+    /// power of two, and at least the highest number of queues so far. It is not a dictionary: if
+    /// many sources have one item each, a queue is found, made and dropped for every item.
     private var buckets = [SourceQueue?](repeating: nil, count: 64)
     private var count = 0
     /// Queues that are kept for reuse, linked.
     private var pooled: SourceQueue?
     private var pooledCount = 0
 
-    /// The queues that have items, linked, in the order of service.
+    /// The first and the last queue that have items, linked in the order of service.
     private var (first, last) = (SourceQueue?.none, SourceQueue?.none)
     private var listed = 0
 
-    /// Items in all queues together.
+    /// The number of items in all queues.
     private(set) var waiting = 0
-    /// Items in queues of crowded sources.
+    /// The number of items in the queues of crowded sources.
     private var waitingInCrowds = 0
-    /// Whether the sources that are not crowded have more items waiting together than they may.
+    /// Whether more items of sources that are not crowded wait than the limit for all of them.
     private(set) var isFull = false
-    /// Threads that reclaim an item.
+    /// The number of threads that reclaim items.
     private(set) var busy = 0
 
-    /// One bit for each crowded source, of 64 that all sources share, and all of them while
-    /// `isFull`: a thread that retires looks here before it takes a lock.
+    /// One bit for each crowded source, out of 64 bits that all sources share. While `isFull`, all
+    /// bits are set. A retiring thread reads it before it takes a lock.
     private static let publicMarks = Atomic<UInt64>(0)
     private var marks: UInt64 = 0
-    /// How many crowded sources have each of the bits.
+    /// The number of crowded sources for each bit.
     private var crowdedCounts = [Int](repeating: 0, count: 64)
 
-    // Those that follow are computed: a stored one would be made on its first use, and a fork that
-    // catches a thread there would leave it half made in the child. (P18)
-
-    /// So many threads may be busy at most, for all sources together.
+    /// The largest number of busy threads, for all sources together.
     static var mostThreads: Int { 256 }
-    /// So many items may wait at most, of the crowded sources together, and of the others. (P16)
+    /// The largest number of waiting items of all crowded sources, and of all others. (P16)
     private static var roomForAll: Int { 65_536 }
-    /// So many items of one source may wait, however many others do. (P16)
+    /// The number of items that may wait for one source, however many wait for the others. (P16)
     private static var roomForEach: Int { 4_096 }
-    /// So many queues are kept for reuse at most.
+    /// The largest number of queues that are kept for reuse.
     private static var mostPooled: Int { 256 }
 
     // MARK: In and out
@@ -71,14 +71,14 @@ internal final class SourceQueues: @unchecked Sendable {
         if !isFull, waiting - waitingInCrowds > Self.roomForAll { setFull(true) }
     }
 
-    /// The queue that is next, if any may have another thread.
+    /// The next queue that may have another thread, if there is one.
     var next: SourceQueue? {
         var queue = first
         while let candidate = queue, !mayHaveThread(candidate) { queue = candidate.next }
         return queue
     }
 
-    /// How many items a thread may take, and from which queue.
+    /// The queue from which a thread may take items, and how many.
     ///
     /// Not a tuple: see `ReclamationThread.PassResult`.
     struct Serving {
@@ -86,10 +86,10 @@ internal final class SourceQueues: @unchecked Sendable {
         let queue: SourceQueue
     }
 
-    /// Has a worker take items of the source that is next: several only where many wait. Its thread
-    /// is busy with them from now on.
+    /// Moves items of the next source to a worker: several only if many wait. From now on the
+    /// worker's thread is busy with them.
     ///
-    /// - Returns: The first, which the thread has claimed, or nil if none may be taken.
+    /// - Returns: The first item, which the thread has claimed; nil if none may be taken.
     func takeNext(for worker: DeinitWorker) -> RetiredItem? {
         for _ in 0..<listed {
             let queue = unlistFirst()
@@ -110,15 +110,15 @@ internal final class SourceQueues: @unchecked Sendable {
         return nil
     }
 
-    /// Notes that a thread is no longer busy with items of the queue.
+    /// Records that a thread is no longer busy with items of the queue.
     func leave(_ queue: SourceQueue) {
         busy -= 1
         queue.busy -= 1
         if queue.busy == 0, queue.count == 0 { drop(queue) }
     }
 
-    /// Whether the source may have another thread: at most as many as are left, and one in any
-    /// case.
+    /// Whether the source may have another thread. It may have as many threads as it leaves for the
+    /// others, and always one.
     private func mayHaveThread(_ queue: SourceQueue) -> Bool {
         return queue.busy < max(1, Self.mostThreads - busy)
     }
@@ -170,7 +170,7 @@ internal final class SourceQueues: @unchecked Sendable {
         buckets[bucket] = queue
     }
 
-    /// Takes an empty queue off the table, and keeps it for reuse if there is room.
+    /// Removes an empty queue from the table, and keeps it for reuse if there is room.
     private func drop(_ queue: SourceQueue) {
         if queue.isCrowded { mark(queue, isCrowded: false) }
         let bucket = bucket(of: queue.source)
@@ -204,24 +204,24 @@ internal final class SourceQueues: @unchecked Sendable {
 
     // MARK: Room
 
-    /// Whether any source is crowded, or all are.
+    /// Whether any source is crowded, or the common limit is exceeded.
     static var isAnyCrowded: Bool {
         // Relaxed: a hint, or under the lock that its writers hold.
         publicMarks.load(ordering: .relaxed) != 0
     }
 
-    /// Whether a source may be crowded. Under no lock.
+    /// Whether a source may be crowded. A hint; needs no lock.
     static func mayBeCrowded(_ source: UInt) -> Bool {
         // Relaxed: a hint; `isCrowded` decides.
         publicMarks.load(ordering: .relaxed) & (1 << UInt64(bit(of: source))) != 0
     }
 
-    /// Whether threads that retire for the source are to pause.
+    /// Whether threads that retire for the source must pause.
     func isCrowded(_ source: UInt) -> Bool { isFull || existingQueue(of: source)?.isCrowded == true }
 
-    /// After an item of the queue was taken: clears the marks once there is room for a while.
+    /// Clears the marks if there is enough room again, after an item of the queue was taken.
     ///
-    /// - Returns: Whether it has cleared one now.
+    /// - Returns: Whether it has cleared a mark.
     func noteRoom(_ queue: SourceQueue) -> Bool {
         var hasRoom = false
         if queue.isCrowded, queue.count <= room(for: queue) / 8 * 7 {
@@ -258,6 +258,6 @@ internal final class SourceQueues: @unchecked Sendable {
 
     private static func bit(of source: UInt) -> Int { Int(hash(of: source) >> 58) }
 
-    /// A multiplicative hash. Use its upper bits: the lower bits of addresses are much alike.
+    /// A multiplicative hash. Use its upper bits: the lower bits of addresses are similar.
     private static func hash(of source: UInt) -> UInt64 { UInt64(source) &* 0x9E37_79B9_7F4A_7C15 }
 }

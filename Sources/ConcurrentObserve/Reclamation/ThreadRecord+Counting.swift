@@ -14,7 +14,7 @@ extension ThreadRecord {
         )
     }
 
-    /// Counts events that have been sent, or, negative, received or dropped, for the diagnostics.
+    /// Counts events that were sent, or, if negative, received or dropped, for the diagnostics.
     @usableFromInline
     static func countPending(_ step: Int) {
         // Safe: records are never freed. Relaxed: a statistic with one writer.
@@ -36,7 +36,8 @@ extension ThreadRecord {
         )
     }
 
-    /// Counts an observation whose token was released within its first second, for the diagnostics.
+    /// Counts an observation whose token was released within about a second after it began, for the
+    /// diagnostics.
     static func countDroppedToken() {
         // Safe: records are never freed. Relaxed: a statistic with one writer.
         let counter = unsafe current

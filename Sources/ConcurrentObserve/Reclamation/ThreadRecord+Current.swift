@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import CURCU
+import Glibc
 
 extension ThreadRecord {
-    /// The calling thread's record. Allocates or takes over one on the thread's first use.
+    /// The calling thread's record. On the thread's first use of the library it allocates one, or
+    /// takes over a free one.
     @inlinable @inline(__always)
     static var current: UnsafeMutablePointer<ThreadRecord> {
         if let record = unsafe curcu_get_thread_record() {
@@ -19,21 +21,21 @@ extension ThreadRecord {
         unsafe curcu_get_thread_record()?.assumingMemoryBound(to: ThreadRecord.self)
     }
 
-    /// The address of the calling thread's record, or 0 if it has none. Gives the thread none.
+    /// The address of the calling thread's record, or 0 if it has none. Does not create one.
     static var ownAddress: UInt {
         // Safe: an address only.
         unsafe UInt(bitPattern: own)
     }
 
-    /// Whether the caller is below a frame of this library on this thread. ("Inside a callback",
-    /// DocC article Contract.)
+    /// Whether this thread's stack contains a frame of this library below the caller. ("Inside a
+    /// callback", DocC article Contract.)
     static var isInsideCallback: Bool {
         // Safe: records are never freed.
         guard let record = unsafe own else { return false }
         return unsafe record.isInsideCallback
     }
 
-    /// Whether the caller is in the body of a `modify` or of a commit on this thread.
+    /// Whether the calling thread runs the body of a `modify` or of a commit.
     @inline(__always)
     static var isInsideBody: Bool {
         // Safe: records are never freed.
@@ -41,11 +43,12 @@ extension ThreadRecord {
         return unsafe record.pointee.isInsideBody
     }
 
-    /// Whether this thread is in the body of a `modify` or of a commit. Owner alone.
+    /// Whether this thread runs the body of a `modify` or of a commit. Only the owner may read it.
     @inline(__always)
     var isInsideBody: Bool { body != 0 }
 
-    /// Runs user code that the library calls, marked as inside a callback.
+    /// Calls `body`, which runs user code, and marks the thread as inside a callback during the
+    /// call.
     @inlinable
     static func withUserCode<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         // Safe: records are never freed.
@@ -58,24 +61,49 @@ extension ThreadRecord {
     /// Gives the calling thread a record, a free one or a new one, and a reader with it.
     @usableFromInline @inline(never) @discardableResult
     static func attach() -> UnsafeMutablePointer<ThreadRecord> {
-        Fork.prepare()
+        Fork.noteUse()
+        // In the child of a fork, a thread that does not exist may hold the lock of the list, or that
+        // of liburcu. No thread of the child needs the list.
+        if Fork.isInChild { return unsafe keep(own ?? ThreadRecord.allocate()) }
+        trapWithoutSystem()
         let record = unsafe own ?? ThreadRecords.shared.acquire()
-        unsafe ReadSection.attach(record)
+        // Safe: this is the only place that names a record, and records are never freed.
+        unsafe curcu_note_thread_exit(record) { record in
+            if Fork.isInChild { return }
+            unsafe ThreadRecords.shared.release(record.assumingMemoryBound(to: ThreadRecord.self))
+        }
+        return unsafe keep(record)
+    }
+
+    private static func keep(_ record: UnsafeMutablePointer<ThreadRecord>) -> UnsafeMutablePointer<ThreadRecord> {
         unsafe curcu_set_thread_record(record)
-        unsafe curcu_note_thread_exit(record)
         return unsafe record
+    }
+
+    /// Traps if something that the library needs could not be set up before `main`.
+    private static func trapWithoutSystem() {
+        let (keyError, handlerError) = (curcu_exit_key_error(), curcu_fork_handler_error())
+        if keyError != 0 {
+            fatalError(
+                "ConcurrentObserve: no thread-specific key is left. Release some: a process has \(PTHREAD_KEYS_MAX) (error \(keyError))."
+            )
+        }
+        if handlerError != 0 {
+            fatalError("ConcurrentObserve: the system has no memory for its fork handler (error \(handlerError)).")
+        }
     }
 }
 
 extension UnsafeMutablePointer<ThreadRecord> {
-    /// Whether the thread is below a frame of this library. The owner alone.
+    /// Whether the stack of the thread contains a frame of this library. Only the owner may read
+    /// it.
     fileprivate var isInsideCallback: Bool {
-        // Safe: records are never freed. Relaxed: the owner's own.
+        // Safe: records are never freed. Relaxed: only the owner writes it.
         unsafe pointee.depth.load(ordering: .relaxed) > 0 || pointee.userCode > 0
     }
 
-    /// Traps if the exiting thread was inside a callback: the next thread would take over its
-    /// frames.
+    /// Traps if the exiting thread was inside a callback. Otherwise the next thread would take over
+    /// its frames.
     func trapIfInsideCallback() {
         guard unsafe isInsideCallback else { return }
         fatalError(

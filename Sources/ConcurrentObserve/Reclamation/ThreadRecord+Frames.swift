@@ -3,15 +3,16 @@
 import CURCU
 import Synchronization
 
-// What a thread does with its own frames.
+// How a thread uses its own frames.
 extension UnsafeMutablePointer<ThreadRecord> {
-    /// The frame of the pass that starts now, one level deeper than the last.
+    /// Returns the frame of the pass that starts now, one level deeper than the last.
     @inlinable @inline(__always)
     func enterFrame() -> UnsafeMutablePointer<Frame> {
-        // Safe: records are never freed. Relaxed: the owner alone writes it. The store comes before
-        // what the frame will hold: before `current` by its release, and as `pin` before the
-        // end of a read section. So a scan whose barrier makes those visible looks at the frame.
-        // Release: as in leaveFrame(); a scan may read this store in its place.
+        // Safe: records are never freed. Relaxed: only the owner writes it. Release: as in
+        // leaveFrame(); a scan may read this store instead of the store there. This store is
+        // ordered before the stores to the frame: `current` is stored with release, and `pin`
+        // before the end of a read section. So a scan whose barrier makes those stores visible
+        // looks at the frame.
         let depth = unsafe pointee.depth.load(ordering: .relaxed)
         unsafe pointee.depth.store(depth &+ 1, ordering: .releasing)
         if _fastPath(depth < ThreadRecord.inlineFrames) {
@@ -23,23 +24,24 @@ extension UnsafeMutablePointer<ThreadRecord> {
     /// Ends the innermost frame.
     @inlinable @inline(__always)
     func leaveFrame() {
-        // Safe: records are never freed. Relaxed: the owner alone writes it. Release: pairs with
-        // the acquire in forEachFrame(_:); a scan that does not look at the frame any more comes
-        // after what its callbacks did.
+        // Safe: records are never freed. Relaxed: only the owner writes it. Release: pairs with the
+        // acquire in forEachFrame(_:); a scan that no longer looks at the frame comes after the
+        // work of its callbacks.
         unsafe pointee.depth.store(pointee.depth.load(ordering: .relaxed) &- 1, ordering: .releasing)
     }
 
     /// The first of the frames inside the record.
     @inlinable @inline(__always)
     var inlineFrames: UnsafeMutablePointer<Frame> {
-        // Safe: `ThreadRecord.allocate` has laid the frames out at this distance.
+        // Safe: `ThreadRecord.allocate` has placed the frames at this distance.
         unsafe (UnsafeMutableRawPointer(self) + ThreadRecord.framesOffset).assumingMemoryBound(to: Frame.self)
     }
 
-    /// A frame beyond the record's own. Allocates room on the thread's first visit to such a depth.
+    /// Returns a frame beyond the record's own. Allocates frames on the thread's first visit to
+    /// such a depth.
     ///
-    /// Traps while there is still stack to say so: a callback that calls itself without end gets
-    /// here. (P6)
+    /// Traps while there is still enough stack for the message: a callback that calls itself
+    /// endlessly reaches this function. (P6)
     @usableFromInline @inline(never)
     func deepFrame(_ index: Int) -> UnsafeMutablePointer<Frame> {
         if curcu_stack_is_nearly_used_up() {
@@ -50,7 +52,7 @@ extension UnsafeMutablePointer<ThreadRecord> {
         var capacity = FrameBlock.leastCapacity
         var link = unsafe UnsafePointer(addressOf: pointee.deeperFrames)
         while true {
-            // Relaxed: the owner reads what it has stored itself.
+            // Relaxed: only the owner writes it.
             var block = unsafe FrameBlock.at(link.pointee.load(ordering: .relaxed))
             if unsafe block == nil {
                 unsafe block = FrameBlock.allocate(capacity)
@@ -60,28 +62,29 @@ extension UnsafeMutablePointer<ThreadRecord> {
             }
             if index < capacity { return unsafe block!.pointee.frames + index }
             index -= capacity
-            // Twice as many each time: however deep a thread nests, the way to its frame is short.
+            // Each block is twice as large as the one before, so few links lead to a frame, however
+            // deep a thread nests.
             capacity *= 2
             unsafe link = UnsafePointer(addressOf: block!.pointee.next)
         }
     }
 }
 
-// What other threads do with them.
+// How other threads read its frames.
 extension UnsafeMutablePointer<ThreadRecord> {
-    /// Visits every frame of the record that is in use. Any thread; call it after the barrier that
-    /// makes the frames' contents visible.
+    /// Calls `body` with every frame of the record that is in use. Any thread. The caller must
+    /// first execute the barrier that makes the frames' contents visible.
     ///
-    /// - Complexity: O(the passes that are nested on the thread now), however many there have been.
+    /// - Complexity: O(the passes that are nested on the thread now). Past passes do not count.
     func forEachFrame(_ body: (UnsafeMutablePointer<Frame>) -> Void) {
-        // Acquire: pairs with the release in leaveFrame(). A frame that was in use at the barrier
-        // and is not among these has been left since: what was done in it happens before the
+        // Acquire: pairs with the release in leaveFrame(). If a frame was in use at the barrier and
+        // is not in use now, its pass has left it: the work of that pass happens before the
         // reclaiming.
         let depth = unsafe pointee.depth.load(ordering: .acquiring)
         unsafe forEachFrame(below: depth, body)
     }
 
-    /// Visits the frames of the levels below `depth`, as far as there are any.
+    /// Calls `body` with the frames of the levels below `depth`, as far as they exist.
     func forEachFrame(below depth: Int, _ body: (UnsafeMutablePointer<Frame>) -> Void) {
         // Safe: records and their blocks of frames are never freed.
         for index in 0..<min(depth, ThreadRecord.inlineFrames) { unsafe body(inlineFrames + index) }
@@ -97,32 +100,18 @@ extension UnsafeMutablePointer<ThreadRecord> {
             unsafe link = UnsafePointer(addressOf: block.pointee.next)
         }
     }
-
-    /// In the child of a fork: forgets what the record's last thread was doing. That thread does
-    /// not exist here.
-    func clear() {
-        // All of them: a fork need not have caught the depth and the frames at one moment.
-        unsafe forEachFrame(below: .max) { frame in
-            unsafe frame.pointee.clear()
-        }
-        unsafe pointee.depth.store(0, ordering: .relaxed)  // Relaxed: the child has one thread.
-        unsafe pointee.userCode = 0
-        unsafe pointee.context = nil
-        unsafe pointee.evaluation = nil
-        unsafe pointee.carriedCommit = nil
-    }
 }
 
 extension UnsafePointer where Pointee: ~Copyable {
-    /// The address of a property that is stored in memory which does not move.
+    /// Stores the address of a property in memory that does not move.
     fileprivate init(addressOf property: borrowing Pointee) {
-        // Safe: the caller's property lies in memory that is never moved or freed; atomics are
-        // never copied to be lent.
+        // Safe: the caller's property is in memory that is never moved or freed. Atomics are never
+        // copied to be lent.
         unsafe self = withUnsafePointer(to: property) { unsafe $0 }
     }
 }
 
-/// Ends the process while there is stack enough to say why.
+/// Ends the process while there is enough stack for the message.
 private func trapEndlessRecursion(depth: Int) -> Never {
     fatalError(
         """

@@ -4,27 +4,32 @@ import CURCU
 import Synchronization
 
 extension ThreadRecord {
-    /// References to larger objects go to the deinit threads.
+    /// The largest object, in bytes, that a magazine takes. Larger ones go to the deinit threads.
     static var largestInMagazine: Int { 1 << 16 }
 
-    /// A ring has room for very many, so that they are to be small.
+    /// The largest object, in bytes, that a ring takes. A ring has room for many references, so
+    /// their objects must be small.
     private static var largestInRing: Int { 1 << 12 }
 
-    /// Has a reference released when no frame pins its object any more. Releasing it runs no user
-    /// code. (P5)
+    /// Hands a reference over, to be released when no frame pins its object any more. The release
+    /// must run no user code. (P5)
     ///
-    /// The object must be out of reach of readers that start from now on. Under no lock: a full
-    /// magazine is released by the calling thread, which waits for no other.
+    /// New readers must no longer be able to reach the object. The caller must hold no lock. If the
+    /// magazine is full, the calling thread releases its references, and waits for no other thread.
+    /// If the object is large, or if there are very many thread records, the call may wait as
+    /// `retire(_:isOneOfMany:)` does.
     ///
     /// - Parameters:
-    ///   - reference: The address of a counted object; the caller's reference is passed on.
-    ///   - weight: How many bytes it stands for; nil for those of the object itself.
-    ///   - source: Names the property.
+    ///   - reference: The address of a counted object. The caller passes its reference on.
+    ///   - weight: The bytes that the release frees; nil for the size of the object itself.
+    ///   - source: Identifies the property.
     @usableFromInline
     static func retire(reference: UInt, weight: Int?, from source: UInt) {
-        // The caller's copies are counted before others can release the reference: see Frame.
+        // The barrier keeps the retains of the caller's copies before the moment at which other
+        // threads can release the reference: see Frame.
         curcu_compiler_barrier()
-        // Safe: the caller's reference keeps the object, of which the runtime has allocated each by itself.
+        // Safe: the caller's reference keeps the object. The runtime has allocated each object
+        // separately.
         let weight = unsafe weight ?? curcu_allocated_size(UnsafeRawPointer(bitPattern: reference).unsafelyUnwrapped)
         if _slowPath(weight > largestInMagazine) {
             return retire(RetiredReference(reference, of: source, runsUserCode: true))
@@ -48,9 +53,9 @@ extension ThreadRecord {
 }
 
 extension UnsafeMutablePointer<ThreadRecord> {
-    /// The calling thread's magazine. Allocates one on the record's first retired reference.
+    /// The calling thread's magazine. Allocates one for the record's first retired reference.
     fileprivate var ownMagazine: UnsafeMutablePointer<Magazine> {
-        // Safe: records and magazines are never freed. Relaxed: the owner's own.
+        // Safe: records and magazines are never freed. Relaxed: only the owner writes it.
         let address = unsafe pointee.magazine.load(ordering: .relaxed)
         if let magazine = unsafe UnsafeMutablePointer<Magazine>(bitPattern: address) { return unsafe magazine }
         let magazine = unsafe Magazine.allocate()
@@ -61,32 +66,25 @@ extension UnsafeMutablePointer<ThreadRecord> {
 
     /// The boxes that the calling thread keeps; nil before its first retired reference.
     var ownBoxes: UnsafeMutablePointer<BoxPool>? {
-        // Safe: records and magazines are never freed. Relaxed: the owner's own.
+        // Safe: records and magazines are never freed. Relaxed: only the owner writes it.
         let magazine = unsafe UnsafeMutablePointer<Magazine>(bitPattern: pointee.magazine.load(ordering: .relaxed))
         return unsafe magazine?.pointee.boxes
     }
 
-    /// Retires a reference once more, outside the magazine, since a frame pins its object.
+    /// Retires a reference once more, outside the magazine, because a frame pins its object.
     fileprivate func handOver(_ reference: UInt, from magazine: UnsafeMutablePointer<Magazine>) {
-        // First: a fork between the two loses the item, and counts none. Relaxed: a statistic with
-        // one writer. Safe: magazines are never freed.
+        // Relaxed: a statistic with one writer. Safe: magazines are never freed.
         let count = unsafe magazine.pointee.handedOver.load(ordering: .relaxed)
         unsafe magazine.pointee.handedOver.store(count &+ 1, ordering: .relaxed)
         ThreadRecord.retire(RetiredReference(reference, of: 0, runsUserCode: false), isOneOfMany: true)
     }
 
-    /// Visits the record's magazine, if it has one. Any thread.
+    /// Calls `body` with the record's magazine, if it has one. Any thread.
     func forMagazine(_ body: (UnsafeMutablePointer<Magazine>) -> Void) {
         // Acquire: pairs with the release in ownMagazine. Safe: magazines are never freed.
         if let magazine = unsafe UnsafeMutablePointer<Magazine>(bitPattern: pointee.magazine.load(ordering: .acquiring))
         {
             unsafe body(magazine)
         }
-    }
-
-    /// In the child of a fork, which has one thread: what the record's thread had claimed and not
-    /// released is lost, and counts as released.
-    func countMagazine() {
-        unsafe forMagazine { magazine in unsafe magazine.pointee.restartInChild() }
     }
 }

@@ -3,56 +3,60 @@
 import Synchronization
 
 extension ThreadRecord {
-    /// Items of one thread that may wait to be taken before the thread itself waits for a pass.
-    /// (P16)
+    /// The number of items of one thread that may wait to be taken. Beyond it the thread waits for
+    /// a pass. (P16)
     static var backlogLimit: UInt { 4096 }
 
     /// Hands an item over for reclamation. Runs no user code and needs no memory. (P5, P8)
     ///
-    /// The item must be out of reach of passes that start from now on. Call it under no lock: with
-    /// a full backlog it waits up to ten milliseconds for the reclamation thread to catch up, and
-    /// as long for room among the waiting items of the item's own source.
+    /// New passes must no longer be able to reach the item. The caller must hold no lock: the call
+    /// may wait once, up to ten milliseconds. It waits for room if the item's source has too many
+    /// waiting items; otherwise, if too many items of this thread wait to be taken, it waits for
+    /// the reclamation thread.
     ///
-    /// - Parameter isOneOfMany: Leaves out the second wait: `pause(for:)` follows, once for all.
+    /// - Parameter isOneOfMany: Whether the call must not wait for room. The caller calls
+    ///   `pause(for:)` once after all items.
     static func retire(_ item: Retirable, isOneOfMany: Bool = false) {
         retire(RetiredItem(item), isOneOfMany: isOneOfMany)
     }
 
-    /// As above, of an item with the reference to it.
+    /// Hands an item over for reclamation, with the reference to it. Waits as
+    /// `retire(_:isOneOfMany:)` does.
     static func retire(_ item: RetiredItem, isOneOfMany: Bool = false) {
         let record = unsafe current
-        // Before the push, after which the item may be gone. A deinit thread does not wait: other
-        // items would wait for it.
+        // Read before the push, because the item may be gone after it. A deinit thread does not
+        // wait for room, because other items would wait for it.
         // Safe: records are never freed.
         let isExempt = unsafe isOneOfMany || record.pointee.isDeinitThread
         let source = isExempt ? nil : DeinitThreads.crowdedSource(of: item)
         let backlog = unsafe record.push(item)
-        // A pass retires tables itself, many perhaps, and takes them at once: it must not wait for
+        // A pass itself retires tables, perhaps many, and takes them at once. It must not wait for
         // itself.
         if unsafe record.pointee.isReclaiming { return }
         ReclamationThread.wake(urgently: backlog == backlogLimit / 2)
         pause(forCrowded: source, backlog)
     }
 
-    /// As `retire`, for a thread that has waited already.
+    /// Hands an item over as `retire` does, for a thread that has already waited or must not wait.
     static func retireWithoutPause(_ item: Retirable) {
         // Safe: records are never freed.
         _ = unsafe current.push(RetiredItem(item))
         ReclamationThread.wake(urgently: false)
     }
 
-    /// Waits where too many items wait: for room among the source's, or for a pass.
+    /// Waits if too many items wait: for room in the source's queue, or for a pass.
     ///
     /// - Parameters:
-    ///   - source: The source of the item that was retired, if it may be crowded.
-    ///   - backlog: How many items of this thread wait to be taken.
+    ///   - source: The source of the retired item, if it may be crowded.
+    ///   - backlog: The number of this thread's items that wait to be taken.
     @inline(__always)
     private static func pause(forCrowded source: UInt?, _ backlog: UInt) {
         if let source, DeinitThreads.shared.waitForRoom(source) { return }
         if backlog > backlogLimit { ReclamationThread.shared.waitUntilTaken() }
     }
 
-    /// Waits, after many items of a source were retired, as `retire` does after one. Under no lock.
+    /// Waits for room, after the caller has retired many items of a source. The caller must hold no
+    /// lock.
     static func pause(for source: UInt) {
         // Safe: records are never freed.
         if unsafe current.pointee.isDeinitThread { return }
@@ -73,33 +77,34 @@ extension ThreadRecord {
 @safe internal struct DeinitThreadRecord: ~Copyable {
     fileprivate let record: UnsafeMutablePointer<ThreadRecord>
 
-    /// Whether anything waits to be taken that this thread has retired.
+    /// Whether this thread has retired items that no pass has taken.
     var hasRetired: Bool {
         var hasReference = false
         unsafe record.forRing { unsafe hasReference = !$0.pointee.isEmpty }
-        // Safe: records are never freed. Relaxed: the thread's own pushes; what another has taken
-        // is not there.
+        // Safe: records are never freed. Relaxed: the thread's own pushes; an item that a pass has
+        // taken is not on the stack.
         return unsafe hasReference || record.pointee.retired.load(ordering: .relaxed) != 0
     }
 }
 
 extension UnsafeMutablePointer<ThreadRecord> {
-    /// Counts an item, puts it on the record's stack, and returns how many are on it.
+    /// Counts an item, pushes it on the record's stack, and returns the number of items that wait
+    /// to be taken.
     fileprivate func push(_ item: RetiredItem) -> UInt {
-        // First: a thread that sees the item reclaimed sees it counted, however long this thread
-        // is held up here. Ordered by the exchange that links the item, and by what the others see
-        // it reclaimed by.
+        // Counted first: a thread that sees the item reclaimed also sees it counted, however long
+        // this thread is delayed here. The exchange that links the item orders the count, and so
+        // does the operation by which the other thread sees the item reclaimed.
         let count = unsafe countOne()
         unsafe link(item)
         return count
     }
 
-    /// Adds one to the count of what the record's threads have retired.
+    /// Adds one to the number of items that the record's threads have retired.
     ///
-    /// - Returns: How many of these are not taken.
+    /// - Returns: The number of these items that no pass has taken.
     private func countOne() -> UInt {
-        // Relaxed: statistics, and a limit that need not be exact. The owner alone writes the first
-        // count.
+        // Relaxed: statistics, and a limit that need not be exact. Only the owner writes
+        // `retiredCount`.
         let count = unsafe pointee.retiredCount.load(ordering: .relaxed) &+ 1
         unsafe pointee.retiredCount.store(count, ordering: .relaxed)
         return unsafe count &- pointee.takenCount.load(ordering: .relaxed)
@@ -110,9 +115,9 @@ extension UnsafeMutablePointer<ThreadRecord> {
         var top = unsafe pointee.retired.load(ordering: .relaxed)
         while true {
             item.link = top
-            // Release: pairs with the acquire in takeRetired(_:). Sequentially consistent: before
-            // the look at the state in Parking.needsSignal(urgently:); pairs with the looks at the
-            // stacks after Parking.park(). Relaxed, when it fails: tried again.
+            // Release: pairs with the acquire in takeRetired(_:). Sequentially consistent: ordered
+            // before the load of the state in Parking.needsSignal(urgently:); pairs with the looks
+            // at the stacks after Parking.park(). Relaxed on failure: the loop tries again.
             let (exchanged, original) = unsafe pointee.retired.weakCompareExchange(
                 expected: top,
                 desired: item.address,
@@ -124,13 +129,13 @@ extension UnsafeMutablePointer<ThreadRecord> {
         }
     }
 
-    /// Takes everything the record's threads have retired, and visits it. Under the pass lock of
-    /// the `ReclamationThread`.
+    /// Takes all items that the record's threads have retired, and calls `body` with each. The
+    /// caller must hold the pass lock of the `ReclamationThread`.
     func takeRetired(_ body: (RetiredItem) -> Void) {
-        // Relaxed: what was retired before the pass began is seen; what is retired meanwhile can
-        // wait for the next.
+        // Relaxed: it sees the items that were retired before the pass began. Items that are
+        // retired during the pass can wait for the next one.
         guard unsafe pointee.retired.load(ordering: .relaxed) != 0 else { return }
-        // Acquire: pairs with the release in push(_:).
+        // Acquire: pairs with the release in link(_:).
         var address = unsafe pointee.retired.exchange(0, ordering: .acquiring)
         var count: UInt = 0
         while address != 0 {
@@ -139,21 +144,8 @@ extension UnsafeMutablePointer<ThreadRecord> {
             count &+= 1
             body(item)
         }
-        // Relaxed: see countOne(); it is written under the pass lock alone.
+        // Relaxed: see countOne(). Written only under the pass lock.
         let taken = unsafe pointee.takenCount.load(ordering: .relaxed) &+ count
         unsafe pointee.takenCount.store(taken, ordering: .relaxed)
-    }
-
-    /// In the child of a fork, which has one thread: makes the count of what the record's threads
-    /// have retired exact, where the fork came between a count and its push.
-    func countRetired() {
-        // Relaxed, all: the child has one thread.
-        var count = unsafe pointee.takenCount.load(ordering: .relaxed)
-        var address = unsafe pointee.retired.load(ordering: .relaxed)
-        while address != 0 {
-            count &+= 1
-            address = RetiredItem(at: address).link
-        }
-        unsafe pointee.retiredCount.store(count, ordering: .relaxed)
     }
 }

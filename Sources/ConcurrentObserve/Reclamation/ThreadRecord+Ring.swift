@@ -4,29 +4,34 @@ import CURCU
 import Synchronization
 
 extension ThreadRecord {
-    /// Has a reference released on a deinit thread when no frame pins its object any more. (P5)
+    /// Hands a reference over, to be released on a deinit thread when no frame pins its object any
+    /// more. (P5)
     ///
-    /// The object must be out of reach of readers that start from now on. Under no lock: where too
-    /// many wait, the caller waits as `retire(_:isOneOfMany:)` says.
+    /// New readers must no longer be able to reach the object. The caller must hold no lock: if too
+    /// many items wait, the call waits as `retire(_:isOneOfMany:)` does.
     ///
     /// - Parameters:
-    ///   - reference: The address of a counted object; the caller's reference is passed on.
-    ///   - source: Names the property.
+    ///   - reference: The address of a counted object. The caller passes its reference on.
+    ///   - source: Identifies the property.
     @usableFromInline
     static func retireForDeinitThreads(reference: UInt, from source: UInt) {
-        // The caller's copies are counted before others can release the reference: see Frame.
+        // The barrier keeps the retains of the caller's copies before the moment at which other
+        // threads can release the reference: see Frame.
         curcu_compiler_barrier()
         let isCrowded = DeinitThreads.mayBeCrowded(source)
         if isCrowded {
-            // It pauses.
+            // This call waits for room.
             retire(RetiredReference(reference, of: source, runsUserCode: true))
         } else if !putIntoRing(SourcedReference(reference, of: source)) {
-            // It has paused.
+            // No second wait: `putIntoRing` has waited, unless this is a deinit thread.
             retireWithoutPause(RetiredReference(reference, of: source, runsUserCode: true))
         }
     }
 
-    /// - Returns: False if there is no room, also after a wait of ten milliseconds.
+    /// Puts a reference into the calling thread's ring. If the ring is full, it waits up to ten
+    /// milliseconds and tries again. A deinit thread does not wait.
+    ///
+    /// - Returns: False if there was no room.
     static func putIntoRing(_ reference: SourcedReference) -> Bool {
         // Safe: records and rings are never freed.
         let record = unsafe current
@@ -34,7 +39,7 @@ extension ThreadRecord {
         guard let count = unsafe ring.pointee.put(reference) else {
             return unsafe putAfterWait(reference, record, ring)
         }
-        // The first one must be noticed, and before the ring is full a pass must be made.
+        // The first reference must be noticed, and a pass must come before the ring is full.
         if count == 1 || count == ReferenceRing.capacity / 2 {
             notice(count)
         } else {
@@ -43,7 +48,7 @@ extension ThreadRecord {
         return true
     }
 
-    /// Other items would wait for a deinit thread: it does not wait.
+    /// A deinit thread does not wait, because other items would wait for it.
     @inline(never)
     private static func putAfterWait(
         _ reference: SourcedReference,
@@ -62,9 +67,9 @@ extension ThreadRecord {
 }
 
 extension UnsafeMutablePointer<ThreadRecord> {
-    /// The calling thread's ring. Allocates one on the record's first reference of this kind.
+    /// The calling thread's ring. Allocates one for the record's first reference of this kind.
     fileprivate var ownRing: UnsafeMutablePointer<ReferenceRing> {
-        // Safe: records and rings are never freed. Relaxed: the owner's own.
+        // Safe: records and rings are never freed. Relaxed: only the owner writes it.
         let address = unsafe pointee.ring.load(ordering: .relaxed)
         if let ring = unsafe UnsafeMutablePointer<ReferenceRing>(bitPattern: address) { return unsafe ring }
         let ring = unsafe ReferenceRing.allocate()
@@ -73,7 +78,7 @@ extension UnsafeMutablePointer<ThreadRecord> {
         return unsafe ring
     }
 
-    /// Visits the record's ring, if it has one. Any thread.
+    /// Calls `body` with the record's ring, if it has one. Any thread.
     func forRing(_ body: (UnsafeMutablePointer<ReferenceRing>) -> Void) {
         // Acquire: pairs with the release in ownRing. Safe: rings are never freed.
         if let ring = unsafe UnsafeMutablePointer<ReferenceRing>(bitPattern: pointee.ring.load(ordering: .acquiring)) {

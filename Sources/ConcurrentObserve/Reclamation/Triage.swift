@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Decides what becomes of each item of a pass, after one scan of the frames.
+/// Decides, after one scan of the frames, how each item of a pass is reclaimed.
 internal struct Triage {
     private var scan = FrameScan()
-    /// What some frame holds.
+    /// Items that some frame holds.
     private(set) var held: [RetiredWork] = []
-    /// What the deinit threads take over, all in one step.
+    /// Items that the deinit threads take over, all in one step.
     private(set) var withUserCode: [RetiredRun] = []
 
-    /// Reclaims what the reclamation thread can and may reclaim; sorts the rest.
+    /// Reclaims the items that the reclamation thread can and may reclaim now. Adds the others to
+    /// `held` or to `withUserCode`.
     ///
-    /// - Returns: How many items it has reclaimed.
+    /// - Returns: The number of reclaimed items.
     mutating func sort(_ items: inout SortedItems, of batch: Batch) -> Int {
         var reclaimed = 0
         while let item = items.others.popFirst() {
@@ -49,22 +50,22 @@ internal struct Triage {
                     _ = isReclaimedHere(RetiredWork(item: item, batch: batch))
                 }
             } else {
-                // No callback runs anywhere: none of these items needs to be looked at again.
+                // No callback runs anywhere, so none of these items needs a look at the frames.
                 withUserCode.append(RetiredRun(items: observers.items, batch: batch, source: observers.source))
             }
         }
         return reclaimed
     }
 
-    /// Whether some frame holds the item, and no other item keeps what that frame uses.
+    /// Whether some frame holds the item, and no other item keeps the object that the frame uses.
     private mutating func mustKeep(_ item: RetiredItem) -> Bool {
         guard scan.holds(item) else { return false }
         if case .validatedPin(let address) = item.hold { return scan.mustKeep(address) }
         return true
     }
 
-    /// Whether the reclamation thread itself reclaims the item, now. Keeps the item otherwise: for
-    /// the next pass, or for the deinit threads.
+    /// Whether the reclamation thread itself reclaims the item now. Otherwise adds the item to
+    /// `held`, for the next pass, or to `withUserCode`, for the deinit threads.
     mutating func isReclaimedHere(_ work: RetiredWork) -> Bool {
         if mustKeep(work.item) {
             held.append(work)

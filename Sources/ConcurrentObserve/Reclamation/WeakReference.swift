@@ -2,16 +2,18 @@
 
 import CURCU
 
-/// An object that is watched, not kept.
+/// A reference to an object that it does not retain.
 ///
-/// Its memory is kept, as by any unowned reference, until this reference is gone; its `deinit` does not wait. Swift's weak references
-/// would give the object a table of its own, through which every reference to it is counted from then on, the user's too: that is
-/// several times slower.
+/// As with any unowned reference, the object's memory is kept until this reference is gone, but its
+/// `deinit` does not wait. With one of Swift's weak references, the object would get a separate
+/// table. From then on every reference to the object would be counted through that table, the
+/// user's references too. That is several times slower.
 @safe @usableFromInline
 internal final class WeakReference: Sendable {
     private unowned let watched: any AnyObject & Sendable
 
-    /// The address of the object, which no other one has meanwhile: to compare first, without loading the reference.
+    /// The address of the object. No other object has it while this reference exists, so callers
+    /// compare it first, without loading the reference.
     @usableFromInline let identity: ObjectIdentifier
 
     @usableFromInline
@@ -22,7 +24,8 @@ internal final class WeakReference: Sendable {
 
     /// The object, unless its `deinit` has begun.
     @usableFromInline var object: AnyObject? {
-        // Safe: `watched` keeps the memory in which the object's references are counted; the runtime has counted one for the caller.
+        // Safe: `watched` keeps the memory with the object's reference counts. The runtime has
+        // counted a reference for the caller.
         guard let object = unsafe curcu_try_retain(UnsafeMutableRawPointer(bitPattern: UInt(bitPattern: identity)))
         else {
             return nil
@@ -30,7 +33,8 @@ internal final class WeakReference: Sendable {
         return unsafe Unmanaged<AnyObject>.fromOpaque(object).takeRetainedValue()
     }
 
-    /// The object, of the type that it was given as, unless its `deinit` has begun.
+    /// The object as a value of `type`, unless its `deinit` has begun. `type` must be the type with
+    /// which this reference was made.
     @inlinable
     func object<Object: AnyObject>(as type: Object.Type) -> Object? {
         guard let object else { return nil }
@@ -39,7 +43,8 @@ internal final class WeakReference: Sendable {
     }
 
     var isDead: Bool {
-        // The load may keep the object for a moment, and then drop its last reference: user code.
+        // The load may retain the object for a moment, and then release its last reference, which
+        // runs user code.
         ThreadRecord.withUserCode { object == nil }
     }
 }

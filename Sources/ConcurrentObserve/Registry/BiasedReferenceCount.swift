@@ -2,58 +2,62 @@
 
 import Synchronization
 
-/// How many share the one reference to a source's core: the source, and each of its observers.
+/// Counts the owners that share the one reference to a source's core: the source, and its
+/// observers.
 ///
-/// Observers are made on the threads that observe and destroyed on the library's. Counted as Swift
-/// counts references, each pair would move the count's cache line from processor to processor and
-/// back. Here each side counts on a line of its own, and the two counts meet once, when the source
-/// is gone. (A reference count that is split by thread, for two threads: see Choi, Shull and
-/// Torrellas, "Biased Reference Counting", 2018.)
+/// Observers are made on the threads that register them, and destroyed on the library's threads.
+/// With Swift's reference count, each pair would move the count's cache line from one processor to
+/// another and back. Here each side has a count on its own cache line, and the two counts are
+/// combined once, when the source is gone. (A reference count that is split by thread, for two
+/// threads: see Choi, Shull and Torrellas, "Biased Reference Counting", 2018.)
 internal struct BiasedReferenceCount: ~Copyable, Sendable {
-    /// How many observers were made; `hasEnded` from the source's end on.
+    /// The number of observers that `retain()` has counted. Includes the bit `hasEnded` after the
+    /// end of the source.
     private let made = Atomic<UInt>(0)
 
-    /// Keeps the two counts on different lines.
+    /// Keeps the two counts on different cache lines.
     private let distance = CacheLine()
 
-    /// Minus the observers that are gone; from the source's end on, the observers that are left.
+    /// Before the end of the source: minus the number of released observers. After it: the number
+    /// of observers that are left.
     private let balance = Atomic<Int>(0)
 
     private static var hasEnded: UInt { 1 << 63 }
 
-    /// Counts an observer that is being made. The caller holds the core for the moment.
+    /// Counts an observer that is being made. The caller must hold the core during the call.
     ///
-    /// - Returns: False if the source is gone: then the observer must own a reference.
+    /// - Returns: False if the source is gone. Then the observer must own a reference.
     borrowing func retain() -> Bool {
         // Relaxed: the caller's reference keeps the core until the observer is published or
-        // dropped; the two sides meet in `balance`.
+        // dropped; the two counts are combined in `balance`.
         made.add(1, ordering: .relaxed).oldValue & Self.hasEnded == 0
     }
 
     /// Counts an observer that is gone.
     ///
-    /// - Returns: True if the shared reference is to be released: the source is gone, and this was
-    ///   its last observer.
+    /// - Returns: True if the caller must release the shared reference: the source is gone, and
+    ///   this was its last observer.
     borrowing func release() -> Bool {
-        // Acquire and release: pairs with other calls, and with endSource(); the thread that
-        // releases the core comes after all that others did to it.
+        // Acquire and release: pairs with other calls, and with endSource(others:); the thread that
+        // releases the core comes after all work of the others on it.
         balance.subtract(1, ordering: .acquiringAndReleasing).newValue == 0
     }
 
-    /// Counts the end of the source. Once.
+    /// Counts the end of the source. Must be called once.
     ///
-    /// - Parameter others: How many observers `retain()` has not counted.
-    /// - Returns: True if the shared reference is to be released: no observer is left.
+    /// - Parameter others: The number of observers that `retain()` has not counted.
+    /// - Returns: True if the caller must release the shared reference, because no observer is
+    ///   left.
     borrowing func endSource(others: Int) -> Bool {
-        // Relaxed: a thread that makes an observer at this moment comes before or after; the
-        // exchange says which.
+        // Relaxed: a thread that makes an observer at the same moment comes before or after; the
+        // atomic operation decides which.
         let count = made.bitwiseOr(Self.hasEnded, ordering: .relaxed).oldValue
         // Acquire and release: see release().
         return balance.add(Int(count) &+ others, ordering: .acquiringAndReleasing).newValue == 0
     }
 }
 
-/// As many bytes as a processor's caches move at once.
+/// The number of bytes that a processor's caches move at once.
 private struct CacheLine {
     private let words: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An observer's closure, in memory that a notification borrows: calling it counts no reference.
+/// An observer's closure, in memory that a notification borrows. Calling it counts no reference.
 /// (P15)
 @usableFromInline
 internal struct Callback<Event>: ~Copyable {
@@ -14,10 +14,10 @@ internal struct Callback<Event>: ~Copyable {
 }
 
 extension Callback {
-    /// A closure that is called with its owner, and that ends its observation instead once the
-    /// owner's `deinit` has begun. (P13)
+    /// Returns a closure that calls `body` with the owner. Once the owner's `deinit` has begun, it
+    /// ends its observation instead. (P13)
     ///
-    /// - Parameter tally: Where it counts the event that it drops then.
+    /// - Parameter tally: Counts the event that the closure then drops.
     @inlinable
     static func bound<Owner: AnyObject & Sendable>(
         to reference: WeakReference,
@@ -36,7 +36,7 @@ extension Callback {
 extension ObservationHandle {
     /// Ends the observation because its owner is gone.
     ///
-    /// - Parameter tally: Where the event counts as dropped that the owner does not receive.
+    /// - Parameter tally: Counts the event that the owner does not receive as dropped.
     @usableFromInline
     internal func endWithOwner(_ tally: EventTally?) {
         observer.end(.ownerDeleted)
@@ -44,8 +44,8 @@ extension ObservationHandle {
     }
 }
 
-/// Room for what an observer of any kind holds: a `Callback` or a `HeldObject`. Every closure is a
-/// code pointer and a context, for any parameters.
+/// Storage for the content of an observer of any kind: a `Callback` or a `HeldObject`. Every
+/// closure is a code pointer and a context, whatever its parameters.
 @usableFromInline
 internal struct ContentStorage {
     var first: UInt = 0

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The closure of an observer that is not made yet: some closures need the observation that they
-/// belong to.
+/// The closure of an observer that does not exist yet. Some closures need their observation to be
+/// made.
 @usableFromInline
 internal enum CallbackForm<Event>: Sendable {
     case plain(@Sendable (Event) -> Void)
-    /// Made once, when the observer exists.
+    /// Makes the closure. Called once, when the observer exists.
     case made(@Sendable (Observer) -> @Sendable (Event) -> Void)
-    /// Made once. It may be called and not call the user's code: it counts what becomes of each
-    /// event, if there is a tally.
+    /// Makes the closure. Called once, when the observer exists. The closure decides for each event
+    /// whether to call the user's code. If there is a tally, the closure counts each event.
     case choosing(@Sendable (Observer, EventTally?) -> @Sendable (Event) -> Void)
 }
 
 extension CallbackForm {
-    /// A closure that also receives its observation.
+    /// Makes a closure that also receives its observation.
     @inlinable
     static func withHandle(_ body: @escaping @Sendable (Event, ObservationHandle) -> Void) -> CallbackForm {
         .made { observer in
@@ -22,8 +22,8 @@ extension CallbackForm {
         }
     }
 
-    /// A closure that receives its owner, and is not called once the owner's `deinit` has begun.
-    /// (P13)
+    /// Makes a closure that receives its owner, and does not call `body` once the owner's `deinit`
+    /// has begun. (P13)
     @inlinable
     static func bound<Owner: AnyObject & Sendable>(
         to reference: WeakReference,
@@ -44,13 +44,14 @@ extension CallbackForm {
         }
     }
 
-    /// Whether the closure may be called and not call the user's code.
+    /// Whether the closure may be called without calling the user's code.
     @inlinable
     var isChoosing: Bool { if case .choosing = self { true } else { false } }
 
-    /// The closure of `observer`.
+    /// Returns the closure of `observer`.
     ///
-    /// - Parameter tally: Where a closure that chooses counts; nil if the observer is inline.
+    /// - Parameter tally: Counts the events of a closure that chooses; nil if the observer is
+    ///   inline.
     @inlinable @inline(__always)
     func body(for observer: Observer, _ tally: EventTally?) -> @Sendable (Event) -> Void {
         switch self {
@@ -60,10 +61,11 @@ extension CallbackForm {
         }
     }
 
-    /// The form for other events, each of which `transform` makes into one of these, or into nil:
-    /// then nothing is called.
+    /// Returns a form for other events. Its closure makes each of them into one of these events by
+    /// `transform`, and does nothing if the result is nil.
     ///
-    /// - Parameter runsNoUserCode: Whether neither does: then nothing that `transform` makes is dropped again where user code must not run.
+    /// - Parameter runsNoUserCode: Whether neither closure runs user code. Then no event that
+    ///   `transform` has made is dropped at a place where user code must not run.
     func pulledBack<Other>(
         runsNoUserCode: Bool = false,
         _ transform: @escaping @Sendable (Other) -> Event?
@@ -93,15 +95,16 @@ extension CallbackForm {
 }
 
 extension Observer {
-    /// Whether the observation at `address` goes on: the transform of an event is user code, such as
-    /// a value's `==`, and may have ended it. (P8)
+    /// Whether the observation at `address` is still active after the transform of an event. The
+    /// transform runs user code, such as a value's `==`, and may have ended it. (P8)
     fileprivate static func isActiveAfterTransform(at address: UInt) -> Bool {
         return isActive(at: address)
     }
 
-    /// Stores the closure. Once, before the observer is published.
+    /// Stores the closure. Must be called once, before the observer is published.
     ///
-    /// - Parameter tally: Where a closure that chooses counts; nil if the observer is inline.
+    /// - Parameter tally: Counts the events of a closure that chooses; nil if the observer is
+    ///   inline.
     @inlinable
     func setCallback<Event>(_ form: CallbackForm<Event>, _ tally: EventTally? = nil) {
         setCallback(Callback(form.body(for: self, tally)))

@@ -2,22 +2,26 @@
 
 /// Observers of one source that a removal has ended, and that feed other observations.
 ///
-/// The removal is complete when what they feed has ended, too. Another removal that comes before that finds the observers ended: it ends
-/// what they feed as well, and so waits for no thread. (P8)
+/// The removal is complete when the observations that they feed have ended, too. Another removal
+/// that comes before finds the observers ended. It also ends the observations that they feed, and
+/// so waits for no thread. (P8)
 internal final class EndedFeeders: @unchecked Sendable {
-    // Unchecked: `observers` is written before `share(in:)`, and `next` is guarded by the core's lock; `others` is the removal's own.
+    // Unchecked: `observers` is written before `share(in:)`; the core's lock guards `next`; only
+    // this removal uses `others`.
     private var observers: [Observer] = []
-    /// Those that other removals have ended, and what these feed perhaps not yet.
+    /// The observers that other removals have ended. The observations that these feed may not have
+    /// ended yet.
     private var others: [Observer] = []
-    /// In the core's list.
+    /// The next removal in the core's list.
     private var next: EndedFeeders?
 
     init() {}
 
-    /// Under the core's lock.
+    /// Adds an observer. The caller must hold the core's lock.
     func add(_ observer: Observer) { observers.append(observer) }
 
-    /// Joins the core's list, and takes on what is in it. Under the core's lock.
+    /// Adds this removal to the core's list, and takes over the observers of the removals in it.
+    /// The caller must hold the core's lock.
     func share(in core: RegistryCore) {
         next = core.endings
         core.endings = self
@@ -28,12 +32,14 @@ internal final class EndedFeeders: @unchecked Sendable {
         }
     }
 
-    /// Ends what other removals may not have ended yet. Under no lock.
+    /// Ends the observations that other removals may not have ended yet. The caller must hold no
+    /// lock.
     func endThoseOfOthers(in core: RegistryCore) {
         for observer in others { core.endDependents(of: observer) }
     }
 
-    /// Leaves the core's list: what the observers feed has ended. Under no lock.
+    /// Removes this removal from the core's list, after the observations that the observers feed
+    /// have ended. The caller must hold no lock.
     func leave(_ core: RegistryCore) {
         core.lock.withLock {
             if core.endings === self {

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A mailbox, as the source knows it that puts events there: what an observer of the mailboxes'
-/// kind holds. (P2, P5)
+/// A mailbox, as seen by the source that puts events into it. An observer of the mailboxes' kind
+/// holds it. (P2, P5)
 ///
-/// Closures, made where the event's type is known: compiled for it.
+/// It consists of closures, made where the event's type is known, so that they are compiled for it.
 @usableFromInline
 internal final class EventReceiver<Event: Sendable>: Sendable {
-    /// Takes an event, under the lock that orders the source's events, or none. Runs no user code.
+    /// Puts an event into the mailbox. Called under the lock that orders the source's events, if
+    /// there is one. Runs no user code.
     @usableFromInline let enqueue: @Sendable (Event) -> Void
-    /// After each, under no lock: wakes what empties the mailbox elsewhere. Runs no user code but
-    /// an executor's. A serial delivery has nothing to wake.
+    /// Wakes the delivery that empties the mailbox on another thread. Called after each event,
+    /// under no lock. Runs no user code except an executor's. A serial delivery needs no wake-up.
     @usableFromInline let wake: @Sendable () -> Void
-    /// After that, and after the inline callbacks, under no lock: delivers on this thread if the
-    /// delivery is a serial one, and destroys what was dropped. It may take its time.
+    /// Runs a serial delivery on this thread, and destroys dropped events. Called after `wake` and
+    /// after the inline callbacks, under no lock. It may take long.
     @usableFromInline let drain: @Sendable () -> Void
-    /// Receives the observer on the source, before it is published. Returns the token of the user's
-    /// observation; nil if it is that observer's.
+    /// Receives the observer on the source, before the observer is published. Returns the token of
+    /// the user's observation; nil if that observer is the user's observation.
     @usableFromInline let join: @Sendable (Observer) -> ObservationToken?
     /// Called when the observer on the source is published.
     @usableFromInline let hasJoined: @Sendable () -> Void

@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The labels of the observations that have one and whose closures are not destroyed, by their
-/// observers' addresses: a frame that calls one knows no more of it.
+/// The labels of observations whose closures are not destroyed, by their observers' addresses. A
+/// frame only has the observer's address.
 internal final class LabelledObservations: @unchecked Sendable {
     // Unchecked: `labels` is guarded by `lock`.
     private static let shared = LabelledObservations()
 
-    private let lock = ForkAwareLock()
-    /// Empty for an observation that had a label: an entry stays until the observation's end, since
-    /// that has one listener for it.
+    private let lock = Lock()
+    /// The label is empty if it was removed. The entry stays until the observation's end, because
+    /// the observation has one listener that removes it.
     private var labels: [UInt: String] = [:]
 
-    private init() { Fork.hold(lock) {} }
+    private init() {}
 
     static func label(of observer: Observer) -> String? { label(ofObserverAt: observer.address) }
 
+    /// Returns the label of the observation; nil if it has none.
+    ///
     /// - Complexity: O(1).
     static func label(ofObserverAt address: UInt) -> String? {
         withLabels { $0[address] }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Gives an observation a label, or takes it away with an empty one. Any thread, under no lock.
+    /// Sets the label of an observation; an empty one removes it. Any thread, under no lock.
     static func set(_ label: String, for observer: Observer) {
         let address = observer.address
         let isNew = withLabels { labels -> Bool in
@@ -29,16 +31,14 @@ internal final class LabelledObservations: @unchecked Sendable {
             return isNew && !label.isEmpty
         }
         guard isNew else { return }
-        // Before the observer is recycled for another observation.
+        // The listener runs before the observer is recycled for another observation.
         if observer.whenFinished({ _ in forget(address) }) != nil { forget(address) }
     }
 
     private static func forget(_ address: UInt) { withLabels { _ = $0.removeValue(forKey: address) } }
 
     private static func withLabels<Result>(_ body: (inout [UInt: String]) -> Result) -> Result {
-        // Behind the gate: a thread that a fork catches in the middle of the first use would leave
-        // `shared` half made in the child.
-        ForkGate.pass { shared.lock.withLock { body(&shared.labels) } }
+        shared.lock.withLock { body(&shared.labels) }
     }
 }
 
@@ -46,8 +46,8 @@ extension ObservationToken {
     /// Names the observation in diagnostics; empty unless it is set. Any thread.
     ///
     /// ``ConcurrentObserveDiagnostics/callbacks(runningFor:)`` and
-    /// ``ConcurrentObserveDiagnostics/largestMailboxes(_:)`` report it. It is forgotten when the
-    /// observation has ended and its closure is destroyed.
+    /// ``ConcurrentObserveDiagnostics/largestMailboxes(_:)`` report it. The library forgets it when
+    /// the observation has ended and its closure is destroyed.
     public var label: String {
         get { LabelledObservations.label(of: observer) ?? "" }
         set { LabelledObservations.set(newValue, for: observer) }

@@ -2,12 +2,12 @@
 
 public import Synchronization
 
-/// What a source has beside observers in its first list: the low bits of the word in which walkers
-/// find the first list's table.
+/// The low bits of the word that has the address of the first list's table. They say which other
+/// observers a source may have.
 ///
-/// Written under the core's lock, with that word. Read without: an observer that was registered
-/// before is seen, because that happened before. One that is registered meanwhile may be missed,
-/// which is its right. (P1)
+/// Written under the core's lock, with that word; read without it. A reader sees an observer whose
+/// registration happened before. It may miss an observer that is registered at the same time, which
+/// P1 allows.
 @usableFromInline
 internal enum ListHints {
     /// The second list may have observers: mailboxes.
@@ -17,11 +17,11 @@ internal enum ListHints {
     /// Observers may be `flagged`.
     @inlinable static var flagged: UInt { 4 }
 
-    /// The first list's table is large: with what its closures read it takes more than the
+    /// The first list's table is large: the table and the memory that its closures read exceed the
     /// processor's caches.
     @inlinable static var large: UInt { 8 }
 
-    /// The bits of an address that are hints: tables are allocated at multiples of sixteen.
+    /// The hint bits of an address. Tables are allocated at multiples of sixteen.
     @inlinable static var mask: UInt { 15 }
 }
 
@@ -33,10 +33,10 @@ extension ObserverList {
         head.load(ordering: .relaxed) != 0
     }
 
-    /// Whether there may be what one of these bits says.
+    /// Whether at least one of these hints is set.
     @inlinable @inline(__always)
     internal borrowing func mayHave(_ hints: UInt) -> Bool {
-        // Relaxed: a hint. What hangs below is loaded with an acquire.
+        // Relaxed: a hint. The tables of the lists are loaded with an acquire.
         head.load(ordering: .relaxed) & hints != 0
     }
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Tokens that are kept, and ended, together: releasing the bag ends all its observations. (P10)
+/// Keeps tokens and ends their observations together. Releasing the bag ends all its observations.
+/// (P10)
 ///
-/// Any thread may use it at any time, also inside a callback; a `Set` or an array of tokens does as
-/// well where one thread keeps them.
+/// Any thread may use it at any time, also inside a callback. If only one thread keeps the tokens,
+/// a `Set` or an array of tokens is sufficient.
 public final class ObservationBag: @unchecked Sendable {
     // Unchecked: `tokens` is guarded by `lock`.
     private let lock = Lock()
@@ -12,23 +13,23 @@ public final class ObservationBag: @unchecked Sendable {
     /// Makes an empty bag.
     public init() {}
 
-    /// How many tokens it keeps, those of ended observations included.
+    /// The number of tokens in the bag, including those of ended observations.
     public var count: Int { lock.withLock { tokens.count } }
 
-    /// Whether it keeps none.
+    /// Whether the bag has no tokens.
     public var isEmpty: Bool { count == 0 }
 
-    /// Keeps a token.
+    /// Adds a token to the bag.
     public func insert(_ token: ObservationToken) { lock.withLock { tokens.append(token) } }
 
-    /// Ends all observations and releases the tokens, as `ObservationToken.cancel()` for each.
-    /// (P8)
+    /// Ends all observations, as `ObservationToken.cancel()` does for each, and releases the
+    /// tokens. (P8)
     public func cancelAll() {
         for token in take() { token.cancel() }
     }
 
-    /// Ends all observations, releases the tokens, and waits until no callback of them runs and
-    /// their closures are destroyed. (P9)
+    /// Ends all observations, releases the tokens, and blocks the thread until none of their
+    /// callbacks runs and their closures are destroyed. (P9)
     ///
     /// - Returns: `.finished`; inside a callback `.deferred`, at once.
     @available(*, noasync, message: "write await bag.cancelAllAndWait()")
@@ -41,7 +42,8 @@ public final class ObservationBag: @unchecked Sendable {
         return outcome
     }
 
-    /// As the blocking form, but suspends. (P9)
+    /// Ends all observations, releases the tokens, and suspends until none of their callbacks runs
+    /// and their closures are destroyed. (P9)
     ///
     /// - Returns: `.finished`.
     @discardableResult
@@ -52,7 +54,7 @@ public final class ObservationBag: @unchecked Sendable {
         return .finished
     }
 
-    /// Decides under the lock what to release; releases it outside.
+    /// Empties the bag under the lock. The caller releases the tokens outside it.
     private func take() -> [ObservationToken] {
         lock.withLock {
             defer { tokens = [] }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The observation, as its own callback sees it: enough to end it from within.
+/// An observation, as its own callback receives it. The callback can end the observation with it.
 ///
-/// It is not the token and does not keep the observation going; it may be kept and used later, from
-/// any thread.
+/// It is not the token and does not keep the observation active. The callback may keep it, and any
+/// thread may use it later.
 public struct ObservationHandle: Sendable, Hashable {
     @usableFromInline internal let observer: Observer
 
@@ -12,8 +12,8 @@ public struct ObservationHandle: Sendable, Hashable {
 
     /// Whether the observation has not ended. Any thread; never waits for a callback. (P12, P13)
     ///
-    /// To look at an owner is to hold it for a moment: its `deinit` may run here if that was the
-    /// last reference.
+    /// The call retains the owner for a moment. If this was the last reference, the owner's
+    /// `deinit` runs here.
     public var isActive: Bool { observer.isActive }
 
     /// Ends the observation, as `ObservationToken.cancel()` does. (P8)

@@ -29,7 +29,6 @@ package final class ObservationScope: @unchecked Sendable {
 
     /// Begins to record.
     package func begin() {
-        Fork.prepare()
         Scopes.withShared { $0.scopes.append(self) }
         // Relaxed: a thread that is ordered after the call sees the count; another one races.
         Self.count.add(1, ordering: .relaxed)
@@ -105,14 +104,12 @@ private final class Scopes: @unchecked Sendable {
     // Unchecked: guarded by `lock`.
     private static let shared = Scopes()
 
-    private let lock = ForkAwareLock()
+    private let lock = Lock()
     var scopes: [ObservationScope] = []
 
-    private init() { Fork.hold(lock) {} }
+    private init() {}
 
     static func withShared<Result>(_ body: (Scopes) -> Result) -> Result {
-        // Behind the gate: a thread that a fork catches in the middle of the first use would leave
-        // `shared` half made in the child.
-        ForkGate.pass { shared.lock.withLock { body(shared) } }
+        shared.lock.withLock { body(shared) }
     }
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Something whose observations can be ended all at once: a property, a registry, a collection of
-/// them, or a model.
+/// An object or collection whose observations can all be ended at once: a property, a registry, a
+/// collection of them, or a model.
 ///
 /// `Observed`, `WeakObserved` and `ObserverRegistry` adopt it, and so do arrays, dictionaries and
-/// optionals of sources. A model adopts it by naming what can be observed; `@ConcurrentObservable`
-/// writes that. A class that is written by hand:
+/// optionals of sources. A model adopts it by naming the members that can be observed;
+/// `@ConcurrentObservable` writes this method. A class that is written by hand:
 ///
 /// ```swift
 /// final class Car: ConcurrentObservable, ObservationSource {
@@ -19,15 +19,15 @@
 /// }
 /// ```
 ///
-/// What the method does not name is not ended. The library does not look for it: reflection would
-/// miss what is nested, read variables that belong to an actor or a lock, and see nothing where the
-/// class mirrors itself otherwise.
+/// The library does not end the observations of members that the method does not name, and does not
+/// look for such members. Reflection would miss nested members, would read variables that belong to
+/// an actor or a lock, and would see nothing if the class has a custom mirror.
 public protocol ObservationSource {
-    /// Ends every observation of the source, as if each was cancelled: those of whatever delivery,
-    /// and those of paths that begin with it. Any thread, also inside a callback; never waits. (P8)
+    /// Ends every observation of the source, as if each was cancelled: those of any delivery, and
+    /// those of paths that begin with it. Any thread, also inside a callback; never waits. (P8)
     ///
-    /// A path that leads through the source from another object goes on: it is an observation of
-    /// its root.
+    /// The observation of a path that leads through the source from another object does not end: it
+    /// is an observation of the path's root.
     ///
     /// - Complexity: O(*n*) in the observers.
     func cancelAllObservations()
@@ -51,9 +51,9 @@ extension Optional: ObservationSource where Wrapped: ObservationSource {
 }
 
 extension ObservationToken {
-    /// Ends every observation of these sources, as if each was cancelled: those of whatever
-    /// delivery, and those of paths that begin with one of them. Any thread, also inside a
-    /// callback; never waits. (P8)
+    /// Ends every observation of these sources, as if each was cancelled: those of any delivery,
+    /// and those of paths that begin with one of them. Any thread, also inside a callback; never
+    /// waits. (P8)
     ///
     /// - Complexity: O(sources and observers).
     public static func cancelAll(of sources: any ObservationSource...) {
@@ -63,7 +63,8 @@ extension ObservationToken {
     /// Ends every observation that was registered with `owner`, whatever it observes, as if each
     /// was cancelled. Any thread, also inside a callback. (P8)
     ///
-    /// In the owner's own `deinit` they end as `.ownerDeleted`. (P13)
+    /// If it is called in the owner's own `deinit`, the observations end with `.ownerDeleted`.
+    /// (P13)
     ///
     /// - Complexity: O(observers of the sources that have owner-bound ones).
     public static func cancelAll(ownedBy owner: AnyObject) { OwnerWatch.removeAll(boundTo: owner) }

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What `cancelAndWait()` has achieved when it returns.
+/// The result of `cancelAndWait()`.
 public enum CancellationOutcome: Sendable, Equatable {
-    /// No callback of the observation is running, none will ever begin, and its closure is
-    /// destroyed.
+    /// No callback of the observation is running, none will begin, and its closure is destroyed.
     case finished
-    /// The call came from inside a callback, where waiting can deadlock: the same is reached when
-    /// the callbacks that are running have returned. `onEnd` reports it.
+    /// The call came from inside a callback, where waiting can deadlock. The observation has ended.
+    /// It reaches the state of `finished` when the running callbacks have returned; then `onEnd` is
+    /// called.
     case deferred
 }
 
 extension ObservationToken {
     /// Ends the observation and blocks the thread until its callbacks have returned and its closure
-    /// is destroyed. For synchronous code; otherwise `await token.cancelAndWait()`. (P9)
+    /// is destroyed. For synchronous code; otherwise write `await token.cancelAndWait()`. (P9)
     ///
-    /// It waits for this observation alone: callbacks of others, however long they block, do not
-    /// delay it. The closure, and what it alone keeps alive, is destroyed on the calling thread,
-    /// or, if another thread has ended the observation before, by then elsewhere. Do not call it
-    /// while holding a lock that the callback takes.
+    /// It waits only for this observation. Callbacks of other observations do not delay it, however
+    /// long they block. The closure, and the objects that only it retains, are destroyed on the
+    /// calling thread. If another thread has ended the observation before, they are destroyed on
+    /// another thread before the return. The caller must not hold a lock that the callback takes.
     ///
     /// - Returns: `.finished`; inside a callback `.deferred`, at once.
     /// - Complexity: O(threads), plus the wait.
@@ -31,28 +31,27 @@ extension ObservationToken {
         if observer.endWithoutRetiring(.cancelled) {
             observer.finishAfterCallbacks()
         } else {
-            // Another thread has ended it, and the reclamation thread may be pausing; after a fork
-            // it may not be running yet.
+            // Another thread has ended it. The reclamation thread may be pausing.
             ReclamationThread.shared.wait(for: "end of the observation") { observer.isFinished }
         }
         return .finished
     }
 
-    /// Ends the observation and suspends until its callbacks have returned and its closure is
-    /// destroyed. (P9)
+    /// Ends the observation and suspends the task until its callbacks have returned and its closure
+    /// is destroyed. (P9)
     ///
-    /// As the blocking form, but the waiting thread is free meanwhile, and inside a callback too it
-    /// suspends until the end. Cancelling the waiting task does not cut it short.
+    /// The thread is free during the suspension. Inside a callback, too, the call suspends until
+    /// the end. Cancelling the waiting task does not shorten the wait.
     ///
     /// - Returns: `.finished`.
     @discardableResult
     public func cancelAndWait() async -> CancellationOutcome {
         if beginWaiting() { return .finished }
-        // The system may have no thread for the library at the moment, and nothing else may ask for
-        // one.
+        // The system may be unable to start a thread for the library now, and no other thread may
+        // ask for one.
         while mustAskAgain {
-            // A task of its own: the cancellation of the task that waits must not make this a
-            // busy loop.
+            // A task of its own: the cancellation of the waiting task must not make this a busy
+            // loop.
             await Task { try? await Task.sleep(for: .milliseconds(2)) }.value
         }
         await withCheckedContinuation { continuation in
@@ -66,14 +65,14 @@ extension ObservationToken {
         return ThreadRecord.isInsideCallback
     }
 
-    /// Whether the end waits for a thread that the library does not have yet.
+    /// Whether the end of the observation waits for a thread that the library does not have yet.
     private var mustAskAgain: Bool {
         let asks = !observer.isFinished && !ReclamationThread.wake(urgently: true)
         return asks
     }
 
-    /// Ends the observation. True if that was all: no callback was running, and the closure is
-    /// destroyed.
+    /// Ends the observation. Returns true if nothing is left to wait for: no callback was running,
+    /// and the closure is destroyed.
     private func beginWaiting() -> Bool {
         guard observer.endWithoutRetiring(.cancelled) else { return observer.isFinished }
         if !ThreadRecord.isInsideCallback, observer.finishUnlessRunning() { return true }
@@ -83,11 +82,11 @@ extension ObservationToken {
 }
 
 extension Observer {
-    /// Waits until no frame has the observer as current, then destroys the closure. Outside
+    /// Waits until no frame has the observer as current, then destroys the closure. Called outside
     /// callbacks, on the thread that has ended the observation.
     fileprivate func finishAfterCallbacks() {
-        // The mark was cleared before: a walker whose `current` the loop does not see will see the
-        // mark.
+        // The mark was cleared before the barrier. So a walker whose `current` the loop does not
+        // see will see the mark cleared.
         barrierBeforeScan()
         waitForCallbacks()
         finishOnThisThread()
@@ -101,7 +100,8 @@ extension Observer {
         Backoff.wait(for: "end of the callbacks") { FrameScan.hasCurrent(address) }
     }
 
-    /// Destroys the closure without a wait: false, and nothing done, if a callback may be running.
+    /// Destroys the closure without waiting. If a callback may be running, returns false and does
+    /// nothing.
     func finishUnlessRunning() -> Bool {
         AsymmetricBarrier.heavy()
         if FrameScan.hasCurrent(address) { return false }

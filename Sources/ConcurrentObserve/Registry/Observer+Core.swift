@@ -3,10 +3,10 @@
 import Synchronization
 
 extension Observer {
-    /// Counts an observer of the core. Returns what its mark and its home begin with.
+    /// Counts an observer of the core. Returns the first values of its mark and its home.
     static func enter(_ core: borrowing RegistryCore) -> (mark: ObserverMark, home: UInt) {
-        // Safe: the caller holds the core. Then its `BiasedReferenceCount` counts the observer, or
-        // the core is retained here.
+        // Safe: the caller holds the core. Afterwards either the `BiasedReferenceCount` has counted
+        // the observer, or the core is retained here.
         let countedCore = unsafe Unmanaged.passUnretained(copy core)
         let home = unsafe UInt(bitPattern: countedCore.toOpaque())
         if core.references.retain() { return ([], home) }
@@ -14,7 +14,7 @@ extension Observer {
         return (.ownsCore, home)
     }
 
-    /// Releases the core, and everything else that the observer has. Once for each core, by the
+    /// Releases the core and the extras of the observer. Must be called once for each core, by the
     /// thread that has the last reference.
     final func leaveCore() {
         // Relaxed: no other thread has the observer.
@@ -30,7 +30,7 @@ extension Observer {
     }
 
     final var unmanagedCore: Unmanaged<RegistryCore> {
-        // One load decides: `addExtras` may run meanwhile.
+        // Only one load: `addExtras` may run at the same time.
         let home = loadHome()
         // Safe, both: the observer owns a reference to its extras; untagged, the word is the core's
         // address.

@@ -3,13 +3,13 @@
 import Synchronization
 
 extension Observer {
-    /// Whether the mark is set: no look at the owner.
+    /// Whether the mark is active. Does not check the owner.
     var isMarkedActive: Bool {
         // Acquire: pairs with the release in markEnded(_:).
         ObserverMark(rawValue: mark.load(ordering: .acquiring)).contains(.active)
     }
 
-    /// Whether the observation goes on. Notices a dead owner. (P13)
+    /// Whether the observation has not ended. Ends it if its owner is dead. (P13)
     var isActive: Bool {
         // Acquire: pairs with the release in markEnded(_:).
         let mark = ObserverMark(rawValue: mark.load(ordering: .acquiring))
@@ -25,35 +25,38 @@ extension Observer {
 
     /// Whether the closure is destroyed.
     var isFinished: Bool {
-        // Acquire: pairs with the release in finish(); the destruction happens before.
+        // Acquire: pairs with the release in markFinished(); the destruction
+        // happens before.
         ObserverMark(rawValue: mark.load(ordering: .acquiring)).contains(.finished)
     }
 
-    /// Ends the observation and hands its closure over for destruction. True if this call ended it.
-    /// (P8)
+    /// Ends the observation and hands its closure over for destruction. Returns true if this call
+    /// ended it. (P8)
     @discardableResult @usableFromInline
     func end(_ reason: ObservationEnd) -> Bool {
         guard endWithoutRetiring(reason) else { return false }
-        // The closure is destroyed elsewhere: the caller may hold a lock that a capture's deinit
-        // takes. (P5)
+        // The closure is destroyed on another thread: the caller may hold a lock that a capture's
+        // deinit takes. (P5)
         ThreadRecord.retire(retirement)
         return true
     }
 
-    /// The observer as an item to retire. Once, by the thread that has ended the observation.
+    /// The observer as an item to retire. Must be read once, by the thread that has ended the
+    /// observation.
     var retirement: RetiredItem {
         knownMark.contains(.isCountedAhead) ? RetiredItem(at: address) : RetiredItem(self)
     }
 
-    /// Releases the reference of a retirement that does not come. Once, by the thread that has ended the observation.
+    /// Releases the reference of a retirement that does not happen. Must be called once, by the
+    /// thread that has ended the observation.
     func forgoRetirement() {
         if knownMark.contains(.isCountedAhead) { _ = retirement.take() }
     }
 
-    /// Ends the observation. True if this call ended it: then the caller destroys the closure, or
-    /// retires the observer.
+    /// Ends the observation. Returns true if this call ended it. Then the caller must destroy the
+    /// closure, or retire the observer.
     func endWithoutRetiring(_ reason: ObservationEnd) -> Bool {
-        // A token that is dropped after its cancellation needs no lock.
+        // The release of a token after its cancellation needs no lock.
         guard isMarkedActive else { return false }
         return withCore { core in
             // Decide under the lock …
@@ -65,33 +68,36 @@ extension Observer {
         }
     }
 
-    /// Marks that what the observer receives is cut off.
+    /// Marks the observer as cut off from the events that it receives.
     func markCutOff() {
-        // Relaxed: the lock of the last property comes between this and a commit that finds the path cut. If the end comes at the same
-        // moment, and the bit is lost, the end does as well.
+        // Relaxed: the lock of the last property comes between this and a commit that finds the
+        // path cut. If the observation ends at the same moment and this bit is lost, the end has
+        // the same effect.
         mark.bitwiseOr(ObserverMark.isCutOff.rawValue, ordering: .relaxed)
     }
 
-    /// Counts, for the diagnostics, that the observation has ended with its token, if that was soon after it began.
+    /// Counts, for the diagnostics, that the release of the token has ended the observation, if the
+    /// observation began only about a second ago.
     func countDroppedToken() {
         if knownMark.isYoung { ThreadRecord.countDroppedToken() }
     }
 
-    /// Whether the observation goes on, and is not cut off. The lock of the last property comes between the mark and a commit that finds
-    /// the path cut.
+    /// Whether the observation has not ended and is not cut off. The lock of the last property
+    /// comes between the mark and a commit that finds the path cut.
     var isReceiving: Bool { isMarkedActive && !knownMark.contains(.isCutOff) }
 
-    /// Marks the end. Under the core's lock.
+    /// Marks the end. The caller must hold the core's lock.
     func markEnded(_ reason: ObservationEnd) {
         // Release: pairs with the acquires in isActive and isMarkedActive. Walkers need none: the
-        // thread that destroys the closure executes the heavy barrier between this and its look at
-        // the frames.
+        // thread that destroys the closure executes the heavy barrier between this store and its
+        // scan of the frames.
         mark.store(knownMark.ended(reason).rawValue, ordering: .releasing)
         ThreadRecord.countLiveObserver(-1)
     }
 
-    /// Destroys what the observer holds, then calls the listeners for the end. Once, when no frame
-    /// has the observer as current, and marked as inside a callback, since both run user code.
+    /// Destroys the content, then calls the listeners for the end. Must be called once, when no
+    /// frame has the observer as current. The caller must be marked as inside a callback, because
+    /// both run user code.
     func finish() {
         destroyContent()
         markFinished()
@@ -99,24 +105,25 @@ extension Observer {
 
     func markFinished() {
         if knownMark.contains(.ownerBound) { forgetOwner() }
-        // Release: pairs with the acquires in isFinished and whenFinished(_:). Of this step and
-        // that of whenFinished(_:), the later one sees the other's bit. Listeners are found under
-        // the source's lock: only if there are any, since churn on the source's threads would make
-        // it a hot one.
+        // Release: pairs with the acquires in isFinished and markListening(). The later of this
+        // operation and the operation in markListening() sees the bit of the other. Only if there
+        // are listeners, the source's lock is taken to find them: otherwise the library's threads
+        // would contend for it with the source's threads.
         let before = mark.bitwiseOr(ObserverMark.finished.rawValue, ordering: .releasing).oldValue
         if ObserverMark(rawValue: before).contains(.hasListeners) { notifyListeners() }
     }
 
-    /// A token may keep the observer for long, and with it the owner's memory. (P13)
+    /// A token may keep the observer for long. Without this the observer would keep the owner's
+    /// memory. (P13)
     private func forgetOwner() {
         let owner = core.lock.withLock { extras?.owner.take() }
         withExtendedLifetime(owner) {}
     }
 
-    /// Calls the listeners for the end, which has come, and those that are given meanwhile, in their
-    /// order. One thread at a time does.
+    /// Calls the listeners for the end, and those that are added during the calls, in their order.
+    /// The observation must have finished. Only one thread at a time calls listeners.
     func notifyListeners() {
-        // Constant: the caller comes after the end.
+        // Constant: the observation has ended before the call.
         let end = knownMark.end
         let unused = core.lock.withLock { extras?.atSourceEnd.take() }
         // Destroyed under no lock. (P5)
@@ -128,22 +135,22 @@ extension Observer {
         }
     }
 
-    /// The listeners that wait to be called. If there are none, no thread calls listeners any more.
+    /// Takes the listeners that wait to be called. If there are none, it records that no thread
+    /// calls listeners any more.
     private func takeListeners() -> [OnEnd] {
         core.lock.withLock {
             guard let extras else { return [] }
             let listeners = extras.onEnd
             extras.onEnd = []
             extras.isNotifying = !listeners.isEmpty
-            extras.listeningGeneration = Fork.generation
             return listeners
         }
     }
 
     typealias OnEnd = @Sendable (ObservationEnd) -> Void
 
-    /// Calls `body` once the closure is destroyed: later, or, if it is, never, returning the
-    /// reason.
+    /// Calls `body` when the closure is destroyed. If it is destroyed already, returns the reason
+    /// of the end, and does not call `body`.
     func whenFinished(_ body: @escaping OnEnd) -> ObservationEnd? {
         core.lock.withLock {
             let mark = markListening()
@@ -153,38 +160,37 @@ extension Observer {
         }
     }
 
-    /// Marks that bodies wait for the end. Returns the mark before. Under the core's lock.
+    /// Marks that listeners wait for the end. Returns the mark before. The caller must hold the
+    /// core's lock.
     private func markListening() -> ObserverMark {
-        // Acquire: pairs with the release in finish(), which takes the lock for the listeners if it comes later.
+        // Acquire: pairs with the release in markFinished(). If that comes later, it takes the lock
+        // to find the listeners.
         let before = mark.bitwiseOr(ObserverMark.hasListeners.rawValue, ordering: .acquiring).oldValue
         return ObserverMark(rawValue: before)
     }
 
-    /// Calls `body` once the closure is destroyed, after all that were given before: later, or now,
-    /// if it is destroyed and none of them waits or runs.
+    /// Calls `body` when the closure is destroyed, after all bodies that were given before. If the
+    /// closure is destroyed and no earlier body waits or runs, calls it now.
     func notifyInOrder(_ body: @escaping OnEnd) {
         let isNext = core.lock.withLock { () -> Bool in
             let isNext = markListening().contains(.finished) && !hasEarlierListeners
             addListener(body)
-            // The thread that comes next finds this one at it.
+            // The next thread then sees that this thread calls the listeners.
             if isNext { withExtras { $0.isNotifying = true } }
             return isNext
         }
         if isNext { ThreadRecord.withUserCode { notifyListeners() } }
     }
 
-    /// Whether a thread of this process calls listeners, or is about to. The end has come. Under the
-    /// core's lock.
+    /// Whether a thread of this process calls listeners, or is about to. The observation must have
+    /// ended. The caller must hold the core's lock.
     private var hasEarlierListeners: Bool {
-        guard let extras, extras.listeningGeneration == Fork.generation else { return false }
+        guard let extras else { return false }
         return extras.isNotifying || !extras.onEnd.isEmpty
     }
 
-    /// Under the core's lock.
+    /// Adds a listener. The caller must hold the core's lock.
     private func addListener(_ body: @escaping OnEnd) {
-        withExtras { extras in
-            extras.onEnd.append(body)
-            extras.listeningGeneration = Fork.generation
-        }
+        withExtras { $0.onEnd.append(body) }
     }
 }

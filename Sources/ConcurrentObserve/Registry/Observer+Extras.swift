@@ -3,25 +3,23 @@
 import Synchronization
 
 extension Observer {
-    /// What few observations have: an owner, listeners for the end.
+    /// State that only few observations need, such as an owner, or listeners for the end.
     @safe final class Extras {
         let unmanagedCore: Unmanaged<RegistryCore>
-        /// Until the observation has finished: it keeps the owner's memory.
+        /// The owner, until the observation has finished. It keeps the owner's memory.
         var owner: WeakReference?
         var onEnd: [OnEnd] = []
-        /// Whether a thread calls the listeners for the end, which has come.
+        /// Whether a thread calls the listeners. The observation has ended.
         var isNotifying = false
-        /// The process in which that thread was, or the last listener came: after a fork nothing
-        /// of these is waited for.
-        var listeningGeneration: UInt32 = 0
-        /// What the room above keeps with the observation.
+        /// An object that the room above keeps with the observation.
         var companion: ObservationCompanion?
-        /// The core of what the observer feeds: of the path that begins here, of the list behind a
-        /// mailbox, or of the property that has the values of a group.
+        /// The core of the observations that this observer feeds: of the path that begins here, of
+        /// the list behind a mailbox, or of the property that has the values of a group.
         var dependents: RegistryCore?
-        /// The observation that the observer belongs to: that of a binding, from the other side.
+        /// The observation to which the observer belongs: the observation of a binding, which has
+        /// another observer on the other side.
         var principal: Observer?
-        /// Called once the observation has ended, before the call that has ended it returns.
+        /// Called after the observation has ended, before the call that ended it returns.
         var atEnd: (@Sendable () -> Void)?
         var reportsEnd = false
         /// Called when the source is gone.
@@ -32,7 +30,7 @@ extension Observer {
             self.owner = owner
         }
 
-        /// Those that a tagged `home` names.
+        /// Returns the extras whose address is in a tagged `home`.
         static func at(_ home: UInt) -> Extras {
             // Safe: the observer owns a reference, and the caller holds the observer.
             unsafe Unmanaged<Extras>.fromOpaque(UnsafeRawPointer(bitPattern: home & ~1).unsafelyUnwrapped)
@@ -40,43 +38,47 @@ extension Observer {
         }
     }
 
-    /// Guarded by the core's lock, but for `unmanagedCore`.
+    /// The extras, if there are any. The core's lock guards them, except `unmanagedCore`.
     final var extras: Extras? {
         // Acquire: pairs with the release in addExtras(owner:).
         let home = home.load(ordering: .acquiring)
         return home & 1 == 0 ? nil : Extras.at(home)
     }
 
-    /// Under the core's lock, or before another thread has the observer. Once.
+    /// Adds extras. Must be called once, under the core's lock, or before another thread has the
+    /// observer.
     @discardableResult
     final func addExtras(owner: WeakReference?) -> Extras {
         let extras = unsafe Extras(core: unmanagedCore, owner: owner)
         // Safe: leaveCore() releases the reference. Release: pairs with the acquires in extras and
-        // unmanagedCore.
+        // loadHome().
         let address = unsafe UInt(bitPattern: Unmanaged.passRetained(extras).toOpaque())
         home.store(address | 1, ordering: .releasing)
         return extras
     }
 
-    /// What the room above keeps with the observation.
+    /// An object that the room above keeps with the observation.
     var companion: ObservationCompanion? {
         get { core.lock.withLock { extras?.companion } }
         set { core.lock.withLock { withExtras { $0.companion = newValue } } }
     }
 
-    /// Under the core's lock.
+    /// Calls `body` with the extras, which are added if there are none. The caller must hold the
+    /// core's lock.
     func withExtras(_ body: (Extras) -> Void) {
         body(extras ?? addExtras(owner: nil))
     }
 
-    /// Has `body` called when the source is gone: on the thread that drops the source, before that
-    /// goes on, under no lock.
+    /// Registers `body` to be called when the source is gone: on the thread that releases the
+    /// source, before the release returns, under no lock.
     func atSourceEnd(_ body: @escaping @Sendable () -> Void) {
         core.lock.withLock { withExtras { $0.atSourceEnd = body } }
     }
 
-    /// Has `body` called once the observation has ended: on the thread that ends it, before the call that does so returns, under no lock.
-    /// For the library's own, which runs no user code and waits for nothing; one for each observation. Returns false if that has ended. (P8)
+    /// Registers `body` to be called after the observation has ended: on the thread that ends it,
+    /// before that call returns, under no lock. Only for the library's own code, which runs no user
+    /// code and waits for nothing. There is one `body` for each observation. Returns false if the
+    /// observation has ended. (P8)
     func atEnd(_ body: @escaping @Sendable () -> Void) -> Bool {
         core.lock.withLock {
             guard isMarkedActive else { return false }
@@ -85,21 +87,22 @@ extension Observer {
         }
     }
 
-    /// The observation has ended.
+    /// Calls the body of `atEnd`, after the observation has ended.
     func reportEnd() {
-        // Most observers have none: no lock is taken for these.
+        // Most observers have none, and take no lock.
         guard let extras, core.lock.withLock({ extras.reportsEnd }) else { return }
         core.lock.withLock { extras.atEnd.take() }?()
     }
 
-    /// The source is gone, and the observation has ended with it.
+    /// Handles the end of the source, which has ended the observation.
     func sourceIsGone() {
         if isOfDerivedValue {
-            // Safe: no thread destroys what the observer holds before this one has retired it; it holds a `HeldObject` of a subclass.
+            // Safe: the content is destroyed only after this thread has retired the observer. It is
+            // a `HeldObject` of a subclass of `SourceWitness`.
             return unsafe UnsafePointer<Unmanaged<SourceWitness>>(bitPattern: address &+ UInt(Self.objectOffset))
                 .unsafelyUnwrapped.pointee._withUnsafeGuaranteedRef { $0.sourceIsGone() }
         }
-        // Most observers have none: no lock is taken for these.
+        // Most observers have none, and take no lock.
         guard extras != nil else { return }
         let body = core.lock.withLock { extras?.atSourceEnd.take() }
         if let body { ThreadRecord.withUserCode { body() } }
@@ -108,20 +111,21 @@ extension Observer {
     /// Whether the observer belongs to an observation of another source.
     var isForeign: Bool { knownMark.contains(.isForeign) }
 
-    /// Whether the observer is a derived value's.
+    /// Whether the observer belongs to a derived value.
     var isOfDerivedValue: Bool { knownMark.contains(.isOfDerivedValue) }
 
-    /// How an observation that was bound to this owner ends; nil for one of another owner, or of
-    /// none. Under the core's lock.
+    /// Returns the reason for which the owner's removal ends this observation; nil if it has
+    /// another owner, or none. The caller must hold the core's lock.
     ///
-    /// The caller holds `owner`, so loading the reference never drops the last one.
+    /// The caller must also hold `owner`, so that loading the reference never drops the last one.
     func endIfBound(to owner: AnyObject) -> ObservationEnd? {
         guard let reference = extras?.owner, reference.identity == ObjectIdentifier(owner) else { return nil }
         return reference.endByOwner
     }
 
-    /// Whether the owner, if there is one, is gone, or forgotten since the observation has finished.
-    /// Under no lock: looking may drop the owner's last reference.
+    /// Whether the observation had an owner that is gone, or that was forgotten because the
+    /// observation has finished. The caller must hold no lock, because the check may drop the
+    /// owner's last reference.
     var hasLostOwner: Bool {
         let owner = core.lock.withLock { extras?.owner }
         return owner.map { $0.isDead } ?? hasForgottenOwner
@@ -133,25 +137,25 @@ extension Observer {
 }
 
 extension WeakReference {
-    /// How observations end that are removed by their owner, which this is and the caller holds: in
-    /// its `deinit`, too.
+    /// The reason for which a removal by this owner ends observations. The caller must hold the
+    /// owner. The reason differs if the owner's `deinit` has begun.
     fileprivate var endByOwner: ObservationEnd {
         return object == nil ? .ownerDeleted : .cancelled
     }
 }
 
-/// What the observer of a derived value holds: it is notified when the source is gone.
+/// The content of a derived value's observer. It is notified when the source is gone.
 @usableFromInline
 internal class SourceWitness: @unchecked Sendable {
-    // Unchecked: subclasses say who has what.
+    // Unchecked: each subclass says how its properties are guarded.
     init() {}
 
-    /// On the thread that drops the source, before that goes on, under no lock.
+    /// Called on the thread that releases the source, before the release returns, under no lock.
     func sourceIsGone() {}
 }
 
-/// What a room above keeps with an observation, beside what the observer holds. It says what that
-/// is by a subclass.
+/// An object that a room above keeps with an observation, in addition to the observer's content.
+/// The room defines a subclass.
 @usableFromInline
 internal class ObservationCompanion: @unchecked Sendable {
     // Unchecked: subclasses have constants only.

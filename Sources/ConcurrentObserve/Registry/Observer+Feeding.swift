@@ -1,47 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Some observers are the library's own, and belong to another observation: they feed it. That
-// observation counts in their place, and ends when one of them is removed. (P8)
+// Some observers are the library's own, and feed the observation of a user. The fed observation is
+// counted instead of such an observer, and ends when one of its observers is removed. (P8)
 
 extension Observer {
-    /// Has the observations of another core end when this one is removed from its source, and count
-    /// in its place: those of a path that begins here, the one behind a mailbox, that of a group.
+    /// Connects this observer to the observations of another core. They end when this observer is
+    /// removed from its source, and they are counted instead of it: those of a path that begins
+    /// here, the one behind a mailbox, or those of a group.
     func feed(_ dependents: RegistryCore) {
         core.lock.withLock { withExtras { $0.dependents = dependents } }
     }
 
-    /// Has one other observation end when this one is removed from its source, and count in its
-    /// place: that of a binding, which has an observer on either side.
+    /// Connects this observer to one other observation. It ends when this observer is removed from
+    /// its source, and is counted instead of it: the observation of a binding, which has an
+    /// observer on either side.
     func feed(_ principal: Observer) {
         core.lock.withLock { withExtras { $0.principal = principal } }
     }
 
-    /// Whether the observer feeds another observation. Under the core's lock.
+    /// Whether the observer feeds another observation. The caller must hold the core's lock.
     var isFeeder: Bool {
         guard let extras else { return false }
         return extras.dependents != nil || extras.principal != nil
     }
 
-    /// The core of what the observer feeds, if it feeds anything.
+    /// The core of the observations that the observer feeds, if it feeds any.
     var dependents: RegistryCore? { core.lock.withLock { extras?.dependents } }
 
-    /// The observation that the observer feeds, if that is one alone.
+    /// The observation that the observer feeds, if `feed` was called with one observation.
     private var principal: Observer? { core.lock.withLock { extras?.principal } }
 
-    /// Ends this observation, which has begun, if `feeder` was removed from its source before: a
-    /// removal that comes before `feed`, or before this observation has begun, ends nothing but
-    /// `feeder`. (P8)
+    /// Ends this observation, which has begun, if `feeder` was removed from its source before. A
+    /// removal that comes before `feed`, or before this observation has begun, only ends `feeder`.
+    /// (P8)
     ///
-    /// The death of `feeder`'s source is no removal: those who feed see to it. (P12)
+    /// The end of `feeder`'s source is not a removal. The fed observations handle that themselves.
+    /// (P12)
     func endIfRemoved(_ feeder: Observer) {
-        // Either this sees the mark, or the removal sees what is fed: the cores' locks order them.
+        // Either this thread sees the mark, or the removal sees the connection: the cores' locks
+        // order them.
         guard !feeder.isMarkedActive, feeder.knownMark.end != .sourceDeleted else { return }
         end(.cancelled)
     }
 
-    /// Ends what the observer feeds, which has been removed from its source. Under no lock.
+    /// Ends the observations that the observer feeds, after it was removed from its source. The
+    /// caller must hold no lock.
     func endFed(_ reason: ObservationEnd) {
-        // Most observers feed nothing: no lock is taken for these.
+        // Most observers feed none, and take no lock.
         guard extras != nil else { return }
         principal?.end(reason)
         dependents?.removeAll { _ in reason }
@@ -51,14 +56,13 @@ extension Observer {
 // MARK: - Counting
 
 extension Observer {
-    /// The observation that counts for a live observer: its own, or the one that it feeds. Nil if
-    /// that has ended. Under no lock.
+    /// The observation that is counted for a live observer: its own, or the one that it feeds. Nil
+    /// if that observation has ended. The caller must hold no lock.
     ///
-    /// The fed observation may have ended: the library ends the observer that feeds it afterwards,
-    /// when it has destroyed the user's closure. In a forked child it never does if a thread of the
-    /// parent was destroying the closure. (P8, P18)
+    /// The fed observation may have ended before the observer that feeds it: the library ends the
+    /// observer later, when it has destroyed the user's closure. (P8)
     var counted: Observer? {
-        // Most observers feed nothing: no lock is taken for these.
+        // Most observers feed none, and take no lock.
         guard extras != nil else { return self }
         if let principal { return principal.isActive ? principal : nil }
         guard let dependents else { return self }

@@ -2,18 +2,19 @@
 
 import Synchronization
 
-// A plain observer is recycled: see `ObserverPool`.
+// Plain observers are recycled: see `ObserverPool`.
 extension Observer {
-    /// A recycled observer, which `renew` makes one of a core's; nil if the pool is empty.
+    /// Returns a recycled observer, which the caller must pass to `renew`; nil if the pool is
+    /// empty.
     ///
-    /// - Parameter isOneOfMany: Fills an empty pool with new observers. The core has tens of
-    ///   thousands: made one by one, they and their tokens would lie between the contexts of the
-    ///   closures, and a notification, which reads those in order, would fetch twice as much
-    ///   memory.
+    /// - Parameter isOneOfMany: Whether to fill an empty pool with new observers, because the core
+    ///   has tens of thousands. If these were made one by one, they and their tokens would lie
+    ///   between the contexts of the closures. A notification, which reads the contexts in order,
+    ///   would then fetch twice as much memory.
     @inline(__always)
     static func recycled(isOneOfMany: Bool) -> Observer? {
         guard let item = ObserverPool.take() ?? (isOneOfMany ? ObserverPool.fill(makeForPool) : nil) else { return nil }
-        // Safe: the pool keeps nothing but observers, each with a reference.
+        // Safe: the pool contains only observers, each with a reference.
         let observer = unsafe Unmanaged<Observer>.fromOpaque(UnsafeRawPointer(bitPattern: item.address)!)
             .takeRetainedValue()
         let token = observer.knownMark.contains(.unused) ? observer.borrowedContent.first : 0
@@ -21,27 +22,29 @@ extension Observer {
         return observer
     }
 
-    /// A new observer, as the pool keeps it, with its token: the first word of what it holds has
-    /// the token's address, and owns a reference.
+    /// Makes a new observer and its token for the pool. The first word of the observer's content
+    /// has the token's address, and owns a reference to the token.
     private static func makeForPool() -> RetiredItem {
         let observer = Observer()
-        // Safe, both: addresses, and the references that belong to them; the observer holds nothing
-        // else.
+        // Safe, both: addresses, and the references that belong to them; the observer has no other
+        // content.
         unsafe observer.content.first = UInt(bitPattern: Unmanaged.passRetained(ObservationToken(observer)).toOpaque())
         return unsafe RetiredItem(at: UInt(bitPattern: Unmanaged<Retirable>.passRetained(observer).toOpaque()))
     }
 
-    /// The token that was made with the observer, if it was made for the pool. Once, before the
-    /// observer is published: from then on the link is for the list of the retired.
+    /// Returns the token that was made with the observer, if it was made for the pool. Must be
+    /// called once, before the observer is published. After that, `link` is for the list of retired
+    /// items.
     final func takeToken() -> ObservationToken? {
         if link == 0 { return nil }
-        // Safe: `recycled` has moved the address there, with the reference.
+        // Safe: `recycled` has stored the address there, with the reference.
         let token = unsafe Unmanaged<ObservationToken>.fromOpaque(UnsafeRawPointer(bitPattern: link)!)
         link = 0
         return unsafe token.takeRetainedValue()
     }
 
-    /// Makes a recycled or a new observer, without closure and owner, one of a core's, which the observer has entered.
+    /// Initializes a recycled or new observer, which has no closure and no owner, for the core that
+    /// it has entered.
     @inline(__always)
     final func renew(_ entry: (mark: ObserverMark, home: UInt)) {
         index = 0
@@ -50,10 +53,10 @@ extension Observer {
         home.store(entry.home, ordering: .relaxed)
     }
 
-    /// Counts the references of the table and of the retirement, in one step; the registration, which follows, counts the observer of the
-    /// core.
+    /// Counts the references of the table and of the retirement in one step. The registration,
+    /// which must follow, counts the observer in the core.
     ///
-    /// - Returns: What its mark and its home begin with.
+    /// - Returns: The first values of its mark and its home.
     @inline(__always)
     final func enterAhead(_ core: Unmanaged<RegistryCore>) -> (mark: ObserverMark, home: UInt) {
         retainUnshared(2)
@@ -67,7 +70,8 @@ extension Observer {
         // observer.
         var observer = unsafe unsafeDowncast(reference.takeRetainedValue(), to: Observer.self)
         if observer.knownMark.contains(.unused) {
-            // Its thread exits. The token keeps the observer.
+            // The thread whose pool had the observer exits. Releasing the token, which owns a
+            // reference to the observer, frees both.
             observer.link = observer.borrowedContent.first
             _ = observer.takeToken()
             return
@@ -75,7 +79,8 @@ extension Observer {
         guard isUnique(&observer),
             observer.isFinished, !observer.knownMark.contains(.versioned)
         else { return }
-        // Acquire: pairs with the releases in which the others have released their references.
+        // Acquire: pairs with the releases by which the other threads have released their
+        // references.
         atomicMemoryFence(ordering: .acquiring)
         observer.leaveCore()
         let kept = unsafe Unmanaged<Retirable>.passRetained(consume observer)

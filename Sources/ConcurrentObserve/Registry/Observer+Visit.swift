@@ -3,10 +3,10 @@
 public import Synchronization
 
 extension Observer {
-    /// Calls `call` with the address of an observer if that is live: a pass over one observer. (P6,
-    /// P8, P9)
+    /// Calls `call` with the address of an observer if the observer is live: a pass over one
+    /// observer. (P6, P8, P9)
     ///
-    /// The caller holds the observer; as in a walk, the frame's `current` keeps the closure.
+    /// The caller must hold the observer. As in a walk, the frame's `current` keeps the closure.
     @inlinable @inline(__always)
     static func visit(at address: UInt, _ call: (_ observer: UInt) -> Void) {
         // Safe: records are never freed; the frame is this pass's until leaveFrame().
@@ -19,8 +19,8 @@ extension Observer {
         unsafe frame.pointee.clear()
     }
 
-    /// Names an observer as the one that a frame's thread is about to call. True if it is live: then its closure stays until the frame
-    /// is cleared.
+    /// Stores an observer as the one that the frame's thread is about to call. Returns true if it
+    /// is live. Then its closure stays alive until the frame is cleared.
     @inlinable @inline(__always)
     static func announce(_ address: UInt, in frame: UnsafeMutablePointer<Frame>) -> Bool {
         // Safe, all: frames are never freed.
@@ -36,7 +36,8 @@ extension Observer {
 }
 
 extension Observer {
-    /// Begins a visit that goes on after the return, inside those that were begun before. The caller holds the observer.
+    /// Begins a visit that continues after the return, nested in the visits that were begun before.
+    /// The caller must hold the observer.
     ///
     /// - Returns: The frame, for ``endVisit(_:)``; nil if the observation has ended.
     static func beginVisit(at address: UInt) -> UnsafeMutablePointer<Frame>? {
@@ -58,9 +59,10 @@ extension Observer {
         return false
     }
 
-    /// The observer at an address. A frame has it as current, or the caller holds it.
+    /// Returns the observer at `address`. A frame must have it as current, or the caller must hold
+    /// it.
     static func held(at address: UInt) -> Observer {
-        // Safe: so it is allocated.
+        // Safe: the frame or the caller keeps it allocated.
         unsafe Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped).takeUnretainedValue()
     }
 }

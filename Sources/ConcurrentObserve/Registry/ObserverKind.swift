@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Names one of the lists in which a source keeps its observers.
+/// One of the lists in which a source keeps its observers.
 ///
-/// Each has a table of its own, which is made with the first observer.
+/// Each list has its own table, which is made with the first observer.
 @usableFromInline
 internal enum ObserverListIndex: UInt32, Sendable { case first, second, third }
 
-/// A kind of observers: the list in which a source keeps them, and the type of what each one holds.
+/// A kind of observers: the list in which a source keeps them, and the type of their content.
 ///
-/// All that is made, stored and walked of a list goes through the list's kind, so that the compiler
-/// knows what an observer of that list holds: a `Callback`, or an object.
+/// All code that makes, stores and walks the observers of a list uses the list's kind. So the
+/// compiler knows the type of the content: a `Callback`, or an object.
 @usableFromInline
 internal struct ObserverKind<Content: ~Copyable>: Sendable {
     @usableFromInline let list: ObserverListIndex
@@ -30,10 +30,10 @@ extension ObserverKind where Content: ~Copyable {
     }
 }
 
-/// An object, as what an observer holds.
+/// An object as the content of an observer.
 ///
-/// It has the size of a closure, and its reference where a closure has its context: an ended
-/// observation releases either alike.
+/// It has the size of a closure, and its reference is where a closure has its context. So an ended
+/// observation releases both in the same way.
 @usableFromInline
 internal struct HeldObject<Object: AnyObject>: ~Copyable {
     private let unused: UInt = 0
@@ -43,7 +43,7 @@ internal struct HeldObject<Object: AnyObject>: ~Copyable {
     init(_ object: Object) { self.object = object }
 }
 
-/// An observer of a kind, to which a walk has come: its thread's frame has it as current.
+/// An observer of a kind during a walk: the thread's frame has it as current.
 @safe @usableFromInline
 internal struct LentObserver<Content: ~Copyable>: ~Copyable {
     @usableFromInline let address: UInt
@@ -52,7 +52,7 @@ internal struct LentObserver<Content: ~Copyable>: ~Copyable {
     init(at address: UInt) { self.address = address }
 }
 
-/// A mailbox to which a walk has come.
+/// A mailbox during a walk.
 @usableFromInline
 internal typealias LentMailbox<Event: Sendable> = LentObserver<HeldObject<EventReceiver<Event>>>
 
@@ -75,8 +75,8 @@ extension LentObserver where Content: ~Copyable {
     borrowing func withObject<Object: AnyObject>(
         _ body: (Object) -> Void
     ) where Content == HeldObject<Object> {
-        // Safe: the frame that has the observer as current keeps the object alive, the pin the
-        // observer. The reference is the second word of what is held.
+        // Safe: the frame that has the observer as current keeps the object alive, and the pin
+        // keeps the observer. The reference is the second word of the content.
         unsafe UnsafePointer<Unmanaged<Object>>(bitPattern: address &+ UInt(Observer.objectOffset))
             .unsafelyUnwrapped.pointee._withUnsafeGuaranteedRef { body($0) }
     }

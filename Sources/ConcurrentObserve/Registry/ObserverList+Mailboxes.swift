@@ -5,8 +5,8 @@ extension ObserverList {
     @inlinable @inline(__always)
     internal var mayHaveMailboxes: Bool { mayHave(ListHints.second) }
 
-    /// Puts an event into the mailboxes. Under the lock that orders the source's events, if it has
-    /// one.
+    /// Puts an event into the mailboxes. The caller must hold the lock that orders the source's
+    /// events, if there is one.
     @inlinable @inline(never)
     internal borrowing func enqueue<Event: Sendable>(_ event: Event) {
         walk(.mailboxes()) { (mailbox: borrowing LentMailbox<Event>) in
@@ -14,8 +14,8 @@ extension ObserverList {
         }
     }
 
-    /// Wakes what empties mailboxes elsewhere. Under no lock, before any inline callback, and
-    /// before anything that was dropped is destroyed: these may block. (P7)
+    /// Wakes the deliveries that empty mailboxes on other threads. Called under no lock, before the
+    /// inline callbacks and before dropped events are destroyed, because both may block. (P7)
     @inlinable @inline(never)
     internal borrowing func wakeMailboxes<Event: Sendable>(of event: Event.Type) {
         walk(.mailboxes()) { (mailbox: borrowing LentMailbox<Event>) in
@@ -23,8 +23,8 @@ extension ObserverList {
         }
     }
 
-    /// Runs serial deliveries on this thread, and has what mailboxes have dropped destroyed. Under
-    /// no lock, after the inline callbacks.
+    /// Runs serial deliveries on this thread, and destroys the events that mailboxes have dropped.
+    /// Called under no lock, after the inline callbacks.
     @inlinable @inline(never)
     internal borrowing func drainMailboxes<Event: Sendable>(of event: Event.Type) {
         walk(.mailboxes()) { (mailbox: borrowing LentMailbox<Event>) in

@@ -3,16 +3,17 @@
 public import Synchronization
 
 extension ObserverList {
-    /// Calls `call` with every observer of a kind that is live when the walk gets there. (P1, P6, P15)
+    /// Calls `call` with every observer of a kind that is live when the walk reaches it. (P1, P6,
+    /// P15)
     ///
-    /// The pinned read: the read section lasts from the load of the head to the store of the pin;
-    /// the walk itself, and with it all user code, is outside. From the pin on, the table and its
-    /// observers stay allocated; from `current` on, with the mark still set, so does the observer's
-    /// closure. The article Protocol has the orderings; for the walker they cost nothing but the
-    /// compiler's restraint where no fence is needed.
+    /// This is a pinned read. The read section lasts from the load of the head to the store of the
+    /// pin. The walk itself, and with it all user code, is outside. From the pin on, the table and
+    /// its observers stay allocated. From the store of `current` on, if the mark is still active,
+    /// the observer's closure stays alive. The article Protocol and memory model describes the
+    /// orderings. Where no fence is needed, they only restrain the compiler.
     ///
-    /// - Complexity: O(*n*) in the entries of the table, of which at least half are live, but for
-    ///   recent cancellations.
+    /// - Complexity: O(*n*) in the entries of the table. At least half of them are live, except
+    ///   after recent cancellations.
     @inlinable @inline(__always)
     internal borrowing func walk<Content: ~Copyable>(
         _ kind: ObserverKind<Content>,
@@ -26,9 +27,9 @@ extension ObserverList {
         }
     }
 
-    /// Calls `call` with the closure of every observer that is live when the walk gets there: of the observers
-    /// themselves nothing is read. As `walk`, with two loops: the one that needs no fence need not
-    /// ask at every observer whether to execute a fence, nor keep a register for that.
+    /// Calls `call` with the closure of every observer that is live when the walk reaches it. Reads
+    /// nothing from the observers themselves. There are two loops: the loop without fences need not
+    /// check at every observer whether to execute one, nor keep a register for that.
     @inlinable @inline(__always)
     internal borrowing func walkClosures(_ call: (borrowing LentClosure) -> Void) {
         unsafe withPinnedTable(of: .first) { contents, frame in
@@ -37,15 +38,15 @@ extension ObserverList {
         }
     }
 
-    /// Calls `call` with the closure of every observer whose observation began before a version, and that is live when
-    /// the walk gets there. Where the table knows that all began before it, as `walkClosures`: one comparison for all of
-    /// them, and nothing is read of an observer. (P4)
+    /// Calls `call` with the closure of every observer whose observation began before a version,
+    /// and that is live when the walk reaches it. If the table's latest start is before the
+    /// version, one comparison is enough for all, and nothing is read from the observers. (P4)
     @inlinable @inline(__always)
     internal borrowing func walkClosures(before version: UInt64, _ call: (borrowing LentClosure) -> Void) {
         unsafe withPinnedTable(of: .first) { contents, frame in
             let count = unsafe contents.pointee.loadCount()
-            // Relaxed: after the count, whose acquire pairs with the release in append(_:). It is the latest start of
-            // these entries, or of these and more.
+            // Relaxed: after the count, whose acquire pairs with the release in publishCount(). It
+            // is the latest start of these entries, or of these and later ones.
             if unsafe contents.pointee.latestStart.load(ordering: .relaxed) < version {
                 return unsafe contents.pointee.visitClosures(count, frame, call)
             }
@@ -56,8 +57,8 @@ extension ObserverList {
         }
     }
 
-    /// Calls `body` with the current table of a list, which is pinned meanwhile, and with the frame
-    /// that pins it.
+    /// Calls `body` with the current table of a list and with the frame that pins it. The table is
+    /// pinned during the call.
     @inlinable @inline(__always)
     internal borrowing func withPinnedTable(
         of list: ObserverListIndex,
@@ -81,11 +82,11 @@ extension ObserverList {
         unsafe frame.pointee.clear()
     }
 
-    /// The address of a list's table, or 0.
+    /// Returns the address of a list's table, or 0.
     @inlinable @inline(__always)
     internal borrowing func loadHead(of list: ObserverListIndex) -> UInt {
         guard list == .first else { return loadFurtherHead(of: list) }
-        // Acquire: pairs with the release that published the table.
+        // Acquire: pairs with the release in publishHead().
         return head.load(ordering: .acquiring) & ~ListHints.mask
     }
 
@@ -100,15 +101,15 @@ extension ObserverList {
 }
 
 extension TableContents {
-    /// How many entries a walk visits.
+    /// Returns the number of entries that a walk visits.
     @inlinable @inline(__always)
     borrowing func loadCount() -> Int {
-        // Acquire: pairs with the release in append(_:); entries below the count are complete.
+        // Acquire: pairs with the release in publishCount(); entries below the count are complete.
         let count = count.load(ordering: .acquiring)
         return count
     }
 
-    /// Calls `call` with the closure of every observer that is live when the walk gets there.
+    /// Calls `call` with the closure of every observer that is live when the walk reaches it.
     @inlinable @inline(__always)
     borrowing func visitClosures(
         _ count: Int,
@@ -122,11 +123,11 @@ extension TableContents {
         }
     }
 
-    /// Calls `call` with every observer that is live when the walk gets there, and with its
-    /// closure. The frame pins the table.
+    /// Calls `call` with every observer that is live when the walk reaches it, and with its
+    /// closure. The frame must pin the table.
     ///
     /// - Parameters:
-    ///   - count: How many entries it visits, as `loadCount` has given it.
+    ///   - count: The number of entries to visit, from `loadCount`.
     ///   - fenced: Whether the barrier needs a fence.
     @inlinable @inline(__always)
     borrowing func visit(
@@ -135,9 +136,9 @@ extension TableContents {
         fenced: Bool,
         _ call: (_ observer: UInt, _ callback: UnsafePointer<ContentStorage>) -> Void
     ) {
-        // By address, not by index: fewer registers, so that the frame's address stays in one
-        // across the calls.
-        // Safe: the entries up to the count lie in the pinned table; the end is compared, not
+        // By address, not by index: this needs fewer registers, so the frame's address stays in a
+        // register across the calls.
+        // Safe: the entries up to the count are in the pinned table; the end is compared, not
         // followed.
         let first = unsafe entry(0)
         let end = unsafe first + count
@@ -164,8 +165,8 @@ extension TableContents {
     }
 }
 
-/// The closure of an observer that a frame has as current, in an entry of the table that the frame
-/// pins.
+/// The closure of an observer, in an entry of a table. A frame has the observer as current and pins
+/// the table.
 @safe @usableFromInline
 internal struct LentClosure: ~Copyable {
     @usableFromInline let observer: UInt
@@ -179,7 +180,7 @@ internal struct LentClosure: ~Copyable {
 
     @inlinable @inline(__always)
     borrowing func callAsFunction<Event>(_ event: Event) {
-        // Safe: every closure is stored alike; the frame keeps it alive, and the entry.
+        // Safe: every closure is stored in the same way; the frame keeps the closure and the entry.
         unsafe UnsafeRawPointer(callback).assumingMemoryBound(to: Callback<Event>.self).pointee(event)
     }
 }

@@ -2,31 +2,32 @@
 
 import Synchronization
 
-/// The observers of one source: what `ObserverRegistry` and properties embed.
+/// The observers of one source. `ObserverRegistry` and properties embed it.
 ///
-/// Two words while it has no observers. A notification reads `head`, the table of the first list,
-/// and what hangs below it. Everything else goes through the core, which exists from the first
-/// observer on: registration, the end, and the heads of the other lists. Hints in `head` say what
-/// there is of that, so that a source without pays one load for all.
+/// It takes two words as long as it has no observers. A notification reads `head`, which has the
+/// address of the first list's table. All other operations use the core, which is made with the
+/// first observer: registration, the end, and the heads of the other lists. Hints in `head` say
+/// which of these may have observers, so a source without observers needs only one load for all
+/// lists.
 @usableFromInline
 internal struct ObserverList: ~Copyable, Sendable {
     /// The address of the contents of the first list's current table, or 0 without observers; and
-    /// `ListHints`.
+    /// the `ListHints`.
     @usableFromInline let head = Atomic<UInt>(0)
 
     /// The address of the core, to which this list owns a reference, or 0.
     @usableFromInline let coreAddress = Atomic<UInt>(0)
 
     @usableFromInline
-    init() {}
+    init() { Fork.noteUse() }
 
     deinit {
-        // Acquire: pairs with the release in makeCore(label:); the last reference to the source has
-        // been dropped.
+        // Acquire: pairs with the release in makeCore(label:); the last reference to the source was
+        // released.
         let address = coreAddress.load(ordering: .acquiring)
-        guard address != 0 else { return }
-        // Safe: the reference that makeCore(label:) has kept. The last of source and observers
-        // releases it.
+        guard address != 0, !Fork.isInChild else { return }
+        // Safe: makeCore(label:) has kept a reference. The source and its observers share it, and
+        // the last of them releases it.
         let core = unsafe Unmanaged<RegistryCore>.fromOpaque(UnsafeRawPointer(bitPattern: address)!)
         if unsafe core._withUnsafeGuaranteedRef({ $0.countEndOfSource() }) { unsafe core.release() }
     }
@@ -40,12 +41,12 @@ internal struct ObserverList: ~Copyable, Sendable {
         return unsafe Unmanaged<RegistryCore>.fromOpaque(UnsafeRawPointer(bitPattern: address)!).takeUnretainedValue()
     }
 
-    /// The core; made on first use. The list must be stored in an object, where its address does
-    /// not change.
+    /// Returns the core, and makes it on first use. The list must be stored in an object, so that
+    /// its address does not change.
     @usableFromInline
     borrowing func core(label: String = "") -> RegistryCore { existingCore ?? makeCore(label: label) }
 
-    /// An observer of this source, without its closure, that the caller registers next.
+    /// Makes an observer of this source, without its closure. The caller must register it next.
     @usableFromInline
     borrowing func makeObserverToRegister() -> Observer {
         withCore { core in
@@ -55,7 +56,7 @@ internal struct ObserverList: ~Copyable, Sendable {
         }
     }
 
-    /// An observer of this source, without its closure, that has not begun.
+    /// Makes an observer of this source, without its closure, that is not registered.
     @usableFromInline
     borrowing func makeObserver(owner: WeakReference? = nil) -> Observer {
         withCore { core in
@@ -67,7 +68,7 @@ internal struct ObserverList: ~Copyable, Sendable {
         }
     }
 
-    /// An observer of a kind, with what it holds, that has not begun.
+    /// Makes an observer of a kind, with its content, that is not registered.
     @inlinable
     borrowing func makeObserver<Content: ~Copyable>(
         of kind: ObserverKind<Content>,
@@ -84,14 +85,15 @@ internal struct ObserverList: ~Copyable, Sendable {
         withCore { Observer(core: $0, owner: owner, ObserverMark(list)) }
     }
 
-    /// An observer of a source whose changes have versions, without its closure, that has not
-    /// begun.
+    /// Makes an observer of a source whose changes have versions, without its closure, that is not
+    /// registered.
     @usableFromInline
     borrowing func makeVersionedObserver(owner: WeakReference? = nil, _ marks: ObserverMark = []) -> VersionedObserver {
         withCore { VersionedObserver(core: $0, owner: owner, marks) }
     }
 
-    /// An observer of a kind, with what it holds, that has not begun.
+    /// Makes an observer of a kind for a source whose changes have versions, with its content, that
+    /// is not registered.
     @inlinable
     borrowing func makeVersionedObserver<Content: ~Copyable>(
         of kind: ObserverKind<Content>,
@@ -116,12 +118,12 @@ internal struct ObserverList: ~Copyable, Sendable {
     }
 
     private borrowing func makeCore(label: String) -> RegistryCore {
-        // Safe: an atomic is lent in place. The source outlives the address: its deinit calls
-        // `endSource`, which makes the core forget it.
+        // Safe: an atomic is lent in place. The core does not use the address after the source is
+        // gone: the source's deinit calls `endSource`, which makes the core forget it.
         let core = unsafe withUnsafePointer(to: head) { unsafe RegistryCore(head: $0, label: label) }
         let unmanaged = unsafe Unmanaged.passRetained(core)
-        // Release and acquire: pairs with the loads above. Two threads may get here: one core
-        // stays.
+        // Release and acquire: pairs with the loads of `coreAddress`. If two threads make a core,
+        // only one core stays.
         let (exchanged, original) = unsafe coreAddress.compareExchange(
             expected: 0,
             desired: UInt(bitPattern: unmanaged.toOpaque()),
@@ -136,10 +138,11 @@ internal struct ObserverList: ~Copyable, Sendable {
         return unsafe Unmanaged<RegistryCore>.fromOpaque(UnsafeRawPointer(bitPattern: original)!).takeUnretainedValue()
     }
 
-    /// The address of the table of a list that is not the first, or 0. Counts no reference. (P15)
+    /// Returns the address of the table of a list that is not the first, or 0. Counts no reference.
+    /// (P15)
     @usableFromInline
     borrowing func loadFurtherHead(of list: ObserverListIndex) -> UInt {
-        // Acquire: pairs with the release that published the table.
+        // Acquire: pairs with the release in replaceTable(of:by:).
         withExistingCore { unsafe $0.furtherHead(of: list).pointee.load(ordering: .acquiring) } ?? 0
     }
 
@@ -149,16 +152,16 @@ internal struct ObserverList: ~Copyable, Sendable {
         // Acquire: pairs with the release in makeCore(label:).
         let address = coreAddress.load(ordering: .acquiring)
         guard address != 0 else { return nil }
-        // Safe: this list owns a reference, and is not gone before the return.
+        // Safe: this list owns a reference, and exists until the return.
         return unsafe Unmanaged<RegistryCore>.fromOpaque(UnsafeRawPointer(bitPattern: address)!)
             ._withUnsafeGuaranteedRef { body($0) }
     }
 
-    /// Ends every observation, as the last thing in the source's life. (P12)
+    /// Ends every observation. Called last in the source's life. (P12)
     ///
-    /// - Parameter reason: What listeners for the end receive.
+    /// - Parameter reason: The reason that listeners for the end receive.
     borrowing func endSource(_ reason: ObservationEnd = .sourceDeleted) {
-        guard let core = existingCore else { return }
+        guard !Fork.isInChild, let core = existingCore else { return }
         var ends = core.endSource(reason)
         ends.perform(in: core)
     }

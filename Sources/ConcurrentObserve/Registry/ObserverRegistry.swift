@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Observers of one kind of event: a notification calls every one of them.
+/// A registry of observers of one kind of event. A notification calls every one of them.
 ///
-/// The building block below properties. Use it for events that have no current value; use a
-/// property for state. Every member may be used from any thread, also inside a callback.
+/// Properties are built on the same parts. Use a registry for events that have no current value;
+/// use a property for state. Every member may be used from any thread, also inside a callback.
 ///
 /// ```swift
 /// let logins = ObserverRegistry<String>()
@@ -15,25 +15,16 @@ public final class ObserverRegistry<Event: Sendable>: Sendable {
 
     /// Makes a registry without observers.
     ///
-    /// - Parameter label: Names it in diagnostics:
+    /// - Parameter label: Names the registry in diagnostics:
     ///   `ConcurrentObserveDiagnostics.callbacks(runningFor:)` reports it for a stuck callback.
     public init(label: String = "") {
-        KnownTypes.make(for: ObjectIdentifier(Self.self)) {
-            RegistryCore.makeTypes()
-            return [
-                Callback<Event>.self, CallbackForm<Event>.self, EventReceiver<Event>.self,
-                HeldObject<EventReceiver<Event>>.self,
-            ]
-        } size: {
-            MemoryLayout<Event>.size
-        }
         if !label.isEmpty { LabelledRegistries.add(observers.core(label: label)) }
     }
 
     /// Ends every observation; `onEnd` receives `.sourceDeleted`. (P12)
     deinit { observers.endSource() }
 
-    /// The name given to the registry, or an empty string.
+    /// The label given to the registry, or an empty string.
     public var label: String { observers.existingCore?.label ?? "" }
 }
 
@@ -43,14 +34,14 @@ extension ObserverRegistry {
     /// Calls every observer with `event`, on this thread, in the order of registration. (P1, P6,
     /// P15)
     ///
-    /// First the mailboxes of deliveries on queues and actors, and of sequences, are woken. Then
-    /// the inline observers are called, then the serial ones.
+    /// First it wakes the mailboxes of sequences, and of deliveries on queues and actors. Then it
+    /// calls the inline observers, then the serial ones.
     ///
-    /// Any thread, also inside a callback; notifications of several threads run at once, and so do
-    /// the callbacks of one observer. It takes no lock, executes no atomic read-modify-write,
-    /// counts no reference and allocates nothing, after the thread's first use and up to eight
-    /// nested notifications. A callback that registers an observer does not have it called for this
-    /// event; one that cancels an observer has it not called any more.
+    /// Any thread, also inside a callback. Notifications by several threads run at the same time,
+    /// and so do the callbacks of one observer. After the thread's first use, and up to eight
+    /// nested notifications, it takes no lock, executes no atomic read-modify-write, counts no
+    /// reference and allocates nothing. An observer that a callback registers is not called for
+    /// this event. An observer that a callback cancels is no longer called.
     ///
     /// - Complexity: O(*n*) in the observers.
     @inlinable
@@ -59,16 +50,17 @@ extension ObserverRegistry {
         deliver(event)
     }
 
-    /// Out of line, so that a caller that is asynchronous never keeps a thread's address across a
-    /// suspension; and compiled once, for any event: it gets the event's address and hands that on
-    /// to each closure, where code for one type of event would copy the event for each.
+    /// Out of line, so that an asynchronous caller never keeps a thread's address across a
+    /// suspension. Compiled once for all events: it receives the event's address and passes it to
+    /// each closure. Code that is specialized for one type of event would copy the event for each
+    /// closure.
     @usableFromInline @inline(never)
     internal func deliver(_ event: Event) {
         if observers.mayHaveMailboxes { return deliverWithMailboxes(event) }
         observers.walkClosures { closure in closure(event) }
     }
 
-    /// Out of line: without mailboxes nothing is kept for the steps after the walk.
+    /// Out of line: without mailboxes nothing must be kept for the steps after the walk.
     @inline(never)
     private func deliverWithMailboxes(_ event: Event) {
         observers.enqueue(event)
@@ -93,7 +85,8 @@ extension ObserverRegistry {
 // MARK: - All observations
 
 extension ObserverRegistry: ObservationSource {
-    /// How many observations are going on. Notices owners that have died. (P13)
+    /// The number of observations that have not ended. Ends observations whose owners are dead.
+    /// (P13)
     ///
     /// - Complexity: O(1), and O(*n*) in the observers that are not inline; O(*n*) with owner-bound
     ///   observers.

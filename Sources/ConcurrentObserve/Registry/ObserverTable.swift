@@ -2,27 +2,29 @@
 
 import Synchronization
 
-/// The observers of a registry in the order of registration: what a notification walks.
+/// The observers of one list of a source, in the order of registration. A notification walks it.
 ///
-/// A table only ever grows at its end. An entry has the observer's address and its closure; a
-/// cancelled one keeps the address, with a bit set, because the table owns a reference to every
-/// observer that it ever held and releases them all when it is freed. Entries are not reused: a
+/// A table only grows at its end. An entry has the observer's address and its closure. A cancelled
+/// entry keeps the address, with a bit set, because the table owns a reference to every observer
+/// that it ever contained, and releases all of them when it is freed. Entries are not reused: a
 /// full table is replaced.
 @safe internal final class ObserverTable: Retirable, @unchecked Sendable {
-    // Unchecked: entries and count are atomic and written under the core's lock; the rest is
-    // constant.
+    // Unchecked: the count and the entries' words are atomic; they are written under the core's
+    // lock. The rest is constant once published.
 
-    /// How many entries there are, then the entries: what walkers see.
+    /// The number of entries, then the entries: the memory that walkers read.
     let contents: UnsafeMutablePointer<TableContents>
     let capacity: Int
 
-    /// The number of entries, and of those whose observations have not ended in this table. Guarded
-    /// by the core's lock.
+    /// The number of entries, and the number of entries whose observations have not ended in this
+    /// table. Guarded by the core's lock.
     private(set) var count = 0
     private(set) var live = 0
 
-    /// - Parameter survivors: A table whose live observers are taken over. The caller holds the
-    ///   core's lock.
+    /// Makes a table.
+    ///
+    /// - Parameter survivors: A table whose live observers the new table takes over. The caller
+    ///   must hold the core's lock.
     init(capacity: Int, survivors: ObserverTable?) {
         self.capacity = capacity
         unsafe contents = TableContents.allocate(capacity: capacity)
@@ -34,10 +36,11 @@ import Synchronization
 
     var isFull: Bool { count == capacity }
 
-    /// The table's address, as the head of a registry and the pins hold it.
+    /// The table's address, which heads and pins store.
     var address: UInt { unsafe UInt(bitPattern: contents) }
 
-    /// Adds an observer at the end. Under the core's lock, to a table that is not full.
+    /// Adds an observer at the end. The caller must hold the core's lock, and the table must not be
+    /// full.
     func append(_ observer: Observer) {
         // Safe: the table owns a reference to the observer until the table is freed.
         if !observer.knownMark.contains(.isCountedAhead) { _ = unsafe Unmanaged.passRetained(observer) }
@@ -46,8 +49,8 @@ import Synchronization
     }
 
     private func publishCount() {
-        // Release: pairs with the walker's acquire of the count; the entry and the observer are
-        // complete before it.
+        // Release: pairs with the acquire in loadCount(); the entry and the observer are complete
+        // before it.
         unsafe contents.pointee.count.store(count, ordering: .releasing)
     }
 
@@ -57,7 +60,7 @@ import Synchronization
         place(observer)
     }
 
-    /// The table owns a reference already.
+    /// Writes an entry. The table must own a reference to the observer already.
     @inline(__always)
     private func place(_ observer: Observer) {
         let entry = unsafe contents.pointee.entry(count)
@@ -71,46 +74,52 @@ import Synchronization
         live += 1
     }
 
-    /// Notes the version of the source at which an observation began, if it is later than those before.
+    /// Records the version of the source at which an observation began, if it is the latest so far.
     private func noteStart(of observer: Observer) {
         guard observer.knownMark.contains(.versioned) else { return }
         let start = VersionedObserver.since(at: observer.address)
-        // Relaxed, both: under the core's lock; published with the entry, by the release of the count or of the table.
+        // Relaxed, both: under the core's lock; published with the entry, by the release of the
+        // count or of the table.
         if unsafe start > contents.pointee.latestStart.load(ordering: .relaxed) {
             unsafe contents.pointee.latestStart.store(start, ordering: .relaxed)
         }
     }
 
-    /// Counts an observation that has ended in this table. Under the core's lock.
+    /// Counts an observation that has ended in this table. The caller must hold the core's lock.
     func countEnd() {
         live -= 1
     }
 
-    /// Whether at least half of the entries are dead. Under the core's lock.
+    /// Whether at least half of the entries are dead. The caller must hold the core's lock.
     var isHalfDead: Bool { count - live >= live }
 
-    /// Marks an observer's entry as cancelled. Under the core's lock.
+    /// Marks an observer's entry as ended. The caller must hold the core's lock.
     func tombstone(_ observer: Observer) {
         // Relaxed: walkers need only the heavy barrier, which the thread that destroys the closure
-        // executes between this and its look at the frames.
+        // executes between this store and its scan of the frames. A thread that finds the observer's
+        // mark finds this store, too, by the release in markEnded(_:).
         unsafe contents.pointee.entry(Int(observer.index)).pointee.word
             .store(observer.address | TableEntry.Mark.ended, ordering: .relaxed)
     }
 
-    /// Sends the walkers that still have the table to the observers' own marks: observations that
-    /// end from now on are not marked here. Under the core's lock, which every end takes.
+    /// Makes the walkers that still use the table read the observers' own marks, because
+    /// observations that end later are not marked in this table. The caller must hold the core's
+    /// lock, which every end takes.
     func markReplaced() {
         forEachEntry { $0.markReplaced() }
     }
 
-    /// Visits the entries. Under the core's lock, or when no other thread has the table.
+    /// Calls `body` with every entry. The caller must hold the core's lock, or no other thread may
+    /// have the table.
     func forEachEntry(_ body: (borrowing TableEntry) -> Void) {
         for index in 0..<count { unsafe body(contents.pointee.entry(index).pointee) }
     }
 
-    /// Visits the observers whose observations have not ended in this table. Under the core's lock.
+    /// Calls `body` with the observers whose observations have not ended in this table. The caller
+    /// must hold the core's lock.
     ///
-    /// - Parameter fetchingAhead: Has the processor fetch each observer while earlier ones are visited, which write to them.
+    /// - Parameter fetchingAhead: Whether to prefetch observers while `body` runs for earlier ones,
+    ///   because `body` writes to them.
     @inline(__always)
     func forEachLive(fetchingAhead: Bool = false, _ body: (Observer) -> Void) {
         for index in 0..<count {
@@ -129,8 +138,8 @@ import Synchronization
 
     func free() {
         for index in 0..<count {
-            // The observers were written on other processors: one is fetched while others are
-            // released.
+            // The observers were written on other processors. So each is prefetched while earlier
+            // ones are released.
             if index + 8 < count { unsafe contents.pointee.entry(index + 8).pointee.fetchObserver() }
             unsafe contents.pointee.entry(index).pointee.release()
         }

@@ -1,29 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The registries that have owner-bound observers, so that `drain` can notice dead owners
-/// everywhere. (P13)
+/// The registries that have owner-bound observers, so that `drain` can find dead owners everywhere.
+/// (P13)
 internal final class OwnerWatch: @unchecked Sendable {
     // Unchecked: `cores` is guarded by `lock`.
     static let shared = OwnerWatch()
 
     private struct WeakCore { weak let core: RegistryCore? }
 
-    private let lock = ForkAwareLock()
+    private let lock = Lock()
     private var cores: [ObjectIdentifier: WeakCore] = [:]
 
-    private init() { Fork.hold(lock) {} }
+    private init() {}
 
-    /// Has the runtime make what the watch needs of it. Behind the fork gate; see `KnownTypes`.
-    static func makeTypes() {
-        shared.lock.withLock {
-            let name = ObjectIdentifier(shared)
-            shared.cores[name] = WeakCore(core: nil)
-            shared.cores.removeValue(forKey: name)
-        }
-        sweep()
-    }
-
-    /// Called under the core's lock: this lock is taken inside it, never the other way round.
+    /// Called under the core's lock. This lock is taken inside that lock, never the other way
+    /// round.
     func add(_ core: RegistryCore) { lock.withLock { cores[ObjectIdentifier(core)] = WeakCore(core: core) } }
     func remove(_ core: RegistryCore) { _ = lock.withLock { cores.removeValue(forKey: ObjectIdentifier(core)) } }
 
@@ -31,17 +22,15 @@ internal final class OwnerWatch: @unchecked Sendable {
     ///
     /// - Complexity: O(owner-bound registries and their observers).
     static func removeAll(boundTo owner: AnyObject) {
-        let watched = ForkGate.pass { shared.lock.withLock { shared.cores.values.compactMap(\.core) } }
+        let watched = shared.lock.withLock { shared.cores.values.compactMap(\.core) }
         for core in watched { core.removeAll(boundTo: owner) }
     }
 
-    /// Ends every observation whose owner has died.
+    /// Ends every observation whose owner is dead.
     ///
     /// - Complexity: O(owner-bound registries and their observers).
     static func sweep() {
-        // Behind the gate: a thread that a fork catches in the middle of the first use would leave
-        // `shared` half made in the child.
-        let watched = ForkGate.pass { shared.lock.withLock { shared.cores.values.compactMap(\.core) } }
+        let watched = shared.lock.withLock { shared.cores.values.compactMap(\.core) }
         for core in watched { core.sweepOwners() }
     }
 }

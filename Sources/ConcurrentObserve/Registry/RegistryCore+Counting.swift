@@ -2,16 +2,16 @@
 
 import Synchronization
 
-// Under the lock, all of these.
+// The caller of each of these must hold the lock.
 extension RegistryCore {
-    /// Counts an observer that is flagged, and says so to walkers.
+    /// Counts observers that are flagged, and updates the hint for walkers.
     func countFlagged(_ step: Int) {
         flagged += step
-        if flagged <= 1, isSourceHere { publishHead() }
+        if flagged <= 1 { publishHead() }
     }
 
-    /// Counts the end of an observation in its table. True if so many entries are dead now that the
-    /// reclamation thread should tidy up.
+    /// Counts the end of an observation in its table. Returns true if so many entries are dead now
+    /// that the reclamation thread should replace the table.
     @inline(__always)
     func forget(_ mark: ObserverMark, in table: ObserverTable) -> Bool {
         table.countEnd()
@@ -27,21 +27,21 @@ extension RegistryCore {
         return true
     }
 
-    /// Counts the end of all.
+    /// Resets the counts after the end of all observations.
     func forgetAll() {
         (ownerBound, flagged) = (0, 0)
     }
 }
 
-// Under no lock, all of these.
+// The caller of each of these must hold no lock.
 extension RegistryCore {
-    /// How many observations of a registry go on. Notices dead owners. (P13)
+    /// The number of observations of a registry that have not ended. Ends observations whose owners
+    /// are dead. (P13)
     ///
     /// - Complexity: O(1), and O(*n*) in the mailboxes; O(*n*) with owner-bound observers.
     var count: Int {
         sweepOwners()
         var count = 0
-        // No types here that the runtime would have to make: the caller may be in a forked child.
         let mailboxes = lock.withLock { () -> [Observer] in
             // An inline observer of a registry feeds nothing.
             count = firstTable?.live ?? 0
@@ -53,8 +53,9 @@ extension RegistryCore {
         return count
     }
 
-    /// How many observations go on of those that are chosen. What an observer feeds counts in its
-    /// place, and once if several observers feed it. Notices dead owners of what is fed. (P8, P13)
+    /// Returns the number of chosen observations that have not ended. If an observer feeds another
+    /// observation, that observation is counted instead, and only once if several observers feed
+    /// it. Ends fed observations whose owners are dead. (P8, P13)
     ///
     /// - Parameter isChosen: Called under the lock.
     /// - Complexity: O(*n*) on average.
@@ -67,11 +68,11 @@ extension RegistryCore {
             if end !== observer { isFed = true }
             counted.append(end)
         }
-        return isFed ? Self.distinctCount(counted) : counted.count
+        return isFed ? Set(counted.map(\.address)).count : counted.count
     }
 
-    /// The observation that counts of those that an observer feeds: there is one at most. Notices a
-    /// dead owner. (P13)
+    /// The observation that counts among the observations of this core, which an observer feeds.
+    /// There is at most one. Ends observations whose owners are dead. (P13)
     var countedAsFed: Observer? {
         noticeOwnersOfFed()
         for observer in liveObservers() {
@@ -84,12 +85,12 @@ extension RegistryCore {
         sweepOwners()
     }
 
-    /// Whether an observation goes on, of whatever kind. Notices no dead owner.
+    /// Whether an observation of any kind has not ended. Does not check owners.
     ///
     /// - Complexity: O(1).
     var hasLiveObservers: Bool { lock.withLock { live > 0 } }
 
-    /// The observers that are chosen, of those whose observations have not ended.
+    /// Returns the chosen observers among those whose observations have not ended.
     ///
     /// - Parameter isChosen: Called under the lock.
     func liveObservers(where isChosen: (Observer) -> Bool = { _ in true }) -> [Observer] {
@@ -100,30 +101,8 @@ extension RegistryCore {
         }
     }
 
-    /// How many different observers these are.
-    ///
-    /// A hash table with linear probing. A `Set` is a type that the runtime would have to make: the
-    /// caller may be in a forked child. (P18)
-    ///
-    /// - Complexity: O(*n*) on average.
-    static func distinctCount(_ observers: [Observer]) -> Int {
-        var bits = 1
-        while 1 << bits < 2 * observers.count { bits += 1 }
-        var table = [UInt](repeating: 0, count: 1 << bits)
-        var count = 0
-        for observer in observers {
-            let address = observer.address
-            // The upper bits of the product. ("Fibonacci hashing", Knuth.)
-            var slot = Int((address &* 0x9E37_79B9_7F4A_7C15) >> UInt(UInt.bitWidth - bits))
-            while table[slot] != 0, table[slot] != address { slot = (slot + 1) & (table.count - 1) }
-            if table[slot] == 0 { count += 1 }
-            table[slot] = address
-        }
-        return count
-    }
-
-    /// Whether the observer at an address is among those of the current tables, its observation
-    /// ended or not, or among those that a live one feeds.
+    /// Whether the current tables contain the observer at `address`, its observation ended or not,
+    /// or whether a live observer in them feeds it.
     func has(observerAt address: UInt) -> Bool {
         let (isFound, others) = lock.withLock { () -> (Bool, [Observer]) in
             var isFound = false

@@ -2,13 +2,13 @@
 
 import Synchronization
 
-// However an observation ends (by its canceller, with a removal, its source or its owner), it is
-// here: the mark and the entry change under the lock, and what follows is the caller's to perform.
+// Every end of an observation (by its canceller, a removal, its source or its owner) takes place
+// here. The mark and the entry change under the lock. The caller performs the rest outside it.
 extension RegistryCore {
     /// Ends one observation. (P8)
     ///
-    /// - Returns: What is left to do under no lock; the closure is the caller's to retire or
-    ///   destroy.
+    /// - Returns: The work that the caller must do under no lock. The caller must also retire or
+    ///   destroy the closure.
     /// - Complexity: O(1). Needs no memory.
     func end(_ observer: Observer, _ reason: ObservationEnd) -> DeferredEnds {
         lock.withLock {
@@ -19,11 +19,11 @@ extension RegistryCore {
         }
     }
 
-    /// Ends the observations that are chosen.
+    /// Ends the observations for which `reason` returns a reason.
     ///
-    /// - Parameter reason: The reason for which an observation ends, or nil: it goes on. Called
-    ///   under the lock.
-    /// - Returns: What is left to do under no lock.
+    /// - Parameter reason: Returns the reason for the end of an observation, or nil if it must not
+    ///   end. Called under the lock.
+    /// - Returns: The work that the caller must do under no lock.
     /// - Complexity: O(*n*).
     func end(_ reason: (Observer) -> ObservationEnd?) -> DeferredEnds {
         lock.withLock {
@@ -40,7 +40,7 @@ extension RegistryCore {
 
     /// Ends these observations, if they have not ended yet.
     ///
-    /// - Returns: What is left to do under no lock.
+    /// - Returns: The work that the caller must do under no lock.
     func end(_ observers: [Observer], _ reason: ObservationEnd) -> DeferredEnds {
         lock.withLock {
             var ends = DeferredEnds()
@@ -53,10 +53,10 @@ extension RegistryCore {
         }
     }
 
-    /// Ends every observation of a source that is gone: there will be no others, and the source's
-    /// memory is not touched any more.
+    /// Ends every observation of a source that is gone. There will be no others, and the core no
+    /// longer uses the source's memory.
     ///
-    /// - Returns: What is left to do under no lock.
+    /// - Returns: The work that the caller must do under no lock.
     func endSource(_ reason: ObservationEnd) -> DeferredEnds {
         lock.withLock {
             var ends = DeferredEnds()
@@ -76,15 +76,19 @@ extension RegistryCore {
         }
     }
 
-    /// Marks the end of an observation, and its entry. Under the lock.
+    /// Marks the entry and its observer as ended. The caller must hold the lock.
     ///
-    /// - Returns: Whether so many entries are dead now that the reclamation thread should tidy up.
+    /// The entry comes first: who finds the observer's mark, and does not take the lock, returns from
+    /// `cancel()`, and its next notification must find the entry. (P8)
+    ///
+    /// - Returns: Whether so many entries are dead now that the reclamation thread should replace
+    ///   the table.
     private func endUnderLock(_ observer: Observer, _ reason: ObservationEnd) -> Bool {
-        observer.markEnded(reason)
         let mark = observer.knownMark
         // Safe: the core keeps the table.
         return unsafe Unmanaged.passUnretained(table(of: mark.list)!)._withUnsafeGuaranteedRef { table in
             table.tombstone(observer)
+            observer.markEnded(reason)
             return forget(mark, in: table)
         }
     }
@@ -93,18 +97,20 @@ extension RegistryCore {
 // MARK: - Who ends
 
 extension RegistryCore {
-    /// Ends observations, and what they feed. Under no lock.
+    /// Ends observations, and the observations that they feed. The caller must hold no lock.
     ///
-    /// - Parameter reason: The reason for which an observation ends, or nil. Called under the lock.
+    /// - Parameter reason: Returns the reason for the end of an observation, or nil. Called under
+    ///   the lock.
     func removeAll(_ reason: (Observer) -> ObservationEnd?) {
         var ends = end(reason)
         ends.perform(in: self)
     }
 
-    /// Ends the observations that were registered with `owner`, which the caller holds, those of
-    /// groups included of which the source is a member. (P8, P13)
+    /// Ends the observations that were registered with `owner`, including those of groups that
+    /// contain the source. The caller must hold `owner`. (P8, P13)
     func removeAll(boundTo owner: AnyObject, where isChosen: (Observer) -> Bool = { _ in true }) {
-        // First: an observer that another removal ends meanwhile is not live any more, and the second step takes on what it feeds.
+        // This comes first: if another removal ends an observer at the same time, that observer is
+        // not live any more, and the second step takes over the observations that it feeds.
         removeAllFed(boundTo: owner, where: isChosen)
         removeAll { observer in isChosen(observer) ? observer.endIfBound(to: owner) : nil }
     }
@@ -116,7 +122,7 @@ extension RegistryCore {
         }
     }
 
-    /// Ends what an observer feeds, which has ended.
+    /// Ends the observations that an ended observer feeds.
     func endDependents(of observer: Observer) {
         observer.endFed(observer.knownMark.end)
     }
@@ -125,13 +131,13 @@ extension RegistryCore {
         ThreadRecord.retire(observer, isOneOfMany: true)
     }
 
-    /// Ends the observations whose owner has died. (P13)
+    /// Ends the observations whose owners are dead. (P13)
     ///
-    /// - Complexity: O(1) without owner-bound observers, else O(*n*).
+    /// - Complexity: O(1) without owner-bound observers, otherwise O(*n*).
     func sweepOwners() {
         let bound = ownerBoundObservers()
         guard !bound.isEmpty else { return }
-        // Under no lock: to look at an owner may be to drop its last reference.
+        // Under no lock: checking an owner may release its last reference.
         var ends = end(bound.filter(\.hasLostOwner), .ownerDeleted)
         ends.perform(in: self)
         lock.withLock { sweepInterval = max(live, Self.smallestSweepInterval) }
@@ -150,12 +156,12 @@ extension RegistryCore {
         }
     }
 
-    /// How an observation ends that is not chosen: not at all.
+    /// The reason for the end of an observation that was not chosen: nil, so it does not end.
     private var endOfOthers: ObservationEnd? {
         return nil
     }
 
-    /// Whether the end of the source is that of each observation.
+    /// Whether the end of the source ends each observation.
     private var endsWithSource: Bool {
         return true
     }

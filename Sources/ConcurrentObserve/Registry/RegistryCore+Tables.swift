@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The current tables of a source's lists. Under the lock, all of these.
+// The current tables of a source's lists. The caller of each of these must hold the lock.
 extension RegistryCore {
-    /// The current table of a list, which is made with the first observer.
+    /// The current table of a list. It is made with the first observer.
     @inline(__always)
     func table(of list: ObserverListIndex) -> ObserverTable? {
         switch list {
@@ -20,7 +20,7 @@ extension RegistryCore {
         }
     }
 
-    /// Visits the tables, which `body` may replace.
+    /// Calls `body` with each table. `body` may replace the table.
     func forEachTable(_ body: (ObserverListIndex, ObserverTable) -> Void) {
         if let firstTable { body(.first, firstTable) }
         if let secondTable { body(.second, secondTable) }
@@ -30,9 +30,9 @@ extension RegistryCore {
     /// The number of live observations.
     var live: Int { (firstTable?.live ?? 0) + (secondTable?.live ?? 0) + (thirdTable?.live ?? 0) }
 
-    /// Visits the observers whose observations have not ended.
+    /// Calls `body` with the observers whose observations have not ended.
     func forEachLive(_ body: (Observer) -> Void) { forEachTable { $1.forEachLive(body) } }
 
-    /// Visits the entries.
+    /// Calls `body` with every entry.
     func forEachEntry(_ body: (borrowing TableEntry) -> Void) { forEachTable { $1.forEachEntry(body) } }
 }

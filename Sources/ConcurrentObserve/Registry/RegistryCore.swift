@@ -2,8 +2,8 @@
 
 import Synchronization
 
-/// What a source of notifications shares with its observations: the lock for registration and ends,
-/// and the current tables.
+/// The state that a source of notifications shares with its observations: the lock for
+/// registrations and ends, and the current tables.
 ///
 /// The source and the observations, which may outlive it, share one reference: see
 /// `BiasedReferenceCount`. The core does not keep the source alive. (P11)
@@ -14,43 +14,42 @@ import Synchronization
     let lock = SourceLock()
     let label: String
 
-    /// Where the source keeps the address of the first list's table; nil once the source is gone.
-    /// Guarded. See `isSourceHere`.
+    /// The word in which the source keeps the address of the first list's table; nil once the
+    /// source is gone. Guarded by `lock`.
     var head: UnsafePointer<Atomic<UInt>>?
-    /// The addresses of the other lists' tables, or 0. Written under the lock, read without.
+    /// The addresses of the other lists' tables, or 0. Written under the lock, read without it.
     let secondHead = Atomic<UInt>(0)
     let thirdHead = Atomic<UInt>(0)
-    /// The lists' tables. Loaded and stored in one step each: the compiler does not check those for
-    /// exclusive access.
+    /// The lists' tables. They are loaded and stored in one step each, so the compiler adds no
+    /// check for exclusive access.
     var (firstTable, secondTable, thirdTable) = (ObserverTable?.none, ObserverTable?.none, ObserverTable?.none)
     var ownerBound = 0
-    /// Observers that were registered and are counted ahead: `references` does not count them. Guarded.
+    /// The number of registered observers that `references` does not count: they were counted
+    /// ahead. Guarded by `lock`.
     private var countedAhead = 0
-    /// Observers whose mark is `flagged`.
+    /// The number of observers whose mark is `flagged`.
     var flagged = 0
     var registrationsSinceSweep = 0
-    /// So many registrations after a sweep comes the next: as many as it left alive, so that its
-    /// cost is shared evenly.
+    /// The number of registrations between two sweeps. It is the number of observers that were
+    /// alive after the last sweep, so the cost of a sweep is spread evenly.
     var sweepInterval = smallestSweepInterval
-    /// Observers that removals have ended, while what they feed is ended. Guarded.
+    /// Observers that removals have ended, and that may feed observations which have not ended yet.
+    /// Guarded by `lock`.
     var endings: EndedFeeders?
 
     /// Whether the core is on its way to the reclamation thread, because many entries are dead.
-    /// Guarded.
+    /// Guarded by `lock`.
     var isUntidy = false
 
-    /// The process in which the source was last known to exist: made, or registered with. Guarded.
-    var generation = Fork.generation
-
-    /// How long the core lives. The last in memory: its second count is for other threads than
-    /// everything above.
+    /// Counts the owners of the core. It is last in memory, because its second count is used by
+    /// other threads than all properties above.
     let references = BiasedReferenceCount()
 
     static let smallestCapacity = 8
-    /// A walk passes over so many dead entries in a fraction of a microsecond.
+    /// A walk skips this number of dead entries in a fraction of a microsecond.
     static let mostRoomForChurn = 512
     static let smallestSweepInterval = 32
-    /// With the closures' contexts, a table of so many entries takes some megabytes.
+    /// A table with this number of entries takes some megabytes, with the closures' contexts.
     static let leastLargeCapacity = 1 << 15
 
     init(head: UnsafePointer<Atomic<UInt>>, label: String) {
@@ -61,28 +60,25 @@ import Synchronization
 
     // MARK: Registration
 
-    /// Adds an observer: it receives every notification that begins after the return. (P1)
+    /// Adds an observer. It receives every notification that begins after the return. (P1)
     ///
     /// - Complexity: O(1) amortised.
     @usableFromInline
     func append(_ observer: Observer) { settle(publish(observer)) }
 
-    /// What a registration leaves to do when no lock is held.
+    /// The work that remains after a registration, for when no lock is held.
     @usableFromInline
     struct DeferredActions {
         fileprivate let replaced: ObserverTable?
         fileprivate let shouldSweep: Bool
     }
 
-    /// The part of `append` that may be done under a lock of the source's: decides under this lock
-    /// …
+    /// The part of `append` that may run under another lock of the source: it adds the observer
+    /// under `lock`, and returns the rest of the work.
     @usableFromInline
     func publish(_ observer: Observer) -> DeferredActions {
         if ObservationScope.isRecording { ObservationScope.record(observer) }
         return lock.withLock {
-            // The caller has the source.
-            generation = Fork.generation
-            // In here: no fork comes between the count and the registration. (P18)
             ThreadRecord.countLiveObserver(1)
             let mark = observer.knownMark
             if mark.contains(.isCountedAhead) { countedAhead &+= 1 }
@@ -102,22 +98,21 @@ import Synchronization
         }
     }
 
-    /// … and the part that may not: acts outside it.
+    /// The part of `append` that must run under no lock.
     @usableFromInline
     func settle(_ deferred: consuming DeferredActions) {
         if let replaced = deferred.replaced { ThreadRecord.retire(replaced) }
         if deferred.shouldSweep { sweepOwners() }
     }
 
-    /// Whether a list has a table, and that has room. Under the lock.
+    /// Whether a list has a table with room. The caller must hold the lock.
     @inline(__always)
     private func hasRoom(_ list: ObserverListIndex) -> Bool {
         // Safe: the core keeps the table.
         table(of: list).map { unsafe Unmanaged.passUnretained($0)._withUnsafeGuaranteedRef { !$0.isFull } } ?? false
     }
 
-    /// Gives a list a table with room. Returns the table that was replaced for that. Under the
-    /// lock.
+    /// Gives a list a table with room. Returns the replaced table. The caller must hold the lock.
     @inline(never)
     private func makeRoom(_ list: ObserverListIndex) -> ObserverTable? {
         let present = table(of: list)
@@ -129,13 +124,13 @@ import Synchronization
         return replaceTable(of: list, by: ObserverTable(capacity: capacityAfter(present), survivors: present))
     }
 
-    /// Publishes a complete table of a list, or none. Returns the one it replaces, for the caller
-    /// to retire. Under the lock.
+    /// Publishes a complete table of a list, or none. Returns the replaced table, which the caller
+    /// must retire. The caller must hold the lock.
     func replaceTable(of list: ObserverListIndex, by successor: ObserverTable?) -> ObserverTable? {
         let replaced = table(of: list)
         setTable(of: list, to: successor)
         if list != .first {
-            // Release: pairs with the walker's acquire of the list's head.
+            // Release: pairs with the acquire in loadFurtherHead(of:).
             unsafe furtherHead(of: list).pointee.store(successor?.address ?? 0, ordering: .releasing)
         }
         publishHead()
@@ -143,11 +138,11 @@ import Synchronization
         return replaced
     }
 
-    /// Publishes the first list's table, and what there is beside it. The source must be there.
-    /// Under the lock.
+    /// Publishes the address of the first list's table, with the hints. The source must exist. The
+    /// caller must hold the lock.
     func publishHead() {
         let table = firstTable?.address ?? 0
-        // Release: pairs with the walker's acquire of the head.
+        // Release: pairs with the acquire in loadHead(of:).
         unsafe head?.pointee.store(table | hints, ordering: .releasing)
     }
 
@@ -160,52 +155,53 @@ import Synchronization
         return hints
     }
 
-    /// Where walkers find the address of the table of a list that is not the first. Constant.
+    /// Returns the word in which walkers find the address of the table of a list that is not the
+    /// first. Constant.
     func furtherHead(of list: ObserverListIndex) -> UnsafePointer<Atomic<UInt>> {
         // Safe: atomics are lent in place; the caller holds the core.
         if list == .second { return unsafe withUnsafePointer(to: secondHead) { unsafe $0 } }
         return unsafe withUnsafePointer(to: thirdHead) { unsafe $0 }
     }
 
-    /// Room for `count` observers and as many again.
+    /// Returns a capacity for `count` observers and the same number of further ones.
     func capacity(for count: Int) -> Int {
         max(Self.smallestCapacity, count * 2)
     }
 
-    /// How large the successor of a full table is, with one observer more.
+    /// Returns the capacity for the successor of a full table, with one more observer.
     ///
-    /// A table that churn has filled with the dead gets a larger one, up to a limit, until the
-    /// reclamation thread tidies up: each replacement counts a reference to every survivor, on
-    /// cache lines that the reclamation thread has written when it freed the last table.
+    /// If churn has filled a table with dead entries, its successor is larger, up to a limit, until
+    /// the reclamation thread replaces it. Each replacement counts a reference to every survivor,
+    /// on cache lines that the reclamation thread wrote when it freed the last table.
     private func capacityAfter(_ table: ObserverTable?) -> Int {
         guard let table else { return Self.smallestCapacity }
         let capacity = capacity(for: table.live + 1)
         return max(capacity, min(table.capacity * 2, Self.mostRoomForChurn))
     }
 
-    /// Counts the end of the source, whose memory is going: no thread has it.
+    /// Counts the end of the source. Its memory is about to be freed, and no other thread has it.
     ///
-    /// - Returns: True if the caller releases the reference that the source shares with its observers.
+    /// - Returns: True if the caller must release the reference that the source shares with its
+    ///   observers.
     func countEndOfSource() -> Bool { references.endSource(others: lock.withLock { countedAhead }) }
 
     // MARK: Retirable
 
-    /// A core is handed to the reclamation thread to be tidied, not to be freed.
+    /// A core is handed to the reclamation thread to replace its tables, not to be freed.
     override var hold: Hold { .nothing }
 
-    /// What its observers are known by among all that waits to be destroyed.
+    /// Identifies the core's observers among all items that wait to be destroyed.
     override var source: UInt { UInt(bitPattern: ObjectIdentifier(self)) }
 
-    /// Replaces each table of which half is dead by a smaller one, or by none. On the reclamation
-    /// thread.
+    /// Replaces each table in which at least half of the entries are dead by a smaller one, or by
+    /// none. Called on the reclamation thread.
     ///
-    /// Not where observations end: that needs no memory, and churn should not replace a table each
-    /// time.
+    /// Ending an observation does not replace tables: an end needs no memory, and churn should not
+    /// replace a table each time.
     override func reclaim() {
         var replaced = lock.withLock { () -> RetiredTables in
             isUntidy = false
             var replaced = RetiredTables()
-            guard isSourceHere else { return replaced }
             forEachTable { list, table in
                 if table.isHalfDead { replaced.add(tidy(table, of: list)) }
             }
@@ -214,21 +210,10 @@ import Synchronization
         replaced.retire()
     }
 
-    /// Replaces a list's table by one of its live observers. Returns what it has replaced. Under
-    /// the lock.
+    /// Replaces a list's table by a compacted copy of its live observers, or by none. Returns the
+    /// replaced table. The caller must hold the lock.
     private func tidy(_ table: ObserverTable, of list: ObserverListIndex) -> ObserverTable? {
         guard table.live > 0 else { return replaceTable(of: list, by: nil) }
         return replaceTable(of: list, by: ObserverTable(capacity: capacity(for: table.live), survivors: table))
-    }
-
-    /// Whether the source's memory belongs to the source: the reclamation thread does not retain
-    /// it. Under the lock. (P18)
-    ///
-    /// A source that never leaves its function lies on the stack of the thread that runs the
-    /// function, if the optimiser finds that out. In the child of a fork that thread does not
-    /// exist, the source has no end, and its memory becomes the stack of a new thread. So the child
-    /// touches the source of its parent only when a thread of the child has registered with it.
-    var isSourceHere: Bool {
-        return generation == Fork.generation
     }
 }

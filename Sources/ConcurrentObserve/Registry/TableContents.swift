@@ -2,16 +2,18 @@
 
 public import Synchronization
 
-/// What walkers read of a table: the count and the latest start, then the entries, in one piece of memory.
+/// The memory of a table that walkers read, in one block: the count, the latest start, and the
+/// entries.
 @usableFromInline
 internal struct TableContents: ~Copyable {
     @usableFromInline let count: Atomic<Int>
-    /// No observation of the entries began at a later version of its source; 0 where they have no versions.
+    /// The latest version of the source at which an observation of the entries began; 0 if the
+    /// source has no versions.
     @usableFromInline let latestStart: Atomic<UInt64>
 
-    /// No entry is made before it is used.
+    /// Allocates the contents. An entry is initialized when it is first used.
     static func allocate(capacity: Int) -> UnsafeMutablePointer<TableContents> {
-        // Safe: freed by the table, once no frame pins it.
+        // Safe: the table frees it, once no frame pins it.
         let memory = UnsafeMutableRawPointer.allocate(
             byteCount: MemoryLayout<TableContents>.stride + MemoryLayout<TableEntry>.stride * capacity,
             alignment: Int(ListHints.mask) + 1
@@ -23,7 +25,7 @@ internal struct TableContents: ~Copyable {
 }
 
 extension TableContents {
-    /// Where the entry at `index` is.
+    /// Returns the address of the entry at `index`.
     @inlinable @inline(__always)
     borrowing func entry(_ index: Int) -> UnsafeMutablePointer<TableEntry> {
         // Safe: `allocate` has laid the entries out behind the count; contents never move.
@@ -33,28 +35,28 @@ extension TableContents {
     }
 }
 
-/// One entry of a table: whose it is, whether to call it, and what to call.
+/// One entry of a table: the observer, whether it has ended, and its content.
 ///
-/// With the closure's two words beside the mark, a walk reads no memory of an observer that it
-/// calls. The observer owns the closure: the words here are borrowed.
+/// The two words of the closure are here, so a walk reads no memory of an observer that it calls.
+/// The observer owns the closure: the words here are borrowed.
 @usableFromInline
 internal struct TableEntry: ~Copyable {
-    /// The observer's address, and `Mark` bits. Written under the core's lock; loaded by walkers
-    /// without.
+    /// The observer's address, and `Mark` bits. Written under the core's lock; walkers load it
+    /// without the lock.
     @usableFromInline let word = Atomic<UInt>(0)
 
-    /// What the observer holds. Written before the entry is published.
+    /// The observer's content. Written before the entry is published.
     @usableFromInline var content = ContentStorage()
 
     @usableFromInline
     init() {}
 
-    /// What an entry's word says beside the address, which is even.
+    /// The bits of an entry's word beside the address, which is a multiple of four.
     @usableFromInline
     enum Mark {
-        /// The observation has ended while its table was the current one.
+        /// The observation ended while this table was the current one.
         @usableFromInline static var ended: UInt { 1 }
-        /// The table has been replaced: from here on, only the observer's own mark says whether the
+        /// The table was replaced. From then on, only the observer's own mark says whether the
         /// observation has ended.
         @usableFromInline static var replaced: UInt { 2 }
         @usableFromInline static var all: UInt { 3 }
@@ -62,8 +64,8 @@ internal struct TableEntry: ~Copyable {
 }
 
 extension TableEntry {
-    /// The observer, unless its observation ended in this table. Under the core's lock, or when no
-    /// other thread has the table.
+    /// The observer, unless its observation ended in this table. The caller must hold the core's
+    /// lock, or no other thread may have the table.
     var liveObserver: Observer? {
         // Relaxed: under the lock.
         let word = word.load(ordering: .relaxed)
@@ -73,26 +75,27 @@ extension TableEntry {
             .takeUnretainedValue()
     }
 
-    /// Whether the entry is, or was, that of the observer at an address. Under the core's lock.
+    /// Whether the entry has, or had, the observer at `address`. The caller must hold the core's
+    /// lock.
     func isOf(observerAt other: UInt) -> Bool {
         // Relaxed: under the lock.
         word.load(ordering: .relaxed) & ~Mark.all == other
     }
 
-    /// Sends walkers to the observer's own mark. Under the core's lock.
+    /// Makes walkers read the observer's own mark. The caller must hold the core's lock.
     func markReplaced() {
         // Relaxed, both: the lock orders this before the end of any observation that will not be
-        // marked here; then as `ended`.
+        // marked in this table; then as for `ended`.
         word.store(word.load(ordering: .relaxed) | Mark.replaced, ordering: .relaxed)
     }
 
-    /// Has the processor fetch the observer, whose reference is released soon.
+    /// Prefetches the observer, whose reference is released soon.
     func fetchObserver() {
         // Relaxed: an address only.
         ObserverPool.fetch(itemAt: word.load(ordering: .relaxed) & ~Mark.all)
     }
 
-    /// Has the processor fetch the observer, unless its observation ended in this table.
+    /// Prefetches the observer, unless its observation ended in this table.
     @inline(__always)
     func fetchLiveObserver() {
         // Relaxed: an address only.
@@ -100,7 +103,7 @@ extension TableEntry {
         if word & Mark.ended == 0 { ObserverPool.fetch(itemAt: word & ~Mark.all) }
     }
 
-    /// Releases the table's reference. When no other thread has the table.
+    /// Releases the table's reference. No other thread may have the table.
     func release() {
         // Relaxed: no other thread has the table.
         let address = word.load(ordering: .relaxed) & ~Mark.all
@@ -109,20 +112,20 @@ extension TableEntry {
         unsafe Observer.recycleOrRelease(Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: address)!))
     }
 
-    /// Where an entry has what the observer holds.
+    /// Returns the address of an entry's content.
     @inlinable @inline(__always)
     static func content(of entry: UnsafePointer<TableEntry>) -> UnsafePointer<ContentStorage> {
-        // Safe: it follows the word; the caller's table is pinned.
+        // Safe: the content follows the word; the caller's table is pinned.
         unsafe (UnsafeRawPointer(entry) + MemoryLayout<UInt>.size).assumingMemoryBound(to: ContentStorage.self)
     }
 
-    /// Whether to call the entry, whose observer a frame has as current.
+    /// Whether to call the entry. A frame must have its observer as current.
     @inlinable @inline(__always)
     var isDue: Bool {
         return isActive
     }
 
-    /// Whether the observation of an entry that a frame has as current goes on.
+    /// Whether the observation has not ended. A frame must have the observer as current.
     @inlinable @inline(__always)
     var isActive: Bool {
         // Relaxed: the asymmetric barrier orders it after the store of `current`; publication made

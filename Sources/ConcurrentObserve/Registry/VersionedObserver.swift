@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An observation of a property, or of a path: it receives the changes that come after a version.
+/// An observation of a property or of a path. It receives the changes that come after its start
+/// version.
 @usableFromInline
 internal final class VersionedObserver: Observer, @unchecked Sendable {
     // Unchecked: written before publication.
@@ -18,20 +19,21 @@ internal final class VersionedObserver: Observer, @unchecked Sendable {
         )
     }
 
-    /// Bytes from an observer's address to `since`.
+    /// The distance in bytes from an observer's address to `since`.
     @usableFromInline static var sinceOffset: Int {
         56
     }
 
-    /// The version of the source when the observation at `address` began.
+    /// Returns the version of the source when the observation at `address` began.
     @inlinable @inline(__always)
     static func since(at address: UInt) -> UInt64 {
         assert(mark(at: address).contains(.versioned), "an observer of a registry has no version")
-        // Safe: the pinned table keeps every observer that it holds; the version is constant.
+        // Safe: the pinned table keeps every observer that it contains; the version is constant.
         return unsafe UnsafePointer<UInt64>(bitPattern: address &+ UInt(sinceOffset)).unsafelyUnwrapped.pointee
     }
 
-    /// Whether the observer at `address` receives the change of a version: it began before.
+    /// Whether the observer at `address` receives the change to `version`: it must have begun
+    /// before.
     @inlinable @inline(__always)
     static func receives(_ version: UInt64, at address: UInt) -> Bool {
         return since(at: address) < version

@@ -85,8 +85,7 @@ internal final class Combination<Value: Sendable>: AnyCombination, @unchecked Se
     }
 
     /// Commits the next unpublished step to the property; nil if there is none. The caller must
-    /// hold `lock`: so no thread is in the middle of it while the process forks, and a child may
-    /// change the members. (P18)
+    /// hold `lock`.
     private func commitUnpublished(to property: Observed<Value>) -> Step? {
         guard let step = takeUnpublished() else { return nil }
         let words = property.cell.encode(step.value)
@@ -198,11 +197,6 @@ internal final class Combination<Value: Sendable>: AnyCombination, @unchecked Se
 extension Combination: Joined {
     /// Observes the members, and begins the user's observation. Nil if one of the members is gone.
     static func attach(_ observer: PropertyObserver<Value>, _ joining: Joining<Value>) -> ObservationToken? {
-        KnownTypes.make(for: ObjectIdentifier(Self.self)) {
-            [Step.self]
-        } size: {
-            0
-        }
         let combination = Combination(observer.options)
         let read = joining.join(combination)
         let members = combination.joined

@@ -146,8 +146,6 @@ internal enum Commit {
         let reach = unsafe isObserved ? deliverUnderLocks(members, drafts, record) : nil
         for index in members.indices { unsafe members[index].settle(&drafts[index]) }
         for index in members.indices { unsafe members[index].unlock(drafts[index]) }
-        // Not earlier: otherwise, in the child of a fork, another thread could take over the record
-        // in the middle of a commit. (P18)
         unsafe record.pointee.userCode -= 1
         if let reach {
             reach.destroyReplaced()

@@ -24,40 +24,23 @@ internal enum Snapshots {
         return takeHeld(members, look)
     }
 
-    /// Holds off the publication of each member while it looks. It waits for publications, and
-    /// never for the body of a `modify` or a commit.
-    ///
-    /// If that does not succeed, it looks again without holding off, lock-free, and so on.
-    @usableFromInline @inline(never)
-    static func takeHeld<Value>(_ members: GroupMembers, _ look: () -> Value?) -> Value {
-        while true { if let found = takeUnlessForsaken(members, look) ?? look() { return found } }
-    }
-
-    /// Holds off the publication of each member while it looks; then the look succeeds. Nil only in
-    /// the child of a fork: a thread that was changing a member there does not exist, and its lock
-    /// may never be released. (P18)
+    /// Holds off the publication of each member while it looks; then the look succeeds. It waits for
+    /// publications, and never for the body of a `modify` or a commit.
     ///
     /// It holds all members or none, and waits only while it holds none. So no thread waits for it
-    /// in a ring, and no fork happens while it holds them.
-    static func takeUnlessForsaken<Value>(_ members: GroupMembers, _ look: () -> Value?) -> Value? {
+    /// in a ring.
+    @usableFromInline @inline(never)
+    static func takeHeld<Value>(_ members: GroupMembers, _ look: () -> Value?) -> Value {
         // Safe: the caller keeps the group.
         let list = unsafe members.list
-        var (wait, pauses) = (Backoff(), 0)
-        while Fork.generation == 0 || pauses < mostPausesInChild {
-            pauses &+= 1
+        var wait = Backoff()
+        while true {
             // If the list does not have all members, it looks without holding off, lock-free.
-            let found =
-                unsafe list.pointee.isComplete
-                ? ForkGate.pass { unsafe hold(list.pointee.members, look) } : look()
+            let found = unsafe list.pointee.isComplete ? hold(list.pointee.members, look) : look()
             if let found { return found }
             wait.pause()
         }
-        return nil
     }
-
-    /// About fifty milliseconds. A thread that exists has released its locks by then; if not,
-    /// `takeHeld(_:_:)` waits again.
-    private static var mostPausesInChild: Int { 100 }
 
     /// Looks while publication is held off. Nil if a member could not be held, or if `look` returns
     /// nil.

@@ -47,7 +47,7 @@ final class EtcdConnection: Sendable {
                     // The mirror waits between sessions itself.
                     config.backoff.initial = .seconds(1)
                     config.channelDebuggingCallbacks.onCreateTCPConnection = { channel in
-                        FirstFrameHandler.add(to: channel).flatMap { PingHandler.addToClient(channel) }
+                        FirstFrameHandler.add(to: channel).flatMap { PingHandler.add(to: channel) }
                     }
                     config.connection.keepalive = .init(
                         time: .seconds(20),

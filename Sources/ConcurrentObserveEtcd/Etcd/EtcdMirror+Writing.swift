@@ -24,9 +24,7 @@ extension EngineMirror where Engine == EtcdEngine {
         ifRevision revision: Int64? = nil,
         lease: Int64 = 0
     ) async throws -> Int64 {
-        var put = Etcdserverpb_RequestOp()
-        put.requestPut.key = Data(key.bytes)
-        put.requestPut.value = Data(try store.encode(value))
+        var put = try put(value, for: key)
         put.requestPut.lease = lease
         return try await change(key, put, ifRevision: revision)
     }
@@ -39,6 +37,7 @@ extension EngineMirror where Engine == EtcdEngine {
     /// - Throws: As ``set(_:for:ifRevision:lease:)``.
     @discardableResult
     public func remove(_ key: MirrorKey, ifRevision revision: Int64? = nil) async throws -> Int64 {
+        try checkRange(key)
         var deletion = Etcdserverpb_RequestOp()
         deletion.requestDeleteRange.key = Data(key.bytes)
         return try await change(key, deletion, ifRevision: revision)
@@ -85,32 +84,10 @@ extension EngineMirror where Engine == EtcdEngine {
         }
     }
 
-    private func change(_ key: MirrorKey, _ operation: Etcdserverpb_RequestOp, ifRevision expected: Int64?) async throws
+    private func change(_ key: MirrorKey, _ change: Etcdserverpb_RequestOp, ifRevision expected: Int64?) async throws
         -> Int64
     {
-        guard engine.range.contains(key) else {
-            throw MirrorError(.invalidConfiguration, "the key '\(key)' is outside the mirror's range")
-        }
-        let seen = expected ?? store.revision(of: key)
-        var request = Etcdserverpb_TxnRequest()
-        var unchanged = Etcdserverpb_Compare()
-        unchanged.key = Data(key.bytes)
-        unchanged.target = .mod
-        unchanged.result = .equal
-        unchanged.modRevision = seen
-        request.compare = [unchanged]
-        request.success = [operation]
-        let (answer, server) = try await withSession { [request] session in
-            (try await session.connection.transaction(request), "\(session.connection.endpoint)")
-        }
-        guard answer.succeeded else {
-            metrics.conflicts.increment()
-            throw MirrorError(
-                .conflict,
-                "the key '\(key)' has changed since revision \(seen): nothing was written",
-                server: server
-            )
-        }
+        let answer = try await commit([change], ifRevisions: [key: expected ?? store.revision(of: key)])
         // A deletion of what is not there has no revision of its own.
         if case .responseDeleteRange(let deletion)? = answer.responses.first?.response, deletion.deleted == 0 {
             return answer.header.revision

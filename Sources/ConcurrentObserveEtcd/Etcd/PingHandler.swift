@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Etcd
-public import NIOCore
+import NIOCore
 import NIOHTTP2
 
 /// Answers the pings of an HTTP/2 connection that its own data have caused, and passes everything else on.
 ///
-/// gRPC sends a ping with what it reads, to estimate the connection's bandwidth: etcd's with every request, a client's with every message of a
-/// stream. NIO's HTTP/2 closes a connection with more than 200 pings in 30 seconds, since they could be an attack, and gRPC offers no setting for
-/// it. So 200 requests, such as the pages of a long list, would end the session.
+/// etcd's gRPC sends a ping with every request that it reads, to estimate the connection's bandwidth. NIO's HTTP/2 closes a connection with more
+/// than 200 pings in 30 seconds, since they could be an attack, and gRPC offers no setting for it. So 200 requests, such as the pages of a long
+/// list, would end the session.
 ///
 /// A peer that only pings is no peer that reads: what this side has written allows so many pings, and no more. The others reach NIO's
 /// handler, and its limit.
-@_spi(Pings) public final class PingHandler: ChannelDuplexHandler {
-    public typealias InboundIn = ByteBuffer
-    public typealias InboundOut = ByteBuffer
-    public typealias OutboundIn = IOData
-    public typealias OutboundOut = IOData
+final class PingHandler: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+    typealias OutboundIn = IOData
+    typealias OutboundOut = IOData
 
     private static let headerLength = 9
     private static let pingLength = 8
@@ -29,34 +29,26 @@ import NIOHTTP2
     /// The beginning of a frame of which too little is there to decide.
     private var pending = ByteBuffer()
     /// What is left of a frame that is passed on.
-    private var rest: Int
+    private var rest = 0
     /// How many pings may still be answered here.
     private var allowed = 0
 
-    /// - Parameter isServer: A client sends a preface before its frames; a server does not.
-    init(isServer: Bool) { rest = isServer ? 24 : 0 }
-
     /// Adds the handler to a client's connection, in front of what it protects.
-    static func addToClient(_ channel: any Channel) -> EventLoopFuture<Void> { add(to: channel, isServer: false) }
-
-    /// Adds the handler to a connection that a server has accepted, in front of what it protects.
-    public static func addToServer(_ channel: any Channel) -> EventLoopFuture<Void> { add(to: channel, isServer: true) }
-
-    private static func add(to channel: any Channel, isServer: Bool) -> EventLoopFuture<Void> {
+    static func add(to channel: any Channel) -> EventLoopFuture<Void> {
         channel.eventLoop.makeCompletedFuture {
             let pipeline = channel.pipeline.syncOperations
             let protected = try pipeline.handler(type: NIOHTTP2Handler.self)
-            try pipeline.addHandler(PingHandler(isServer: isServer), position: .before(protected))
+            try pipeline.addHandler(PingHandler(), position: .before(protected))
         }
     }
 
-    public func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         let count = unwrapOutboundIn(data).readableBytes
         allowed = min(allowed + 1 + count / Self.bytesForPing, Self.mostAllowed)
         context.write(data, promise: promise)
     }
 
-    public func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         pending.writeImmutableBuffer(unwrapInboundIn(data))
         var passed = context.channel.allocator.buffer(capacity: pending.readableBytes)
         while let frame = next() {

@@ -4,7 +4,6 @@ extension KnownDefect {
     /// Defects whose repair is undone: eleven of this project, twelve that others have published.
     static let all: [KnownDefect] = own + published
 
-    private static let noFork = "the models leave fork and thread exit out"
     private static let noOrdering = "no ordering was missing"
     private static let loadsInOrder = "x86-64 keeps these accesses in order, and so does the explorer"
     private static let noTest = "no unit test takes this repair back"
@@ -58,28 +57,11 @@ extension KnownDefect {
             litmus: .none(because: noOrdering)
         ),
         KnownDefect(
-            "a fork catches the first use",
-            .own(commit: "023dca6"),
-            "A lock of the first use belonged to a thread that the child does not have.",
-            seeded: .none(because: "a process uses the library for the first time once, before any scenario forks"),
-            models: .none(because: noFork),
-            litmus: .none(because: noOrdering),
-            tests: .named(["P18 A fork that does not wait for the first use leaves a child that waits for ever"])
-        ),
-        KnownDefect(
-            "a child inherits counts",
-            .own(commit: "6ad47e4"),
-            "The child counted what a thread of the parent was retiring at the fork.",
-            seeded: .named(["a fork trusts foreign counts"]),
-            models: .none(because: noFork),
-            litmus: .none(because: noOrdering)
-        ),
-        KnownDefect(
             "a thread exits inside a callback",
             .own(commit: "5c9e85c"),
             "The next thread took over its record, and with it the frames in use.",
             seeded: .named(["a thread that exits inside a callback is not noticed"]),
-            models: .none(because: noFork),
+            models: .none(because: "the models leave thread exit out"),
             litmus: .none(because: noOrdering)
         ),
         KnownDefect(

@@ -23,11 +23,11 @@ struct Stress: ParsableCommand {
     #if INSTRUMENTED
     private static let subcommands: [any ParsableCommand.Type] = [
         RunCommand.self, ListCommand.self, HistoriesCommand.self, MutantsCommand.self, CalibrateCommand.self,
-        ExploreCommand.self, ReplayCommand.self, ReportCommand.self, DoctorCommand.self,
+        ExploreCommand.self, ReplayCommand.self, ReportCommand.self, DoctorCommand.self, FamineCommand.self,
     ]
     #else
     private static let subcommands: [any ParsableCommand.Type] = [
-        RunCommand.self, ListCommand.self, ReportCommand.self, DoctorCommand.self,
+        RunCommand.self, ListCommand.self, ReportCommand.self, DoctorCommand.self, FamineCommand.self,
     ]
     #endif
 

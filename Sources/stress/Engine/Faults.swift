@@ -7,8 +7,8 @@ import Synchronization
 ///
 /// Each round draws its faults from the seed; every fourth has none, so that what is not judged under faults is judged. Nothing goes wrong at rest, where all must come right again.
 final class Faults: Sendable {
-    /// What they find by themselves, beside what children do.
-    static let invariants = ["P9.barrier-repeated"]
+    /// What they find by themselves.
+    static let invariants = ["P9.barrier-repeated", "P18.child-reads"]
 
     /// What went wrong in this process: a run in which nothing did has proved nothing.
     struct Count: ~Copyable {
@@ -45,7 +45,10 @@ final class Faults: Sendable {
     /// Of each thread: set from a call that fails until one succeeds.
     private let failedCall = ThreadMark()
     private let violations = Guarded<Violations?>(nil)
-    private let forker = Forker()
+    /// What children read.
+    private let values = ReadableValues()
+    /// When the process may fork next. Relaxed: the thread that exchanges it forks, and needs nothing from the others.
+    private let nextFork = Atomic<UInt64>(0)
 
     /// Whether something may go wrong in this round, so that no bound against the clock, or of memory, is held.
     var isActive: Bool { active.load(ordering: .relaxed) != 0 }
@@ -72,21 +75,15 @@ final class Faults: Sendable {
             for kind in candidates where generator.oneIn(2) { chosen.insert(kind) }
             if chosen.isEmpty { chosen = candidates[generator.below(candidates.count)] }
         }
-        // Its child may start no threads under that.
-        if Sanitizer.current == .thread { chosen.remove(.fork) }
         self.violations.withLock { $0 = violations }
-        if chosen.contains(.fork) { forker.start(violations) }
         patience.store(UInt64(length.seconds * 1e9), ordering: .relaxed)
         release.store(0, ordering: .relaxed)
         active.store(chosen.rawValue, ordering: .relaxed)
         isAtRest.store(false, ordering: .relaxed)
     }
 
-    /// The round's load has ended. Returns when no fork is under way.
-    func rest() {
-        isAtRest.store(true, ordering: .relaxed)
-        forker.settle()
-    }
+    /// The round's load has ended.
+    func rest() { isAtRest.store(true, ordering: .relaxed) }
 
     // MARK: Where they strike
 
@@ -158,91 +155,23 @@ final class Faults: Sendable {
         return error
     }
 
-    /// At a hot point: has the process forked now and then while the calling thread stands there.
+    /// At a hot point: forks now and then. The child reads.
     ///
-    /// - Returns: Whether it has stood there.
+    /// - Returns: Whether it has forked.
     func forks(at dice: UInt64) -> Bool {
         guard kinds.contains(.fork), dice % 4 == 0 else { return false }
-        return forker.forkBeside()
-    }
-}
-
-/// A thread that forks when another asks for it, and looks after the children, one at a time. At each fork a third changes a property.
-///
-/// The asking thread may hold a lock that `fork` needs: it stands still for a few milliseconds at most.
-private final class Forker: Sendable {
-    private enum Phase {
-        static let free = 0
-        static let asked = 1
-        static let forked = 2
-    }
-
-    private let phase = Atomic<Int>(Phase.free)
-    private let requests = Semaphore()
-    private let violations = Guarded<Violations?>(nil)
-    private let isStarted = Atomic<Bool>(false)
-
-    func start(_ violations: Violations?) {
-        self.violations.withLock { $0 = violations }
-        guard !isStarted.exchange(true, ordering: .relaxed) else { return }
-        let isPrepared = Semaphore()
-        _ = Thread {
-            // On this thread: a child must not trust what this thread was changing.
-            ForkedChild.prepare()
-            isPrepared.signal()
-            while true {
-                self.requests.wait()
-                self.fork()
-            }
-        }
-        // The round begins when its observations are gone: it counts those that are live.
-        isPrepared.wait()
-    }
-
-    /// Asks for a fork unless one is under way; returns when it has happened, or soon.
-    func forkBeside() -> Bool {
-        // Acquire and release, both here and in fork(): the thread that asks has the phase until it is free again.
-        guard
-            phase.compareExchange(expected: Phase.free, desired: Phase.asked, ordering: .acquiringAndReleasing)
-                .exchanged
+        let (now, next) = (nanoseconds(), nextFork.load(ordering: .relaxed))
+        guard now >= next, nextFork.compareExchange(expected: next, desired: .max, ordering: .relaxed).exchanged
         else { return false }
-        requests.signal()
-        let start = nanoseconds()
-        while phase.load(ordering: .acquiring) == Phase.asked, nanoseconds() - start < 3_000_000 { usleep(50) }
+        let end = ChildProcess.fork { values.areRight }
+        Count.shared.forks.add(1, ordering: .relaxed)
+        if end != .succeeded {
+            violations.withLock { $0 }?.report("P18.child-reads", "a child that reads has \(end)")
+        }
+        // The scenario goes on for a while.
+        nextFork.store(nanoseconds() + 5_000_000, ordering: .relaxed)
         return true
     }
-
-    private func fork() {
-        let dice = Int(truncatingIfNeeded: nanoseconds() >> 8)
-        let caught = Observed<UInt64>(0)
-        let (inside, leave) = (Semaphore(), Semaphore())
-        let changer = Thread {
-            caught.modify { value in
-                inside.signal()
-                leave.wait()
-                value += 1
-            }
-        }
-        inside.wait()
-        let noteFork = { self.phase.store(Phase.forked, ordering: .releasing) }
-        // The last outlasts all that asks for a thread before the child waits for one.
-        let refusals = [0, 1, 2, 5][dice % 4]
-        let finding =
-            dice / 4 % 8 == 0
-            ? ForkedChild.runExit(isInCallback: false, forked: noteFork)
-            : ForkedChild.run(refusing: refusals, caught, forked: noteFork)
-        leave.signal()
-        changer.join()
-        Faults.Count.shared.forks.add(1, ordering: .relaxed)
-        if let (invariant, message) = finding {
-            violations.withLock { $0 }?.report(invariant, "\(message); \(refusals) threads were refused")
-        }
-        // The scenario goes on meanwhile.
-        usleep(5_000)
-        phase.store(Phase.free, ordering: .releasing)
-    }
-
-    func settle() { while phase.load(ordering: .acquiring) != Phase.free { usleep(500) } }
 }
 
 /// A flag of each thread's.

@@ -24,7 +24,7 @@ struct PerturbationKinds: OptionSet, Sendable {
     /// Moves threads from core to core while they run.
     static let rotate = PerturbationKinds(rawValue: 128)
 
-    /// Forks the process while a thread stands at an injection point; the child uses the library. See `ForkedChild`.
+    /// Forks the process where a thread stands at an injection point; the child reads. See `ReadableValues`.
     static let fork = PerturbationKinds(rawValue: 256)
     /// Refuses the library threads, a few times in a row.
     static let noThread = PerturbationKinds(rawValue: 512)

@@ -38,7 +38,7 @@ struct Scenario: Sendable {
         .derivedUses,
         .weakReferentDeath, .twoWayBinding, .actorOrder, .flood, .sequenceCancellation, .firstValue,
         .mutualActors, .serialHandover, .deliveryCancellation,
-        .realtimePath, .forking, .forkingThreads, .forkingSources, .slowNeighbours, .blockedSource, .threadFamine,
+        .realtimePath, .forking, .slowNeighbours, .blockedSource, .threadFamine,
     ]
 
     static func named(_ name: String) -> Scenario? { all.first { $0.name == name } }

@@ -57,7 +57,7 @@ final class Watchdog: Sendable {
         guard let stuck else { return }
         WaitInVain.note(patience)
         let threads = Self.dump(stuck, patience)
-        // A fork that hangs holds the locks that the figures need.
+        // A thread that hangs may hold the locks that the figures need.
         _ = Thread {
             usleep(5_000_000)
             StandardError.print("\(threads)\n  library: does not answer")

@@ -27,8 +27,6 @@ final class ControlledScheduler: @unchecked Sendable {
     private var run = ScheduledRun()
     /// How much may still go wrong in this schedule.
     private var faultsLeft = Int.max
-    /// What the forking thread does; nil if no thread forks, or none does any more.
-    private var fork: (() -> Void)?
     /// Time passes when nothing else can happen.
     private(set) var now: Duration = .seconds(1)
     private var idleWaits = 0
@@ -39,8 +37,6 @@ final class ControlledScheduler: @unchecked Sendable {
     var onFailure: ((ScheduledRun) -> Void)?
     /// Called at every step with its number and the preemptions so far.
     var onStep: ((_ step: Int, _ thread: ScheduledThread, _ preemptions: Int) -> Void)?
-    /// Takes failures in a forked child, where no schedule goes on.
-    var onChildFailure: ((_ invariant: String, _ message: String) -> Never)?
 
     /// - Parameters:
     ///   - core: Where all threads run: switching threads is five times faster on one core.
@@ -59,16 +55,13 @@ final class ControlledScheduler: @unchecked Sendable {
     /// - Parameters:
     ///   - strategy: Chooses the thread that goes on; without one every thread runs until it cannot.
     ///   - mostFaults: So much may go wrong.
-    ///   - fork: What an extra thread does. The strategy may begin it at any step; that counts as a fault.
     func run(
         _ bodies: [(name: String, body: () -> Void)?],
         _ strategy: (any Strategy)? = nil,
-        mostFaults: Int = .max,
-        fork: (() -> Void)? = nil
+        mostFaults: Int = .max
     ) -> ScheduledRun {
-        precondition(bodies.count <= Self.programThreads - (fork == nil ? 0 : 1) && !isBroken)
-        self.strategy = strategy
-        (faultsLeft, self.fork) = (mostFaults, fork)
+        precondition(bodies.count <= Self.programThreads && !isBroken)
+        (self.strategy, faultsLeft) = (strategy, mostFaults)
         run = ScheduledRun()
         idleWaits = 0
         for (thread, work) in zip(threads, bodies) {
@@ -190,34 +183,19 @@ final class ControlledScheduler: @unchecked Sendable {
             }
         }
         guard !ready.isEmpty else { return passTime() }
-        var decision = Decision(
+        let decision = Decision(
             holder: holder.flatMap { ready.contains($0.index) ? $0.index : nil },
             ready: ready,
             dozing: dozing,
             step: length
         )
-        let usual = decision.usual
-        // When the program has ended, its threads are not chosen any more; but a fork may find the library's at work.
-        if !isProgramRunning {
-            decision = Decision(holder: usual, ready: ThreadSet([usual]), dozing: ThreadSet(), step: length)
-        }
-        if fork != nil, faultsLeft > 0 { decision.faults.insert(Self.forkingThread) }
-        var chosen = usual
-        if let strategy, run.failure == nil, decision.options.count > 1 {
+        var chosen = decision.usual
+        // When the program has ended, its threads are not chosen any more.
+        if let strategy, run.failure == nil, isProgramRunning, decision.options.count > 1 {
             chosen = strategy.choose(decision)
             run.preemptions += decision.cost(of: chosen)
         }
-        if decision.faults.contains(chosen) { beginFork() }
         return take(threads[chosen])
-    }
-
-    /// The last of the program's threads, which no program with faults has.
-    private static var forkingThread: Int { programThreads - 1 }
-
-    private func beginFork() {
-        faultsLeft -= 1
-        let thread = threads[Self.forkingThread]
-        (thread.name, thread.work, thread.state, thread.label) = ("fork", fork, .ready, "begin")
     }
 
     /// No thread can go on: the wait that ends first runs out.
@@ -261,7 +239,6 @@ final class ControlledScheduler: @unchecked Sendable {
 
     /// Notes that an invariant does not hold. The first counts.
     func fail(_ invariant: String, _ message: String) {
-        if let onChildFailure { onChildFailure(invariant, message) }
         guard run.failure == nil else { return }
         run.failure = ScheduledRun.Failure(invariant: invariant, message: message, length: run.schedule.steps.count)
         onFailure?(run)

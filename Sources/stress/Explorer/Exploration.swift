@@ -14,8 +14,6 @@ final class Exploration {
     var afterThreads: (() -> Void)?
     /// How much may go wrong in a schedule.
     var mostFaults = Int.max
-    /// Forks, and has the child run a body; returns what does not hold there. Without it nothing forks.
-    var fork: ((_ child: () -> Void) -> (invariant: String, message: String)?)?
     /// Called at every step of the program's threads, with its number and the preemptions so far.
     var onStep: ((_ step: Int, _ thread: ScheduledThread, _ preemptions: Int) -> Void)?
 
@@ -61,8 +59,10 @@ final class Exploration {
         let prepared = scheduler.run([("set up", instance.setUp)])
         if prepared.failure != nil { return (prepared, finding(prepared)) }
         beforeThreads()
-        let progress = Progress(instance, omissions)
-        let threads = progress.left.enumerated().map { thread, operations -> (name: String, body: () -> Void)? in
+        let threads = instance.threads.enumerated().map { thread, all -> (name: String, body: () -> Void)? in
+            let operations = all.enumerated().filter { index, _ in
+                !omissions.operations.contains(Omissions.Operation(thread: thread, index: index))
+            }
             if operations.isEmpty { return nil }
             return (
                 name: "thread \(Schedule.letter(of: thread))",
@@ -71,21 +71,13 @@ final class Exploration {
                         if let current = ScheduledThread.current {
                             current.scheduler.step(current, program.threads[thread][index])
                         }
-                        progress.inOperation += 1
-                        progress.left[thread].removeFirst()
                         operation()
-                        progress.inOperation -= 1
                     }
                 }
             )
         }
         scheduler.onStep = onStep
-        let run = scheduler.run(
-            threads,
-            strategy,
-            mostFaults: mostFaults,
-            fork: fork.map { fork in { [scheduler] in Self.fork(fork, instance, progress, scheduler) } }
-        )
+        let run = scheduler.run(threads, strategy, mostFaults: mostFaults)
         scheduler.onStep = nil
         if run.failure != nil { return (run, finding(run)) }
         main = run
@@ -98,43 +90,6 @@ final class Exploration {
             if rest.failure != nil { return (run, finding(rest)) }
         }
         return (run, nil)
-    }
-
-    /// How far a program has got.
-    private final class Progress {
-        /// The operations that have not begun, thread by thread, with their numbers.
-        var left: [[(index: Int, operation: () -> Void)]]
-        /// Threads that are inside one.
-        var inOperation = 0
-
-        init(_ instance: Program.Instance, _ omissions: Omissions) {
-            left = instance.threads.enumerated().map { thread, operations in
-                operations.enumerated().filter { index, _ in
-                    !omissions.operations.contains(Omissions.Operation(thread: thread, index: index))
-                }.map { (index: $0, operation: $1) }
-            }
-        }
-    }
-
-    /// Forks. If no thread was inside an operation, no object was being changed: then the child does what is left of the
-    /// program, and checks that. Else it uses what may be used.
-    private static func fork(
-        _ fork: (() -> Void) -> (invariant: String, message: String)?,
-        _ instance: Program.Instance,
-        _ progress: Progress,
-        _ scheduler: ControlledScheduler
-    ) {
-        let finding = fork {
-            // First: from here on the library's own threads run.
-            ScheduledThread.forget()
-            // Only now: the fork has waited, and others have gone on meanwhile.
-            guard progress.inOperation == 0 else { return instance.inChild() }
-            for operations in progress.left {
-                for (_, operation) in operations { operation() }
-            }
-            instance.rest.first?()
-        }
-        if let (invariant, message) = finding { scheduler.fail(invariant, message) }
     }
 
     /// Runs the program under all of the strategy's schedules, at most `limit`, until one fails.

@@ -3,19 +3,15 @@
 /// The faults that a search adds to any program, one a schedule: `stress explore --faults`.
 struct ExploredFaults: OptionSet, Hashable, Sendable {
     let rawValue: Int
-    /// A thread of its own forks at any decision point; the child goes on with the program where that is allowed. (P18)
-    static let fork = ExploredFaults(rawValue: 1)
     /// The library has no thread at first. Where it asks for one it may be refused, and then a few times in a row. (P9, P14)
-    static let noThread = ExploredFaults(rawValue: 2)
+    static let noThread = ExploredFaults(rawValue: 1)
     /// A thread exits in user code that the library has called. (P17)
-    static let exit = ExploredFaults(rawValue: 4)
+    static let exit = ExploredFaults(rawValue: 2)
 
-    static let all: ExploredFaults = [.fork, .noThread, .exit]
+    static let all: ExploredFaults = [.noThread, .exit]
 
     /// Each by itself.
-    static let names: [(name: String, fault: ExploredFaults)] = [
-        ("fork", .fork), ("no-thread", .noThread), ("exit", .exit),
-    ]
+    static let names: [(name: String, fault: ExploredFaults)] = [("no-thread", .noThread), ("exit", .exit)]
 
     /// Names, joined by commas or plus signs; `all` is every fault.
     init?(text: some StringProtocol) {

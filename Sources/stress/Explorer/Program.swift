@@ -15,8 +15,6 @@ struct Program {
         let threads: [[() -> Void]]
         /// Run when the threads have ended and nothing else can happen, each when the one before has come to rest.
         var rest: [() -> Void] = []
-        /// What a forked child may do with the objects while an operation of another thread's is not finished. (P18)
-        var inChild: () -> Void = {}
     }
 }
 

@@ -71,9 +71,6 @@ final class ScheduledThread: @unchecked Sendable {
         return unsafe Unmanaged<ScheduledThread>.fromOpaque(thread)._withUnsafeGuaranteedRef { $0 }
     }
 
-    /// In a forked child: the calling thread is on its own.
-    static func forget() { pthread_setspecific(key, nil) }
-
     /// Starts the thread behind this object, which then waits until it is chosen.
     func start(onCore core: Int?, _ prepare: @escaping @Sendable () -> Void) {
         let isPrepared = Semaphore()

@@ -9,65 +9,41 @@ extension Scenario {
     static let threadFamine = Scenario(
         name: "thread-famine",
         summary:
-            "for a moment the system starts no thread: waits then end after it, and values replaced then are destroyed, in a forked child each time",
-        invariants: [
-            "P9.famine-ends", "P14.after-a-famine", "P14.nothing-left", "P16.backlog-drains", "memory.table-in-use",
-        ],
-        windows: ["waited during a famine"],
-        // Its child may start no threads, which the library does on first need.
-        unfit: [.thread]
+            "for a moment the system starts no thread: waits then end after it, and values replaced then are destroyed, in a process of its own each time",
+        invariants: ["P9.famine-ends", "P14.after-a-famine"],
+        windows: ["waited during a famine"]
     ) { round in
         round.load { worker in
-            worker.begin("fork")
-            let kind = FamineChild.Kind.allCases[worker.generator.below(FamineChild.Kind.allCases.count)]
-            FamineChild(kind: kind).forkAndWait(worker)
+            worker.begin("famine")
+            let kind = Famine.Kind.allCases[worker.generator.below(Famine.Kind.allCases.count)]
+            var arguments = ["famine", kind.rawValue]
+            #if INSTRUMENTED
+            if let bug = unsafe Instrumentation.mutant { arguments += ["--mutant", bug.rawValue] }
+            #endif
+            let end = ChildProcess.spawn(arguments)
+            let invariant: StaticString = kind.isWait ? "P9.famine-ends" : "P14.after-a-famine"
+            worker.check(end == .succeeded, invariant, "the process of a famine with \(kind) has \(end)")
             worker.hit(0)
         }
-        round.checkRest()
     }
 }
 
-/// A process in which the library has no thread yet, and gets none at first. It takes no lock of
-/// the harness's and prints nothing.
-private struct FamineChild {
-    enum Kind: CaseIterable {
+/// A famine in a process in which the library has no thread yet.
+struct Famine {
+    enum Kind: String, CaseIterable {
         case secondWait, drain, replacedObject, replacedArray
+
+        fileprivate var isWait: Bool { self == .secondWait || self == .drain }
     }
 
     let kind: Kind
 
-    func forkAndWait(_ worker: Worker) {
-        // The importer marks the function unavailable. Safe: that is its type.
-        let fork = unsafe unsafeBitCast(dlsym(nil, "fork"), to: (@convention(c) () -> pid_t).self)
-        let number = fork()
-        if number == 0 {
-            // A child that hangs is ended by a signal.
-            alarm(UInt32(5 * min(Sanitizer.slowdown, 6)))
-            let isFine =
-                switch kind {
-                case .secondWait, .drain: waits()
-                case .replacedObject: replaces { Fallen($0) }
-                case .replacedArray: replaces { [Inert(fallen: Fallen($0))] }
-                }
-            _exit(isFine ? 0 : 1)
-        }
-        guard number > 0 else { harnessFailure("the process cannot be forked (error \(errno))") }
-        var status: Int32 = 0
-        while unsafe waitpid(number, &status, 0) == -1, errno == EINTR {}
+    /// Whether what happens in the famine comes right after it.
+    var endsWell: Bool {
         switch kind {
-        case .secondWait, .drain:
-            worker.check(
-                status == 0,
-                "P9.famine-ends",
-                status & 0x7F == SIGALRM
-                    ? "a wait (\(kind)) goes on when there are threads again" : "a wait (\(kind)) ended early"
-            )
-        case .replacedObject, .replacedArray:
-            worker.check(
-                status == 0,
-                "P14.after-a-famine",
-                "a \(kind) is not destroyed when there are threads again (status \(status))"
-            )
+        case .secondWait, .drain: waits()
+        case .replacedObject: replaces { Fallen($0) }
+        case .replacedArray: replaces { [Inert(fallen: Fallen($0))] }
         }
     }
 

@@ -16,8 +16,7 @@ extension Scenario {
             "deinit that re-enters", "deinit that blocks", "borrowed while it was replaced", "P14.prompt was judged",
         ],
         // P14.prompt is held against the clock: among dozens of threads each would wait for a processor most of the time, and judge nothing.
-        // In a child the deinitialisers would go on changing a property that a thread was in the `modify` of, which traps. (P18)
-        excluded: [.crowd, .fork]
+        excluded: [.crowd]
     ) { round in
         let property = Observed(TrackedValue(serial: 0))
         let standing = property.observe { change in

@@ -89,28 +89,6 @@ extension Promises.P08ObservationCountTests {
             #expect(token.cancelAndWaitBlocking() == .finished)
         }
     }
-
-    @Test("P8 P18 A child does not count an observation whose closure a thread of the parent was destroying")
-    func inAChild() async {
-        await #expect(processExitsWith: .success) {
-            let registry = ObserverRegistry<Int>()
-            let (entered, exit) = (Signal("the destruction"), Signal("the end of the destruction"))
-            let token = observeUntilDeath(registry) {
-                entered.happen()
-                exit.hold()
-            }
-            token.cancel()
-            check(entered.happens(within: patience), "the closure is not destroyed")
-            let status = inChild {
-                registry.observationCount == 0
-                    && ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(5)) == .finished
-                    && registry.observationCount == 0
-            }
-            check(status == 0, "the child: \(status)")
-            exit.happen()
-            check(waitsForTheEnd(of: token) && registry.observationCount == 0, "the parent")
-        }
-    }
 }
 
 /// Observes with a closure that does something when it is destroyed.

@@ -199,27 +199,3 @@ extension Promises.ReviewedRacesTests {
         withExtendedLifetime((blocking, token)) {}
     }
 }
-
-// MARK: - Fork
-
-extension Promises.ReviewedRacesTests {
-    @Test("P18 The child may set a property whose changes another thread was delivering at the fork")
-    func forkWhileDelivering() async {
-        await #expect(processExitsWith: .success) {
-            for _ in 0..<20 {
-                let property = Observed(0)
-                let token = property.observe(
-                    delivery: .queue(DispatchQueue(label: "delivery"), buffering: .droppingOldest(100_000))
-                ) { (_: Change<Int>) in }
-                for number in 1...20_000 { property.value = number }
-                let status = inChild {
-                    Process.limitLife(seconds: 5)
-                    property.value = -1
-                    return property.value == -1
-                }
-                check(status == 0, "the child: \(status)")
-                token.cancel()
-            }
-        }
-    }
-}

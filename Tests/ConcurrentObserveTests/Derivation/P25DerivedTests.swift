@@ -22,55 +22,6 @@ extension Promises.P25DerivedTests {
         withExtendedLifetime(tokens) {}
     }
 
-    @Test("P18 A child reads a derived value that another thread of its parent was publishing")
-    func childReads() throws {
-        let (a, other) = (Observed(0), Observed(0))
-        let doubled = Derived(a, other) { $0 * 2 + $1 }
-        // Each publication fills all these mailboxes under the lock: most forks find a thread inside, or about to be.
-        let tokens = (0..<200).map { _ in doubled.observe(delivery: .serial()) { _ in } }
-        let isOver = Flag()
-        let writer = TestThread {
-            while !isOver.isSet { a.modify { $0 += 1 } }
-        }
-        var failures = 0
-        for _ in 0..<20 {
-            failures += inChild {
-                // The child publishes itself.
-                other.value = 2
-                return doubled.value % 2 == 0
-            }
-            if failures > 0 { break }
-        }
-        isOver.set()
-        try writer.join()
-        #expect(failures == 0)
-        for token in tokens { token.cancel() }
-    }
-
-    @Test("P18 A child reads on copies what is derived of a property that another thread of its parent was setting")
-    func childReadsOnCopies() throws {
-        let (source, other, runs, isOver) = (Observed(0), Observed(0), Counter(), Flag())
-        let derived = Derived { get in
-            let first = get(other)
-            if runs.increment() <= 13 { onAnotherThread { other.value += 1 } }
-            return [first, get(other), get(source)]
-        }
-        let writer = TestThread {
-            while !isOver.isSet { source.value &+= 1 }
-        }
-        var failures = 0
-        for _ in 0..<10 where failures == 0 {
-            failures += inChild {
-                let numbers = derived.value
-                let (first, second) = Group(other, source).value
-                return numbers[0] == numbers[1] && first >= numbers[0] && second == numbers[2]
-            }
-        }
-        isOver.set()
-        try writer.join()
-        #expect(failures == 0)
-    }
-
     @Test("P25 A reader that is handed to another thread traps, and says so")
     func reader() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConcurrentObserve
-import Interposition
+import HeapSize
 import Testing
 
 extension Promises {
@@ -131,7 +131,7 @@ extension Promises.P14BoxTests {
 
     @Test("P16 Threads that do nothing more keep no boxes")
     func idle() throws {
-        let (threadCount, before) = (64, interposition_bytes_in_use())
+        let (threadCount, before) = (64, heap_bytes_in_use())
         let (filled, isDone) = (Counter(), Flag())
         let threads = (0..<threadCount).map { _ in
             TestThread {
@@ -146,7 +146,7 @@ extension Promises.P14BoxTests {
         try eventually("the last change") { filled.value == threadCount }
         // What else belongs to a thread is less than half of that.
         try eventually("the end of the boxes") {
-            Int(interposition_bytes_in_use()) - Int(before) < threadCount * 10_000
+            Int(heap_bytes_in_use()) - Int(before) < threadCount * 10_000
         }
         isDone.set()
         for thread in threads { try thread.join() }

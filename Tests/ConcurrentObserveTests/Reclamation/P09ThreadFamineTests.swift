@@ -57,12 +57,6 @@ extension Promises.P09ThreadFamineTests {
         await #expect(processExitsWith: .success) { try replaceAfterFamine { [FalselyInert(mortal: Mortal($0))] } }
     }
 
-    @Test("P14 P18 A child asks for a thread when a value waits that its parent had replaced")
-    func replacedBeforeFork() async {
-        await #expect(processExitsWith: .success) { try replaceInChild(Mortal.init) }
-        await #expect(processExitsWith: .success) { try replaceInChild { [FalselyInert(mortal: Mortal($0))] } }
-    }
-
     @Test("P16 A drain with a deadline ends at it, and the next one finishes")
     func drainWithDeadline() async {
         await #expect(processExitsWith: .success) {
@@ -117,17 +111,6 @@ private func replaceAfterFamine<Value: Sendable>(_ make: (Counter) -> Value) thr
     let (property, deaths) = try replacedInFamine(make)
     property.value = make(deaths)
     try eventually("the release of both") { deaths.value == 2 }
-}
-
-/// The parent has replaced a value. The child replaces another.
-private func replaceInChild<Value: Sendable>(_ make: (Counter) -> Value) throws {
-    let (property, deaths) = try replacedInFamine(make)
-    let status = inChild {
-        property.value = make(deaths)
-        for _ in 0..<5_000 where deaths.value < 2 { briefPause() }
-        return deaths.value == 2
-    }
-    check(status == 0, "the child, with status \(status)")
 }
 
 /// A time in which the library has no thread, and gets none.

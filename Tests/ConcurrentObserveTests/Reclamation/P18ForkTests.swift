@@ -11,7 +11,7 @@ extension Promises {
 
 // MARK: - fork
 
-/// What a child does with the library: everything, with new objects. True if all of it worked.
+/// Uses everything of the library, with new objects. True if all of it worked.
 private func useEverything() -> Bool {
     let registry = ObserverRegistry<Int>()
     let (deaths, ended, calls) = (Counter(), Counter(), Counter())
@@ -58,12 +58,39 @@ private func observeWithCapture(
     }
 }
 
+/// Properties of each kind, whose values children read.
+private struct Readable: Sendable {
+    let number = Observed(7)
+    let text = Observed(String(repeating: "text", count: 9))
+    let list = Observed([1, 2, 3])
+    let pair = Observed((1, 2))
+    let referent = Referent("referent")
+    let weak: WeakObserved<Referent>
+
+    init() { weak = WeakObserved(referent) }
+
+    /// Whether all can be read, as they were at the fork.
+    var areRead: Bool {
+        number.value == 7 && text.value.count == 36 && list.value == [1, 2, 3] && pair.value == (1, 2)
+            && weak.value === referent && list.withValue { $0.count } == 3
+    }
+
+    /// Whether they can be read by a new thread, which has used nothing of the library before.
+    var areReadByNewThread: Bool {
+        let isRead = Flag()
+        let thread = TestThread { if areRead { isRead.set() } }
+        return (try? thread.join()) != nil && isRead.isSet
+    }
+}
+
 extension Promises.P18ForkTests {
-    @Test("P18 The child of a process at rest uses the library, and the parent goes on")
+    @Test("P18 The child of a process at rest reads, and the parent goes on")
     func atRest() async {
         await #expect(processExitsWith: .success) {
+            let readable = Readable()
             check(useEverything(), "before the fork")
-            check(inChild(useEverything) == 0, "the child")
+            check(inChild { readable.areRead } == 0, "the child")
+            check(inChild { readable.areReadByNewThread } == 0, "the child's new thread")
             check(useEverything(), "after the fork")
         }
     }
@@ -72,66 +99,247 @@ extension Promises.P18ForkTests {
     func beforeFirstUse() async {
         await #expect(processExitsWith: .success) {
             check(inChild(useEverything) == 0, "the child")
+            // The child's child is one of a process that has used it.
+            let status = inChild {
+                let readable = Readable()
+                return useEverything() && inChild { readable.areRead } == 0 && useEverything()
+            }
+            check(status == 0, "the child or its child: \(status)")
             check(useEverything(), "after the fork")
         }
     }
 
-    @Test("P18 A child may fork again")
+    /// What a child may not do, by name.
+    private static func forbidden(
+        _ readable: Readable,
+        _ registry: ObserverRegistry<Int>,
+        _ token: ObservationToken
+    ) -> [(String, () -> Void)] {
+        [
+            ("set", { readable.number.value = 8 }),
+            ("set a string", { readable.text.value = "" }),
+            ("modify", { readable.number.modify { $0 += 1 } }),
+            ("set a weak property", { readable.weak.value = nil }),
+            ("commit", { Group(readable.number, readable.text).commit { $0[readable.number] = 8 } }),
+            ("observe", { _ = readable.number.observe { (_: Change<Int>) in } }),
+            ("bind", { _ = readable.number.bind(to: Observed(0)) }),
+            ("sequence", { _ = readable.number.values().makeAsyncIterator() }),
+            ("new property, observed", { _ = Observed(0).observe { (_: Change<Int>) in } }),
+            ("registry: observe", { _ = registry.observe { _ in } }),
+            ("cancel", { token.cancel() }),
+            ("cancelAndWait", { _ = waitsForTheEnd(of: token) }),
+            ("cancelAllObservations", { registry.cancelAllObservations() }),
+            ("onEnd", { token.onEnd { _ in } }),
+            ("drain", { ConcurrentObserveDiagnostics.drain(deadline: .now) }),
+            ("diagnostics", { _ = ConcurrentObserveDiagnostics.current() }),
+        ]
+    }
+
+    @Test("P18 Any other use in the child traps")
+    func traps() async {
+        await #expect(processExitsWith: .success) {
+            let (readable, registry) = (Readable(), ObserverRegistry<Int>())
+            let token = registry.observe { _ in }
+            for (name, use) in Self.forbidden(readable, registry, token) {
+                let status = inChild {
+                    close(STDERR_FILENO)
+                    use()
+                    return true
+                }
+                check([256 + Int(SIGILL), 256 + Int(SIGTRAP)].contains(status), "\(name): the child: \(status)")
+            }
+            check(token.isActive && readable.areRead && useEverything(), "the parent")
+        }
+    }
+
+    @Test("P18 The trap says what a child may do, and what to do instead")
+    func rule() async throws {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let number = Observed(0)
+            number.value = 1
+            _ = inChild {
+                number.value = 2
+                return true
+            }
+            exit(EXIT_FAILURE)
+        }
+        let message = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+        #expect(message.contains("It may read values, and call exec or _exit. Use posix_spawn"))
+    }
+
+    @Test("P18 A child of a child, too, reads and traps")
     func grandchild() async {
         await #expect(processExitsWith: .success) {
+            let readable = Readable()
             check(useEverything(), "before the fork")
-            let status = inChild { useEverything() && inChild(useEverything) == 0 && useEverything() }
+            let status = inChild {
+                let trap = inChild {
+                    close(STDERR_FILENO)
+                    readable.number.value = 8
+                    return true
+                }
+                return readable.areRead && inChild { readable.areRead } == 0 && trap > 256
+            }
             check(status == 0, "the child or its child: \(status)")
         }
     }
 
-    @Test("P18 A fork inside a callback: both processes finish the pass and go on")
-    func insideACallback() async {
+    @Test("P18 What a child releases ends nothing, and traps nothing")
+    func released() async {
         await #expect(processExitsWith: .success) {
-            check(useEverything(), "before the fork")
-            let registry = ObserverRegistry<Int>()
-            let child = Slot<pid_t>()
-            let calls = Counter()
-            let tokens = [
-                registry.observe { _ in child.put(Process.fork()) },
-                registry.observe { _ in calls.increment() },
-            ]
-            Process.limitLife(seconds: 30)
-            registry.notify(1)
-            let isFine = calls.value == 1 && waitsForTheEnd(of: tokens[0]) && useEverything()
-            guard let number = child.value, number != 0 else { _exit(isFine ? 0 : 1) }
-            check(isFine, "the parent")
-            let status = Process.status(of: number)
+            func make() -> [Any] {
+                let (number, other, registry) = (Observed(0), Observed(1), ObserverRegistry<Int>())
+                let (text, referent) = (Observed([Referent("value")]), Referent("referent"))
+                let weak = WeakObserved<Referent>(referent)
+                let sum = Derived { get in get(number) + get(other) }
+                let (values, turbine) = (number.values().makeAsyncIterator(), Car(1))
+                return [
+                    number.observe { (_: Change<Int>) in }, number.observe(delivery: .serial()) { (_: Change<Int>) in },
+                    other, text,
+                    registry, registry.observe { _ in }, referent, weak, weak.observe { _ in }, sum,
+                    sum.observe { (_: Change<Int>) in }, values, number.bindBidirectionally(with: other),
+                    Group(number, other).observe { _ in },
+                    turbine.property(\.axle.wheel.pressure).observe { (_: Change<Int>) in }, turbine,
+                ]
+            }
+            var kept = make()
+            let status = inChild {
+                kept = []
+                return true
+            }
             check(status == 0, "the child: \(status)")
+            withExtendedLifetime(kept) { check(useEverything(), "the parent") }
         }
     }
 
-    @Test("P18 A fork inside a deinitialiser on a thread of the library: both processes finish it, and go on")
-    func insideADeinitialiser() async {
+    @Test("P18 The child reads what other threads were changing, reading or observing at the fork")
+    func whileChanging() async {
+        await #expect(processExitsWith: .success) {
+            let (text, pair) = (Observed(String(repeating: "a", count: 36)), Observed((0, 0)))
+            let (left, right) = (Observed(0), Observed(0))
+            let hammer = Hammer(threads: 3) {
+                text.value = String(repeating: "b", count: 36)
+                _ = text.value
+                text.observe { (_: Change<String>) in }.cancel()
+                text.value = String(repeating: "c", count: 36)
+                pair.modify { $0 = ($0.0 + 1, $0.1 + 1) }
+                Group(left, right).commit { transaction in
+                    transaction[left] += 1
+                    transaction[right] += 1
+                }
+            }
+            try hammer.waitUntilWarm()
+            for round in 0..<60 {
+                let status = inChild {
+                    for _ in 0..<100 {
+                        let (text, pair) = (text.value, pair.value)
+                        guard text.count == 36, Set(text).count == 1, pair.0 == pair.1 else { return false }
+                        guard left.value >= 0, right.value >= 0 else { return false }
+                    }
+                    return true
+                }
+                check(status == 0, "the child of round \(round): \(status)")
+            }
+            try hammer.stop()
+            check(useEverything(), "the parent")
+        }
+    }
+
+    @Test("P18 The child reads a property whose modify another thread runs, and the members of its commit")
+    func insideBodies() async {
+        await #expect(processExitsWith: .success) {
+            let readable = Readable()
+            for isCommit in [false, true] {
+                let (entered, exit) = (Signal("the body"), Signal("the body's release"))
+                let thread = TestThread {
+                    if isCommit {
+                        Group(readable.number, readable.text).commit { transaction in
+                            transaction[readable.number] = 7
+                            entered.happen()
+                            exit.hold()
+                        }
+                    } else {
+                        readable.number.modify { _ in
+                            entered.happen()
+                            exit.hold()
+                        }
+                    }
+                }
+                try entered.wait()
+                let status = inChild { readable.areRead && readable.areReadByNewThread }
+                check(status == 0, "the child: \(status)")
+                exit.happen()
+                try thread.join()
+            }
+            check(useEverything(), "the parent")
+        }
+    }
+
+    @Test("P18 A fork inside a callback, a body and a deinitialiser: the child reads, and the parent goes on")
+    func insideUserCode() async {
+        await #expect(processExitsWith: .success) {
+            let (readable, registry) = (Readable(), ObserverRegistry<Int>())
+            let statuses = Log<Int>()
+            let token = registry.observe { _ in statuses.append(inChild { readable.areRead }) }
+            registry.notify(1)
+            readable.number.modify { _ in statuses.append(inChild { readable.areRead }) }
+            token.cancel()
+            observeUntilDeath(registry) { statuses.append(inChild { readable.areRead }) }.cancel()
+            try eventually("the deinitialiser's fork") { statuses.count == 3 }
+            check(statuses.entries == [0, 0, 0], "the children: \(statuses.entries)")
+            check(useEverything(), "the parent")
+        }
+    }
+
+    @Test("P18 While threads start, read and exit, the child reads on its thread and on a new one")
+    func whileThreadsStart() async {
+        await #expect(processExitsWith: .success) {
+            let readable = Readable()
+            let hammer = Hammer(threads: 2) { _ = readable.areReadByNewThread }
+            try hammer.waitUntilWarm()
+            for round in 0..<60 {
+                let status = inChild { readable.areRead && readable.areReadByNewThread }
+                check(status == 0, "the child of round \(round): \(status)")
+            }
+            try hammer.stop()
+        }
+    }
+
+    @Test("P18 Forking again and again while threads register, cancel and retire leaves the parent as it was")
+    func underChurn() async {
+        await #expect(processExitsWith: .success) {
+            let (shared, readable) = (ObserverRegistry<Int>(), Readable())
+            let owner = Lives().make()
+            let constant = shared.observe { _ in }
+            let hammer = Hammer(threads: 3) {
+                let source = ObserverRegistry<Int>()
+                let token = shared.observe { _ in }
+                shared.observe(owner: owner) { _, _ in }.cancel()
+                source.observe { _ in }.onEnd { _ in }.cancelAndWaitBlocking()
+                shared.notify(1)
+                token.cancel()
+            }
+            try hammer.waitUntilWarm()
+            for round in 0..<100 {
+                let status = inChild { readable.areRead }
+                check(status == 0, "the child of round \(round): \(status)")
+            }
+            try hammer.stop()
+            check(constant.isActive && shared.observationCount == 1, "a child has changed the parent")
+            check(useEverything(), "after the forks")
+        }
+    }
+
+    @Test("P18 A child executes another program")
+    func execute() async {
         await #expect(processExitsWith: .success) {
             check(useEverything(), "before the fork")
-            let registry = ObserverRegistry<Int>()
-            let (token, status) = (Slot<ObservationToken>(), Slot<Int>())
-            let (isOver, ends) = (Flag(), Counter())
-            token.put(
-                observeUntilDeath(registry) {
-                    let child = Process.fork()
-                    guard child == 0 else { return status.put(Process.status(of: child)) }
-                    Process.limitLife(seconds: 15)
-                    // The child's first thread is in the deinitialiser: a wait for its end is not over before.
-                    _ = TestThread {
-                        guard waitsForTheEnd(of: token.value!), isOver.isSet else { _exit(2) }
-                        _exit(useEverything() && ends.value == 1 ? 0 : 3)
-                    }
-                    briefPause()
-                    isOver.set()
-                }
-            )
-            token.value!.onEnd { _ in ends.increment() }
-            token.value!.cancel()
-            try eventually("the deinitialiser's fork") { status.value != nil }
-            check(status.value == 0, "the child: \(status.value ?? -1)")
-            check(waitsForTheEnd(of: token.value!) && useEverything() && ends.value == 1, "the parent")
+            let status = inChild {
+                // Safe: the path is a literal; a program without arguments receives no name.
+                unsafe execv("/bin/true", [nil])
+                return false
+            }
+            check(status == 0, "the program: \(status)")
         }
     }
 
@@ -150,137 +358,6 @@ extension Promises.P18ForkTests {
             check(statuses.value == [0, 0, 3], "\(statuses.value ?? [])")
         }
     }
-
-    @Test("P18 What another thread's callback held in the parent is free in the child")
-    func foreignFrames() async {
-        await #expect(processExitsWith: .success) {
-            check(useEverything(), "before the fork")
-            let registry = ObserverRegistry<Int>()
-            let (entered, exit) = (Signal("the callback"), Signal("the callback's release"))
-            let token = registry.observe { event in
-                guard event == 0 else { return }
-                entered.happen()
-                exit.hold()
-            }
-            let notifier = TestThread { registry.notify(0) }
-            try entered.wait()
-            // The child: no thread of it runs the callback; it neither blocks the wait nor the drain.
-            let status = inChild { token.cancelAndWaitBlocking() == .finished && useEverything() }
-            check(status == 0, "the child: \(status)")
-            check(token.isActive, "the child has changed the parent")
-            exit.happen()
-            try notifier.join()
-            check(waitsForTheEnd(of: token), "the parent's wait")
-            check(useEverything(), "after the fork")
-        }
-    }
-
-    @Test("P18 What was cancelled just before the fork is destroyed in the child too, once, and waits for it end")
-    func cancelledBefore() async {
-        await #expect(processExitsWith: .success) {
-            check(useEverything(), "before the fork")
-            let registry = ObserverRegistry<Int>()
-            for round in 0..<50 {
-                let lives = Lives()
-                let life = Slot(lives.make())
-                let token = registry.observe { [life = life.take()] _ in life?.touch() }
-                token.cancel()
-                let status = inChild {
-                    // Destroyed here, or, if the fork came in the middle of it, left as it was: the wait ends.
-                    waitsForTheEnd(of: token) && useEverything()
-                }
-                check(status == 0, "the child of round \(round): \(status)")
-                check(waitsForTheEnd(of: token) && lives.alive == 0, "the parent in round \(round)")
-            }
-        }
-    }
-
-    @Test("P18 Threads of the child meet at one registry")
-    func threadsOfTheChild() async {
-        await #expect(processExitsWith: .success) {
-            check(useEverything(), "before the fork")
-            let status = inChild {
-                let registry = ObserverRegistry<Int>()
-                let churn: @Sendable () -> Void = { for _ in 0..<100_000 { registry.observe { _ in }.cancel() } }
-                let other = TestThread(churn)
-                churn()
-                return (try? other.join()) != nil && registry.observationCount == 0
-            }
-            check(status == 0, "the child: \(status)")
-        }
-    }
-
-    @Test("P18 Forking again and again while a registry's first owner-bound observation comes and goes")
-    func lockOrder() async {
-        await #expect(processExitsWith: .success) {
-            Process.limitLife(seconds: 60)
-            let registry = ObserverRegistry<Int>()
-            let owner = Lives().make()
-            let hammer = Hammer(threads: 1) { registry.observe(owner: owner) { _, _ in }.cancel() }
-            try hammer.waitUntilWarm()
-            for _ in 0..<1_000 { check(inChild { true } == 0, "a child") }
-            try hammer.stop()
-        }
-    }
-
-    /// What other threads of the parent do while it forks.
-    enum Work: String, CaseIterable, Sendable {
-        case churn, owners, sources, waits
-    }
-
-    @Test("P18 Forked while other threads are at work, the child uses new objects, cancels and drains")
-    func underChurn() async {
-        await #expect(processExitsWith: .success) { try forkUnderLoad(.churn) }
-    }
-
-    @Test("P18 Forked while other threads register for owners, the child uses new objects, cancels and drains")
-    func underOwners() async {
-        await #expect(processExitsWith: .success) { try forkUnderLoad(.owners) }
-    }
-
-    @Test("P18 Forked while other threads' sources die, the child uses new objects, cancels and drains")
-    func underSources() async {
-        await #expect(processExitsWith: .success) { try forkUnderLoad(.sources) }
-    }
-
-    @Test("P18 Forked while other threads wait for ends, the child uses new objects, cancels and drains")
-    func underWaits() async {
-        await #expect(processExitsWith: .success) { try forkUnderLoad(.waits) }
-    }
-}
-
-private func forkUnderLoad(_ work: Promises.P18ForkTests.Work) throws {
-    check(useEverything(), "before the fork")
-    let shared = ObserverRegistry<Int>()
-    let owner = Lives().make()
-    let constant = shared.observe { _ in }
-    let hammer = Hammer(threads: 3) {
-        switch work {
-        case .churn:
-            let token = shared.observe { _ in }
-            shared.notify(1)
-            token.cancel()
-        case .owners:
-            shared.observe(owner: owner) { _, _ in }.cancel()
-            shared.observe(owner: Lives().make()) { _, _ in }.cancel()
-            _ = shared.observationCount
-        case .sources:
-            let source = ObserverRegistry<Int>()
-            let tokens = [source.observe { _ in }, source.observe { _ in }]
-            tokens[0].onEnd { _ in }
-            tokens[1].cancel()
-        case .waits:
-            shared.observe { _ in }.cancelAndWaitBlocking()
-        }
-    }
-    try hammer.waitUntilWarm()
-    for round in 0..<15 {
-        let status = inChild(useEverything)
-        check(status == 0, "the child of round \(round): \(status)")
-    }
-    try hammer.stop()
-    check(constant.isActive, "a child has changed the parent")
-    check(useEverything(), "after the forks")
 }
 
 // MARK: - Exit

@@ -136,7 +136,7 @@ extension Promises.P08SimultaneousEndsTests {
                 line.wait()
                 ends[thread].end(kind, token, ground)
                 let isActive = token.isActive
-                // One of the two: a change makes others. Nobody changes what dies.
+                // One of the two: a change makes others. No thread changes what dies.
                 let isReceived = thread == index & 1 && !ends.contains(.death) && kind.change(ground)
                 if isActive || isReceived {
                     wrong.append(Finding(kind: kind, ends: ends, isActive: isActive, isReceived: isReceived))

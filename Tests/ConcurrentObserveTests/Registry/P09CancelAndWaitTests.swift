@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConcurrentObserve
-import Interposition
+import HeapSize
 import Testing
 
 extension Promises {
@@ -71,11 +71,11 @@ extension Promises.P09CancelAndWaitTests {
         }
         makePairs(1_000)
         try Process.settle()
-        let before = interposition_bytes_in_use()
+        let before = heap_bytes_in_use()
         makePairs(100_000)
         try Process.settle()
         // So many observers would be six megabytes. The library keeps 4,096 of them for reuse.
-        #expect(Int(interposition_bytes_in_use()) - Int(before) < 1_000_000)
+        #expect(Int(heap_bytes_in_use()) - Int(before) < 1_000_000)
     }
 
     @Test("P16 Registries that are gone leave no memory behind, whose observations had ended before")
@@ -86,22 +86,22 @@ extension Promises.P09CancelAndWaitTests {
             try Process.settle()
         }
         try make(1_000)
-        let before = interposition_bytes_in_use()
+        let before = heap_bytes_in_use()
         try make(20_000)
         try Process.settle()
         // What the observers share with their registry would be more than two megabytes.
-        #expect(Int(interposition_bytes_in_use()) - Int(before) < 1_000_000)
+        #expect(Int(heap_bytes_in_use()) - Int(before) < 1_000_000)
     }
 
     @Test("P17 Threads that have observed and cancelled, and exit, leave no memory behind")
     func threadsLeaveNoMemory() throws {
         let registry = ObserverRegistry<Int>()
-        let before = interposition_bytes_in_use()
+        let before = heap_bytes_in_use()
         for _ in 0..<100 {
             try onNewThread { for _ in 0..<1_000 { registry.observe { _ in }.cancel() } }
         }
         try Process.settle()
-        #expect(Int(interposition_bytes_in_use()) - Int(before) < 1_000_000)
+        #expect(Int(heap_bytes_in_use()) - Int(before) < 1_000_000)
     }
 
     @Test("P9 It waits for the running callback, and the closure is destroyed when it returns", arguments: [1, 2, 5])

@@ -54,7 +54,7 @@ extension Promises.P10TokenLifetimeTests {
         try lives.waitUntilNoneIsLeft()
     }
 
-    @Test("P10 The process counts the observations that are lost because nobody keeps their tokens")
+    @Test("P10 The process counts the observations that are lost with a token that is not kept")
     func releasedEarly() async {
         await #expect(processExitsWith: .success) {
             func released() -> Int { ConcurrentObserveDiagnostics.current().tokensReleasedEarly }
@@ -81,9 +81,12 @@ extension Promises.P10TokenLifetimeTests {
                 observe()?.cancel()
                 check(released() == expected, "cancelled observation \(index): \(released()) instead of \(expected)")
             }
-            // The library's own tokens are nobody's loss.
+            // The library's own tokens do not count.
             _ = try await number.first { $0 == 1 }
-            for sequence in [number.values(includingInitial: true), car.property(\.axle.wheel.pressure).values(includingInitial: true)] {
+            for sequence in [
+                number.values(includingInitial: true),
+                car.property(\.axle.wheel.pressure).values(includingInitial: true),
+            ] {
                 var iterator = sequence.makeAsyncIterator()
                 _ = await iterator.next()
             }

@@ -34,6 +34,7 @@ extension FlagService {
                     throw SourceUnavailable(message: "\(error)")
                 }
             },
+            reach: { await mirror.reaches($0) },
             state: { mirror.sourceState },
             status: status.readOnly,
             hasFlags: hasFlags.readOnly,
@@ -62,7 +63,12 @@ private struct MirroredFlags: Service {
                     // The same number on every server: that of the transaction that has changed or removed the key.
                     let entry = change.new.entries[name.key]
                     let revision = entry?.revision ?? change.new.revision
-                    return FlagState(name: name, flag: entry?.value ?? Flag(), version: UInt64(revision))
+                    return FlagState(
+                        name: name,
+                        flag: entry?.value ?? Flag(),
+                        version: UInt64(revision),
+                        isKept: entry != nil
+                    )
                 }
             )
         }
@@ -84,19 +90,34 @@ extension EtcdMirror where Engine == EtcdEngine, Value == Flag {
     fileprivate func change(_ changes: [Flag.Name: Flag], if condition: WriteCondition?, _ flags: FeatureFlags)
         async throws
     {
-        guard let condition else {
-            try await set(Dictionary(uniqueKeysWithValues: changes.map { ($0.key.key, $0.value) }))
-            return
+        var revisions: [EtcdKey: Int64] = [:]
+        if let condition {
+            let present = flags.snapshot
+            try condition.check(present)
+            // etcd compares once more. Of a key that is not there the revision is 0.
+            for state in present.flags where condition.name == nil || condition.name == state.name {
+                revisions[state.name.key] = state.isKept ? Int64(state.version) : 0
+            }
         }
-        guard let name = condition.name, let flag = changes[name] else { throw UnsupportedCondition() }
-        let present = flags.snapshot
-        try condition.check(present)
-        // etcd compares once more. Of a key that is not there the revision is 0.
-        let revision = contents.value.entries[name.key] == nil ? 0 : present[name].version
         do {
-            try await set(flag, for: name.key, ifRevision: Int64(revision))
+            try await set(
+                Dictionary(uniqueKeysWithValues: changes.map { ($0.key.key, $0.value) }),
+                ifRevisions: revisions
+            )
         } catch let error as EtcdMirrorError where error.code == .conflict {
             throw StaleWriter()
+        }
+    }
+
+    /// Waits until the flags are those of a revision or later ones, five seconds at most.
+    fileprivate func reaches(_ version: UInt64) async -> Bool {
+        let asked = ContinuousClock.now
+        do {
+            try await waitUntil(Int64(clamping: version), within: .seconds(5))
+            return true
+        } catch {
+            // etcd has confirmed the flags meanwhile: it has lost the version, by a restore above all.
+            return lag.value.confirmed.map { $0 > asked } ?? false
         }
     }
 

@@ -34,7 +34,7 @@ struct EventStream: Sendable {
                 group.addTask { await follow(after: seen, events) }
                 group.addTask { await beat(events) }
                 for await event in events { try await send(event) }
-                // The service goes down, or the client has gone, and takes no more events.
+                // The service goes down, the client has gone, or this server is behind what it has seen.
                 group.cancelAll()
             }
             if !Task.isCancelled { try await send(.end) }
@@ -47,7 +47,11 @@ struct EventStream: Sendable {
     private func follow(after seen: UInt64?, _ events: AsyncChannel<ServerSentEvent>) async {
         if !source.hasFlags.value { await events.send(.waiting(source.state())) }
         guard await source.hasFlags.values(includingInitial: true).contains(true) else { return }
-        if let seen { await reach(seen) }
+        if let seen, await !source.reach(seen) {
+            // The client comes again, perhaps to another server.
+            events.finish()
+            return
+        }
         // From here on nothing is missed.
         var commits = flags.commits(buffering: .latest).makeAsyncIterator()
         guard let first = await commits.next() else { return }
@@ -70,18 +74,6 @@ struct EventStream: Sendable {
             counted = dropped
         }
         metrics.dropped.increment(by: commits.deliveryCounts.dropped - counted)
-    }
-
-    /// Waits, five seconds at most, until this server has what the client has seen at another: a version never goes back.
-    private func reach(_ version: UInt64) async {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask {
-                _ = await flags.commits(buffering: .latest).contains { FlagSnapshot(flags: $0.new).version >= version }
-            }
-            group.addTask { try? await Task.sleep(for: .seconds(5)) }
-            await group.next()
-            group.cancelAll()
-        }
     }
 
     private func beat(_ events: AsyncChannel<ServerSentEvent>) async {

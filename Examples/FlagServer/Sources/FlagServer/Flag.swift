@@ -24,11 +24,13 @@ package struct Flag: Sendable, Equatable {
 package struct FlagState: Sendable, Equatable {
     package let name: Flag.Name
     package let flag: Flag
+    /// Whether the place that keeps the flags has this one. A flag that it does not have is off.
+    package let isKept: Bool
     /// The number of the commit that has changed the flag last: etcd's revision, where it is kept there. 0 before the first.
     package let version: UInt64
 
-    package init(name: Flag.Name, flag: Flag = Flag(), version: UInt64 = 0) {
-        (self.name, self.flag, self.version) = (name, flag, version)
+    package init(name: Flag.Name, flag: Flag = Flag(), version: UInt64 = 0, isKept: Bool = true) {
+        (self.name, self.flag, self.version, self.isKept) = (name, flag, version, isKept)
     }
 }
 

@@ -7,7 +7,8 @@ import Metrics
 
 /// `GET /flags`, `PATCH /flags`, `GET /flags/{name}`, `PUT /flags/{name}`, `GET /events`, `GET /source`, and `GET /readyz`.
 ///
-/// Answers have the version as their entity tag. A change with `If-Match` is refused, 412, if another has come before it.
+/// Answers have the version as their entity tag. A change with `If-Match` is refused, 412, if another has come before it. A client that says by
+/// `If-None-Match` what it has seen, at this server or another, never receives an older version.
 struct FlagRoutes: Sendable {
     let flags: FeatureFlags
     let source: FlagSource
@@ -27,7 +28,7 @@ struct FlagRoutes: Sendable {
             EditedResponse(status: isReady ? .ok : .serviceUnavailable, response: source.state())
         }
         router.group("flags")
-            .read { _, _ in try answer(flags.snapshot) }
+            .read { request, context in try await read(request, context) { flags.snapshot } }
             .patch { request, _ in
                 // All names are known, and all values good, before anything is changed.
                 let form = #"{"dark-mode": {"enabled": true, "rollout": 25}, "maintenance": {"enabled": false}}"#
@@ -38,7 +39,10 @@ struct FlagRoutes: Sendable {
                 try await change(changes, nil, request)
                 return try answer(flags.snapshot)
             }
-            .read(":name") { _, context in try answer(flags[name(context.name)].value) }
+            .read(":name") { request, context in
+                let name = try name(context.name)
+                return try await read(request, context) { flags[name].value }
+            }
             .put(":name") { request, context in
                 let name = try name(context.name)
                 let form = #"{"enabled": true, "rollout": 25}, rollout from 0 to 100 or left out"#
@@ -57,16 +61,16 @@ struct FlagRoutes: Sendable {
 
     /// Returns after the callbacks of inline observers. The streams have the change in their mailboxes then.
     private func change(_ flags: [Flag.Name: Flag], _ name: Flag.Name?, _ request: Request) async throws {
+        let begin = ContinuousClock.now
         let condition = request.expectedTags.map { tags in
             WriteCondition(name: name, versions: Set(tags.compactMap(source.version)))
         }
-        let begin = ContinuousClock.now
+        // A writer that has read at another server is not stale.
+        try await reach(condition?.versions.max())
         do {
             try await source.change(flags, condition)
         } catch is StaleWriter {
             throw HTTPError(.preconditionFailed, message: "nothing was changed: another change has come before")
-        } catch is UnsupportedCondition {
-            throw HTTPError(.notImplemented, message: "nothing was changed: 'If-Match' is for one flag, by PUT")
         } catch let error as SourceUnavailable {
             throw HTTPError(.serviceUnavailable, message: error.message)
         }
@@ -81,25 +85,41 @@ struct FlagRoutes: Sendable {
         return name
     }
 
-    private func answer(_ snapshot: FlagSnapshot) throws -> EditedResponse<FlagSnapshot> {
-        try answer(snapshot, snapshot.version)
+    /// Answers 304 if the client has the present version.
+    private func read<Content: Versioned>(
+        _ request: Request,
+        _ context: EdgeContext,
+        _ content: () -> Content
+    ) async throws -> Response {
+        let seen = request.knownTags.compactMap(source.version)
+        try await reach(seen.max())
+        let content = content()
+        let answer = try answer(content)
+        if seen.contains(content.version) { return Response(status: .notModified, headers: answer.headers) }
+        return try answer.response(from: request, context: context)
     }
 
-    private func answer(_ state: FlagState) throws -> EditedResponse<FlagState> { try answer(state, state.version) }
+    /// Waits for a version that the client has seen.
+    private func reach(_ version: UInt64?) async throws {
+        guard let version, await !source.reach(version) else { return }
+        let message = "this server is behind version \(version), which the client has seen"
+        throw HTTPError(.serviceUnavailable, headers: [.retryAfter: "1"], message: message)
+    }
 
-    private func answer<Content: ResponseGenerator>(_ content: Content, _ version: UInt64) throws -> EditedResponse<
-        Content
-    > {
+    private func answer<Content: Versioned>(_ content: Content) throws -> EditedResponse<Content> {
         guard source.hasFlags.value else {
             let state = source.state()
             let message = "there were no flags from \(state.source) yet: \(state.error ?? state.state)"
             throw HTTPError(.serviceUnavailable, headers: [.retryAfter: "1"], message: message)
         }
-        return EditedResponse(headers: [.eTag: "\"\(source.tag(version))\""], response: content)
+        // Browsers keep the answer, and ask each time whether it is the present one.
+        let headers: HTTPFields = [.eTag: "\"\(source.tag(content.version))\"", .cacheControl: "no-cache"]
+        return EditedResponse(headers: headers, response: content)
     }
 }
 
-/// The source cannot compare several flags at once.
-package struct UnsupportedCondition: Error {
-    package init() {}
-}
+/// What a client reads, of a version that its entity tag names.
+private protocol Versioned: ResponseGenerator { var version: UInt64 { get } }
+
+extension FlagState: Versioned {}
+extension FlagSnapshot: Versioned {}

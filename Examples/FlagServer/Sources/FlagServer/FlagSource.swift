@@ -11,6 +11,8 @@ package struct FlagSource: Sendable {
     ///
     /// Throws `StaleWriter` if the condition does not hold, `SourceUnavailable` if nothing was changed, or it is not known.
     let change: @Sendable ([Flag.Name: Flag], WriteCondition?) async throws -> Void
+    /// Waits until the flags are at least as new as a version that a client has seen, perhaps at another server. False if that takes too long.
+    let reach: @Sendable (UInt64) async -> Bool
     let state: @Sendable () -> SourceState
     let status: ReadOnly<ProviderStatus>
     /// Whether there ever were flags from the source: until then, nothing is known of any flag.
@@ -22,13 +24,15 @@ package struct FlagSource: Sendable {
 
     package init(
         change: @escaping @Sendable ([Flag.Name: Flag], WriteCondition?) async throws -> Void,
+        reach: @escaping @Sendable (UInt64) async -> Bool = { _ in true },
         state: @escaping @Sendable () -> SourceState,
         status: ReadOnly<ProviderStatus>,
         hasFlags: ReadOnly<Bool>,
         series: String = String(UInt64.random(in: .min ... .max), radix: 36),
         forgetsRemovals: Bool = false
     ) {
-        (self.change, self.state, self.status, self.hasFlags) = (change, state, status, hasFlags)
+        (self.change, self.reach, self.state) = (change, reach, state)
+        (self.status, self.hasFlags) = (status, hasFlags)
         (self.series, self.forgetsRemovals) = (series, forgetsRemovals)
     }
 

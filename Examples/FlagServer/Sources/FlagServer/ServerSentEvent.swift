@@ -13,7 +13,7 @@ enum ServerSentEvent: Sendable {
     case change(StreamedFlags)
     /// Nothing: it shows both sides that the connection lives.
     case heartbeat
-    /// The service goes down: nothing comes after this.
+    /// Nothing comes after this: the service goes down, or is behind what the client has seen.
     case end
 
     /// The event as it is sent, its empty line included.

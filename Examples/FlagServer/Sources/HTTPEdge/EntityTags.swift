@@ -9,10 +9,20 @@ extension Request {
     /// `*` expects nothing: every flag is there. A weak tag, `W/"…"`, equals none.
     package var expectedTags: [String]? {
         headers[.ifMatch].flatMap { given in
-            let tags = given.split(separator: ",").map { $0.filter { $0 != " " } }
-            return tags.contains("*")
-                ? nil : tags.filter { $0.hasPrefix("\"") && $0.count > 1 }.map { String($0.dropFirst().dropLast()) }
+            let tags = tags(given)
+            return tags.contains("*") ? nil : strong(tags)
         }
+    }
+
+    /// The entity tags of what the client has; none if it does not say. A weak tag is as good: proxies that compress make tags weak.
+    package var knownTags: [String] {
+        strong(tags(headers[.ifNoneMatch] ?? "").map { $0.hasPrefix("W/") ? String($0.dropFirst(2)) : $0 })
+    }
+
+    private func tags(_ given: String) -> [String] { given.split(separator: ",").map { $0.filter { $0 != " " } } }
+
+    private func strong(_ tags: [String]) -> [String] {
+        tags.filter { $0.hasPrefix("\"") && $0.count > 1 }.map { String($0.dropFirst().dropLast()) }
     }
 
     /// The last event that a client of a stream has seen.

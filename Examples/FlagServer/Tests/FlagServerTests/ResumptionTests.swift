@@ -2,6 +2,7 @@
 
 import ConcurrentObserve
 @testable import FlagServer
+import Hummingbird
 import HummingbirdTesting
 import OpenFeature
 import Testing
@@ -29,6 +30,34 @@ struct ResumptionTests {
         #expect(!etcd.canResume(flags.snapshot, after: 1))
         flags.show(Flag.Name.allCases.map { FlagState(name: $0, version: 5) })
         #expect(etcd.canResume(flags.snapshot, after: 1))
+    }
+
+    @Test("A server that is behind what a client has seen says so, and shows it nothing older")
+    func behind() async throws {
+        var service = quietService()
+        service.source = FlagSource(
+            change: { _, _ in },
+            reach: { $0 <= 5 },
+            state: { SourceState(source: "test", state: "stale") },
+            status: Observed(.ready).readOnly,
+            hasFlags: Observed(true).readOnly,
+            series: "test"
+        )
+        service.flags.show(Flag.Name.allCases.map { FlagState(name: $0, version: 5) })
+        let body = ByteBuffer(string: #"{"dark-mode": {"enabled": true}}"#)
+        try await service.application.test(.router) { client in
+            for (seen, read, written) in [("test:5", 304, 200), ("test:4", 200, 200), ("test:6", 503, 503)] {
+                for path in ["/flags", "/flags/dark-mode"] {
+                    try await client.execute(uri: path, method: .get, headers: [.ifNoneMatch: "\"\(seen)\""]) {
+                        #expect($0.status.code == read)
+                    }
+                }
+                try await client.execute(uri: "/flags", method: .patch, headers: [.ifMatch: "\"\(seen)\""], body: body)
+                {
+                    #expect($0.status.code == written)
+                }
+            }
+        }
     }
 
     @Test("Before there were flags a stream says so, and goes on with the state")

@@ -69,7 +69,7 @@ struct SearchOptions: ParsableArguments {
 
     @Option(
         help: """
-            Adds faults to the programs, one a schedule: a list as in fork,no-thread,exit; or all. A fault costs as much as a \
+            Adds faults to the programs, one a schedule: a list as in no-thread,exit; or all. A fault costs as much as a \
             preemption.
             """
     )
@@ -92,7 +92,7 @@ struct SearchOptions: ParsableArguments {
             throw ValidationError("--pct, --random and --round-robin exclude each other")
         }
         if let faults, ExploredFaults(text: faults) == nil {
-            throw ValidationError("--faults takes any of fork, no-thread, exit, or all, not '\(faults)'")
+            throw ValidationError("--faults takes any of no-thread, exit, or all, not '\(faults)'")
         }
         guard Omissions(text: omit) != nil else { throw ValidationError("--omit takes operations, not '\(omit)'") }
     }

@@ -16,8 +16,6 @@ final class DerivedWorld<Value: Sendable & Equatable>: @unchecked Sendable {
     private(set) var ends: [ObservationEnd] = []
     /// That of the value when the observation began.
     private var firstVersion: UInt64 = 0
-    /// Whether the call has returned that ends the observation.
-    private var isOver = false
     private let isPossible: (Value) -> Bool
 
     /// - Parameter isPossible: Whether the function gives the value for sources that were present together.
@@ -60,13 +58,11 @@ final class DerivedWorld<Value: Sendable & Equatable>: @unchecked Sendable {
 
     func cancel() {
         token?.cancel()
-        isOver = true
     }
 
     /// Releases the derived value.
     func drop() {
         derived = nil
-        isOver = true
     }
 
     /// At rest: the value is the function's, and the observer has received the last version, and each before it. No more than there were
@@ -99,32 +95,19 @@ final class DerivedWorld<Value: Sendable & Equatable>: @unchecked Sendable {
 
     /// At rest: how many links a source has.
     func checkLinks(_ source: Observed<Int>, _ expected: Int, _ invariant: String = "P24.links") {
-        backend.settleInChild()
         let links = source.observationCount
-        check(
-            links == expected || wasLostAtFork && links > expected,
-            invariant,
-            "a source has \(links) links, and \(expected) are needed"
-        )
-    }
-
-    /// Whether this is a forked child, and a thread that does not exist here was to end the observation, or had begun to: then it ends in
-    /// the parent alone. (P18)
-    private var wasLostAtFork: Bool {
-        backend.isInChild && (!isOver || token.map(backend.wasEndingAtFork) == true)
+        check(links == expected, invariant, "a source has \(links) links, and \(expected) are needed")
     }
 
     /// After the last `cancel()` has returned: the source has no link any more.
     func checkLinksNow(_ source: Observed<Int>) {
-        if backend.isInChild { return }
         check(source.observationCount == 0, "P24.links-end", "a source still has a link when cancel() has returned")
     }
 
     /// At rest: the observation goes on, and has received the last value.
     func checkKept(_ expected: Value) {
-        backend.settleInChild()
         check(
-            ends.isEmpty && token?.isActive == true && received.map(\.new) == [expected] || wasLostAtFork,
+            ends.isEmpty && token?.isActive == true && received.map(\.new) == [expected],
             "P11.derived-kept",
             "received \(received.map(\.new)), and ended \(ends.count) times"
         )
@@ -132,9 +115,8 @@ final class DerivedWorld<Value: Sendable & Equatable>: @unchecked Sendable {
 
     /// At rest: the observation has ended with the value.
     func checkDeath() {
-        backend.settleInChild()
         check(
-            ends == [.sourceDeleted] || wasLostAtFork && ends.isEmpty,
+            ends == [.sourceDeleted],
             "P12.derived-death",
             "the observation of a dropped value has ended \(ends.count) times"
         )

@@ -18,15 +18,9 @@ final class Explorer {
         backend = LibraryBackend(scheduler)
         unsafe Instrumentation.exploration = backend
         exploration = Exploration(program.program(backend), omitting: omissions, on: scheduler)
-        warmUp()
-        if program.allowsFaults || !faults.isEmpty {
-            ForkedChild.prepare()
-            // Reclaims what that has retired, so that the first schedule does not.
-            warmUp()
-        }
+        warmUp(program)
         backend.allowsFaults = program.allowsFaults
-        // Two threads that fork meet at a mutex of C's, which the scheduler does not know.
-        allow(program.allowsFaults ? faults.subtracting(.fork) : faults)
+        allow(faults)
         unsafe Instrumentation.mutant = bug
     }
 
@@ -41,19 +35,14 @@ final class Explorer {
         exploration.beforeThreads = { [backend] in backend.begin() }
         if !faults.isEmpty { exploration.mostFaults = 1 }
         if faults.contains(.noThread) { exploration.afterThreads = { [backend] in backend.drain() } }
-        guard faults.contains(.fork) else { return }
-        exploration.fork = { [backend] body in
-            ForkedChild.explore {
-                backend.beginChild()
-                body()
-            }
-        }
     }
 
     /// Makes what the library makes on its first use, so that the first schedule begins like all others.
-    private func warmUp() {
-        let run = Exploration(LibraryProgram.warmUp.program(backend), on: scheduler).run(Undisturbed())
-        guard run.finding == nil else { harnessFailure("the library fails undisturbed: \(run.finding!.failure)") }
-        backend.reset()
+    private func warmUp(_ program: LibraryProgram) {
+        for program in [.warmUp, program] {
+            let run = Exploration(program.program(backend), on: scheduler).run(Undisturbed())
+            guard run.finding == nil else { harnessFailure("the library fails undisturbed: \(run.finding!.failure)") }
+            backend.reset()
+        }
     }
 }

@@ -20,6 +20,7 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.compactionLosesAnEntry, "append-compact-walk", "P1.exactly-once"),
         ExplorerMutant(.aTableIsRemovedBeforeTheNextIsPublished, "append-compact-walk", "P1.exactly-once"),
         // The end of one
+        ExplorerMutant(.anEndIsSeenBeforeItsEntryEnds, "cancel-cancel-notify", "P8.silent-after-cancel"),
         ExplorerMutant(.markIsNotTested, "wait-notify", "P14.not-while-called"),
         ExplorerMutant(.markIsTestedBeforeCurrentIsStored, "wait-notify", "P14.not-while-called"),
         ExplorerMutant(.currentIsClearedBeforeTheCallback, "wait-notify", "P14.not-while-called"),
@@ -88,7 +89,7 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.tokenStaysActiveAfterSourceDeath, "death-cancel", "P12.inactive", "crash"),
         ExplorerMutant(.anEndIsDeliveredTwice, "death-cancel", "P12.end-once"),
         ExplorerMutant(.aLateListenerIsNotNotified, "cancel-listen", "P12.end-once"),
-        ExplorerMutant(.aRetiredItemIsCountedAfterItsPush, "cancel-count", faults: .fork, "P16.backlog-counts"),
+        ExplorerMutant(.aRetiredItemIsCountedAfterItsPush, "cancel-count", faults: .noThread, "P16.backlog-counts"),
         // Properties
         ExplorerMutant(.aVersionIsHandedOutOutsideTheLock, "set-set-observe", "P1.every-change-once"),
         ExplorerMutant(
@@ -135,18 +136,14 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.aRemovalBeforeTheBeginIsMissed, "bind-cancel-all", "P8.begun-or-ended"),
         ExplorerMutant(.aWayBackStandsAlone, "bind-cancel-all", "P8.begun-or-ended"),
         // Faults
-        ExplorerMutant(.aForkTrustsForeignCounts, "fork-cancel", "P18.child-counts"),
-        ExplorerMutant(.aForkReusesEveryRecord, "fork-modify", "P18.child-goes-on"),
-        ExplorerMutant(.aThreadThatExitsInsideACallbackIsNotNoticed, "exit-notify", "P17.new-thread"),
+        ExplorerMutant(.aThreadThatExitsInsideACallbackIsNotNoticed, "exit-notify", "P17.exit-traps"),
         // Faults in programs that have none of their own
-        ExplorerMutant(.aForkTrustsForeignCounts, "register-notify-cancel", faults: .fork, "P18.child-counts"),
-        ExplorerMutant(.aForkLosesWhatAThreadHasTaken, "path-death-ahead", faults: .fork, "P12.path-end-once"),
         ExplorerMutant(.aWaiterAsksOnceForAThread, "refused-cancel", faults: .noThread, "progress.deadlock"),
         ExplorerMutant(
             .aThreadThatExitsInsideACallbackIsNotNoticed,
             "modify-observe",
             faults: .exit,
-            "P17.new-thread"
+            "P17.exit-traps"
         ),
         // Paths, weak properties
         ExplorerMutant(.aChangeAfterTheCutIsDelivered, "path-relink-set", "P2.path-versions", "P3.converges"),

@@ -5,8 +5,8 @@ import Glibc
 /// `stress mutants --engine explorer`: the explorer must find every race that is seeded for it, replay it every time, and find
 /// nothing where nothing is seeded.
 enum ExplorerMutants {
-    /// A hang in a forked child takes ten seconds to show, each time.
-    private static func repetitions(after seconds: Double) -> Int { seconds < 5 ? 10 : 2 }
+    /// How often each failing schedule is replayed.
+    private static var repetitions: Int { 10 }
 
     /// Prints what each took, as it is found.
     ///
@@ -24,7 +24,7 @@ enum ExplorerMutants {
             let program = LibraryProgram.named(mutant.program)!
             let verdict = ExplorationProcess.explore(
                 program,
-                .depthFirst(mutant.faults.contains(.fork) ? 1 : 2, mutant.bug, faults: mutant.faults)
+                .depthFirst(2, mutant.bug, faults: mutant.faults)
             )
             let seconds = Double(nanoseconds() - start) / 1e9
             let time = Format.seconds(seconds)
@@ -45,7 +45,6 @@ enum ExplorerMutants {
                 omissions: Omissions(),
                 schedule: schedule
             ).text
-            let repetitions = repetitions(after: seconds)
             let replayed = (0..<repetitions).count { _ in
                 if case .found(invariant, _, _, _) = ExplorationProcess.replay(string).verdict { true } else { false }
             }

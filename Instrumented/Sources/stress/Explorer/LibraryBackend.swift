@@ -24,8 +24,6 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
     private var refusalsLeft = Int.max
     /// Whether the reclamation thread ends now.
     private var endsThreadNow = false
-    /// Set in a forked child, where the library's own threads run, and closures are destroyed on several: how often each.
-    private var inChild: Guarded<[UInt: Int]>?
 
     init(_ scheduler: ControlledScheduler) { self.scheduler = scheduler }
 
@@ -75,38 +73,8 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
     /// How many values of properties were destroyed.
     var valuesDestroyed: Int { values.count }
 
-    var isInChild: Bool { inChild != nil }
-
-    /// In a forked child: forgets the schedule.
-    func beginChild() {
-        inChild = Guarded([:])
-        scheduler.onChildFailure = { ForkedChild.fail($0, $1) }
-    }
-
-    /// In a forked child, where no schedule waits for the library's threads, which are real ones there: has the library do all that it has
-    /// to do. (P18)
-    ///
-    /// A drain waits for what was retired before it. What that destroys retires more: a member's observation destroys the group's property,
-    /// whose death ends the group's observation, and that is destroyed next.
-    func settleInChild() {
-        guard inChild != nil else { return }
-        for _ in 0..<4 { _ = ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(2)) }
-    }
-
-    /// Whether this is a forked child, and a thread that does not exist here had begun to destroy the observation's closure: then the
-    /// child does not go on with that, and its listeners are called in the parent alone. (P18)
-    func wasEndingAtFork(_ token: ObservationToken) -> Bool {
-        inChild != nil && (destroyed[Instrumentation.address(of: token)] ?? 0) > 0
-    }
-
-    /// As ``wasEndingAtFork(_:)``, where the observation has others of the library's own that end before it: those of a group's members.
-    var wasEndingAnyAtFork: Bool { inChild != nil && !destroyed.isEmpty }
-
     /// Times that the closure of the observation was destroyed.
-    func destructions(of token: ObservationToken) -> Int {
-        let address = Instrumentation.address(of: token)
-        return (destroyed[address] ?? 0) + (inChild?.withLock { $0[address] ?? 0 } ?? 0)
-    }
+    func destructions(of token: ObservationToken) -> Int { destroyed[Instrumentation.address(of: token)] ?? 0 }
 
     // MARK: Steps and waits
 
@@ -116,8 +84,7 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
         return true
     }
 
-    /// A step of user code that the library has called: the thread may exit there. It does so in a child, since that is a mistake,
-    /// which may trap. (P17)
+    /// A step of user code that the library has called: the thread may exit there. (P17)
     func userStep(_ name: StaticString) {
         guard let thread = ScheduledThread.current else { return }
         scheduler.step(thread, name)
@@ -125,16 +92,13 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
     }
 
     func mayExit(_ thread: ScheduledThread) {
-        guard scheduler.goesWrong(thread, .exit), let (invariant, message) = ForkedChild.runExit(isInCallback: true)
-        else {
-            return
-        }
-        scheduler.fail(invariant, message)
+        guard scheduler.goesWrong(thread, .exit), !ThreadExit.traps else { return }
+        scheduler.fail("P17.exit-traps", "a thread has exited inside user code, and the library has not trapped")
     }
 
     func faultPoint(_ name: StaticString) -> Bool {
         guard let thread = ScheduledThread.current else { return false }
-        if allowsFaults || faults.contains(.fork) { scheduler.step(thread, name) }
+        if allowsFaults || !faults.isEmpty { scheduler.step(thread, name) }
         return true
     }
 
@@ -205,7 +169,6 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
     // MARK: What no thread may use any more
 
     func willCall(observer: UInt) {
-        if inChild != nil { return }
         calls[observer, default: 0] += 1
         if destroyed[observer] != nil {
             scheduler.fail("P14.not-while-called", "a closure is called that is destroyed")
@@ -213,11 +176,10 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
     }
 
     func didCall(observer: UInt) {
-        if inChild == nil { calls[observer, default: 0] -= 1 }
+        calls[observer, default: 0] -= 1
     }
 
     func willDestroy(observer: UInt) {
-        if let inChild { return inChild.withLock { $0[observer, default: 0] += 1 } }
         guard ScheduledThread.current != nil else { return }
         if Instrumentation.forbiddenDepth != 0 {
             scheduler.fail("P5.no-lock-around-user-code", "a closure is destroyed under a lock or in a read section")
@@ -240,7 +202,7 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
     }
 
     func didRead(value: UInt) {
-        if inChild == nil, values[value] != nil {
+        if values[value] != nil {
             scheduler.fail("P14.not-while-read", "a value is read that is destroyed")
         }
     }

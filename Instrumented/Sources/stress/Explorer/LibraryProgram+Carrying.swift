@@ -130,7 +130,7 @@ private final class CarryWorld: @unchecked Sendable {
     }
 
     func lookTwice() {
-        backend.userStep("before the look")
+        _ = backend.step("before the look")
         checkCancelled()
     }
 

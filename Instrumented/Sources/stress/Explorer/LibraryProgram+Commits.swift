@@ -121,16 +121,9 @@ private final class GroupObserver: @unchecked Sendable {
 
     /// - Parameter isReleased: Whether both threads have released the properties: a schedule that is shrunk may leave a release out.
     func checkDeath(_ commits: Int, isReleased: Bool) {
-        backend.settleInChild()
         checkReceived(commits)
         if !isReleased { return check(ends.isEmpty, "P12.end-once", "received the ends \(ends) before the end") }
-        // An end that a thread which the child does not have had begun to deliver is delivered in the parent alone: that of the group, or
-        // of a member, by which the group ends. (P18)
-        check(
-            ends == [.sourceDeleted] || ends.isEmpty && backend.wasEndingAnyAtFork,
-            "P12.end-once",
-            "received the ends \(ends)"
-        )
+        check(ends == [.sourceDeleted], "P12.end-once", "received the ends \(ends)")
         token = nil
     }
 }

@@ -229,10 +229,8 @@ extension LibraryProgram {
             ],
             rest: [
                 {
-                    backend.settleInChild()
                     observer.check(
-                        ends.content == 1
-                            || ends.content == 0 && observer.tokens.allSatisfy(backend.wasEndingAtFork),
+                        ends.content == 1,
                         "P12.path-end-once",
                         "the end of the path was delivered \(ends.content!) times"
                     )

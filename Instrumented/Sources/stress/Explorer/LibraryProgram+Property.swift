@@ -14,8 +14,7 @@ extension LibraryProgram {
                 [{ world.set(2) }],
                 [{ world.observe("X", .initial) }],
             ],
-            rest: world.rest,
-            inChild: world.inChild
+            rest: world.rest
         )
     }
 
@@ -40,8 +39,7 @@ extension LibraryProgram {
                 ],
                 [{ world.observe("X", .initial) }],
             ],
-            rest: world.rest,
-            inChild: world.inChild
+            rest: world.rest
         )
     }
 
@@ -76,8 +74,7 @@ extension LibraryProgram {
                         "\(exchanges.content!) found the value that one exchange has replaced"
                     )
                 }
-            ] + world.rest,
-            inChild: world.inChild
+            ] + world.rest
         )
     }
 
@@ -93,8 +90,7 @@ extension LibraryProgram {
                 [{ withExtendedLifetime(world.property!.value) {} }],
                 [{ world.set(Boxed(1)) }],
             ],
-            rest: world.rest,
-            inChild: world.inChild
+            rest: world.rest
         )
     }
 
@@ -110,8 +106,7 @@ extension LibraryProgram {
                 [{ world.property!.withValue { _ in world.step("in the body") } }],
                 [{ world.set(Boxed(1)) }],
             ],
-            rest: world.rest,
-            inChild: world.inChild
+            rest: world.rest
         )
     }
 
@@ -150,7 +145,7 @@ extension LibraryProgram {
                 let count = changes.content!
                 backend.drain()
                 world.check(
-                    backend.isInChild || backend.valuesDestroyed >= count,
+                    backend.valuesDestroyed >= count,
                     "P16.drained",
                     "\(backend.valuesDestroyed) of \(count) replaced values are released after a drain"
                 )
@@ -158,8 +153,7 @@ extension LibraryProgram {
             return Program.Instance(
                 setUp: { changes.fill(0) },
                 threads: [[set, set, set], [{ body(world, drain) }]],
-                rest: [drain] + world.rest,
-                inChild: world.inChild
+                rest: [drain] + world.rest
             )
         }
     }
@@ -185,8 +179,7 @@ extension LibraryProgram {
                 (1...4).map { number in { world.set(Sextet(number)) } },
                 [look],
             ],
-            rest: [look] + world.rest,
-            inChild: world.inChild
+            rest: [look] + world.rest
         )
     }
 
@@ -212,8 +205,7 @@ extension LibraryProgram {
                 ],
                 [{ world.set(Twins(1)) }, { world.set(Twins(2)) }],
             ],
-            rest: world.rest,
-            inChild: world.inChild
+            rest: world.rest
         )
     }
 
@@ -234,8 +226,7 @@ extension LibraryProgram {
                 [{ world.drop() }],
                 [{ world.cancel(observation.content) }],
             ],
-            rest: world.rest,
-            inChild: world.inChild
+            rest: world.rest
         )
     }
 }

@@ -16,8 +16,7 @@ extension LibraryProgram {
                 [{ world.cancelAndWait(observation.content) }],
                 [{ world.cancelAndWait(observation.content) }],
             ],
-            rest: world.rest,
-            inChild: world.inChild
+            rest: world.rest
         )
     }
 
@@ -36,8 +35,25 @@ extension LibraryProgram {
                 [{ world.notify(source) }],
                 [{ world.cancel(observation.content) }],
             ],
-            rest: world.rest,
-            inChild: world.inChild
+            rest: world.rest
+        )
+    }
+
+    /// The cancellation that comes second ends nothing, and returns after the end all the same. (P8)
+    static let cancelCancelNotify = inWorld(
+        "cancel-cancel-notify",
+        "a cancellation, against another of the same observation and a notification of its own",
+        [["cancel X"], ["cancel X", "notify"]]
+    ) { world in
+        let source = world.makeSource()
+        let observation = Deferred<World.Observation>()
+        return Program.Instance(
+            setUp: { observation.fill(world.observe(source, "X")) },
+            threads: [
+                [{ world.cancel(observation.content) }],
+                [{ world.cancel(observation.content) }, { world.notify(source) }],
+            ],
+            rest: world.rest
         )
     }
 
@@ -59,8 +75,7 @@ extension LibraryProgram {
                 [{ world.notify(outer) }],
                 [{ world.cancelAndWait(observation.content) }],
             ],
-            rest: world.rest,
-            inChild: world.inChild
+            rest: world.rest
         )
     }
 
@@ -87,8 +102,7 @@ extension LibraryProgram {
                 [{ world.notify(left) }],
                 [{ world.notify(right) }],
             ],
-            rest: world.rest,
-            inChild: world.inChild
+            rest: world.rest
         )
     }
 
@@ -127,8 +141,7 @@ extension LibraryProgram {
                     [{ world.cancel(last.content) }],
                     [{ world.notify(source) }],
                 ],
-                rest: world.rest,
-                inChild: world.inChild
+                rest: world.rest
             )
         }
     }
@@ -147,8 +160,7 @@ extension LibraryProgram {
                 [{ world.cancel(observation.content) }],
                 [{ world.listen(observation.content) }],
             ],
-            rest: world.rest,
-            inChild: world.inChild
+            rest: world.rest
         )
     }
 
@@ -170,8 +182,7 @@ extension LibraryProgram {
                 [{ world.cancel(observation.content) }],
                 [{ world.notify(source) }],
             ],
-            rest: world.rest,
-            inChild: world.inChild
+            rest: world.rest
         )
     }
 
@@ -189,8 +200,7 @@ extension LibraryProgram {
                 [{ world.cancel(observation.content) }],
                 [{ world.drain() }, { world.countBacklog() }],
             ],
-            rest: world.rest,
-            inChild: world.inChild
+            rest: world.rest
         )
     }
 

@@ -17,7 +17,8 @@ struct LibraryProgram: Sendable {
     }
 
     static let all: [LibraryProgram] = [
-        registerNotifyCancel, waitNotify, waitNested, mutualCancel, appendCompactWalk, growWalk, deathCancel,
+        registerNotifyCancel, waitNotify, cancelCancelNotify, waitNested, mutualCancel, appendCompactWalk, growWalk,
+        deathCancel,
         cancelListen, cancelCount,
         setSetObserve, modifyObserve, compareExchange, readSet, borrowSet, magazine, magazineDrain, recycledBox,
         tornRead,
@@ -29,7 +30,7 @@ struct LibraryProgram: Sendable {
         deriveReadSet, deriveReadRead, deriveObserveSet, deriveSetSet, deriveShapeSet, deriveCancelSet, deriveCommit,
         deriveCommitRead, deriveCopies, deriveCopiesNew, deriveCopiesTwice, deriveCross, deriveRing,
         deriveSourceDeath, deriveKeepSet, deriveDeathSet,
-        forkCancel, forkModify, refusedCancel, exitNotify,
+        refusedCancel, exitNotify,
     ]
 
     static func named(_ name: String) -> LibraryProgram? { all.first { $0.name == name } }

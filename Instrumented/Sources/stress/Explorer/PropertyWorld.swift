@@ -6,8 +6,6 @@ final class PropertyWorld<Value: Sendable & Equatable>: @unchecked Sendable {
     private let backend: LibraryBackend
     private(set) var property: Observed<Value>?
     private var observations: [Observation] = []
-    /// Threads that are changing the property.
-    private var changing = 0
     /// Closures, several references to each: a bug may release one too many.
     private var closures: [[Any]] = []
 
@@ -23,7 +21,6 @@ final class PropertyWorld<Value: Sendable & Equatable>: @unchecked Sendable {
         fileprivate var ends: [ObservationEnd] = []
         /// Whether it is cancelled while it could receive a change.
         fileprivate var isCancelled = false
-        fileprivate var hasRegistered = false
 
         fileprivate init(_ name: String, _ options: ObservationOptions) { (self.name, self.options) = (name, options) }
     }
@@ -63,7 +60,6 @@ final class PropertyWorld<Value: Sendable & Equatable>: @unchecked Sendable {
         token.onEnd { observation.ends.append($0) }
         observation.token = token
         observation.after = property.version
-        observation.hasRegistered = true
         return observation
     }
 
@@ -71,10 +67,7 @@ final class PropertyWorld<Value: Sendable & Equatable>: @unchecked Sendable {
 
     /// Changes the property.
     func change(_ body: (Observed<Value>) -> Void) {
-        guard let property else { return }
-        changing += 1
-        body(property)
-        changing -= 1
+        if let property { body(property) }
     }
 
     func cancel(_ observation: Observation) {
@@ -84,32 +77,6 @@ final class PropertyWorld<Value: Sendable & Equatable>: @unchecked Sendable {
 
     /// Releases the property.
     func drop() { property = nil }
-
-    // MARK: In a forked child
-
-    /// Reads never wait. If no thread was changing the property, the child changes and observes it. (P18)
-    func inChild() {
-        guard let property else { return }
-        let (_, version) = property.snapshot()
-        check(property.version == version, "P2.version-fits", "the version has changed, and nothing changes it")
-        guard changing == 0 else { return }
-        let late = observe("the child's observer")
-        property.value = property.value
-        check(property.version == version + 1, "P2.versions", "one change has made \(property.version) of \(version)")
-        for observation in observations where observation.hasRegistered && !observation.isCancelled {
-            let received = observation.received.count { $0.version == version + 1 && $0.reason == .valueChanged }
-            check(
-                received == 1,
-                "P1.every-change-once",
-                "\(observation.name) received the child's change \(received) times"
-            )
-        }
-        check(
-            late.token?.cancelAndWaitBlocking() == .finished,
-            "P9.outcome",
-            "cancelAndWait outside callbacks was deferred"
-        )
-    }
 
     // MARK: At rest
 

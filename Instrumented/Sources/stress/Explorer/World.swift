@@ -182,31 +182,6 @@ final class World: @unchecked Sendable {
         )
     }
 
-    // MARK: In a forked child
-
-    /// No registry's lock is held at a fork: whatever threads were doing that do not exist here, each registry notifies, registers
-    /// and ends. (P18)
-    func inChild() {
-        for source in sources where source.registry != nil {
-            let late = observe(source, "the child's observer")
-            let number = notifications.count
-            notify(source)
-            for observation in observations where observation.source === source {
-                checkCalls(observation, number, notifications[number])
-            }
-            check(
-                late.token?.cancelAndWaitBlocking() == .finished,
-                "P9.outcome",
-                "cancelAndWait outside callbacks was deferred"
-            )
-            late.endBegan = tick()
-        }
-        // An observer that was being called is not called any more: its thread does not exist.
-        for observation in observations where observation.endBegan == nil && observation.observeReturned != nil {
-            cancelAndWait(observation)
-        }
-    }
-
     // MARK: At rest
 
     /// Checks which observers were called with what, and ends everything. When that has come to rest, it checks that nothing is left.

@@ -32,7 +32,6 @@ enum CatalogueCheck {
             failures.append("no injection point '\(point)'")
         }
         var invariants = Set(scenario.invariants)
-        if mutant.faults.contains(.fork) { invariants.formUnion(ForkedChild.invariants) }
         if !mutant.faults.isEmpty { invariants.formUnion(Faults.invariants) }
         for case .invariant(let invariant) in mutant.catchers where !invariants.contains(invariant) {
             failures.append("\(scenario.name) does not check \(invariant)")

@@ -1,41 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Mutant {
-    /// Bugs that only a fault shows: a fork, a failing barrier, a thread that does not start or exits, a deinitialiser that blocks.
+    /// Bugs that only a fault shows: a fork, a failing barrier, a deinitialiser that blocks.
     static let underFaults: [Mutant] = [
-        Mutant(.aForkKeepsForeignFrames, "forking", [.invariant("P18.child-goes-on")]),
-        Mutant(.aForkReusesEveryRecord, "forking", [.invariant("P18.child-receives")]),
-        Mutant(.aForkTrustsForeignCounts, "forking", [.invariant("P18.child-counts")], at: "retire.counted"),
-        Mutant(.aDeliveryIsDropped, "forking", [.invariant("P18.child-receives")]),
-        Mutant(.aForkIsNotWoken, "forking", [.hang]),
+        Mutant(.aForkedChildDoesNotTrap, "forking", [.invariant("P18.child-traps")]),
+        Mutant(.aForkedChildTakesALockToRead, "forking", [.invariant("P18.child-reads")]),
+        Mutant(.aChildEndsItsParentsObservations, "forking", [.invariant("P18.child-reads")]),
         Mutant(
-            .aChildTouchesASourceOnALostStack,
-            "forking-sources",
-            [.invariant("P18.child-stacks"), .invariant("P18.child-goes-on")]
-        ),
-        Mutant(.aForkForgetsItsOwnThreadsItem, "forking-sources", [.invariant("P18.child-finishes")]),
-        // Where children come one at a time, a busy machine makes few of them.
-        Mutant(
-            .aForkTrustsForeignCounts,
-            "registration-churn",
-            [.invariant("P18.child-counts")],
-            at: "retire.counted",
-            faults: .fork,
-            .seconds(40)
-        ),
-        Mutant(
-            .aForkReusesEveryRecord,
-            "registration-churn",
-            [.invariant("P18.child-goes-on")],
-            faults: .fork,
-            .seconds(40)
-        ),
-        Mutant(
-            .aThreadThatExitsInsideACallbackIsNotNoticed,
-            "registration-churn",
-            [.invariant("P17.new-thread")],
-            faults: .fork,
-            .seconds(40)
+            .aReadInsideACallTakesALock,
+            "notification-storm",
+            [.invariant("P18.child-reads")],
+            at: "walk.called",
+            faults: .fork
         ),
         Mutant(
             .aBlockedSourcesThreadsDoNotPause,
@@ -43,13 +19,6 @@ extension Mutant {
             [.invariant("P16.backlog-bounded")],
             faults: .stuckDeinit,
             .seconds(60)
-        ),
-        Mutant(
-            .aWaiterAsksOnceForAThread,
-            "registration-churn",
-            [.invariant("P18.child-goes-on")],
-            faults: .fork,
-            .seconds(30)
         ),
         Mutant(.aFailingBarrierIsNotRepeated, "cancellation-races", [.crash], faults: .failBarrier),
         Mutant(

@@ -30,12 +30,6 @@ public struct Untested: Sendable {
             "the heavy side without membarrier: the fence in every test's twin"
         ),
         Untested(
-            "Registry/Observer.swift",
-            "ObserverMark.finished.rawValue, ordering: .releasing",
-            after: "final override func abandonInChild()",
-            "the child of a fork has one thread"
-        ),
-        Untested(
             "Derivation/DerivationKeeper.swift",
             "state.load(ordering: .acquiring) == State.successor",
             "one release and one acquire of a word that is written once: the test of a table that is published has it"

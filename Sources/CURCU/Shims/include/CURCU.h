@@ -37,19 +37,8 @@ bool curcu_has_reader(void);
 static inline bool curcu_has_reader(void) { return URCU_TLS(urcu_bp_reader) != NULL; }
 #endif
 
-/// Gives the calling thread a reader: `kept`, or a new one.
-///
-/// liburcu registers a thread, and forgets an exiting thread's reader, under a lock that `urcu_bp_before_fork` does not hold.
-/// So the caller keeps `fork` away, and keeps the reader for another thread; liburcu does not learn of the thread's exit.
-///
-/// Returns the reader to keep: null if liburcu will see to it.
-void *_Nullable curcu_attach_reader(void *_Nullable kept);
-
-/// The calling thread exits: it uses `kept`, which `curcu_attach_reader` has returned, no more.
-void curcu_detach_reader(void *_Nullable kept);
-
-/// Enters a read section; the thread has a reader. The functions behind it have fewer than ten lines, which liburcu's headers allow any
-/// program to inline.
+/// Enters a read section. Registers the calling thread with liburcu, if it has no reader. The functions behind it have fewer than ten
+/// lines, which liburcu's headers allow any program to inline.
 static inline void curcu_read_lock(void) {
 #if defined(CURCU_OUT_OF_LINE)
     urcu_bp_read_lock();
@@ -161,32 +150,24 @@ bool curcu_stack_is_nearly_used_up(void);
 
 // MARK: First use, fork and exit
 
-/// What the library does when the process forks and when a thread exits.
-struct curcu_hooks {
-    void (*_Nonnull before_fork)(void);
-    void (*_Nonnull after_fork_in_parent)(void);
-    void (*_Nonnull after_fork_in_child)(void);
-    void (*_Nonnull thread_exit)(void *_Nonnull record);
-};
+extern bool curcu_used;
 
-/// Calls `prepare` once in the process's life, and has the hooks called from then on. No fork happens meanwhile.
-void curcu_prepare(const struct curcu_hooks *_Nonnull hooks, void (*_Nonnull prepare)(void));
+/// Notes that the process has used the library. Called before a source or a thread's record is made.
+static inline void curcu_note_use(void) {
+    // Relaxed, both: only the handler of a fork needs it.
+    if (!__atomic_load_n(&curcu_used, __ATOMIC_RELAXED)) __atomic_store_n(&curcu_used, true, __ATOMIC_RELAXED);
+}
 
-/// How many forks lie between the first process and this one. Written in the child of a fork alone, before it has other
-/// threads.
-extern uint32_t curcu_generation;
+/// Whether the process is the child of a fork of one that has used the library. Written before the child has other threads.
+extern bool curcu_child;
 
-static inline uint32_t curcu_get_generation(void) { return curcu_generation; }
+static inline bool curcu_is_child(void) { return __builtin_expect(curcu_child, false); }
 
 /// Error numbers of what was set up before `main`: 0 if it was.
 int curcu_exit_key_error(void);
-int curcu_fork_handlers_error(void);
+int curcu_fork_handler_error(void);
 
-/// Has `thread_exit` called with `record` when the calling thread exits.
-void curcu_note_thread_exit(void *_Nonnull record);
-
-static inline void curcu_before_fork(void) { urcu_bp_before_fork(); }
-static inline void curcu_after_fork_parent(void) { urcu_bp_after_fork_parent(); }
-static inline void curcu_after_fork_child(void) { urcu_bp_after_fork_child(); }
+/// Has `hook`, which is always the same, called with `record` when the calling thread exits.
+void curcu_note_thread_exit(void *_Nonnull record, void (*_Nonnull hook)(void *_Nonnull record));
 
 #endif

@@ -65,15 +65,6 @@ extension Protocol {
                 given: ["mark": 2]
             ),
             handOver(
-                "types of a property",
-                "the types exist before they are found",
-                .store("word", 1, .releasing)
-                    .at("Reclamation/KnownTypes.swift", "word.type.store(isMade ? address : 0, ordering: .releasing)"),
-                .load("word", .acquiring, into: "word")
-                    .at("Reclamation/KnownTypes.swift", "if word.type.load(ordering: .acquiring) == address"),
-                given: ["word": 1]
-            ),
-            handOver(
                 "finished",
                 "a thread that sees that the closure is destroyed comes after its destruction (C6)",
                 finish(),

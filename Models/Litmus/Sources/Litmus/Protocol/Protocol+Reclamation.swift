@@ -5,7 +5,6 @@ private let threadFile = "Reclamation/ReclamationThread.swift"
 private let parkingFile = "Reclamation/Parking.swift"
 private let recordsFile = "Reclamation/ThreadRecords.swift"
 private let framesFile = "Reclamation/ThreadRecord+Frames.swift"
-private let gateFile = "Reclamation/ForkGate.swift"
 private let countFile = "Reclamation/EventCount.swift"
 private let poolFile = "Reclamation/ObserverPool.swift"
 
@@ -155,85 +154,6 @@ extension Protocol {
                 ),
             ],
             never: { $0["ticket"] == $0["compared"] }
-        ),
-    ]
-
-    // MARK: Fork
-
-    private static let close = Instruction.store("isClosed", 1, .relaxed).at(
-        gateFile,
-        "isClosed.store(true, ordering: .relaxed)"
-    )
-    private static let lookInside = Instruction.load("isInside", .acquiring, into: "inside")
-        .at(gateFile, "unsafe !record.pointee.isInsideGate.load(ordering: .acquiring)")
-    private static let enter = Instruction.store("isInside", 1, .relaxed).at(gateFile, storeTrue)
-    private static let leave = Instruction.store("isInside", 0, .releasing).at(gateFile, storeFalse)
-    private static let storeTrue = "unsafe record.pointee.isInsideGate.store(true, ordering: .relaxed)"
-    private static let storeFalse = "unsafe record.pointee.isInsideGate.store(false, ordering: .releasing)"
-    private static func barrier(after line: String) -> Instruction {
-        .light.at(gateFile, "AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)", after: line)
-    }
-    private static let lookWhetherClosed = Instruction.load("isClosed", .acquiring, into: "closed")
-        .at(gateFile, "return !isClosed.load(ordering: .acquiring)")
-    private static let heavy = Instruction.membarrier.at(gateFile, "AsymmetricBarrier.heavy()")
-
-    static let gate: [Test] = [
-        Test(
-            "fork gate",
-            claim: "no thread is inside a lock while the process forks (P18)",
-            given: ["closed": 0, "inside": 0],
-            [
-                Test.Thread(
-                    "passer",
-                    [
-                        enter, barrier(after: storeTrue), lookWhetherClosed, .branch("closed"),
-                        .store("state", 1, .relaxed), .load("forked", .relaxed, into: "forked"), leave,
-                    ]
-                ),
-                Test.Thread(
-                    "forker",
-                    [
-                        close, heavy, lookInside, .branch("inside"), .load("state", .relaxed, into: "state"),
-                        .store("forked", 1, .relaxed),
-                    ]
-                ),
-            ],
-            never: { $0["state"] == 0 || $0["forked"] == 1 }
-        ),
-        Test(
-            "the last to leave",
-            claim: "a forker that finds a thread inside is woken when it leaves (P18)",
-            initially: ["isInside": 1],
-            [
-                Test.Thread(
-                    "passer",
-                    [
-                        leave, barrier(after: storeFalse),
-                        .load("isClosed", .relaxed, into: "closed")
-                            .at(gateFile, "if isClosed.load(ordering: .relaxed) { wakeForker() }"),
-                    ]
-                ),
-                Test.Thread("forker", [close, heavy, lookInside]),
-            ],
-            never: { $0["closed"] == 0 && $0["inside"] == 1 }
-        ),
-        Test(
-            "the gate opens",
-            claim: "what was done for the fork is seen by a thread that passes after it (P18)",
-            initially: ["isClosed": 1],
-            given: ["closed": 0],
-            plain: ["state"],
-            [
-                Test.Thread(
-                    "forker",
-                    [
-                        .store("state", 1, .relaxed),
-                        .store("isClosed", 0, .releasing).at(gateFile, "isClosed.store(false, ordering: .releasing)"),
-                    ]
-                ),
-                Test.Thread("passer", [lookWhetherClosed, .branch("closed"), .load("state", .relaxed, into: "seen")]),
-            ],
-            never: { $0["seen"] == 0 }
         ),
     ]
 

@@ -123,7 +123,7 @@ extension Protocol {
             "registrar",
             [.lock("bodyLock")] + barrier + [
                 .load("modifier", .acquiring, into: "modifier")
-                    .at(mutationFile, "Latch.isModifier(modifier.load(ordering: .acquiring)) ? body() : nil"),
+                    .at(mutationFile, "if Latch.isModifier(modifier.load(ordering: .acquiring)) { return .bodyLock }"),
                 .branch("modifier"), .load("version", .acquiring, into: "version"),
             ] + more + [.unlock("bodyLock")]
         )

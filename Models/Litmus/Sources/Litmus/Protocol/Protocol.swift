@@ -10,7 +10,7 @@ public enum Protocol {
     /// One row: a test with membarrier, or one that does not use it.
     public static let all: [Test] =
         walk + publication + ends + latch + commits + pinnedValues + retirement + magazines + rings + boxes + parking
-        + locks + gate + mailboxes
+        + locks + mailboxes
         + records + lifetimes + paths + derived + stamps + weakReferents
 
     /// Every test and, of those that use membarrier, the twin without.
