@@ -62,6 +62,7 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
     /// side are cancelled. Call it when the binding has begun. (P8)
     @usableFromInline
     static func join(_ wayBack: ObservationToken, to observer: Observer) {
+        wayBack.observer.leaveTokenUncounted()
         wayBack.observer.feed(observer)
         observer.endIfRemoved(wayBack.observer)
     }

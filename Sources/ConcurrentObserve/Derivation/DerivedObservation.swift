@@ -72,6 +72,7 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
     }
 
     deinit {
+        if Fork.isInChild { return }
         releaseResults()
         guard let successor = keeper.presentSuccessor else { return }
         // This thread may be changing a source: another one releases what the successor's function

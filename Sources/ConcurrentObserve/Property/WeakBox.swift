@@ -17,6 +17,7 @@ internal struct WeakBox<Referent: WeaklyObservable>: Sendable {
     init(_ referent: Referent?) {
         self.referent = referent
         watch = referent.map { ObservationToken($0.lifetime.makeObserver()) }
+        watch?.observer.leaveTokenUncounted()
     }
 }
 

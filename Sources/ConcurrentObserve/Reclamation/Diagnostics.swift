@@ -72,6 +72,7 @@ public struct ConcurrentObserveDiagnostics: Sendable {
     ///
     /// - Complexity: O(threads).
     public static func current() -> ConcurrentObserveDiagnostics {
+        Fork.noteUse()
         let since = CallbackAges.shared.observe()
         let pending = PendingEvents.look()
         // Reclaimed items first: if they were counted after the retired ones, their number could be

@@ -12,8 +12,7 @@ internal enum Fork {
     /// Whether the process is the child of one that had used the library before.
     static var isInChild: Bool { curcu_is_child() }
 
-    /// Notes that the process has used the library. Called before a source or a thread's record is
-    /// made.
+    /// Notes that the process has used the library. Called before anything is made that has a lock.
     static func noteUse() { curcu_note_use() }
 
     @inline(__always)

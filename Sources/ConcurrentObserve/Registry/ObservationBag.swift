@@ -11,7 +11,7 @@ public final class ObservationBag: @unchecked Sendable {
     private var tokens: [ObservationToken] = []
 
     /// Makes an empty bag.
-    public init() {}
+    public init() { Fork.noteUse() }
 
     /// The number of tokens in the bag, including those of ended observations.
     public var count: Int { lock.withLock { tokens.count } }

@@ -79,7 +79,14 @@ extension Observer {
     /// Counts, for the diagnostics, that the release of the token has ended the observation, if the
     /// observation began only about a second ago.
     func countDroppedToken() {
-        if knownMark.isYoung { ThreadRecord.countDroppedToken() }
+        if knownMark.isYoung, !knownMark.contains(.hasLibraryToken) { ThreadRecord.countDroppedToken() }
+    }
+
+    /// Notes that the token belongs to the library: `countDroppedToken()` counts nothing.
+    @usableFromInline
+    func leaveTokenUncounted() {
+        // Relaxed: only a statistic needs it.
+        mark.bitwiseOr(ObserverMark.hasLibraryToken.rawValue, ordering: .relaxed)
     }
 
     /// Whether the observation has not ended and is not cut off. The lock of the last property

@@ -55,6 +55,9 @@ internal struct ObserverMark: OptionSet, Sendable {
 
     /// The position of the list's two bits.
     @inlinable static var listShift: UInt32 { 8 }
+    /// The token belongs to the library: its release is not counted.
+    static var hasLibraryToken: ObserverMark { ObserverMark(rawValue: 1 << 18) }
+
     /// The position of the `ObservationEnd`, which has two bits.
     @inlinable static var endShift: UInt32 { 16 }
     /// The position of the time of the beginning, which has the 12 highest bits.

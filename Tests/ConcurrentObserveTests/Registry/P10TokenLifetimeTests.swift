@@ -91,6 +91,10 @@ extension Promises.P10TokenLifetimeTests {
                 _ = await iterator.next()
             }
             for _ in 0..<3 { weak.value = Referent("short") }
+            for _ in 0..<3 { _ = WeakObserved(owner) }
+            Group(number, weak).commit { transaction in transaction[weak] = owner }
+            number.bindBidirectionally(with: Observed(0)).cancel()
+            try Process.settle()
             check(released() == expected, "\(released()) instead of \(expected)")
             // Long enough to be meant.
             let kept = number.observe { _ in }

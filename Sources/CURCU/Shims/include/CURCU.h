@@ -152,10 +152,11 @@ bool curcu_stack_is_nearly_used_up(void);
 
 extern bool curcu_used;
 
-/// Notes that the process has used the library. Called before a source or a thread's record is made.
+/// Notes that the process has used the library. Called before anything is made that has a lock.
 static inline void curcu_note_use(void) {
-    // Relaxed, both: only the handler of a fork needs it.
-    if (!__atomic_load_n(&curcu_used, __ATOMIC_RELAXED)) __atomic_store_n(&curcu_used, true, __ATOMIC_RELAXED);
+    // Relaxed: a thread that finds it comes after the store. Sequentially consistent: before the thread takes a lock, so that no
+    // fork copies a lock that is held without it.
+    if (!__atomic_load_n(&curcu_used, __ATOMIC_RELAXED)) __atomic_store_n(&curcu_used, true, __ATOMIC_SEQ_CST);
 }
 
 /// Whether the process is the child of a fork of one that has used the library. Written before the child has other threads.
