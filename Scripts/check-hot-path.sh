@@ -39,7 +39,7 @@ work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
 # What the notification may call: the first use of a thread, and passes nested too deep for the thread's own frames.
-readonly cold='12ThreadRecordV6attach|9deepFrame|^urcu_bp_register(@plt)?$'
+readonly cold='12ThreadRecordV6attach|11ReadSectionO6attach|9deepFrame|^urcu_bp_register(@plt)?$'
 
 # --- Building -------------------------------------------------------------------------------------------------------
 
