@@ -8,7 +8,8 @@ public enum Buffering: Sendable, Hashable {
     /// Keeps all, in order. Memory grows for as long as the observer lags behind.
     case unbounded
     /// Keeps only the latest. The observer never misses the last event, and the versions show the
-    /// gaps. Allocates nothing for an event of plain bits, once warm.
+    /// gaps. After the first events, an event without references needs no
+    /// allocation.
     case latest
     /// Keeps this number of events. When another one comes, the oldest of them is dropped.
     case droppingOldest(Int)

@@ -12,11 +12,11 @@ extension ObservationToken {
     /// ```swift
     /// car.mileage.value = 7
     /// await token.flush()
-    // The callback has returned for 7.
-    // ```
-    //
-    // - Returns: True if all changes were delivered or dropped; false once the waiting task is
-    //   cancelled.
+    /// // The callback has returned for 7.
+    /// ```
+    ///
+    /// - Returns: True if all changes were delivered or dropped; false once the waiting task is
+    ///   cancelled.
     @discardableResult
     public nonisolated(nonsending) func flush() async -> Bool {
         guard let mailbox = observer.delivery?.mailbox else { return true }

@@ -31,7 +31,8 @@ internal class OrderedObservation<Event: Sendable>: FlushableMailbox, @unchecked
     /// Whether the mailbox needs a delivery, or has events to destroy. Written under the lock. A
     /// thread always sees the value that it has written itself.
     @usableFromInline final let needsAttention = Atomic<Bool>(false)
-    /// Whether tasks wait for events in the mailbox. Written under the lock.
+    /// Whether tasks wait in `flush()` until the present events are delivered or dropped. Written
+    /// under the lock.
     @usableFromInline final let hasFlushes = Atomic<Bool>(false)
     @usableFromInline final let counter: DeliveryCounter
 

@@ -160,7 +160,7 @@ extension DerivationCell {
         return after == before && before & 1 == 0
     }
 
-    /// Whether a value counts as current although a version has changed: never.
+    /// Always false: a result is current only while every version is still the same.
     @inlinable @inline(__always)
     static var takesAnyVersion: Bool {
         return false

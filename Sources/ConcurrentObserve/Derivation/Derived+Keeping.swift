@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// How observations keep a derived value when the program has dropped it: see `DerivationKeeper`.
+
 extension Derived {
     /// Returns the keeper, which all observations and sequences of the value share.
     @usableFromInline

@@ -6,7 +6,8 @@
 internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
     // Unchecked: `pending` is guarded by the derived value's lock.
 
-    /// The property's version is 0 at first. Observers receive it as `base`.
+    /// The property that the user's observers observe. Its own versions begin at 0. Observers receive
+    /// them plus `base`, the derived value's version when the observation began.
     @usableFromInline let property: Observed<Value>
     @usableFromInline let base: UInt64
     // In memory of their own, so that the compiler need not check for overlapping accesses.

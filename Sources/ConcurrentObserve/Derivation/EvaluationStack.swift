@@ -117,8 +117,8 @@
         for index in 0..<index { enter(collector(index), index) }
     }
 
-    /// A failure of an inner evaluation also counts as one of the outer evaluation. Otherwise the
-    /// retries multiply with every level.
+    /// Raises the outer evaluation's number of failures to that of the inner one. Otherwise the
+    /// retries would multiply with every level.
     @inline(never)
     private func passOn(_ failures: Int, below index: Int) {
         guard index > 0 else { return }

@@ -98,8 +98,9 @@ extension Collector {
         state.ring!.answer = result
     }
 
-    /// Returns the words of the answer, and notes what it was made from. The words are kept until
-    /// the next answer is taken.
+    /// Returns the unpublished result of the derived value that was just read inside a ring, and adds
+    /// what it was computed from to this function's reads. The words stay valid until the next such
+    /// result is taken.
     func takeAnswer() -> Latch.Words {
         leaveSet()
         let answer = state.ring!.answer!

@@ -16,7 +16,8 @@ internal final class SourceSet: ManagedBuffer<SourceSet.Header, UInt64> {
 
     @usableFromInline
     struct Header {
-        /// The references of the set; nil if it names only roots that the function retains.
+        /// Weak references to the sources of the set, and the order in which they were read. Nil if
+        /// there are only roots, and the function itself keeps them alive.
         let details: SourceDetails?
         /// The kept set that was added before this one.
         var next: SourceSet?

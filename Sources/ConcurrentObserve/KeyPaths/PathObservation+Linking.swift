@@ -3,8 +3,9 @@
 import Synchronization
 
 extension PathObservation {
-    /// Links the whole path. Returns its value at version 0, and the description of that value for
-    /// the delivering thread, if there is one.
+    /// Links the whole path. Returns its first value, which has version 0, and the `RelayedChange`
+    /// that a thread announces while it delivers that value, so that a binding can see where it comes
+    /// from; nil if no binding receives it.
     ///
     /// - Parameter deferred: Receives the deliveries of changes that came while the path was
     ///   linked.

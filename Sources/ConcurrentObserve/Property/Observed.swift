@@ -97,7 +97,7 @@ extension Observed {
     /// It counts no reference of the value itself. So threads that read parts of it do not contend,
     /// unlike threads that copy it.
     ///
-    /// - Parameter part: A stored property of the value. A computed one counts as user code inside a callback.
+    /// - Parameter part: A stored property of the value. A computed property works, too: its code runs as if inside a callback.
     @inlinable @inline(__always)
     public func value<Part>(_ part: KeyPath<Value, Part>) -> Part { withValue { value in value[keyPath: part] } }
 

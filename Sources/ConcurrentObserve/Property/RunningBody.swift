@@ -3,7 +3,8 @@
 /// Names the properties in the message about a change inside the body of a `modify` or of a commit.
 ///
 /// A thread's record has one word for the body that the thread runs: the address of the property's mutation lock, or, for
-/// a commit, the address of a `RunningCommit`, with the lowest bit set. Nothing but the message follows the word.
+/// a commit, the address of a `RunningCommit`, with the lowest bit set. Only the code that makes the message
+/// uses the word as an address; all other code only tests whether it is 0.
 internal enum RunningBody {
     /// The word for the body of a commit.
     static func word(of commit: UnsafePointer<RunningCommit>) -> UInt { UInt(bitPattern: commit) | 1 }

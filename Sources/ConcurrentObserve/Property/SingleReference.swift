@@ -77,8 +77,8 @@ extension Dictionary: ReferencedCollection {
     static var mark: ReferenceMark { ReferenceMark(.dictionary, elements: Key.self, Value.self) }
 }
 
-/// An optional value. Nil of an optional reference is zero. An optional of that has another bit
-/// pattern for nil, which is no address, and so it is boxed.
+/// An optional value. `nil` of `T?` is the address 0 if `T` is one reference. `nil` of `T??` is
+/// another bit pattern, which is no address, so such a value is boxed.
 private protocol OptionalValue {
     static var markOfPayload: ReferenceMark { get }
 }

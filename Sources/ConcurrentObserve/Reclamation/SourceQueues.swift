@@ -38,7 +38,7 @@ internal final class SourceQueues: @unchecked Sendable {
     private(set) var waiting = 0
     /// The number of items in the queues of crowded sources.
     private var waitingInCrowds = 0
-    /// Whether more items of sources that are not crowded wait than the limit for all of them.
+    /// Whether the waiting items of all sources that are not crowded together exceed `roomForAll`.
     private(set) var isFull = false
     /// The number of threads that reclaim items.
     private(set) var busy = 0
@@ -117,8 +117,8 @@ internal final class SourceQueues: @unchecked Sendable {
         if queue.busy == 0, queue.count == 0 { drop(queue) }
     }
 
-    /// Whether the source may have another thread. It may have as many threads as it leaves for the
-    /// others, and always one.
+    /// Whether one more thread may work for this source. It may occupy at most as many threads as are
+    /// still free, but always one.
     private func mayHaveThread(_ queue: SourceQueue) -> Bool {
         return queue.busy < max(1, Self.mostThreads - busy)
     }

@@ -103,7 +103,7 @@ extension UnsafeMutablePointer<ThreadRecord> {
 }
 
 extension UnsafePointer where Pointee: ~Copyable {
-    /// Stores the address of a property in memory that does not move.
+    /// Makes a pointer to a stored property. What contains it must never move or be freed.
     fileprivate init(addressOf property: borrowing Pointee) {
         // Safe: the caller's property is in memory that is never moved or freed. Atomics are never
         // copied to be lent.

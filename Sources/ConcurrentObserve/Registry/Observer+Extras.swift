@@ -137,8 +137,8 @@ extension Observer {
 }
 
 extension WeakReference {
-    /// The reason for which a removal by this owner ends observations. The caller must hold the
-    /// owner. The reason differs if the owner's `deinit` has begun.
+    /// The reason for which a removal by this owner ends observations: `.cancelled`, or
+    /// `.ownerDeleted` if the owner's `deinit` has begun. The caller must hold the owner.
     fileprivate var endByOwner: ObservationEnd {
         return object == nil ? .ownerDeleted : .cancelled
     }

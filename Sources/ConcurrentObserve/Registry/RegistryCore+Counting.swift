@@ -101,8 +101,9 @@ extension RegistryCore {
         }
     }
 
-    /// Whether the current tables contain the observer at `address`, its observation ended or not,
-    /// or whether a live observer in them feeds it.
+    /// Whether the observer at `address` is in a current table, its observation ended or not, or
+    /// receives what a live observer of the library in these tables passes on, as the user's
+    /// observer of a path does.
     func has(observerAt address: UInt) -> Bool {
         let (isFound, others) = lock.withLock { () -> (Bool, [Observer]) in
             var isFound = false
