@@ -1,5 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// # Derivation: how a derived value is evaluated, and how its observers receive the results
+//
+// The room computes a value from properties, and keeps it until one of them changes. While the
+// value is observed, each change of a property that was read evaluates it. The room uses Property,
+// Transaction, KeyPaths and Delivery, and the rooms below these.
+//
+// Begin with `DerivationCell+Evaluating.swift`. A *root* is a property that stores its own value.
+// - `Derived`: the public type. Its `DerivationCell` has the function and the present evaluation.
+// - `SourceSet`: the roots that were read, and one evaluation in a sequence lock: result, versions.
+// - `Collector`: notes which versions of which roots a function reads, and takes the result.
+// - `EvaluationStack`: the evaluations on one thread; finds a derived value that needs itself.
+// - `SourceCopies`: copies of roots for a function whose sources change faster than it runs.
+// - `DerivedObservation`: what exists while the value is observed: links at the roots, results.
+// - `DerivationLink`: the observer at one root.
+// - `DerivedResults`: the property that the user's observers observe.
+// - `DerivationKeeper`: what observations retain in place of the program's `Derived`.
+//
+// The life of a derived value:
+// 1. `Derived.init` makes the cell, without an evaluation. It is registered nowhere.
+// 2. `value` calls `look(firstOnly:)`, which compares the versions in the set with those of the
+//    roots. It takes no lock; an unchanged, even sequence (acquire) proves that the words belong
+//    together. If it fails, `refresh` looks once more, then calls `evaluate`.
+// 3. `EvaluationStack.perform` provides a collector. `collect` runs the function under no lock,
+//    until `isConsistent` finds that all versions were present together. A function that names its
+//    sources runs after that check (`isSnapshotConsistent`). From the twelfth failure on the
+//    function runs on copies (`copySources`).
+// 4. `commit` takes the cell's lock. If `isPresent` still finds the evaluation with which this one
+//    began, `publishAgain` or `publish` stores the new one (`SourceWords.store`: odd sequence,
+//    words, even sequence with release). If not, another thread was first, and `refreshAgain` takes
+//    its result or evaluates again. What was replaced is retired after the unlock.
+// 5. `attach` makes a `DerivedObservation` for the first observer (`beginObserving`). `begin` links
+//    the roots in a drain loop (`round`), and evaluates again if a root changed before its link.
+//    Then `DerivedResults.attach` registers the user's observer.
+// 6. A changed root calls `linkHasChanged`, which only defers. After all links of that root,
+//    `settle` evaluates in the drain loop. `commit` also publishes the result to `DerivedResults`,
+//    under the cell's lock. `announce` calls the observers under no lock.
+// 7. The last observer's end calls `endLinks`, which ends the links before that call returns. (P24)
+// 8. `deinit` makes a successor for the observers (`isSucceeded(in:)`), or ends them. (P11, P12)
+//
+// Rules of the room:
+// - The function and `==` run under no lock of the library, unless the body of a `modify` or of a
+//   commit reads the value. No thread waits for another thread's evaluation. (P5, P25)
+// - A result is published only if all versions read were present together. (P22, P23)
+//
+// The walk that matters most: `linkHasChanged`, `settle`, `runLoop`, `round`, `refresh`,
+// `evaluate`, `collect`, `commit`, `publishAgain`, `DerivedResults.publish`, `announce`.
+
 public import Synchronization
 
 /// A value that is computed from properties and is always current, on any thread. It is never

@@ -1,5 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// # KeyPaths: where a path leads, and how its observers follow it
+//
+// The room makes a property of a key path such as `\.engine.rpm`: the property that the path leads
+// to at present. When a step is replaced, it relinks the path to the new objects. It uses Property,
+// Transaction and Delivery, and the rooms below these.
+//
+// Begin with `PathObservation.swift`.
+// - `Path`: a root object and the steps from there; the public property.
+// - `ObservedPath`: the steps: a `PathLink` for each step before the last, and one `PathStep`.
+// - `PathObservation`: one observation: its links, its leaf, and the user's observer.
+// - `PathLeaf`: the end of the path at one property; gives that property's changes path versions.
+// - `DrainLoop`: lets one thread at a time relink a path. Another thread leaves a note and goes on.
+// - `VersionOrder`: puts the changes of a path into a mailbox in the order of their versions.
+//
+// The life of a `PathObservation`:
+// 1. `Path.attach` hands the observer to the property itself if `directProperty(of:)` finds one.
+//    Otherwise `attachAlong` makes a `PathObservation`, whose drain loop is entered from the start.
+// 2. `start` registers the user's observer, and `connect` links the path (`link(below:to:_:)`).
+//    `PathLink.publish` registers an observer at each property on the way and samples the property
+//    while publication is held off, so each later change calls that observer.
+//    `attach(to:isRoot:)` makes the leaf. A change in between leaves a note in the drain loop, and
+//    `connect` then calls `settle`.
+// 3. A change of the last property reaches `PathLeaf.pass` under no lock, or for a mailbox `put`
+//    under that property's mutation lock. `number(of:)` computes the path's version from constants.
+// 4. A change of a link calls `linkHasChanged`, and that calls `settle`. In the drain loop `relink`
+//    compares each link's version. Where one differs, `cut(below:_:)` ends the observers below.
+//    `Observed.cut(at:)` stores the leaf's limit while publication is held off, so each later
+//    change finds it. `link(below:to:_:)` links the new objects, and `.pathChanged` has the next
+//    version. After eight rounds `handOn` leaves the rest to a thread of the library.
+// 5. A cut leaf is done when `outstanding` is 0: all changes up to the limit are delivered. The
+//    count is subtracted with release and read with acquire. `finish` ends the leaf's observer.
+// 6. `drop` runs when the user's observer has finished, and `rootIsGone` when the root's property
+//    is gone. Both call `settle`, where `endIfNeeded` ends the links and the leaf. After
+//    `rootIsGone` the last `finishOne` ends the user's observation with `.sourceDeleted`. (P12)
+//
+// Rules of the room:
+// - A key path is evaluated, an object released and a user's closure called under no lock. `Round`
+//   keeps the objects and the deliveries until the thread has left the drain loop. (P5, P7)
+// - The versions of an observation have no gaps, whichever threads make the changes. (P2)
+//
+// The walk that matters most: `Observed.deliverToAllKinds`, `ObserverList.relinkPaths` (both in
+// Property), `linkHasChanged`, `settle`, `relink`, `cut(below:_:)`, `link(below:to:_:)`. When all
+// paths through the property are relinked: `DeferredDeliveries.deliver`, `deliver`, `finishOne`.
+
 /// An observable view of the property that a key path leads to at present, whichever that is.
 ///
 /// ``ConcurrentObservable`` makes it with `property(_:)`. A path retains its root; its observations

@@ -1,5 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// # Transaction: how several properties are changed, read and observed as one
+//
+// The room makes one property of several: it reads them at one moment, and observes them together.
+// A commit changes several of them as one. The room uses Property, and the rooms below it.
+//
+// Begin with `Commit.swift`, then read `Combination.swift`.
+// - `Group`: the members, with `snapshot`, `attach` and `commit`. `PropertyList` is a group of one
+//   type.
+// - `Member`: the addresses of a property's lock, latch and observers. `MemberList` orders them.
+// - `Transaction`: the drafts that the body of a commit reads and sets, one `Draft` a member.
+// - `PathTrace`: where the paths of a group lead, with the versions of the properties on the way.
+// - `CommitReach`: the combinations and paths that a commit reaches.
+// - `CarriedCommit`: the changes that bindings make from a commit. They are a commit, too.
+// - `Combination`: one observation of a group. A `MemberSlot` has the latest value of a member.
+// - `Snapshots`: reads the values, then the versions again, until none differs. After 16 looks it
+//   holds off publication.
+//
+// The life of a commit, all on one thread:
+// 1. `Commit.perform` calls `run`. For a group with paths, `runAlongPaths` follows the paths under
+//    no lock, and repeats that until `PathTrace.isPresent` finds the same versions under the locks.
+// 2. `Member.lockForBody` takes the mutation locks in the order of their addresses, so commits
+//    never wait in a ring. The body runs on the drafts. If it throws, `discard` releases the locks.
+// 3. `publish` begins. `leaveBody` waits for registrations and snapshots that run beside the body.
+//    `prepare` stores each new value in the latch's spare slot and marks the version (release).
+//    `CommitDecision.make` is one release store, which makes all prepared values the present ones.
+//    A reader that finds the mark loads the decision with acquire (`isMade`).
+// 4. If a member is observed, `deliverUnderLocks` fills the mailboxes and calls the observers that
+//    combinations have at the members: each stages its change (`MemberSlot.stage`). Then
+//    `CommitReach.gather` gives each combination all of them in one step (`Combination.take`).
+// 5. `settle` stores the next version without the mark (release). `unlock` releases the locks.
+// 6. If there are bindings, `relink` and `callBindings` run for all members, and
+//    `CarriedCommit.publish` commits what the bindings have made. At the end `announce` calls the
+//    other observers, member by member, and retires the replaced value.
+//
+// The life of a `Combination`: `attach` joins each member with an inline observer (`join`). `start`
+// attaches the user's observer to a property of the combination's own. `note` puts a change into
+// its slot, and `publish` commits it to that property, both under the combination's lock, so the
+// versions have no gaps (P2). Observers are called after the unlock. When the user's observation
+// ends, the members' observers end (P24). A member's death drops the property (P12).
+//
+// Rules of the room:
+// - Only the body runs user code under the members' locks. `CommitReach` and the drafts keep
+//   replaced values until the unlock. (P5)
+// - A prepared change is always committed, and a commit is never folded with another change. (P19,
+//   P21)
+//
+// The walk that matters most: `Group.commit`, `Commit.perform`, `run`, `lockForBody`, the body,
+// `publish`, `leaveBody`, `prepare`, `make`, `deliverUnderLocks`, `settle`, `unlock`, `announce`.
+
 /// Several properties, of any roots and any types, read and observed together.
 ///
 /// ```swift
