@@ -92,7 +92,7 @@ extension MutationLock {
 
     private borrowing func setModifier(_ record: UnsafeMutablePointer<ThreadRecord>, _ modifier: borrowing Atomic<UInt>)
     {
-        // Release: pairs with the acquire in withPublicationHeld(_:), whose caller then sees all earlier
+        // Release: pairs with the acquire in tryHold(_:), whose caller then sees all earlier
         // changes.
         modifier.store(UInt(bitPattern: record), ordering: .releasing)
     }

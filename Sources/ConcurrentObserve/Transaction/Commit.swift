@@ -149,17 +149,16 @@ internal enum Commit {
         unsafe record.pointee.userCode -= 1
         if let reach {
             reach.destroyReplaced()
-            if reach.hasBindings || round != nil {
-                return unsafe announce(members, drafts, record, reach, carrying: round)
-            }
+            return unsafe announce(members, drafts, record, reach, carrying: round)
         }
         for index in members.indices where unsafe drafts[index].isToBeAnnounced {
             unsafe members[index].property.announce(&drafts[index])
         }
     }
 
-    /// Calls the observers if there are bindings among them, or if bindings have made the changes.
-    /// Bindings are called first. (P21)
+    /// Delivers the changes of an observed commit: first the paths of all members are relinked and
+    /// their mailboxes woken, then bindings are called, then the other observers, member by member.
+    /// (P1, P21)
     @inline(never)
     private static func announce(
         _ members: UnsafeBufferPointer<Member>,
@@ -174,10 +173,12 @@ internal enum Commit {
             guard let round else { return body() }
             unsafe round.propagate(drafts[index].version, of: drafts[index].lockAddress, body)
         }
-        if reach.hasBindings {
+        if unsafe reach.hasBindings || announced.contains(where: { members[$0].mayHaveMailboxesOrLinks }) {
             for index in announced {
                 propagate(index) { unsafe members[index].property.relink(drafts[index]) }
             }
+        }
+        if reach.hasBindings {
             let carried = CarriedCommit(of: reach.number)
             unsafe carried.gather(record) {
                 for index in announced {

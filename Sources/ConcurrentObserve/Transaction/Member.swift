@@ -89,6 +89,9 @@ extension Member {
     /// Whether changes may go into mailboxes.
     var mayHaveMailboxes: Bool { unsafe observers.pointee.mayHaveMailboxes }
 
+    /// Whether changes may go into mailboxes, or relink paths.
+    var mayHaveMailboxesOrLinks: Bool { unsafe observers.pointee.mayHaveMailboxesOrLinks }
+
     // MARK: Snapshots
 
     /// The number of changes of the property so far. Any thread.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConcurrentObserve
+import Dispatch
 import Glibc
 import Testing
 
@@ -10,6 +11,41 @@ extension Promises {
 }
 
 extension Promises.P21DeliveryTests {
+    @Test("P1 A commit wakes the mailboxes of all members before it calls the first inline observer")
+    func mailboxesFirst() throws {
+        let members = (0..<3).map { _ in Observed(0) }
+        let woken = members.indices.map { Signal("the mailbox of member \($0)") }
+        let queued = members.indices.map { index in
+            members[index].observe(delivery: .queue(DispatchQueue(label: "member"))) { _ in woken[index].happen() }
+        }
+        // Whichever member comes first: its observer waits for what the others' mailboxes deliver.
+        let areWoken = Log<Bool>()
+        let inline = members.map { member in
+            member.observe { _ in areWoken.append(woken.allSatisfy { $0.happens(within: patience) }) }
+        }
+        PropertyList(members).commit { transaction in for member in members { transaction[member] = 1 } }
+        #expect(areWoken.entries == [true, true, true])
+        withExtendedLifetime((queued, inline)) {}
+    }
+
+    @Test("P1 A commit relinks the paths of all members before it calls the first inline observer")
+    func pathsFirst() {
+        let cars = [Car(1), Car(1)]
+        let wheels = cars.map { _ in Wheel(7) }
+        let received = Log<Int>()
+        let paths = cars.map { $0.property(\.axle.wheel.pressure).observe { received.append($0.new) } }
+        // Sets what both new paths lead to.
+        let inline = cars.map { car in
+            car.axle.observe { _ in for wheel in wheels { wheel.pressure.value += 1 } }
+        }
+        Group(cars[0].axle, cars[1].axle).commit { transaction in
+            for (car, wheel) in zip(cars, wheels) { transaction[car.axle] = Axle(wheel) }
+        }
+        // Each path: what it leads to now, and the changes by two observers.
+        #expect(received.entries.sorted() == [7, 7, 8, 8, 9, 9] || received.entries.sorted() == [8, 8, 8, 8, 9, 9])
+        withExtendedLifetime((paths, inline)) {}
+    }
+
     @Test(
         "P21 An observer of a group receives each commit once, whole, and other changes as before",
         arguments: [false, true]
