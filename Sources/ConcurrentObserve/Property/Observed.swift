@@ -1,5 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// # Property: a value that any thread reads, and what a change of it sets off
+//
+// The room keeps values that are read without waiting, makes the changes of each property one after
+// the other, with the versions 1, 2, 3, …, and calls the observers after each change. It uses
+// Registry for the observers, and Reclamation for the replaced values.
+//
+// The main types. Begin with this file, then read `Observed+Changing.swift`.
+// - `Observed`: a property. It has an `ObserverList`, a `MutationLock` and a `ValueCell`.
+// - `ObservableProperty`: the protocol of all properties. A type is observed through its `attach`.
+// - `PropertyObserver`: what to call, with which options, and whether inline or by a mailbox.
+// - `Change`: what an observer receives.
+// - `ValueCell`: reads, pins and replaces the value.
+// - `Latch`: two slots of two words, and the version, which says which slot is the present one.
+// - `ValueEncoding`: how a value becomes two words: its bits, its reference, or a `ValueBox`.
+// - `MutationLock`: the lock of the writers. `bodyLock` lets observers register beside a body.
+// - `WeakObserved`: a property that does not retain its referent. It stores a `WeakBox`.
+//
+// The life of a property:
+// 1. `init` encodes the value into the latch, with version 0. There is no core until the first
+//    observer, unless the property has a label.
+// 2. A read takes no lock. `loadWithWord` loads the version with acquire, the words of its slot,
+//    and after a fence the version again. If that is another one, or a commit has prepared the
+//    next, `loadAgain` repeats this. If the words reference an object, `ValueCell.pin` stores its
+//    address in the frame, executes the light barrier, and compares the version once more.
+// 3. `attach` publishes an observer while `withPublicationHeld` lets no thread publish a change.
+//    `since` notes the present version: the observer receives every later one. (P4)
+// 4. `change(to:)` makes the prior deliveries that observers asked for, and encodes the value.
+//    `commitUnderLock` takes the mutation lock and calls `commit`. There `Latch.publish` stores
+//    the words in the other slot, then the version with release. `enqueue` puts the change into
+//    the mailboxes, which therefore have the order of the versions. (P2)
+// 5. After the unlock, `announce` delivers the change: `relinkPaths`, `wakeMailboxes`, then
+//    `LinkDeliveries.deliver`, the inline callbacks, `deliverLate`, `drainMailboxes`.
+// 6. `Replaced.retire` retires what the replaced words reference. The reference is released
+//    after a heavy barrier, which pairs with the light one in `pin`, and a scan that finds no pin.
+//    (P14)
+// 7. `deinit` calls `endSource`: every observation ends with `.sourceDeleted`. (P12)
+//
+// What the room keeps:
+// - A reader waits for no writer. A registration waits for no body of `modify`.
+// - User code runs under the mutation lock only in the bodies of `modify` and of commits. The
+//   library calls `==`, callbacks and deinitialisers under no lock. (P5)
+//
+// The walk to read: the setter of `value`, `change(to:)`, `publish`, `commitUnderLock`, `commit`,
+// `ValueCell.publish`, `Latch.publish`, `enqueue`; after the unlock `announce`, `deliver`,
+// `deliverToAllKinds`, `walk`, `walkClosures(before:)`; at last `Replaced.retire`.
+
 /// A value that any thread may read and change, and that delivers every change to its observers.
 ///
 /// Use it for state; for events that leave nothing behind there is `ObserverRegistry`. It belongs in a `let` of a class that is

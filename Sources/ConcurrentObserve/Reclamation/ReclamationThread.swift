@@ -1,5 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// # Reclamation: when memory that other threads may still use is freed
+//
+// The room finds out when no thread can be using a replaced or ended object any more, and then
+// reclaims the object. It uses no other room: below it are the C shims of CURCU, and liburcu.
+//
+// The main types. Begin with `Frame.swift`, then read `ReclamationThread+Pass.swift`.
+// - `ThreadRecord`: one thread's frames and retired items. It is never freed.
+// - `Frame`: the pin (a table or a value) and the hazard pointer `current` (an observer) of a pass.
+// - `ReadSection`: a few instructions that a grace period waits for.
+// - `AsymmetricBarrier`: `light` for threads that store a frame often, `heavy` for those that scan.
+// - `Retirable`: an object that can be retired. Its `hold` says what delays the reclaiming.
+// - `Magazine`, `ReferenceRing`: a thread's retired references. They need no `Retirable`.
+// - `ReclamationThread`: takes what all threads have retired, in passes.
+// - `FrameScan`, `Triage`: read all frames in use; decide what a pass does with each item.
+// - `DeinitThreads`: the threads that reclaim items whose reclaiming runs user code.
+//
+// `startIfNeeded` starts the reclamation thread, which never ends. The life of a retired item:
+// 1. The owner makes the item unreachable for new passes, and releases its locks.
+// 2. `ThreadRecord.retire` pushes the item on the stack of the thread's record. The push releases,
+//    and is sequentially consistent with `Parking`: either `wake` finds the reclamation thread
+//    parked and signals it, or that thread finds the item before it sleeps.
+// 3. `pass` holds `passLock`. `takeRetired` takes each stack by an exchange that acquires. It also
+//    empties the rings, and claims what has waited in a magazine for three looks (in a drain: all).
+// 4. If a table was taken, `waitForGracePeriod` waits until each read section that was open has
+//    ended. If such a section loaded the table's address, its pin is visible afterwards.
+// 5. `makeFramesVisible` executes the heavy barrier, which pairs with the light ones. A thread that
+//    stored its frame too late for the scan finds that the item was replaced or has ended.
+// 6. `FrameScan` loads the frames with acquire. `Triage` keeps each item that a frame holds in
+//    `held`, for the next pass. Such an item delays no other item.
+// 7. The pass reclaims the items that run no user code. `DeinitThreads.enqueue` takes over the
+//    others, and `DeinitWorker.reclaim` reclaims them under no lock. `RetiredItem.release` then
+//    releases the reference, or recycles an observer.
+// A thread releases a full magazine itself: `Magazine.release` claims the references, executes the
+// heavy barrier, scans, and retires as items those whose objects are pinned.
+//
+// What the room keeps:
+// - The room runs user code under no lock, in no read section, and in no reclamation pass. (P5)
+// - The batch is taken before the barrier, and the frames are read after it. (P14)
+// - A thread that retires may wait for ten milliseconds, so it holds no lock of the library. A
+//   pass, which holds `passLock`, retires without a wait. (P16)
+//
+// The walk to read: `run`, `pass`, `takeRetired`, `waitForGracePeriod`, `makeFramesVisible`,
+// `FrameScan.init`, `Triage.sort`, `DeinitThreads.enqueue`; then, on a deinit thread,
+// `DeinitThreads.run`, `DeinitWorker.reclaim`, `Retirable.reclaim`.
+
 import Synchronization
 
 /// The thread that waits for grace periods, scans the frames, and reclaims items that no thread can

@@ -1,5 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// # Registry: who observes, and how a notification finds them
+//
+// The room keeps the observers of a source, calls them without a lock, and ends every observation
+// in one way. It uses Reclamation only; registries and the properties above embed its lists.
+//
+// The main types. Begin with `ObserverList.swift`, then read `ObserverList+Walk.swift`.
+// - `ObserverRegistry`: a source of events that have no current value.
+// - `ObserverList`: two words in a source: the head, with the first table's address and hints, and
+//   the core's address.
+// - `RegistryCore`: the lock, the tables and the counts. It may outlive its source.
+// - `ObserverTable`: the entries of one list. It grows at its end, and is replaced when it is full.
+// - `ObserverKind`: one of a source's three lists, and the type of what its observers hold.
+// - `Observer`: one observation. It owns its content, most often the user's closure.
+// - `ObserverMark`: whether the observation has ended, and how. Walks load it without the lock.
+// - `DeferredEnds`: the work that an end leaves for after the unlock.
+// - `ObservationToken`: keeps the observation active. Its release ends the observation. (P10)
+//
+// The life of an observer:
+// 1. `ObserverList.makeObserver` makes it, or recycles one of the pool, and `setCallback` stores
+//    the closure. No other thread has the observer yet.
+// 2. `register` calls `RegistryCore.append`. Under the core's lock, `ObserverTable.append` stores
+//    the entry, then the count with release, which pairs with the acquire in `loadCount`. If the
+//    table is full, `replaceTable` first publishes another one, by a release of the list's head.
+//    `settle` retires the replaced table after the unlock.
+// 3. `ObserverRegistry.notify` calls the closure, in the walk below. If there are mailboxes,
+//    `deliverWithMailboxes` enqueues and wakes before that walk, and drains after it. (P1)
+// 4. `Observer.end` calls `RegistryCore.end`. Under the same lock, `tombstone` marks the entry, and
+//    then `markEnded` the observer. A notification that begins later does not call it. (P8) The
+//    end of the source is `RegistryCore.endSource`: it takes all tables away, and marks all.
+// 5. After the unlock, the thread that ended the observation retires the observer.
+// 6. A pass of the reclamation thread executes the heavy barrier and scans the frames. When no
+//    frame has the observer as `current`, a deinit thread calls `finish`, which destroys the
+//    closure and calls the `onEnd` bodies. Outside callbacks, `cancelAndWaitBlocking` does this
+//    itself for an observation that it has ended. (P9)
+// 7. The object lives on until each table that had it is freed, and each token and handle is
+//    released. Then it goes to the pool, or is freed.
+//
+// What the room keeps:
+// - `RegistryCore` decides under its lock, and its caller acts after the unlock. No user code runs
+//   under the lock, and nothing is retired or destroyed there. (P5)
+// - A walk stores `current`, then looks whether the entry has ended, then calls. The thread that
+//   destroys the closure ends the entry, executes the heavy barrier, then scans. (P8, P9)
+//
+// The walk to read: `notify`, `deliver`, `walkClosures`, `withPinnedTable` (`enterFrame`,
+// `ReadSection.enter`, `loadHead`, `pin`), `loadCount`, `visitClosures`, `visit`
+// (`AsymmetricBarrier.light`, `isDue`), `LentClosure.callAsFunction`, `Frame.clear`, `leaveFrame`.
+
 /// A registry of observers of one kind of event. A notification calls every one of them.
 ///
 /// Properties are built on the same parts. Use a registry for events that have no current value;
