@@ -85,7 +85,7 @@ trap 'rm -rf "$work"' EXIT
 compile() {
     local piece files=()
     for piece in $pieces; do files+=("$1/$piece"); done
-    swiftc -target aarch64-none-none-elf -enable-experimental-feature Embedded -strict-memory-safety \
+    swiftc -target aarch64-none-none-elf -package-name concurrentobserve -enable-experimental-feature Embedded -strict-memory-safety \
         -wmo -O -parse-as-library -Xcc -march="$2" -I "$checkout/Models/Arm64/CURCU" -S \
         "$checkout/Models/Arm64/Primitives.swift" "${files[@]}" -o "$work/$2.s" >"$work/log" 2>&1 || {
         cat "$work/log" >&2

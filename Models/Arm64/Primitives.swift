@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The functions whose instructions Scripts/check-arm64.sh looks at: the library's own pieces, and
-// what each ordering becomes by itself. Marks and seeded bugs of the instrumented build are nothing.
+// what each ordering becomes by itself. What these pieces need of others is nothing.
 
 import CURCU
 import Synchronization
 
-@usableFromInline @inline(__always) func inject(_ point: StaticString) {}
-@usableFromInline @inline(__always) func mutant(_ name: StaticString) -> Bool { false }
-func exploredWait(_ name: StaticString, until condition: () -> Bool) -> Bool { false }
-func enterForbiddenForUserCode() {}
-func leaveForbiddenForUserCode() {}
+enum Fork { static func trapInChild() {} }
 /// The decision is the first word of a record here.
 enum ThreadRecord {
     static func hasCommitted(_ address: UInt) -> Bool {

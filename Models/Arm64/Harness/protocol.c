@@ -168,7 +168,6 @@ static struct record *free_records;
 
 static void thread_exit(void *exiting) {
     struct record *record = exiting;
-    curcu_detach_reader(record->reader);
     curcu_set_thread_record(NULL);
     lock(&records_lock);
     record->next_free = free_records;
@@ -176,11 +175,8 @@ static void thread_exit(void *exiting) {
     unlock(&records_lock);
 }
 
-static void nothing(void) {}
-static const struct curcu_hooks hooks = {nothing, nothing, nothing, thread_exit};
-
 static __attribute__((noinline)) struct record *attach(void) {
-    curcu_prepare(&hooks, nothing);
+    curcu_note_use();
     lock(&records_lock);
     struct record *record = free_records;
     if (record) free_records = record->next_free;
@@ -196,9 +192,8 @@ static __attribute__((noinline)) struct record *attach(void) {
         unlock(&records_lock);
         tally(&events.records);
     }
-    record->reader = curcu_attach_reader(record->reader);
     curcu_set_thread_record(record);
-    curcu_note_thread_exit(record);
+    curcu_note_thread_exit(record, thread_exit);
     return record;
 }
 

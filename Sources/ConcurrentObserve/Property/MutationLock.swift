@@ -111,7 +111,7 @@ extension MutationLock {
     /// registration sees that the body has ended. The registration executes the heavy barrier.
     private borrowing func clearModifier(_ modifier: borrowing Atomic<UInt>) {
         // Relaxed: the barrier orders it before the look at `bodyLock`; pairs with heavy() in
-        // withPublicationHeld(_:).
+        // tryHold(_:).
         modifier.store(0, ordering: .relaxed)
         AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
         if bodyLock.isHeld { clearModifierUnderLock(modifier) }

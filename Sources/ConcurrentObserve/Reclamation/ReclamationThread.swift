@@ -113,7 +113,7 @@ import Synchronization
 
     /// Starts the reclamation thread if it does not exist. Called after a retired reference that is
     /// not the first in its magazine or ring: the first one has woken the thread. The thread can be
-    /// absent because the system could not start it then, (P14)
+    /// absent because the system could not start it then. (P14)
     @inline(__always)
     static func startIfAbsent() {
         if _slowPath(parking.isAbsent) { _ = shared.signal() }

@@ -173,7 +173,7 @@ internal enum Commit {
             guard let round else { return body() }
             unsafe round.propagate(drafts[index].version, of: drafts[index].lockAddress, body)
         }
-        if unsafe reach.hasBindings || announced.contains(where: { members[$0].mayHaveMailboxesOrLinks }) {
+        if reach.hasBindings || announced.contains(where: { unsafe members[$0].mayHaveMailboxesOrLinks }) {
             for index in announced {
                 propagate(index) { unsafe members[index].property.relink(drafts[index]) }
             }
