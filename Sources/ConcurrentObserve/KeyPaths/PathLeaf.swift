@@ -204,7 +204,7 @@ extension PathLeaf {
     /// - Parameter version: The version of the property.
     @usableFromInline
     func passAhead(_ value: Value, _ version: UInt64) {
-        // Relaxed: as above.
+        // Relaxed: as in isBeforeCut(_:).
         guard limit.load(ordering: .relaxed) == .max else { return }
         let ahead = Change(reason: .prior, old: nil, new: value, version: number(of: version))
         ahead.deliver(to: userAddress)
