@@ -91,7 +91,7 @@ struct Difference {
 /// A line that shows an event. Of a change, the new value comes first.
 func described(_ event: some Any) -> String { (event as? any LineOfChange)?.line ?? "\(event)" }
 
-/// What has a line of its own in a difference.
+/// Describes itself in one line of a difference.
 private protocol LineOfChange { var line: String { get } }
 
 extension Change: LineOfChange {

@@ -6,10 +6,11 @@ import Dispatch
 /// Suspends until every event that was sent before the call is delivered, and everything that was
 /// retired is destroyed. It also waits for what these deliveries send.
 ///
-/// For tests with the trait `leavesNothingBehind`, whose observations it waits for. It neither
-/// sleeps nor polls. It does not wait for iterators: a loop may never ask for the next element. Do
-/// not call it in a callback that it waits for. What was retired it waits for in the whole process:
-/// tests that block callbacks or deinitialisers belong into a `.serialized` suite.
+/// The running test has the trait `leavesNothingBehind`, and the call waits for this test's
+/// observations. It neither sleeps nor polls. It does not wait for iterators: a loop may never ask
+/// for the next element. Do not call it in a callback that it waits for. It waits until everything is
+/// destroyed that the whole process had retired: tests that block callbacks or deinitialisers belong
+/// into a `.serialized` suite.
 ///
 /// ```swift
 /// car.mileage.value = 7

@@ -54,7 +54,7 @@ public final class Recording<Element: Sendable>: Sendable {
     public func ignoreRest() { events.update { $0.mayBeLeft = true } }
 }
 
-/// What a recording has received.
+/// The events that a recording has received, and its end.
 struct RecordedEvents<Element: Sendable>: Sendable {
     /// The events that were not expected yet.
     var unread: [Element] = []

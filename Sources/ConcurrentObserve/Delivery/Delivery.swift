@@ -36,7 +36,7 @@
 //    and ends the source's observer. If the source is gone, `enqueueEnd` puts its end behind the
 //    last event, and `run` then ends the user's observation with `.sourceDeleted`. (P12)
 //
-// What the room keeps:
+// Every part of the room obeys these rules:
 // - No user code runs under a mailbox's `lock`. Events that are dropped are put aside, and
 //   `Discarded` or `close` destroys them under no lock. (P5)
 // - While `isBusy` is set, no other delivery begins. (P2) A thread that makes a change waits for no

@@ -251,8 +251,8 @@ extension Subscription {
         }
     }
 
-    /// Counts an event that the iterator has taken and `take(_:)` has not counted. Not inlined, for
-    /// the same reason as `takeAtOnce()`.
+    /// Counts an event that the iterator has taken and `take(_:)` has not counted. Not inlined,
+    /// so that an asynchronous function keeps no thread's address across a suspension.
     ///
     /// - Returns: Whether the iterator returns the event. User code, such as a value's `==`, made
     ///   the element from it, and may have ended the observation. (P8)

@@ -28,8 +28,8 @@ internal enum Origin {
     }
 }
 
-/// The roots, derived values and other sources that an evaluation has read. Used once these are not
-/// the same as in the previous evaluation.
+/// The roots, derived values and other sources that an evaluation has read. Used once these differ
+/// from those of the previous evaluation.
 internal struct Collected {
     private(set) var addresses: [UInt] = []
     private(set) var origins: [Origin] = []

@@ -37,7 +37,7 @@
 //    (P14)
 // 7. `deinit` calls `endSource`: every observation ends with `.sourceDeleted`. (P12)
 //
-// What the room keeps:
+// Every part of the room obeys these rules:
 // - A reader waits for no writer. A registration waits for no body of `modify`.
 // - User code runs under the mutation lock only in the bodies of `modify` and of commits. The
 //   library calls `==`, callbacks and deinitialisers under no lock. (P5)

@@ -2,7 +2,7 @@
 
 import CURCU
 
-/// What the library does after `fork`: nothing. (P18)
+/// Traps what the child of a `fork` must not do. The library does nothing else about forks. (P18)
 ///
 /// A fork copies the memory as it is at that moment, locks that other threads hold included, and
 /// these threads do not exist in the child. So the child of a process that has used the library may

@@ -35,7 +35,7 @@
 // A thread releases a full magazine itself: `Magazine.release` claims the references, executes the
 // heavy barrier, scans, and retires as items those whose objects are pinned.
 //
-// What the room keeps:
+// Every part of the room obeys these rules:
 // - The room runs user code under no lock, in no read section, and in no reclamation pass. (P5)
 // - The batch is taken before the barrier, and the frames are read after it. (P14)
 // - A thread that retires may wait for ten milliseconds, so it holds no lock of the library. A

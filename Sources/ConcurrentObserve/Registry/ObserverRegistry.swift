@@ -37,7 +37,7 @@
 // 7. The object lives on until each table that had it is freed, and each token and handle is
 //    released. Then it goes to the pool, or is freed.
 //
-// What the room keeps:
+// Every part of the room obeys these rules:
 // - `RegistryCore` decides under its lock, and its caller acts after the unlock. No user code runs
 //   under the lock, and nothing is retired or destroyed there. (P5)
 // - A walk stores `current`, then looks whether the entry has ended, then calls. The thread that

@@ -168,27 +168,26 @@ internal enum Commit {
         carrying round: CarriedRound?
     ) {
         // Safe, all: as in publish(_:_:_:carrying:).
-        let announced = members.indices.filter { unsafe drafts[$0].isToBeAnnounced }
         func propagate(_ index: Int, _ body: () -> Void) {
             guard let round else { return body() }
             unsafe round.propagate(drafts[index].version, of: drafts[index].lockAddress, body)
         }
-        if reach.hasBindings || announced.contains(where: { unsafe members[$0].mayHaveMailboxesOrLinks }) {
-            for index in announced {
+        if unsafe reach.hasBindings || members.contains(where: { $0.mayHaveMailboxesOrLinks }) {
+            for index in members.indices where unsafe drafts[index].isToBeAnnounced {
                 propagate(index) { unsafe members[index].property.relink(drafts[index]) }
             }
         }
         if reach.hasBindings {
             let carried = CarriedCommit(of: reach.number)
             unsafe carried.gather(record) {
-                for index in announced {
+                for index in members.indices where unsafe drafts[index].isToBeAnnounced {
                     unsafe carried.begin(drafts[index].lockAddress)
                     propagate(index) { unsafe members[index].property.callBindings(drafts[index]) }
                 }
             }
             carried.publish(after: reach)
         }
-        for index in announced {
+        for index in members.indices where unsafe drafts[index].isToBeAnnounced {
             propagate(index) { unsafe members[index].property.announce(&drafts[index]) }
         }
     }

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Each round draws its faults from the seed; every fourth has none, so that what is not judged under faults is judged. Nothing goes wrong at rest, where all must come right again.
 final class Faults: Sendable {
-    /// What they find by themselves.
+    /// The invariants that the faults check by themselves.
     static let invariants = ["P9.barrier-repeated", "P18.child-reads"]
 
     /// What went wrong in this process: a run in which nothing did has proved nothing.
@@ -45,7 +45,7 @@ final class Faults: Sendable {
     /// Of each thread: set from a call that fails until one succeeds.
     private let failedCall = ThreadMark()
     private let violations = Guarded<Violations?>(nil)
-    /// What children read.
+    /// The values that forked children read.
     private let values = ReadableValues()
     /// When the process may fork next. Relaxed: the thread that exchanges it forks, and needs nothing from the others.
     private let nextFork = Atomic<UInt64>(0)

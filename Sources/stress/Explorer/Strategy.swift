@@ -8,7 +8,7 @@ struct Decision: Equatable, Sendable {
     let ready: ThreadSet
     /// The threads that can go on if a wait of theirs runs out first.
     let dozing: ThreadSet
-    /// What may go wrong instead: the numbers of faults.
+    /// The numbers of the faults that may happen instead.
     var faults = ThreadSet()
     /// Steps that were taken before.
     let step: Int

@@ -94,16 +94,16 @@ private final class Activities: Sendable {
     }
 }
 
-/// What one child does.
+/// Forks a child, and checks how it ends.
 private struct Child: Sendable {
-    /// What a child must not do.
+    /// A use of the library that traps in a child.
     enum Misuse: CaseIterable { case set, observe, cancel }
 
     let values: ReadableValues
     let standing: ObservationToken
     /// The only reference, which the child releases: the observation goes on in the parent.
     let token: Guarded<ObservationToken?>
-    /// What the child does last, if anything.
+    /// The misuse with which the child ends; nil if it only reads.
     let misuse: Misuse?
 
     func forkAndCheck(_ worker: Worker) {

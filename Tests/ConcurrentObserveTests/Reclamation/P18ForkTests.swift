@@ -109,7 +109,7 @@ extension Promises.P18ForkTests {
         }
     }
 
-    /// What a child may not do, by name.
+    /// Uses of the library that trap in a child, by name.
     private static func forbidden(
         _ readable: Readable,
         _ registry: ObserverRegistry<Int>,

@@ -4,7 +4,7 @@
 struct BrokenClock: Clock {
     typealias Instant = ContinuousClock.Instant
 
-    /// What it throws.
+    /// The error that the clock throws.
     struct IsBroken: Error {}
 
     /// Whether it cancels the task that sleeps, and returns, in place of throwing.

@@ -118,7 +118,7 @@ struct FlagRoutes: Sendable {
     }
 }
 
-/// What a client reads, of a version that its entity tag names.
+/// Has a version, which the entity tag of the response names.
 private protocol Versioned: ResponseGenerator { var version: UInt64 { get } }
 
 extension FlagState: Versioned {}

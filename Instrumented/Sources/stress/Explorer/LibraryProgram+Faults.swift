@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What goes wrong in these is a choice of the schedule: a thread exits, or is not to be had.
+// In these programs the schedule chooses what fails: a thread exits, or the system refuses one.
 extension LibraryProgram {
     /// Threads are refused, and can be had later. (P9, P14)
     static let refusedCancel = LibraryProgram(
