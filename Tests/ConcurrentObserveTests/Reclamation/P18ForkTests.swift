@@ -67,7 +67,12 @@ private struct Readable: Sendable {
     let referent = Referent("referent")
     let weak: WeakObserved<Referent>
 
-    init() { weak = WeakObserved(referent) }
+    /// Reads all once: what the runtime makes on first use it makes under locks, which a fork may find
+    /// taken. (Hazards)
+    init() {
+        weak = WeakObserved(referent)
+        check(areRead, "the values in the parent")
+    }
 
     /// Whether all can be read, as they were at the fork.
     var areRead: Bool {
@@ -217,6 +222,13 @@ extension Promises.P18ForkTests {
         await #expect(processExitsWith: .success) {
             let (text, pair) = (Observed(String(repeating: "a", count: 36)), Observed((0, 0)))
             let (left, right) = (Observed(0), Observed(0))
+            let isWhole = {
+                let (text, pair) = (text.value, pair.value)
+                return text.count == 36 && Set(text).count == 1 && pair.0 == pair.1 && left.value >= 0
+                    && right.value >= 0
+            }
+            // As `Readable` does, and what the other threads use as well.
+            check(useEverything() && isWhole(), "the parent, before the forks")
             let hammer = Hammer(threads: 3) {
                 text.value = String(repeating: "b", count: 36)
                 _ = text.value
@@ -231,11 +243,7 @@ extension Promises.P18ForkTests {
             try hammer.waitUntilWarm()
             for round in 0..<60 {
                 let status = inChild {
-                    for _ in 0..<100 {
-                        let (text, pair) = (text.value, pair.value)
-                        guard text.count == 36, Set(text).count == 1, pair.0 == pair.1 else { return false }
-                        guard left.value >= 0, right.value >= 0 else { return false }
-                    }
+                    for _ in 0..<100 where !isWhole() { return false }
                     return true
                 }
                 check(status == 0, "the child of round \(round): \(status)")
