@@ -28,6 +28,19 @@ internal enum ValueBox<Value: Sendable> {
         return MemoryLayout<Value>.alignment > 16 ? address | 1 : address
     }
 
+    /// Retires a replaced box. The release destroys the value under no lock: on this thread, or on
+    /// one of the library's if that may run user code or takes long. (P5, P14)
+    ///
+    /// - Parameter source: Names the property: see `Retirable.source`.
+    @inlinable @inline(__always)
+    static func retire(_ words: Latch.Words, from source: UInt) {
+        if _isPOD(Value.self) {
+            ThreadRecord.retire(box: words.first, weight: size, from: source)
+        } else {
+            retireBox(words, valueAddress(words.first), size, from: source)
+        }
+    }
+
     /// Returns the address of the value in the box at `address`.
     @inlinable @inline(__always)
     static func valueAddress(_ address: UInt) -> UInt {
@@ -48,10 +61,20 @@ internal enum ValueBox<Value: Sendable> {
 @usableFromInline
 internal func takeBox(_ bytes: Int, _ type: UInt) -> UInt { BoxPool.take(bytes, type: type) }
 
-/// Releases the box or the object at an address, which no other thread can be reading.
+/// Retires a box whose value owns references.
+@usableFromInline
+internal func retireBox(_ words: Latch.Words, _ value: UInt, _ size: Int, from source: UInt) {
+    if let weight = ValueMark.weight(of: words.second, at: value) {
+        ThreadRecord.retire(box: words.first, weight: size &+ weight, from: source)
+    } else {
+        ThreadRecord.retireForDeinitThreads(reference: words.first, from: source)
+    }
+}
+
+/// Releases the box at an address, which no other thread can be reading.
 @usableFromInline
 internal func releaseOwned(_ reference: UInt) {
-    // Safe: the caller owns a reference; every object of the runtime's is released alike.
+    // Safe: the caller owns the reference.
     unsafe Unmanaged<AnyObject>.fromOpaque(UnsafeRawPointer(bitPattern: reference).unsafelyUnwrapped).release()
 }
 

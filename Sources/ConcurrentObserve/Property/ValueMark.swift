@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The second word of boxed values, which is the same for all values of a property: how a replaced
+/// box is destroyed.
+///
+/// It is the address of a `ValueWeigher` if the destruction of a value runs no user code. The thread
+/// that replaces such a value destroys it. It is 0 if the destruction may run user code: then a
+/// deinit thread destroys the value. (P5)
+@usableFromInline
+internal enum ValueMark {
+    /// The mark of a type; 0 for bits.
+    @inlinable
+    static func of<Value>(_ type: Value.Type) -> UInt { _isPOD(type) ? 0 : find(type) }
+
+    /// Finds the mark. The runtime takes a lock for that on the type's first use. (P18)
+    @usableFromInline
+    static func find<Value>(_ type: Value.Type) -> UInt {
+        guard isInert(type), let standard = type as? any StandardValue.Type else { return 0 }
+        // Safe: an address only.
+        return unsafe UInt(bitPattern: unsafeBitCast(standard.weigher, to: Int.self))
+    }
+
+    /// Whether the destruction of a value of the type runs no user code: the values are bits, or a
+    /// string, or an array, set, dictionary or optional of such.
+    static func isInert<Value>(_ type: Value.Type) -> Bool {
+        _isPOD(type) || (type as? any StandardValue.Type)?.isInert ?? false
+    }
+
+    /// Estimates the bytes that the value at `address` references; nil if its destruction may run
+    /// user code.
+    static func weight(of mark: UInt, at address: UInt) -> Int? {
+        if mark == 0 { return nil }
+        // Safe: a mark other than 0 is the address of such a class, whose values the caller has.
+        let weigher = unsafe unsafeBitCast(mark, to: ValueWeigher.Type.self)
+        return unsafe weigher.weight(at: UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
+    }
+}
+
+/// A type of the standard library, the destruction of whose values runs user code only if that of
+/// its elements does.
+private protocol StandardValue {
+    static var isInert: Bool { get }
+    static var weigher: ValueWeigher.Type { get }
+    /// Estimates the bytes of memory that the value references.
+    ///
+    /// - Complexity: O(1): memory that elements reference is estimated, not measured.
+    var weight: Int { get }
+}
+
+extension StandardValue {
+    fileprivate static var weigher: ValueWeigher.Type { StandardWeigher<Self>.self }
+    fileprivate static var optionalWeigher: ValueWeigher.Type { OptionalWeigher<Self>.self }
+}
+
+extension String: StandardValue {
+    fileprivate static var isInert: Bool { true }
+    fileprivate var weight: Int { utf8.count }
+}
+
+extension Array: StandardValue {
+    fileprivate static var isInert: Bool { ValueMark.isInert(Element.self) }
+    fileprivate var weight: Int { capacity &* size(of: Element.self) }
+}
+
+extension Set: StandardValue {
+    fileprivate static var isInert: Bool { ValueMark.isInert(Element.self) }
+    fileprivate var weight: Int { capacity &* size(of: Element.self) }
+}
+
+extension Dictionary: StandardValue {
+    fileprivate static var isInert: Bool { ValueMark.isInert(Key.self) && ValueMark.isInert(Value.self) }
+    fileprivate var weight: Int { capacity &* (size(of: Key.self) &+ size(of: Value.self)) }
+}
+
+extension Optional: StandardValue {
+    fileprivate static var isInert: Bool { ValueMark.isInert(Wrapped.self) }
+    fileprivate static var weigher: ValueWeigher.Type {
+        (Wrapped.self as? any StandardValue.Type)?.optionalWeigher ?? ValueWeigher.self
+    }
+    /// Only an optional inside another asks for it.
+    fileprivate var weight: Int { 0 }
+}
+
+/// Returns the bytes of an element, with an estimate of the memory that it references.
+private func size<Element>(of _: Element.Type) -> Int {
+    MemoryLayout<Element>.stride &+ (_isPOD(Element.self) ? 0 : 48)
+}
+
+/// Estimates the memory behind the values of one type.
+private class ValueWeigher {
+    class func weight(at address: UnsafeRawPointer) -> Int { 0 }
+}
+
+private final class StandardWeigher<Value: StandardValue>: ValueWeigher {
+    override class func weight(at address: UnsafeRawPointer) -> Int {
+        // Safe: the caller has a value of this type there.
+        unsafe address.assumingMemoryBound(to: Value.self).pointee.weight
+    }
+}
+
+private final class OptionalWeigher<Wrapped: StandardValue>: ValueWeigher {
+    override class func weight(at address: UnsafeRawPointer) -> Int {
+        // Safe: as above.
+        unsafe address.assumingMemoryBound(to: Wrapped?.self).pointee?.weight ?? 0
+    }
+}
