@@ -25,8 +25,7 @@ extension Structure {
             TableContents VersionedObserver
             """,
             "Property": """
-            ChangeStamps MutationLock RunningBody SingleReference ValueBox ValueCell
-            ValueEncoding
+            ChangeStamps MutationLock RunningBody ValueCell ValueEncoding ValueMark
             """,
             "Transaction": """
             CarriedCommit Commit CommitReach Draft GroupMembers Lent Member MemberList MemberSlot

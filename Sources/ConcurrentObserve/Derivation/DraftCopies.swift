@@ -30,7 +30,7 @@
 extension Observed {
     func copy(of draft: borrowing Draft) -> SourceCopy {
         // The words of a property's draft stand for a value of the property's type.
-        let value = draft.isSet ? ValueEncoding<Value>.copy(draft.words) : cell.copyUnderLock()
+        let value = draft.isSet ? ValueEncoding<Value>.copy(draft.words) : cell.copyLocked()
         return SourceCopy(property: Observed(value), version: version, referent: referent(in: value))
     }
 }

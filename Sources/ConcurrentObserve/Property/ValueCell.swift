@@ -54,11 +54,11 @@ extension ValueCell {
         return (Encoding.decode(words), version)
     }
 
-    /// A copy of the value, under the mutation lock. It needs no pin, since no other thread
+    /// A copy of the value. It needs no pin: the caller has the mutation lock, so no other thread
     /// replaces the value.
     @inlinable @inline(__always)
-    borrowing func copyUnderLock() -> Value {
-        Encoding.copy(latch.wordsUnderLock(firstOnly: Encoding.needsOneWord))
+    borrowing func copyLocked() -> Value {
+        Encoding.copy(latch.wordsLocked(firstOnly: Encoding.needsOneWord))
     }
 
     // Out of line, both, so that a caller that is asynchronous never keeps a thread's address across a suspension. Static: a
@@ -164,10 +164,10 @@ extension ValueCell {
         }
     }
 
-    /// Publishes the value that `words` stand for as the next version. Under the mutation lock.
+    /// Publishes the value that `words` stand for as the next version. Requires the mutation lock.
     @inlinable @inline(__always)
-    borrowing func publish(_ words: Latch.Words) -> Replaced {
-        let replaced = latch.wordsUnderLock(firstOnly: Encoding.isAlwaysInline && Encoding.needsOneWord)
+    borrowing func publishLocked(_ words: Latch.Words) -> Replaced {
+        let replaced = latch.wordsLocked(firstOnly: Encoding.isAlwaysInline && Encoding.needsOneWord)
         return Replaced(words: replaced, version: latch.publish(words), source: source)
     }
 
