@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CURCU
 import Synchronization
 
 extension ThreadRecord {
@@ -27,7 +26,7 @@ extension ThreadRecord {
     static func retire(box: UInt, weight: Int, from source: UInt) {
         // The barrier keeps the retains of the caller's copies before the moment at which other
         // threads can release the reference: see Frame.
-        curcu_compiler_barrier()
+        compilerBarrier()
         if _slowPath(weight > largestInMagazine) {
             return retire(RetiredReference(box, of: source, runsUserCode: true))
         }
