@@ -44,7 +44,7 @@ extension Observed: DerivationRoot {
             holding: HeldObject<LinkedPath>(link),
             [.isForeign, .isOfDerivedValue]
         )
-        publish(observer)
+        attach(observer) { _ in }
         return observer
     }
 }

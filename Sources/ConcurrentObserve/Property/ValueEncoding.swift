@@ -134,7 +134,7 @@ internal func releaseOwned(_ reference: UInt) {
 
 /// A value where it is: not copyable, so that lending it counts no reference.
 @usableFromInline
-internal struct BoxedValue<Value: Sendable>: ~Copyable {
+internal struct BoxedValue<Value>: ~Copyable {
     @usableFromInline let value: Value
 
     @inlinable @inline(__always)

@@ -41,10 +41,11 @@ internal enum ValueMark {
 private protocol StandardValue {
     static var isInert: Bool { get }
     static var weigher: ValueWeigher.Type { get }
-    /// Estimates the bytes of memory that the value references.
+    /// Estimates the bytes of memory that a value references. The value is lent, so that nothing is
+    /// counted.
     ///
     /// - Complexity: O(1): memory that elements reference is estimated, not measured.
-    var weight: Int { get }
+    static func weight(of value: UnsafePointer<BoxedValue<Self>>) -> Int
 }
 
 extension StandardValue {
@@ -52,24 +53,35 @@ extension StandardValue {
     fileprivate static var optionalWeigher: ValueWeigher.Type { OptionalWeigher<Self>.self }
 }
 
+// Safe, all: the caller keeps the value.
+
 extension String: StandardValue {
     fileprivate static var isInert: Bool { true }
-    fileprivate var weight: Int { utf8.count }
+    fileprivate static func weight(of string: UnsafePointer<BoxedValue<String>>) -> Int {
+        unsafe string.pointee.value.utf8.count
+    }
 }
 
 extension Array: StandardValue {
     fileprivate static var isInert: Bool { ValueMark.isInert(Element.self) }
-    fileprivate var weight: Int { capacity &* size(of: Element.self) }
+    fileprivate static func weight(of array: UnsafePointer<BoxedValue<Array>>) -> Int {
+        unsafe array.pointee.value.capacity &* estimatedSize(of: Element.self)
+    }
 }
 
 extension Set: StandardValue {
     fileprivate static var isInert: Bool { ValueMark.isInert(Element.self) }
-    fileprivate var weight: Int { capacity &* size(of: Element.self) }
+    fileprivate static func weight(of set: UnsafePointer<BoxedValue<Set>>) -> Int {
+        unsafe set.pointee.value.capacity &* estimatedSize(of: Element.self)
+    }
 }
 
 extension Dictionary: StandardValue {
     fileprivate static var isInert: Bool { ValueMark.isInert(Key.self) && ValueMark.isInert(Value.self) }
-    fileprivate var weight: Int { capacity &* (size(of: Key.self) &+ size(of: Value.self)) }
+    fileprivate static func weight(of dictionary: UnsafePointer<BoxedValue<Dictionary>>) -> Int {
+        unsafe dictionary.pointee.value.capacity
+            &* (estimatedSize(of: Key.self) &+ estimatedSize(of: Value.self))
+    }
 }
 
 extension Optional: StandardValue {
@@ -77,12 +89,12 @@ extension Optional: StandardValue {
     fileprivate static var weigher: ValueWeigher.Type {
         (Wrapped.self as? any StandardValue.Type)?.optionalWeigher ?? ValueWeigher.self
     }
-    /// Only an optional inside another asks for it.
-    fileprivate var weight: Int { 0 }
+    /// Not estimated: an optional inside another.
+    fileprivate static func weight(of optional: UnsafePointer<BoxedValue<Optional>>) -> Int { 0 }
 }
 
 /// Returns the bytes of an element, with an estimate of the memory that it references.
-private func size<Element>(of _: Element.Type) -> Int {
+private func estimatedSize<Element>(of _: Element.Type) -> Int {
     MemoryLayout<Element>.stride &+ (_isPOD(Element.self) ? 0 : 48)
 }
 
@@ -94,13 +106,14 @@ private class ValueWeigher {
 private final class StandardWeigher<Value: StandardValue>: ValueWeigher {
     override class func weight(at address: UnsafeRawPointer) -> Int {
         // Safe: the caller has a value of this type there.
-        unsafe address.assumingMemoryBound(to: Value.self).pointee.weight
+        unsafe Value.weight(of: address.assumingMemoryBound(to: BoxedValue<Value>.self))
     }
 }
 
 private final class OptionalWeigher<Wrapped: StandardValue>: ValueWeigher {
     override class func weight(at address: UnsafeRawPointer) -> Int {
-        // Safe: as above.
-        unsafe address.assumingMemoryBound(to: Wrapped?.self).pointee?.weight ?? 0
+        // Safe: as above. An optional begins with the value that it wraps.
+        if case .none = unsafe address.assumingMemoryBound(to: BoxedValue<Wrapped?>.self).pointee.value { return 0 }
+        return unsafe Wrapped.weight(of: address.assumingMemoryBound(to: BoxedValue<Wrapped>.self))
     }
 }
