@@ -13,14 +13,14 @@ extension Structure {
             ThreadRecord+Current ThreadRecord+Frames ThreadRecord ThreadRecords WeakReference
             """,
             "Reclamation": """
-            Box BoxPool DeinitWorker Diagnostics Magazine+Sweeping Magazine MagazineReleases
-            ObserverPool ReclamationThread+Pass ReclamationThread ReferenceRing Retirable
-            RetiredReference ThreadRecord+Magazine ThreadRecord+Retire ThreadRecord+Ring
+            Box BoxPool Diagnostics Magazine+Sweeping Magazine MagazineReleases ObserverPool
+            ReclamationThread+Pass ReclamationThread ReferenceRing Retirable RetiredReference
+            ThreadRecord+Magazine ThreadRecord+Retire ThreadRecord+Ring
             """,
             "Registry": """
-            ObservationToken Observer+Content Observer+Core Observer+Extras Observer+Pool
+            DeferredEnds ObservationToken Observer+Content Observer+Extras Observer+Pool
             Observer+Visit Observer ObserverKind ObserverList+Walk ObserverList ObserverTable
-            RegistryCore+Ending RegistryCore RetiredTables TableContents VersionedObserver
+            RegistryCore+Ending RegistryCore TableContents
             """,
             "Property": """
             ChangeStamps MutationLock RunningBody SingleReference ValueBox ValueCell ValueEncoding

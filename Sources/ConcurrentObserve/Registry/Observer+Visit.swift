@@ -43,7 +43,7 @@ extension Observer {
     static func beginVisit(at address: UInt) -> UnsafeMutablePointer<Frame>? {
         // Safe: records and frames are never freed; the frame is this visit's until endVisit(_:).
         let frame = unsafe ThreadRecord.current.enterFrame()
-        if unsafe announce(address, in: frame) || goesOnAfterItsEnd { return unsafe frame }
+        if unsafe announce(address, in: frame) { return unsafe frame }
         unsafe endVisit(frame)
         return nil
     }
@@ -53,10 +53,6 @@ extension Observer {
         // Safe, both: as above.
         unsafe frame.pointee.clear()
         unsafe ThreadRecord.current.leaveFrame()
-    }
-
-    private static var goesOnAfterItsEnd: Bool {
-        return false
     }
 
     /// Returns the observer at `address`. A frame must have it as current, or the caller must hold

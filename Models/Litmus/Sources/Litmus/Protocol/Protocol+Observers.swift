@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 private let endFile = "Registry/Observer+End.swift"
-private let homeFile = "Registry/Observer+Core.swift"
+private let homeFile = "Registry/Observer.swift"
 private let extrasFile = "Registry/Observer+Extras.swift"
 private let listFile = "Registry/ObserverList.swift"
 private let lifeFile = "Registry/BiasedReferenceCount.swift"
