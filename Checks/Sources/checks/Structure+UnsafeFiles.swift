@@ -29,11 +29,8 @@ extension Structure {
             ValueEncoding
             """,
             "Transaction": """
-            CarriedCommit Commit CommitReach Draft GroupMembers Lent Member MemberList MemberSlot
+            Commit CommitReach Draft GroupMembers Lent Member MemberList MemberSlot
             Observed+CommitMember PropertyList Snapshots Transaction WeakObserved+Transaction
-            """,
-            "Binding": """
-            BindingClaim
             """,
             "Delivery": """
             Flush IsolatedObservation

@@ -40,12 +40,6 @@ internal enum Commit {
         _ = unsafe run(list.pointee.members, if: { true }, body)
     }
 
-    /// Publishes the changes that bindings have made from another commit, if their claims hold.
-    @inline(never)
-    static func run(_ list: borrowing MemberList, carrying round: CarriedRound) {
-        _ = unsafe run(list.members, if: { true }, carrying: round) { round.draft(in: $0) }
-    }
-
     /// Runs `body` for a group with paths. Follows the paths, takes the locks of the properties on
     /// the way and of the last ones, and looks whether the paths still lead there. If not, it
     /// releases the locks, and follows the paths again.
@@ -76,7 +70,6 @@ internal enum Commit {
     private static func run(
         _ members: UnsafeBufferPointer<Member>,
         if condition: () -> Bool,
-        carrying round: CarriedRound? = nil,
         _ body: (borrowing Transaction) -> Bool
     ) -> Bool {
         // Safe, all: records are never freed; the caller keeps the members.
@@ -104,7 +97,7 @@ internal enum Commit {
             }
             unsafe record.pointee.body = 0
             if shouldPublish(hasReturned) {
-                unsafe publish(members, drafts, record, carrying: round)
+                unsafe publish(members, drafts, record)
             } else {
                 unsafe discard(members, drafts, record)
             }
@@ -131,8 +124,7 @@ internal enum Commit {
     private static func publish(
         _ members: UnsafeBufferPointer<Member>,
         _ drafts: UnsafeMutableBufferPointer<Draft>,
-        _ record: UnsafeMutablePointer<ThreadRecord>,
-        carrying round: CarriedRound?
+        _ record: UnsafeMutablePointer<ThreadRecord>
     ) {
         // Safe, all: records are never freed; the caller has the members and the drafts.
         unsafe record.pointee.decision.reset()
@@ -149,46 +141,24 @@ internal enum Commit {
         unsafe record.pointee.userCode -= 1
         if let reach {
             reach.destroyReplaced()
-            return unsafe announce(members, drafts, record, reach, carrying: round)
+            unsafe relink(members, drafts)
         }
         for index in members.indices where unsafe drafts[index].isToBeAnnounced {
             unsafe members[index].property.announce(&drafts[index])
         }
     }
 
-    /// Delivers the changes of an observed commit: first the paths of all members are relinked and
-    /// their mailboxes woken, then bindings are called, then the other observers, member by member.
-    /// (P1, P21)
+    /// Relinks the paths that lead on from all members of an observed commit, and wakes the members'
+    /// mailboxes, before the first observer is called. (P1)
     @inline(never)
-    private static func announce(
+    private static func relink(
         _ members: UnsafeBufferPointer<Member>,
-        _ drafts: UnsafeMutableBufferPointer<Draft>,
-        _ record: UnsafeMutablePointer<ThreadRecord>,
-        _ reach: CommitReach,
-        carrying round: CarriedRound?
+        _ drafts: UnsafeMutableBufferPointer<Draft>
     ) {
-        // Safe, all: as in publish(_:_:_:carrying:).
-        func propagate(_ index: Int, _ body: () -> Void) {
-            guard let round else { return body() }
-            unsafe round.propagate(drafts[index].version, of: drafts[index].lockAddress, body)
-        }
-        if unsafe reach.hasBindings || members.contains(where: { $0.mayHaveMailboxesOrLinks }) {
-            for index in members.indices where unsafe drafts[index].isToBeAnnounced {
-                propagate(index) { unsafe members[index].property.relink(drafts[index]) }
-            }
-        }
-        if reach.hasBindings {
-            let carried = CarriedCommit(of: reach.number)
-            unsafe carried.gather(record) {
-                for index in members.indices where unsafe drafts[index].isToBeAnnounced {
-                    unsafe carried.begin(drafts[index].lockAddress)
-                    propagate(index) { unsafe members[index].property.callBindings(drafts[index]) }
-                }
-            }
-            carried.publish(after: reach)
-        }
+        // Safe, all: as in publish(_:_:_:).
+        guard unsafe members.contains(where: { $0.mayHaveMailboxesOrLinks }) else { return }
         for index in members.indices where unsafe drafts[index].isToBeAnnounced {
-            propagate(index) { unsafe members[index].property.announce(&drafts[index]) }
+            unsafe members[index].property.relink(drafts[index])
         }
     }
 
@@ -203,7 +173,7 @@ internal enum Commit {
         _ drafts: UnsafeMutableBufferPointer<Draft>,
         _ record: UnsafeMutablePointer<ThreadRecord>
     ) -> CommitReach {
-        // Safe, all: as in publish(_:_:_:carrying:).
+        // Safe, all: as in publish(_:_:_:).
         let observed = members.indices.filter { unsafe drafts[$0].isSet && members[$0].isPossiblyObserved }
         let reach = unsafe CommitReach(of: drafts)
         for index in observed { unsafe drafts[index].commit = reach.number(of: index) }
@@ -224,7 +194,7 @@ internal enum Commit {
         _ drafts: UnsafeMutableBufferPointer<Draft>,
         _ record: UnsafeMutablePointer<ThreadRecord>
     ) {
-        // Safe, all: as in publish(_:_:_:carrying:).
+        // Safe, all: as in publish(_:_:_:).
         for index in members.indices {
             unsafe members[index].leaveBody()
             unsafe members[index].unlock()

@@ -23,11 +23,7 @@ internal protocol CommitMember: AnyObject, Sendable {
     /// Relinks the paths that lead on from the property, and wakes the mailboxes. Under no lock.
     func relink(_ draft: borrowing Draft)
 
-    /// Calls the bindings. Under no lock, once the paths are relinked.
-    func callBindings(_ draft: borrowing Draft)
-
-    /// Calls the observers that were not called before, and retires the replaced value. Under no
-    /// lock.
+    /// Calls the observers, and retires the replaced value. Under no lock.
     func announce(_ draft: inout Draft)
 
     /// Destroys the value that the body has left in the draft. Under no lock.

@@ -58,7 +58,7 @@ extension Draft {
 internal final class Announcement<Value: Sendable> {
     let new: Value
     /// The deliveries that are left for the paths which lead on from the property, once these are
-    /// relinked. Nil before, and if no binding receives the commit.
+    /// relinked. Nil before, and if no member may have mailboxes or links.
     var deferred: LinkDeliveries?
 
     init(_ new: Value) { self.new = new }

@@ -10,7 +10,7 @@ extension Observed: CommitMember {
     func callCombinations(_ draft: borrowing Draft) {
         let version = cell.version
         let change = change(of: draft, ValueEncoding<Value>.copy(draft.words), version)
-        if observers.deliverToCombinations(change, of: version) { CommitReach.current?.hasBindings = true }
+        observers.deliverToCombinations(change, of: version)
     }
 
     @inline(__always)
@@ -40,27 +40,18 @@ extension Observed: CommitMember {
 
     private func announce(_ change: Change<Value>, _ kept: Announcement<Value>) {
         kept.deferred?.deliver()
-        observers.deliver(change, toBindings: false)
+        observers.deliver(change, of: change.version)
         kept.deferred?.deliverLate()
         if observers.mayHaveMailboxes { observers.drainMailboxes(of: Change<Value>.self) }
     }
 
     func relink(_ draft: borrowing Draft) {
-        guard let kept = announcement(of: draft) else { return }
+        guard let announcement = unsafe draft.announcement else { return }
+        // Safe: keepAnnouncement(_:) has stored it, for this property.
+        let kept = unsafe Unmanaged<Announcement<Value>>.fromOpaque(announcement).takeUnretainedValue()
         kept.deferred =
             observers.mayHave(ListHints.third) ? observers.relinkPaths(version: draft.version) : LinkDeliveries()
         if observers.mayHaveMailboxes { observers.wakeMailboxes(of: Change<Value>.self) }
-    }
-
-    func callBindings(_ draft: borrowing Draft) {
-        guard let kept = announcement(of: draft) else { return }
-        observers.deliver(change(of: draft, kept.new, draft.version), toBindings: true)
-    }
-
-    /// The announcement that was kept for the observers, if there is one.
-    private func announcement(of draft: borrowing Draft) -> Announcement<Value>? {
-        // Safe: keepAnnouncement(_:) has stored it, for this property.
-        unsafe draft.announcement.map { unsafe Unmanaged<Announcement<Value>>.fromOpaque($0).takeUnretainedValue() }
     }
 
     func discard(_ draft: inout Draft) {

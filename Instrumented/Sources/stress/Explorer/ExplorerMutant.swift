@@ -48,10 +48,9 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.aSnapshotCollectsVersionsOnce, "commit-snapshot", "P20.present-together"),
         ExplorerMutant(.aCommitIsDeliveredInParts, "commit-observe", "P21.whole", "P21.once"),
         ExplorerMutant(.aCommitIsDeliveredTwice, "commit-observe", "P21.once"),
-        // Commits that bindings carry
-        ExplorerMutant(.aBindingCarriesACommitInParts, "carry-read", "P21.carried-whole"),
-        ExplorerMutant(.aCommitIsAgreedUponPairByPair, "carry-both-ways", "P21.carried-whole"),
-        ExplorerMutant(.aCancelledBindingCarriesItsChange, "carry-cancel", "P9.nothing-after-wait"),
+        // Bindings
+        ExplorerMutant(.aPairAgreesOnOneSideAlone, "bind-both-ways", "P3.pair-converges"),
+        ExplorerMutant(.anEndedBindingGoesOnBackwards, "bind-cancel", "P9.nothing-after-wait"),
         // Derived values
         ExplorerMutant(.anEvaluationOfMixedVersionsIsPublished, "derive-read-set", "P23.no-mixture"),
         ExplorerMutant(.anEvaluationOfMixedVersionsIsPublished, "derive-commit-read", "P23.no-mixture"),
