@@ -34,7 +34,7 @@ extension Structure {
             """,
             "Delivery": """
             Flush IsolatedObservation
-            OrderedObservation Subscription Waiter
+            OrderedObservation SharedMailbox Subscription
             """,
             "Derivation": """
             Collector Collector+Reading DerivationCell

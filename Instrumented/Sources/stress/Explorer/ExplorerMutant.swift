@@ -49,8 +49,8 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.aCommitIsDeliveredInParts, "commit-observe", "P21.whole", "P21.once"),
         ExplorerMutant(.aCommitIsDeliveredTwice, "commit-observe", "P21.once"),
         // Bindings
-        ExplorerMutant(.aPairAgreesOnOneSideAlone, "bind-both-ways", "P3.pair-converges"),
-        ExplorerMutant(.anEndedBindingGoesOnBackwards, "bind-cancel", "P9.nothing-after-wait"),
+        ExplorerMutant(.aPairAgreesOnOneSideAlone, "pair-commits", "P3.pair-converges"),
+        ExplorerMutant(.anEndedBindingGoesOnBackwards, "pair-cancel", "P9.nothing-after-wait"),
         // Derived values
         ExplorerMutant(.anEvaluationOfMixedVersionsIsPublished, "derive-read-set", "P23.no-mixture"),
         ExplorerMutant(.anEvaluationOfMixedVersionsIsPublished, "derive-commit-read", "P23.no-mixture"),
@@ -120,7 +120,7 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.twoDeliverAtOnce, "serial-set-set", "P2.one-at-a-time"),
         ExplorerMutant(.aChangeIsEnqueuedOutsideTheLock, "serial-set-set", "P2.ordered"),
         ExplorerMutant(.aMailboxsWakeUpIsLost, "serial-set-set", "P1.ordered-once"),
-        ExplorerMutant(.isBusyIsClearedOutsideTheLock, "serial-set-set", "P1.ordered-once"),
+        ExplorerMutant(.aDeliveryParksOutsideTheLock, "serial-set-set", "P1.ordered-once"),
         ExplorerMutant(.aSetterWaitsForABusyObserver, "serial-set-set", "progress.livelock"),
         // Bindings
         ExplorerMutant(.aBindingAppliesAnOlderChange, "bind-set-set", "P3.destination-follows"),

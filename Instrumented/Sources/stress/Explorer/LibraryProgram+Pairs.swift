@@ -2,8 +2,8 @@
 
 extension LibraryProgram {
     /// Two commits that meet: each of one side of two pairs. One side prevails in each pair. (P3)
-    static let bindBothWays = LibraryProgram(
-        name: "bind-both-ways",
+    static let pairCommits = LibraryProgram(
+        name: "pair-commits",
         summary: "a commit of the left sides of two pairs against one of the right sides",
         threads: [["commit left"], ["commit right"]]
     ) { backend in
@@ -16,8 +16,8 @@ extension LibraryProgram {
     }
 
     /// A commit, and the end of a binding that passes one of its changes back. (P9)
-    static let bindCancel = LibraryProgram(
-        name: "bind-cancel",
+    static let pairCancel = LibraryProgram(
+        name: "pair-cancel",
         summary: "a commit of the right sides of two pairs against the end of one binding, with a wait",
         threads: [["commit right"], ["cancel and wait", "look twice"]]
     ) { backend in
