@@ -29,8 +29,8 @@ extension Structure {
             ValueEncoding
             """,
             "Transaction": """
-            Commit CommitReach Draft GroupMembers Lent Member MemberList MemberSlot
-            Observed+CommitMember PropertyList Snapshots Transaction WeakObserved+Transaction
+            Commit CommitReach GroupMembers Joining Member MemberList
+            Observed+CommitMember PropertyList Snapshots Transaction
             """,
             "Delivery": """
             Flush IsolatedObservation

@@ -96,7 +96,7 @@ internal enum Commit {
                 }
             }
             unsafe record.pointee.body = 0
-            if shouldPublish(hasReturned) {
+            if hasReturned {
                 unsafe publish(members, drafts, record)
             } else {
                 unsafe discard(members, drafts, record)
@@ -110,12 +110,6 @@ internal enum Commit {
         // Safe: it is the address of the list, which its commit keeps until its body has returned.
         let members = unsafe list.load(as: UnsafeBufferPointer<Member>.self)
         return unsafe members.map { unsafe RunningBody.name(of: $0.property) }
-    }
-
-    /// Whether the drafts are published: if the body throws, nothing is.
-    @inline(__always)
-    private static func shouldPublish(_ hasReturned: Bool) -> Bool {
-        return hasReturned
     }
 
     /// Publishes the drafts that the body has set, and calls the observers. The caller holds the
@@ -135,7 +129,7 @@ internal enum Commit {
         for index in members.indices { unsafe members[index].prepare(&drafts[index], by: record) }
         unsafe record.pointee.decision.make()
         let isObserved = unsafe members.contains { $0.isPossiblyObserved }
-        let reach = unsafe isObserved ? deliverUnderLocks(members, drafts, record) : nil
+        let reach = unsafe isObserved ? deliverLocked(members, drafts, record) : nil
         for index in members.indices { unsafe members[index].settle(&drafts[index]) }
         for index in members.indices { unsafe members[index].unlock(drafts[index]) }
         unsafe record.pointee.userCode -= 1
@@ -168,7 +162,7 @@ internal enum Commit {
     /// An observer that registers once the locks are released begins at a version that has this
     /// change.
     @inline(never)
-    private static func deliverUnderLocks(
+    private static func deliverLocked(
         _ members: UnsafeBufferPointer<Member>,
         _ drafts: UnsafeMutableBufferPointer<Draft>,
         _ record: UnsafeMutablePointer<ThreadRecord>
@@ -176,14 +170,14 @@ internal enum Commit {
         // Safe, all: as in publish(_:_:_:).
         let observed = members.indices.filter { unsafe drafts[$0].isSet && members[$0].isPossiblyObserved }
         let reach = unsafe CommitReach(of: drafts)
-        for index in observed { unsafe drafts[index].commit = reach.number(of: index) }
+        for index in observed { unsafe drafts[index].commit = reach.number }
         unsafe reach.gather(record) {
             for index in observed where unsafe members[index].mayHaveMailboxes {
-                unsafe members[index].property.enqueue(drafts[index])
+                unsafe members[index].property.enqueueLocked(drafts[index])
             }
-            for index in observed { unsafe members[index].property.callCombinations(drafts[index]) }
+            for index in observed { unsafe members[index].property.callCombinationsLocked(drafts[index]) }
         }
-        for index in observed { unsafe members[index].property.keepAnnouncement(&drafts[index]) }
+        for index in observed { unsafe members[index].property.keepAnnouncementLocked(&drafts[index]) }
         return reach
     }
 

@@ -32,11 +32,6 @@ internal final class CommitReach {
         number = Self.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
     }
 
-    /// The commit number for the change of a member.
-    func number(of index: Int) -> UInt64 {
-        return number
-    }
-
     /// Whether the commit changes the property with this lock address. Called under the locks of the
     /// commit's members.
     func changes(_ lockAddress: UInt) -> Bool {

@@ -25,7 +25,7 @@
 //    `prepare` stores each new value in the latch's spare slot and marks the version (release).
 //    `CommitDecision.make` is one release store, which makes all prepared values the present ones.
 //    A reader that finds the mark loads the decision with acquire (`isMade`).
-// 4. If a member is observed, `deliverUnderLocks` fills the mailboxes and calls the observers that
+// 4. If a member is observed, `deliverLocked` fills the mailboxes and calls the observers that
 //    combinations have at the members: each stages its change (`MemberSlot.stage`). Then
 //    `CommitReach.gather` gives each combination all of them in one step (`Combination.take`).
 // 5. `settle` stores the next version without the mark (release). `unlock` releases the locks.
@@ -45,7 +45,7 @@
 //   P21)
 //
 // The walk that matters most: `Group.commit`, `Commit.perform`, `run`, `lockForBody`, the body,
-// `publish`, `leaveBody`, `prepare`, `make`, `deliverUnderLocks`, `settle`, `unlock`, `announce`.
+// `publish`, `leaveBody`, `prepare`, `make`, `deliverLocked`, `settle`, `unlock`, `announce`.
 
 /// Several properties, of any roots and any types, read and observed together.
 ///
@@ -267,6 +267,13 @@ extension Group {
             { reader in Self.read(first, second, third, fourth, by: reader) }
         )
     }
+}
+
+/// Reads the members of a group one by one. Each adopter reads them in a way of its own.
+@usableFromInline
+internal protocol MemberReader {
+    /// Returns the value of a member.
+    func read<Property: ObservableProperty>(_ property: Property) -> Property.Value
 }
 
 extension Group {
