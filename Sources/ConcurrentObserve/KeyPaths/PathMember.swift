@@ -68,45 +68,75 @@ extension PathMember {
     }
 }
 
+/// A property that a key path names as the one that keeps the values, or as a view of it.
+@usableFromInline
+internal protocol PathNameable: Sendable {
+    associatedtype Stored: Sendable
+
+    /// The property that keeps the values and delivers their changes.
+    var stored: Observed<Stored> { get }
+
+    /// Whether the body of a commit may not set the path.
+    static var isReadOnly: Bool { get }
+}
+
+extension Observed: PathNameable {
+    @usableFromInline var stored: Observed<Value> { self }
+    @usableFromInline static var isReadOnly: Bool { false }
+}
+
+extension ReadOnly: PathNameable {
+    @usableFromInline var stored: Observed<Value> { property }
+    @usableFromInline static var isReadOnly: Bool { true }
+}
+
 /// A plain member: the path exposes its value unchanged.
 @usableFromInline
-internal enum PlainMember<Value: Sendable>: PathMember {
+internal enum PlainMember<Named: PathNameable>: PathMember {
     @usableFromInline static var isWeak: Bool { false }
 
     @usableFromInline
-    static func property(of named: Observed<Value>) -> Observed<Value> { named }
+    static func property(of named: Named) -> Observed<Named.Stored> { named.stored }
 
     @inlinable
-    static func value(of stored: Value) -> Value { stored }
+    static func value(of stored: Named.Stored) -> Named.Stored { stored }
 
     @usableFromInline
-    static func setDraft(_ value: Value, of named: Observed<Value>, _ transaction: borrowing Transaction) {
-        transaction[named] = value
+    static func setDraft(_ value: Named.Stored, of named: Named, _ transaction: borrowing Transaction) {
+        if Named.isReadOnly { trapReadOnly() }
+        transaction[named.stored] = value
     }
 }
 
 /// A plain member after an optional step: the path exposes its value as an optional.
 @usableFromInline
-internal enum OptionalMember<Stored: Sendable>: PathMember {
+internal enum OptionalMember<Named: PathNameable>: PathMember {
     @usableFromInline static var isWeak: Bool { false }
 
     @usableFromInline
-    static func property(of named: Observed<Stored>) -> Observed<Stored> { named }
+    static func property(of named: Named) -> Observed<Named.Stored> { named.stored }
 
     @inlinable
-    static func value(of stored: Stored) -> Stored? { .some(stored) }
+    static func value(of stored: Named.Stored) -> Named.Stored? { .some(stored) }
 
     @usableFromInline
-    static func setDraft(_ value: Stored?, of named: Observed<Stored>, _ transaction: borrowing Transaction) {
+    static func setDraft(_ value: Named.Stored?, of named: Named, _ transaction: borrowing Transaction) {
+        if Named.isReadOnly { trapReadOnly() }
         guard let value else { trapNil() }
-        transaction[named] = value
+        transaction[named.stored] = value
     }
+}
 
-    private static func trapNil() -> Never {
-        fatalError(
-            "ConcurrentObserve: the body of a commit set a path to nil whose last property cannot be nil. Set the optional step before it to nil, or set a value."
-        )
-    }
+private func trapNil() -> Never {
+    fatalError(
+        "ConcurrentObserve: the body of a commit set a path to nil whose last property cannot be nil. Set the optional step before it to nil, or set a value."
+    )
+}
+
+private func trapReadOnly() -> Never {
+    fatalError(
+        "ConcurrentObserve: the body of a commit set a path whose last property is shown read-only. Make the property itself a member."
+    )
 }
 
 /// A weak member: the path exposes its referent.
@@ -158,47 +188,6 @@ internal enum BoxMember<Referent: WeaklyObservable>: PathMember {
     ) {
         preconditionFailure("a path is seen as one of boxes by mailboxes alone")
     }
-}
-
-/// A read-only member: the path exposes the value of its property unchanged.
-@usableFromInline
-internal enum ReadOnlyMember<Value: Sendable>: PathMember {
-    @usableFromInline static var isWeak: Bool { false }
-
-    @usableFromInline
-    static func property(of named: ReadOnly<Value>) -> Observed<Value> { named.property }
-
-    @inlinable
-    static func value(of stored: Value) -> Value { stored }
-
-    @usableFromInline
-    static func setDraft(_ value: Value, of named: ReadOnly<Value>, _ transaction: borrowing Transaction) {
-        trapReadOnly()
-    }
-}
-
-/// A read-only member after an optional step: the path exposes the value of its property as an
-/// optional.
-@usableFromInline
-internal enum OptionalReadOnlyMember<Stored: Sendable>: PathMember {
-    @usableFromInline static var isWeak: Bool { false }
-
-    @usableFromInline
-    static func property(of named: ReadOnly<Stored>) -> Observed<Stored> { named.property }
-
-    @inlinable
-    static func value(of stored: Stored) -> Stored? { .some(stored) }
-
-    @usableFromInline
-    static func setDraft(_ value: Stored?, of named: ReadOnly<Stored>, _ transaction: borrowing Transaction) {
-        trapReadOnly()
-    }
-}
-
-private func trapReadOnly() -> Never {
-    fatalError(
-        "ConcurrentObserve: the body of a commit set a path whose last property is shown read-only. Make the property itself a member."
-    )
 }
 
 // MARK: - Kept paths
