@@ -26,14 +26,12 @@ extension Structure {
             ChangeStamps MutationLock RunningBody SingleReference ValueBox ValueCell ValueEncoding
             """,
             "Transaction": """
-            CarriedCommit Commit CommitReach Draft GroupMembers Lent Member MemberList MemberSlot
-            Observed+CommitMember PropertyList Snapshots Transaction WeakObserved+Transaction
-            """,
-            "Binding": """
-            BindingClaim
+            Commit CommitReach GroupMembers Joining Member MemberList
+            Observed+CommitMember PropertyList Snapshots Transaction
             """,
             "Delivery": """
-            Flush IsolatedObservation OrderedObservation Subscription Waiter
+            Flush IsolatedObservation
+            OrderedObservation SharedMailbox Subscription
             """,
             "Derivation": """
             Collector+Reading Collector DerivationCell+Evaluating DerivationCell+Replacing
