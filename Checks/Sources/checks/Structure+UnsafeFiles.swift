@@ -25,7 +25,7 @@ extension Structure {
             TableContents VersionedObserver
             """,
             "Property": """
-            ChangeStamps MutationLock RunningBody SingleReference ValueBox ValueCell
+            MutationLock RunningBody SingleReference ValueBox ValueCell
             ValueEncoding
             """,
             "Transaction": """
@@ -40,9 +40,9 @@ extension Structure {
             OrderedObservation Subscription Waiter
             """,
             "Derivation": """
-            Collector Collector+Reading DerivationCell
-            DerivationCell+Evaluating DerivationCell+Replacing DerivationPlace Derived+Property
-            DerivedObservation DerivedResults DraftCopies EvaluationStack Group+Derivation SourceSet SourceWords StepWords VersionBuffer
+            Collector+Reading DerivationCell DerivationCell+Evaluating DerivationCell+Replacing
+            Derived+Property DerivationSource DerivedCycle DerivedObservation DerivedResults
+            EvaluationStack SourceCopies SourceSet Transaction+Derived
             """,
         ]
         return Set(

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Collector {
-    /// Runs the `==` of two results as under a lock.
+    /// Marks the thread as under a lock while it compares two results.
     @usableFromInline
-    func isEqualUnderLock<Value: Sendable>(_ value: Value, _ areEqual: (Value, Value) -> Bool) -> Bool {
+    func enterAsUnderLock() -> Bool {
+        guard mutant(.resultsAreComparedUnderTheLock) else { return false }
         enterForbiddenForUserCode()
-        defer { leaveForbiddenForUserCode() }
-        return comparesEqual(value, areEqual)
+        return true
     }
+
+    @usableFromInline
+    func leaveAsUnderLock(_ isUnderLock: Bool) { if isUnderLock { leaveForbiddenForUserCode() } }
 }
 
 extension DerivationCell {
@@ -37,9 +40,9 @@ extension DerivationCell {
     }
 
     /// Takes an error for a result that no change of a source concerns.
-    borrowing func stillFails(_ base: borrowing Present, _ collector: Collector, _ derived: any DerivationNode) -> Bool
+    borrowing func errorStays(_ base: borrowing Present, _ collector: Collector, _ derived: any DerivationNode) -> Bool
     {
-        guard derived.describe(base.words).hasPrefix("failure") else { return readsTheSame(base, collector) }
+        guard mutant(.anErrorStays), derived.describe(base.words).hasPrefix("failure") else { return false }
         for index in 0..<base.set.count { collector.note(rootOf: base.set, index, base.set.rootVersion(index)) }
         collector.outcome.isSnapshot = true
         return true

@@ -42,15 +42,15 @@ internal struct Collected {
 
     var isEmpty: Bool { steps.isEmpty }
 
-    /// Returns the index of the root at `address`, and whether this call has added it.
-    mutating func place(_ address: UInt, _ origin: @autoclosure () -> Origin) -> (index: Int, isNew: Bool) {
-        if let index = find(address) { return (index, false) }
+    /// Returns the index of the root at `address`, which is added if it is new.
+    mutating func place(_ address: UInt, _ origin: @autoclosure () -> Origin) -> Int {
+        if let index = find(address) { return index }
         let index = addresses.count
         if index == Self.few { for (index, address) in addresses.enumerated() { places[address] = index } }
         if index >= Self.few { places[address] = index }
         addresses.append(address)
         origins.append(origin())
-        return (index, true)
+        return index
     }
 
     /// The largest number of roots among which a linear search finds one. More are kept in a
@@ -63,12 +63,9 @@ internal struct Collected {
         return nil
     }
 
-    /// Whether all roots and other sources still have the versions that were read.
-    func isStill(_ versions: borrowing VersionBuffer) -> Bool {
-        for index in 0..<addresses.count where SourceSet.version(at: addresses[index]) != versions[index] {
-            return false
-        }
-        return zip(others, otherVersions).allSatisfy { source, version in source.version == version }
+    /// Whether all other sources still have the versions that were read.
+    var areOthersCurrent: Bool {
+        zip(others, otherVersions).allSatisfy { source, version in source.version == version }
     }
 }
 

@@ -12,6 +12,16 @@ extension Collector {
         return readOther(property)
     }
 
+    /// Returns a function that reads a property, whose type it finds out once.
+    @inlinable
+    static func reader<Property: ObservableProperty>(
+        of property: Property
+    ) -> @Sendable (Collector) -> Property.Value {
+        if let property = property as? Observed<Property.Value> { return { $0.read(property) } }
+        if let derived = property as? Derived<Property.Value> { return { derived.read(into: $0) } }
+        return { $0.read(property) }
+    }
+
     /// Returns the value of an `Observed` property, and notes its version.
     @inlinable @inline(__always)
     func read<Value: Sendable>(_ property: Observed<Value>) -> Value {
@@ -23,13 +33,10 @@ extension Collector {
     /// Returns the words of a derived value's result, if these reference nothing.
     func read(_ derived: any DerivationNode, _ cell: borrowing DerivationCell) -> Latch.Words {
         if outcome.isOnCopies { return evaluateOnCopies(derived, cell) }
-        while true {
-            let present = cell.refresh(derived, for: self)
-            if present.isNone { return takeAnswer() }
-            if note(derived, present) {
-                return present.words
-            }
-        }
+        let present = cell.refresh(derived, for: self)
+        if present.isNone { return takeAnswer() }
+        note(derived, present)
+        return present.words
     }
 
     /// Notes a property that the followed set does not name next. Returns the value that the
@@ -88,7 +95,7 @@ extension Collector {
     func finish<Value: Sendable>(_ value: Value, _ areEqual: (Value, Value) -> Bool) {
         if outcome.isListing { return }
         outcome.isInline = ValueEncoding<Value>.isAlwaysInline
-        outcome.isSame = outcome.hasBefore && !Self.countsEqual && isEqual(value, areEqual)
+        outcome.isSame = outcome.hasBefore && isEqual(value, areEqual)
         if !outcome.isSame { put(value) }
     }
 
@@ -106,19 +113,9 @@ extension Collector {
         return outcome.hasBefore ? outcome.before.second : ValueEncoding<Value>.mark.word
     }
 
-    /// Whether a result that equals the previous one counts as a change: never.
-    @inlinable @inline(__always)
-    static var countsEqual: Bool {
-        return false
-    }
-
+    /// Whether the result equals the previous one.
     @inlinable @inline(__always)
     func isEqual<Value: Sendable>(_ value: Value, _ areEqual: (Value, Value) -> Bool) -> Bool {
-        return comparesEqual(value, areEqual)
-    }
-
-    @inlinable @inline(__always)
-    func comparesEqual<Value: Sendable>(_ value: Value, _ areEqual: (Value, Value) -> Bool) -> Bool {
         let words = outcome.before
         if ValueEncoding<Value>.isAlwaysInline { return areEqual(ValueEncoding<Value>.decode(words), value) }
         guard let copy = copyOfBefore(Value.self, words) else { return false }

@@ -41,29 +41,6 @@ extension Collector {
         )
     }
 
-    /// Stores a function that reads two sources through weak references.
-    ///
-    /// - Parameter finish: Receives values that were present together.
-    @usableFromInline @inline(never)
-    func weaken<First: ObservableProperty, Second: ObservableProperty>(
-        _ first: First,
-        _ second: Second,
-        finish: @escaping @Sendable (Collector, First.Value, Second.Value) -> Void
-    ) {
-        let sources = (WeakSource(first), WeakSource(second))
-        state.weakFunction = WeakFunction(
-            run: { collector in
-                collector.snapshot {
-                    let values = (collector.read(sources.0.present), collector.read(sources.1.present))
-                    return { finish(collector, values.0, values.1) }
-                }
-            },
-            hold: { held in sources.0.hold(&held) && sources.1.hold(&held) }
-        )
-    }
-}
-
-extension Collector {
     /// Stores a function that calls `run` with a source, which it references weakly.
     @usableFromInline @inline(never)
     func weaken<Source: ObservableProperty>(
@@ -72,24 +49,5 @@ extension Collector {
     ) {
         let source = WeakSource(source)
         state.weakFunction = WeakFunction(run: { collector in run(collector, source.present) }, hold: source.hold)
-    }
-
-    /// Stores a function that reads one source through a weak reference, before it computes.
-    ///
-    /// - Parameter finish: Receives a value that was present.
-    @usableFromInline @inline(never)
-    func weaken<Source: ObservableProperty>(
-        only source: Source,
-        finish: @escaping @Sendable (Collector, Source.Value) -> Void
-    ) {
-        weaken(
-            only: source,
-            run: { collector, source in
-                collector.snapshot {
-                    let value = collector.read(source)
-                    return { finish(collector, value) }
-                }
-            }
-        )
     }
 }

@@ -36,15 +36,11 @@ extension DerivationCell {
     private static var mostLosses: Int { 2 }
 
     /// Whether an evaluation is current. The caller must hold no lock.
+    ///
+    /// Other sources run code of their own, which may need this derived value: so the check is then
+    /// entered on the evaluation stack, which finds the ring. (P25)
     private borrowing func isCurrent(_ present: borrowing Present, _ derived: any DerivationNode) -> Bool {
-        return present.set.hasOthers ? areOthersCurrent(present, derived) : present.isCurrent
-    }
-
-    /// Checks an evaluation that has read other sources. They run code of their own, which may need
-    /// this derived value: so the check is entered on the evaluation stack, which finds the ring.
-    /// (P25)
-    @inline(never)
-    private borrowing func areOthersCurrent(_ present: borrowing Present, _ derived: any DerivationNode) -> Bool {
+        if !present.set.hasOthers { return present.isCurrent }
         var isCurrent = false
         _ = EvaluationStack.current.perform(derived, place) { collector in
             collector.begin(lookingAt: present)
@@ -154,31 +150,20 @@ extension DerivationCell {
         _ derived: any DerivationNode
     ) -> Bool {
         let set = base.set
-        if set.nodeCount == 0 || set.isSnapshot { return false }
-        if readsTheSame(base, collector) { return true }
-        collector.restart()
-        return false
-    }
-
-    borrowing func readsTheSame(_ base: borrowing Present, _ collector: Collector) -> Bool {
-        let set = base.set
-        guard set.nodeCount > 0, let details = set.object.details else { return false }
-        for step in details.steps {
-            if step >= 0 {
-                let index = Int(step)
-                let version = set.rootVersion(index)
-                guard SourceSet.version(at: set.address(index)) == version else { return false }
+        guard set.nodeCount > 0, !set.isSnapshot, let details = set.object.details else { return false }
+        let isSame = details.steps.allSatisfy { step in
+            guard step < 0 else {
+                let (index, version) = (Int(step), set.rootVersion(Int(step)))
                 collector.note(rootOf: set, index, version)
-            } else {
-                // The version of another source does not say whether the values behind it have
-                // changed.
-                guard step != ReadStep.other else { return false }
-                let index = ReadStep.nodeIndex(step)
-                guard let node = details.nodes[index].node else { return false }
-                guard node.note(in: collector) == set.nodeVersion(index) else { return false }
+                return SourceSet.version(at: set.address(index)) == version
             }
+            // The version of another source does not say whether the values behind it have changed.
+            guard step != ReadStep.other else { return false }
+            let index = ReadStep.nodeIndex(step)
+            return details.nodes[index].node?.note(in: collector) == set.nodeVersion(index)
         }
-        return true
+        if !isSame { collector.restart() }
+        return isSame
     }
 }
 
@@ -195,7 +180,7 @@ extension DerivationCell {
         _ derived: any DerivationNode
     ) -> Present {
         if !collector.hasReadItsSet { return commitOther(collector, over: base, derived) }
-        return commit(collector, over: base, derived) { replaced in publishAgain(collector, after: base, &replaced) }
+        return commit(collector, over: base, derived) { publishAgain(collector, after: base, &$0) }
     }
 
     /// Commits an evaluation that has read other sources than the previous one.
@@ -206,11 +191,10 @@ extension DerivationCell {
         _ derived: any DerivationNode
     ) -> Present {
         guard let new = collector.newSet(self) else {
-            return commit(collector, over: base, derived) { replaced in publishAgain(collector, after: base, &replaced)
-            }
+            return commit(collector, over: base, derived) { publishAgain(collector, after: base, &$0) }
         }
         return withExtendedLifetime(new) {
-            commit(collector, over: base, derived) { replaced in publish(new.words, collector, after: base, &replaced) }
+            commit(collector, over: base, derived) { publish(new.words, collector, after: base, &$0) }
         }
     }
 

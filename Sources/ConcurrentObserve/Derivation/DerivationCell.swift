@@ -137,7 +137,7 @@ extension DerivationCell {
         for _ in 0..<count {
             // Relaxed: the sequence and the fence order it.
             let version = unsafe SourceSet.atomic(root, 1).pointee.load(ordering: .relaxed)
-            if unsafe SourceSet.word(at: UInt(root.pointee)) != version, !Self.takesAnyVersion { return nil }
+            if unsafe SourceSet.word(at: UInt(root.pointee)) != version { return nil }
             unsafe root += 2
         }
         // Relaxed, both: the sequence and the fence order them.
@@ -150,20 +150,8 @@ extension DerivationCell {
         // Relaxed: ordered by the fence. Odd: an evaluation is being stored, or another set has
         // replaced this one.
         let after = unsafe SourceSet.atomic(memory, SourceSet.Place.sequence).pointee.load(ordering: .relaxed)
-        if !Self.isWhole(before, after) { return nil }
+        guard after == before, before & 1 == 0 else { return nil }
         return unsafe CleanRead(Latch.Words(first: UInt(first), second: UInt(second)), before, memory)
-    }
-
-    /// Whether all words loaded between two loads of the sequence belong to one evaluation.
-    @inlinable @inline(__always)
-    static func isWhole(_ before: UInt64, _ after: UInt64) -> Bool {
-        return after == before && before & 1 == 0
-    }
-
-    /// Always false: a result is current only while every version is still the same.
-    @inlinable @inline(__always)
-    static var takesAnyVersion: Bool {
-        return false
     }
 
     /// Returns the present evaluation, which need not be current.

@@ -156,33 +156,6 @@ extension Derived {
     ) {
         self.init(fileID, line) { collector in collector.finish(collector.run(compute)) }
     }
-
-    /// Makes a derived value of these properties, which it retains. Every result is a change.
-    ///
-    /// - Parameters:
-    ///   - first: The first property, whose value is the function's first parameter.
-    ///   - other: The other properties, in the order of the function's parameters.
-    ///   - fileID: The calling file, for the message about a derived value that needs itself.
-    ///   - line: The calling line.
-    ///   - compute: Receives values that were present together. Runs on any thread, under no lock.
-    @inlinable
-    public convenience init<First: ObservableProperty, each Other: ObservableProperty>(
-        _ first: First,
-        _ other: repeat each Other,
-        fileID: StaticString = #fileID,
-        line: UInt = #line,
-        compute: @escaping @Sendable (First.Value, repeat (each Other).Value) -> Value
-    ) {
-        self.init(fileID, line, namesSources: true) { collector in
-            if collector.outcome.isWeakening {
-                return collector.weaken(first, repeat each other, compute: compute) { $0.finish($1) }
-            }
-            collector.snapshot {
-                let values = (collector.read(first), (repeat collector.read(each other)))
-                return { collector.finish(compute(values.0, repeat each values.1)) }
-            }
-        }
-    }
 }
 
 extension Derived where Value: Equatable {
@@ -201,34 +174,6 @@ extension Derived where Value: Equatable {
         _ compute: @escaping @Sendable (borrowing Reader) -> Value
     ) {
         self.init(fileID, line) { collector in collector.finish(collector.run(compute), ==) }
-    }
-
-    /// Makes a derived value of these properties, which it retains. A result that equals the
-    /// previous one is no change. (P24)
-    ///
-    /// - Parameters:
-    ///   - first: The first property, whose value is the function's first parameter.
-    ///   - other: The other properties, in the order of the function's parameters.
-    ///   - fileID: The calling file, for the message about a derived value that needs itself.
-    ///   - line: The calling line.
-    ///   - compute: Receives values that were present together. Runs on any thread, under no lock.
-    @inlinable
-    public convenience init<First: ObservableProperty, each Other: ObservableProperty>(
-        _ first: First,
-        _ other: repeat each Other,
-        fileID: StaticString = #fileID,
-        line: UInt = #line,
-        compute: @escaping @Sendable (First.Value, repeat (each Other).Value) -> Value
-    ) {
-        self.init(fileID, line, namesSources: true) { collector in
-            if collector.outcome.isWeakening {
-                return collector.weaken(first, repeat each other, compute: compute) { $0.finish($1, ==) }
-            }
-            collector.snapshot {
-                let values = (collector.read(first), (repeat collector.read(each other)))
-                return { collector.finish(compute(values.0, repeat each values.1), ==) }
-            }
-        }
     }
 }
 

@@ -10,27 +10,8 @@
     @safe private struct State {
         /// Never released. There are as many as evaluations were ever nested.
         var collectors: [Unmanaged<Collector>] = unsafe []
-        var depth = 0
-        /// The number of the innermost evaluation for each hash of a derived value's address,
-        /// counted from 1; 0 if there is none. The collector of that evaluation has the number of
-        /// the next outer one. There are at least as many hashes as collectors, so that even in a
-        /// deep chain a few steps show that there is no ring.
-        var last: UnsafeMutablePointer<UInt32>
-        /// The number of low bits of the product that the hash leaves out.
-        var shift: UInt
-
-        init(hashBits: UInt) {
-            shift = UInt(UInt.bitWidth) - hashBits
-            unsafe last = .allocate(capacity: 1 << hashBits)
-            unsafe last.initialize(repeating: 0, count: 1 << hashBits)
-        }
-
-        /// Returns where the number for a derived value is. The golden ratio spreads addresses that
-        /// lie at equal distances. ("Fibonacci hashing", Knuth.)
-        @inline(__always)
-        func place(_ derived: UInt) -> UnsafeMutablePointer<UInt32> {
-            unsafe last + Int(truncatingIfNeeded: (derived &* 0x9E37_79B9_7F4A_7C15) &>> shift)
-        }
+        /// The addresses of the derived values that the thread evaluates, outermost first.
+        var evaluated: [UInt] = []
     }
 
     /// The stack of the calling thread.
@@ -46,12 +27,12 @@
     @inline(never)
     private static func make(_ record: UnsafeMutablePointer<ThreadRecord>) -> UnsafeRawPointer {
         let memory = UnsafeMutablePointer<State>.allocate(capacity: 1)
-        unsafe memory.initialize(to: State(hashBits: 8))
+        unsafe memory.initialize(to: State())
         unsafe record.pointee.evaluation = UnsafeRawPointer(memory)
         return UnsafeRawPointer(memory)
     }
 
-    private var depth: Int { unsafe memory.pointee.depth }
+    private var depth: Int { unsafe memory.pointee.evaluated.count }
 
     private func collector(_ index: Int) -> Collector {
         // Safe: never released.
@@ -79,42 +60,22 @@
         let address = UInt(bitPattern: ObjectIdentifier(derived))
         let index = depth
         // Safe, all: never released; the stack is the calling thread's.
-        if unsafe index == memory.pointee.collectors.count { addCollector() }
+        if unsafe index == memory.pointee.collectors.count {
+            unsafe memory.pointee.collectors.append(.passRetained(Collector()))
+        }
         if isInside(address), enterAgain(derived, place, isOnCopies, reader) { return .none }
-        unsafe memory.pointee.depth = index + 1
+        unsafe memory.pointee.evaluated.append(address)
         var present = Present.none
         unsafe memory.pointee.collectors[index]._withUnsafeGuaranteedRef { collector in
-            collector.take(address, place, index, hasReader: reader != nil)
-            enter(collector, index)
+            collector.state.derived = address
+            (collector.state.place, collector.state.level) = (place, index)
+            collector.state.hasReader = reader != nil
             present = body(collector)
             if collector.state.failures > 0 { passOn(collector.state.failures, below: index) }
             collector.clear()
-            unsafe memory.pointee.place(address).pointee = collector.state.before
         }
-        unsafe memory.pointee.depth = index
+        unsafe memory.pointee.evaluated.removeLast()
         return present
-    }
-
-    /// Makes the collector the first that is found for the hash of its derived value.
-    @inline(__always)
-    private func enter(_ collector: Collector, _ index: Int) {
-        // Safe: a hash is below the count of places.
-        let place = unsafe memory.pointee.place(collector.state.derived)
-        collector.state.before = unsafe place.pointee
-        unsafe place.pointee = UInt32(truncatingIfNeeded: index &+ 1)
-    }
-
-    /// Adds a collector when nesting exceeds its previous maximum.
-    @inline(never)
-    private func addCollector() {
-        let index = depth
-        unsafe memory.pointee.collectors.append(.passRetained(Collector()))
-        let bits = UInt(UInt.bitWidth) - (unsafe memory.pointee.shift)
-        guard index >= 1 << bits else { return }
-        unsafe memory.pointee.last.deallocate()
-        let larger = State(hashBits: bits + 1)
-        unsafe (memory.pointee.last, memory.pointee.shift) = (larger.last, larger.shift)
-        for index in 0..<index { enter(collector(index), index) }
     }
 
     /// Raises the outer evaluation's number of failures to that of the inner one. Otherwise the
@@ -131,24 +92,7 @@
 
     /// Whether the thread evaluates the derived value at the address `derived`.
     @inline(__always)
-    func isInside(_ derived: UInt) -> Bool {
-        // Safe: the stack is the calling thread's.
-        let number = unsafe memory.pointee.place(derived).pointee
-        return number != 0 && isAmong(number, derived)
-    }
-
-    /// Whether the evaluation with this number, or an outer one with the same hash, evaluates
-    /// `derived`.
-    @inline(never)
-    private func isAmong(_ number: UInt32, _ derived: UInt) -> Bool {
-        var next = number
-        while next != 0 {
-            let collector = collector(Int(next) - 1)
-            if collector.state.derived == derived { return true }
-            next = collector.state.before
-        }
-        return false
-    }
+    func isInside(_ derived: UInt) -> Bool { unsafe memory.pointee.evaluated.contains(derived) }
 
     /// Decides how to go on when the thread already evaluates `node`. Traps if the derived value
     /// needs itself. Returns true if a ring is reported: then the reader has the answer, and
@@ -191,7 +135,7 @@
     private func isRing(_ way: [Collector], _ isOfSameCopies: Bool) -> Bool {
         // Each version was present from its read until now, or all were present when they were
         // copied.
-        return way.allSatisfy(\.isPresent) || isOfSameCopies && way.allSatisfy(\.isOfCopies)
+        return way.allSatisfy(\.isCurrent) || isOfSameCopies && way.allSatisfy(\.isOfCopies)
     }
 
     /// This many evaluations of a derived value inside itself are not by chance.

@@ -6,119 +6,92 @@ internal struct SourceCopy {
     let version: UInt64
     /// The referent of a weak property. It is kept so that the function finds it, however late it
     /// reads the copy.
-    let referent: AnyObject?
+    private let referent: AnyObject?
+
+    init<Value: Sendable>(_ value: Value, _ version: UInt64) {
+        property = Observed(value)
+        self.version = version
+        referent = (value as? any RefersWeakly)?.present
+    }
 }
 
 /// Copies of roots, which were present together, and the results of derived values for these
 /// copies. A function whose sources change faster than it runs reads them. (P23, P24)
 ///
-/// They belong to one evaluation, and to those inside it.
-internal final class SourceCopies {
-    /// The roots to copy: all that were read so far, whether they are copied already or not.
-    private var roots: [UInt: any DerivationRoot] = [:]
-    private var copies: [UInt: SourceCopy] = [:]
-    private var results: [ObjectIdentifier: CopiedResult] = [:]
-    /// Roots that could not be copied consistently with the current copies.
-    private var refused: Set<UInt> = []
-    /// A stamp taken just before copying. A root unchanged since then is consistent with the
-    /// copies.
-    private var moment: UInt64
+/// They belong to one evaluation, and to those inside it. All copies are taken at once. If the
+/// function reads a root that has no copy, it reads the present value. Unless no source has changed
+/// since, it runs again on new copies, which include that root. (P25)
+@safe internal final class SourceCopies {
+    /// Copies that were taken together, and the results for them.
+    private final class Snapshot {
+        var copies: [UInt: SourceCopy] = [:]
+        var results: [ObjectIdentifier: CopiedResult] = [:]
+    }
 
-    /// Stands for the members of a commit while its body runs, if the function must read the
-    /// drafts.
-    let drafts: DraftCopies?
+    /// All roots that were read so far, by the addresses of their versions.
+    private var roots: [UInt: any DerivationRoot] = [:]
+    private var snapshot = Snapshot()
+    /// The drafts that stand for the members of a commit, if the commit's body reads the derived
+    /// value. Each member has the value that the body has set, or else the present one, which no
+    /// other thread changes. (P19)
+    private let drafts: UnsafeMutableBufferPointer<Draft>?
 
     /// Begins without copies.
-    init(_ drafts: DraftCopies? = nil) {
-        self.drafts = drafts
-        ChangeStamps.begin()
-        moment = ChangeStamps.advance()
-    }
+    init(_ drafts: UnsafeMutableBufferPointer<Draft>? = nil) { unsafe self.drafts = drafts }
 
-    deinit { ChangeStamps.end() }
+    var areOfDrafts: Bool { unsafe drafts != nil }
 
-    /// Adds roots, which the next `take()` copies, too.
-    func add(_ origins: [Origin]) {
-        for origin in origins {
-            guard let source = origin.root.source, drafts?.copy(of: source) == nil else { continue }
-            roots[source.versionAddress] = source
-        }
-    }
-
-    /// Copies all roots while their publication is held off. The caller must hold no lock. Waits as
-    /// a snapshot of a group does. (P20)
+    /// Copies `origins` and all roots read before, while their publication is held off. The caller
+    /// must hold no lock. Waits as a snapshot of a group does. (P20)
     ///
-    /// - Returns: The replaced copies and results, which the caller releases elsewhere.
-    func take() -> AnyObject? {
+    /// - Returns: What was replaced, which the caller releases elsewhere. Nil if nothing was read.
+    func take(_ origins: [Origin]) -> AnyObject? {
+        for origin in origins {
+            guard let root = origin.root.source, draftIndex(root.versionAddress) == nil else { continue }
+            roots[root.versionAddress] = root
+        }
         if roots.isEmpty { return nil }
-        let replaced = Replaced(copies, results)
-        (results, refused) = ([:], [])
-        moment = ChangeStamps.advance()
-        copies = taken
+        let (roots, replaced) = (roots, snapshot)
+        snapshot = Snapshot()
+        let members = GroupMembers { found in for root in roots.values { found.add(root) } }
+        snapshot.copies = Snapshots.takeHeld(members) { roots.mapValues { $0.copy() } }
+        withExtendedLifetime(members) {}
         return replaced
     }
 
-    private final class Replaced {
-        private let copies: [UInt: SourceCopy]
-        private let results: [ObjectIdentifier: CopiedResult]
-
-        init(_ copies: [UInt: SourceCopy], _ results: [ObjectIdentifier: CopiedResult]) {
-            (self.copies, self.results) = (copies, results)
-        }
+    private func draftIndex(_ address: UInt) -> Int? {
+        // Safe: the commit keeps the drafts until its body has returned, and this runs in the body.
+        unsafe drafts.flatMap { unsafe Draft.index(of: address, in: $0) }
     }
 
-    private var taken: [UInt: SourceCopy] {
-        let roots = roots
-        let members = GroupMembers { found in for root in roots.values { found.add(root) } }
-        return withExtendedLifetime(members) {
-            Snapshots.takeHeld(members) { roots.mapValues { $0.copy() } }
-        }
-    }
-
-    /// Returns the copy of a root. Returns nil if the root was not copied with the others, and has
-    /// changed since.
+    /// Returns the copy of a root, or of a member's draft. Returns nil if the function must read
+    /// the root itself.
     func copy(of root: any DerivationRoot) -> SourceCopy? {
-        if let draft = drafts?.copy(of: root) { return draft }
         let address = root.versionAddress
-        if let copy = copies[address] { return copy }
-        if refused.contains(address) { return nil }
-        let copy = admit(root)
-        if copy == nil { refused.insert(address) }
-        return copy
-    }
-
-    /// Copies a root that is read for the first time, if it has not changed since the others were
-    /// copied: then its value was present with theirs.
-    private func admit(_ root: any DerivationRoot) -> SourceCopy? {
-        let moment = moment
-        let members = GroupMembers { found in found.add(root) }
-        let copy = withExtendedLifetime(members) {
-            Snapshots.takeHeld(members) { .some(root.member.isUnchanged(since: moment) ? root.copy() : nil) }
-        }
-        guard let copy else { return nil }
-        copies[root.versionAddress] = copy
-        roots[root.versionAddress] = root
+        if let copy = snapshot.copies[address] { return copy }
+        guard let index = draftIndex(address) else { return nil }
+        // Safe: as above.
+        let copy = unsafe root.copy(of: drafts![index])
+        snapshot.copies[address] = copy
         return copy
     }
 
     /// Whether every value read so far came from the copies.
-    func cover(_ collected: Collected, _ versions: borrowing VersionBuffer) -> Bool {
+    func cover(_ collected: Collected, _ versions: [UInt64]) -> Bool {
         for (index, address) in collected.addresses.enumerated()
-        where copies[address]?.version != versions[index] && drafts?.has(address) != true {
+        where snapshot.copies[address]?.version != versions[index] {
             return false
         }
         // There are no copies of other sources.
         return collected.others.isEmpty
     }
 
-    // MARK: Results
-
     /// Returns the result of a derived value for the copies, if there is one.
     func result(of derived: any DerivationNode) -> CopiedResult? {
-        return results[ObjectIdentifier(derived)]
+        snapshot.results[ObjectIdentifier(derived)]
     }
 
-    func keep(_ result: CopiedResult) { results[ObjectIdentifier(result.derived)] = result }
+    func keep(_ result: CopiedResult) { snapshot.results[ObjectIdentifier(result.derived)] = result }
 }
 
 /// The result of a derived value for copies, or in a reported ring, and the versions that it was
@@ -153,17 +126,6 @@ internal final class CopiedResult {
     deinit { if !isInline { derived.discard(words) } }
 }
 
-extension Observed {
-    func copy() -> SourceCopy {
-        let (value, version) = snapshot()
-        return SourceCopy(property: Observed(value), version: version, referent: referent(in: value))
-    }
-
-    func referent(in value: Value) -> AnyObject? {
-        return (value as? any RefersWeakly)?.present
-    }
-}
-
 // MARK: - Evaluating on copies
 
 extension Collector {
@@ -172,7 +134,9 @@ extension Collector {
     @usableFromInline
     func noteFailure() {
         state.failures += 1
-        if outcome.isOnCopies || state.failures >= Self.mostFailures { copySources() }
+        guard outcome.isOnCopies || state.failures >= Self.mostFailures else { return }
+        leaveSet()
+        use(state.copies ?? SourceCopies(), of: state.collected.origins)
     }
 
     /// More failures than it takes to find a function that sets what it has read: see `SelfWatch`.
@@ -180,35 +144,24 @@ extension Collector {
         return 12
     }
 
-    /// Copies all that was read so far. From now on the function runs on copies, and so do the
+    /// Makes the function run on copies of `origins` and of all that was copied before. So do the
     /// functions of derived values that it reads.
-    func copySources() {
-        let copies = state.copies ?? SourceCopies()
-        state.copies = copies
-        copies.add(state.collected.origins)
-        release(copies.take())
-        outcome.isOnCopies = true
+    private func use(_ copies: SourceCopies, of origins: [Origin]) {
+        (state.copies, outcome.isOnCopies) = (copies, true)
+        release(copies.take(origins))
     }
 
     /// Makes the evaluation that is about to begin run on copies of what `others` have read. The
     /// current runs of these will be discarded.
     func copyWhat(_ others: [Collector]) {
-        let copies = SourceCopies()
-        for other in others { copies.add(other.state.collected.origins) }
-        release(copies.take())
-        use(copies, after: Self.mostFailures)
+        state.failures = Self.mostFailures
+        for other in others { other.leaveSet() }
+        use(SourceCopies(), of: others.flatMap(\.state.collected.origins))
     }
 
-    func use(_ copies: SourceCopies, after failures: Int) {
-        state.copies = copies
-        // At least one, so that clear() frees the copies.
-        state.failures = failures
-        outcome.isOnCopies = true
-    }
-
-    /// Begins a nested evaluation whose result only the enclosing one sees.
-    func begin(onCopiesOf collector: Collector) {
-        if !outcome.isOnCopies { use(collector.state.copies!, after: collector.state.failures) }
+    /// Begins an evaluation on copies, unless it runs on copies of its own.
+    func begin(on copies: SourceCopies) {
+        if !outcome.isOnCopies { (state.copies, outcome.isOnCopies) = (copies, true) }
         begin(after: .none, watch: nil)
     }
 
@@ -219,7 +172,7 @@ extension Collector {
         if let kept = copies.result(of: derived) { return note(kept) }
         var words: Latch.Words?
         _ = EvaluationStack.current.perform(derived, cell.place, isOnCopies: true, for: self) { inner in
-            inner.begin(onCopiesOf: self)
+            inner.begin(on: copies)
             ThreadRecord.withUserCode { cell.run(inner) }
             let result = CopiedResult(derived, inner)
             copies.keep(result)

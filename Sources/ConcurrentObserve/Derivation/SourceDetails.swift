@@ -16,6 +16,12 @@ internal final class SourceDetails: @unchecked Sendable {
     init(_ roots: [RootReference], _ others: [OtherSource], _ nodes: [NodeStep], _ steps: [Int32]) {
         (self.roots, self.others, self.nodes, self.steps) = (roots, others, nodes, steps)
     }
+
+    /// Returns the derived value that is read at a step; nil if the step reads something else.
+    func node(at step: Int) -> NodeStep? {
+        let step = steps[step]
+        return step >= 0 || step == ReadStep.other ? nil : nodes[ReadStep.nodeIndex(step)]
+    }
 }
 
 /// Encodes a step that does not read a root.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-private let wordsFile = "Derivation/SourceWords.swift"
+private let wordsFile = "Derivation/SourceSet.swift"
 private let cellFile = "Derivation/DerivationCell.swift"
 private let replacingFile = "Derivation/DerivationCell+Replacing.swift"
 
