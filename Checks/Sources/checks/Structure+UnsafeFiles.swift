@@ -40,9 +40,9 @@ extension Structure {
             OrderedObservation Subscription Waiter
             """,
             "Derivation": """
-            Collector+Reading DerivationCell DerivationCell+Evaluating DerivationCell+Replacing
-            Derived+Property DerivationSource DerivedCycle DerivedObservation DerivedResults
-            EvaluationStack SourceCopies SourceSet Transaction+Derived
+            DerivationCell DerivationCell+Committing
+            Derived+Property Dependency DerivedCycle DerivedObservation DerivedResults
+            EvaluationStack Reader DependencyCopies DependencySet
             """,
         ]
         return Set(

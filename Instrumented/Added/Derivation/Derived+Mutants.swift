@@ -21,24 +21,6 @@ extension DerivationCell {
         return true
     }
 
-    /// Publishes an evaluation over the present one, whatever it began with.
-    borrowing func commitOverLater(
-        _ collector: Collector,
-        _ base: borrowing Present,
-        _ derived: any DerivationNode
-    ) -> Present {
-        let new = collector.hasReadItsSet ? nil : collector.newSet(self)
-        let set = new?.words ?? base.set
-        let later = load()
-        return withExtendedLifetime(new) {
-            commit(collector, over: later, derived) { replaced in
-                !later.isNone && later.set == set
-                    ? publishAgain(collector, after: later, &replaced)
-                    : publish(set, collector, after: later, &replaced)
-            }
-        }
-    }
-
     /// Takes an error for a result that no change of a source concerns.
     borrowing func errorStays(_ base: borrowing Present, _ collector: Collector, _ derived: any DerivationNode) -> Bool
     {

@@ -61,15 +61,15 @@ internal final class Collector {
         var ring: RingPart?
 
         /// The set and the sequence of the previous evaluation; `base` is nil if there is none.
-        var base: SourceWords?
+        var base: DependencyWords?
         var baseSequence: UInt64 = 0
         /// The set of the previous evaluation, as long as this one reads the same sources in the
         /// same order. Nil otherwise.
-        var followed: SourceWords?
+        var followed: DependencyWords?
         /// How many steps of the followed set were read.
         var cursor = 0
         /// The details of the followed set; nil if its steps are its roots, in order.
-        var steps: SourceDetails?
+        var steps: DependencyDetails?
         /// What was read, if no set is followed.
         var collected = Collected()
         /// The versions that were read of the roots and of the derived values, in the order of
@@ -82,7 +82,7 @@ internal final class Collector {
         /// Whether one root was read at two versions.
         var isTorn = false
         /// The copies that the function reads instead of its sources; nil if it reads the sources.
-        var copies: SourceCopies?
+        var copies: DependencyCopies?
         /// How often a source has changed while the function read or ran. Failures of evaluations
         /// inside this one count, too.
         var failures = 0
@@ -247,7 +247,7 @@ extension Collector {
     }
 
     /// Notes that a root of an earlier evaluation's set was read.
-    func note(rootOf set: SourceWords, _ index: Int, _ version: UInt64) {
+    func note(rootOf set: DependencyWords, _ index: Int, _ version: UInt64) {
         let address = set.address(index)
         if !follow(address, version) { add(address, version, .root(of: set, index)) }
     }
@@ -263,7 +263,7 @@ extension Collector {
     }
 
     /// Notes that a source was read whose roots are not known.
-    func note(_ source: OtherSource, _ version: UInt64) {
+    func note(_ source: OtherDependency, _ version: UInt64) {
         leaveSet()
         state.collected.steps.append(ReadStep.other)
         state.collected.others.append(source)
@@ -319,7 +319,7 @@ extension Collector {
         if state.isTorn { return false }
         for index in state.versions.indices {
             let address = state.followed?.address(index) ?? state.collected.addresses[index]
-            if SourceSet.version(at: address) != state.versions[index] { return false }
+            if DependencySet.version(at: address) != state.versions[index] { return false }
         }
         return state.collected.others.isEmpty || state.collected.areOthersCurrent
     }
@@ -349,28 +349,25 @@ extension Collector {
 // MARK: - The set
 
 extension Collector {
-    /// Returns the set for what was read: one that the derived value keeps, or a new one. Returns
-    /// nil if it is the set of the previous evaluation.
-    func newSet(_ derived: borrowing DerivationCell) -> SourceSet? {
+    /// Returns the set for what was read: one that the derived value keeps, or a new one.
+    func otherSet(_ derived: borrowing DerivationCell) -> DependencySet {
         leaveSet()
-        let found = derived.find(state.collected)
-        if let found, let base = state.base, found.words == base { return nil }
-        return found ?? state.collected.makeSet(isSnapshot: outcome.retains)
+        return derived.find(state.collected) ?? state.collected.makeSet(isSnapshot: outcome.retains)
     }
 
     /// Stores the result, its version and the versions that were read in `set`. Called inside
-    /// `SourceWords.store(_:)`.
+    /// `DependencyWords.store(_:)`.
     @inline(__always)
-    func store(in set: SourceWords, _ version: UInt64, _ words: Latch.Words) {
-        set.setWord(SourceSet.Place.first, UInt64(words.first))
-        set.setWord(SourceSet.Place.second, UInt64(words.second))
-        set.setWord(SourceSet.Place.version, version)
+    func store(in set: DependencyWords, _ version: UInt64, _ words: Latch.Words) {
+        set.setWord(DependencySet.Place.first, UInt64(words.first))
+        set.setWord(DependencySet.Place.second, UInt64(words.second))
+        set.setWord(DependencySet.Place.version, version)
         let (count, nodes) = (set.count, set.nodeCount)
-        for index in 0..<count { set.setWord(SourceSet.Place.roots + 2 * index + 1, state.versions[index]) }
-        for index in 0..<nodes { set.setWord(SourceSet.Place.roots + 2 * count + index, state.nodeVersions[index]) }
+        for index in 0..<count { set.setWord(DependencySet.Place.roots + 2 * index + 1, state.versions[index]) }
+        for index in 0..<nodes { set.setWord(DependencySet.Place.roots + 2 * count + index, state.nodeVersions[index]) }
         guard set.hasOthers else { return }
         for (index, version) in state.collected.otherVersions.enumerated() {
-            set.setWord(SourceSet.Place.roots + 2 * count + nodes + index, version)
+            set.setWord(DependencySet.Place.roots + 2 * count + nodes + index, version)
         }
     }
 

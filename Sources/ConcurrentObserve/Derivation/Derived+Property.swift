@@ -141,7 +141,7 @@ extension Derived: ObservableProperty {
     }
 }
 
-extension Derived: DerivationSource {}
+extension Derived: Dependency {}
 
 extension Derived: DerivationNode {
     func note(in collector: Collector) -> UInt64 {
@@ -152,7 +152,7 @@ extension Derived: DerivationNode {
         return present.version
     }
 
-    func roots(of set: SourceSet) -> [RootReference] {
+    func roots(of set: DependencySet) -> [RootReference] {
         if let details = set.details { return details.roots }
         // The function retains its roots. It is run to list them.
         let collector = Collector()

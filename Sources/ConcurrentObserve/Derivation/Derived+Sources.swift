@@ -5,8 +5,7 @@
 // of properties finds out their types once, and calls a closure for each.
 
 extension Derived {
-    /// Makes a derived value of a property, which it retains. Every result is
-    /// a change.
+    /// Makes a derived value of a property, which it retains. Every result is a change.
     ///
     /// - Parameters:
     ///   - first: The property, whose value is the function's first parameter.
@@ -23,8 +22,7 @@ extension Derived {
         self.init(fileID, line, snapshotOf: first) { $0.finish(compute($1)) }
     }
 
-    /// Makes a derived value of two properties, which it retains. Every result is
-    /// a change.
+    /// Makes a derived value of two properties, which it retains. Every result is a change.
     ///
     /// - Parameters:
     ///   - first: The first property, whose value is the function's first parameter.
@@ -64,8 +62,8 @@ extension Derived {
 }
 
 extension Derived where Value: Equatable {
-    /// Makes a derived value of a property, which it retains. A result that equals
-    /// the previous one is no change. (P24)
+    /// Makes a derived value of a property, which it retains. A result that equals the previous one
+    /// is no change. (P24)
     ///
     /// - Parameters:
     ///   - first: The property, whose value is the function's first parameter.
@@ -82,8 +80,8 @@ extension Derived where Value: Equatable {
         self.init(fileID, line, snapshotOf: first) { $0.finish(compute($1), ==) }
     }
 
-    /// Makes a derived value of two properties, which it retains. A result that equals
-    /// the previous one is no change. (P24)
+    /// Makes a derived value of two properties, which it retains. A result that equals the
+    /// previous one is no change. (P24)
     ///
     /// - Parameters:
     ///   - first: The first property, whose value is the function's first parameter.

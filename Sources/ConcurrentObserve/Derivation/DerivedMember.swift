@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Synchronization
+import Synchronization
 
 /// The value of a key path such as `\.engine.healthy`, which leads from an object to a derived
 /// value of a model.

@@ -23,7 +23,7 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
     override func linkHasChanged(_ deferred: inout LinkDeliveries) {
         // Nil if other threads or a callback have changed the property since: then this thread does
         // not announce the latest change.
-        deferred.add(follower, becauseOf: AnnouncedChange.current(SourceSet.version(at: address), of: source))
+        deferred.add(follower, becauseOf: AnnouncedChange.current(DependencySet.version(at: address), of: source))
     }
 
     override func sourceIsGone() { follower.rootIsGone() }
@@ -52,7 +52,7 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
     /// Whether the last observer has ended. Stored under `lock`.
     let isOver = Atomic<Bool>(false)
     var links: [UInt: DerivationLink] = [:]
-    private var linked: SourceSet?
+    private var linked: DependencySet?
     var others: [ObservationToken] = []
 
     init(of derived: any DerivationNode, _ keeper: DerivationKeeper, _ results: AnyDerivedResults) {

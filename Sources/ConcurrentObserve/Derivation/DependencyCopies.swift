@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A property that stands for a root. It has the value that the root had at a version.
-internal struct SourceCopy {
+internal struct DependencyCopy {
     let property: PathObject
     let version: UInt64
     /// The referent of a weak property. It is kept so that the function finds it, however late it
@@ -21,10 +21,10 @@ internal struct SourceCopy {
 /// They belong to one evaluation, and to those inside it. All copies are taken at once. If the
 /// function reads a root that has no copy, it reads the present value. Unless no source has changed
 /// since, it runs again on new copies, which include that root. (P25)
-@safe internal final class SourceCopies {
+@safe internal final class DependencyCopies {
     /// Copies that were taken together, and the results for them.
     private final class Snapshot {
-        var copies: [UInt: SourceCopy] = [:]
+        var copies: [UInt: DependencyCopy] = [:]
         var results: [ObjectIdentifier: CopiedResult] = [:]
     }
 
@@ -37,8 +37,9 @@ internal struct SourceCopy {
     private let drafts: UnsafeMutableBufferPointer<Draft>?
 
     /// Begins without copies.
-    init(_ drafts: UnsafeMutableBufferPointer<Draft>? = nil) { unsafe self.drafts = drafts }
+    @safe init(_ drafts: UnsafeMutableBufferPointer<Draft>? = nil) { unsafe self.drafts = drafts }
 
+    /// Whether the function reads the drafts of a commit.
     var areOfDrafts: Bool { unsafe drafts != nil }
 
     /// Copies `origins` and all roots read before, while their publication is held off. The caller
@@ -66,7 +67,7 @@ internal struct SourceCopy {
 
     /// Returns the copy of a root, or of a member's draft. Returns nil if the function must read
     /// the root itself.
-    func copy(of root: any DerivationRoot) -> SourceCopy? {
+    func copy(of root: any DerivationRoot) -> DependencyCopy? {
         let address = root.versionAddress
         if let copy = snapshot.copies[address] { return copy }
         guard let index = draftIndex(address) else { return nil }
@@ -104,7 +105,7 @@ internal final class CopiedResult {
     let words: Latch.Words
     private let isInline: Bool
     let sources: [(root: any DerivationRoot, version: UInt64)]
-    let others: [(source: OtherSource, version: UInt64)]
+    let others: [(source: OtherDependency, version: UInt64)]
     let isTorn: Bool
     /// The level of the lowest evaluation on the thread's stack on whose answer the result depends;
     /// see `RingPart`.
@@ -136,7 +137,7 @@ extension Collector {
         state.failures += 1
         guard outcome.isOnCopies || state.failures >= Self.mostFailures else { return }
         leaveSet()
-        use(state.copies ?? SourceCopies(), of: state.collected.origins)
+        use(state.copies ?? DependencyCopies(), of: state.collected.origins)
     }
 
     /// More failures than it takes to find a function that sets what it has read: see `SelfWatch`.
@@ -146,7 +147,7 @@ extension Collector {
 
     /// Makes the function run on copies of `origins` and of all that was copied before. So do the
     /// functions of derived values that it reads.
-    private func use(_ copies: SourceCopies, of origins: [Origin]) {
+    private func use(_ copies: DependencyCopies, of origins: [Origin]) {
         (state.copies, outcome.isOnCopies) = (copies, true)
         release(copies.take(origins))
     }
@@ -156,11 +157,11 @@ extension Collector {
     func copyWhat(_ others: [Collector]) {
         state.failures = Self.mostFailures
         for other in others { other.leaveSet() }
-        use(SourceCopies(), of: others.flatMap(\.state.collected.origins))
+        use(DependencyCopies(), of: others.flatMap(\.state.collected.origins))
     }
 
     /// Begins an evaluation on copies, unless it runs on copies of its own.
-    func begin(on copies: SourceCopies) {
+    func begin(on copies: DependencyCopies) {
         if !outcome.isOnCopies { (state.copies, outcome.isOnCopies) = (copies, true) }
         begin(after: .none, watch: nil)
     }
@@ -192,7 +193,7 @@ extension Collector {
     }
 
     /// Returns the copy of a root, if the function runs on copies and there is one.
-    func copy(of root: any DerivationRoot) -> SourceCopy? { state.copies?.copy(of: root) }
+    func copy(of root: any DerivationRoot) -> DependencyCopy? { state.copies?.copy(of: root) }
 
     /// Ends the use of copies. A thread of the library releases them, since destroying the values
     /// runs user code. (P5)
@@ -207,5 +208,51 @@ extension Collector {
         guard let object else { return }
         var objects = [object]
         ThreadRecord.retire(DeferredAction(for: self, releasing: &objects))
+    }
+}
+
+// MARK: - Reading the drafts of a commit
+
+extension Derived {
+    /// Returns the value for what the body of a commit has set, and for the present values of other
+    /// properties. It is not published. Called in the body, on its thread. (P19, P22)
+    internal func value(of drafts: DependencyCopies) -> Value {
+        var value: Value?
+        _ = EvaluationStack.current.perform(self, cell.place) { collector in
+            collector.begin(on: drafts)
+            while true {
+                ThreadRecord.withUserCode { cell.run(collector) }
+                let words = collector.outcome.result
+                if collector.outcome.isSnapshot || collector.isConsistent { value = ValueEncoding<Value>.copy(words) }
+                if !collector.outcome.isInline { discard(words) }
+                if value != nil { return .none }
+                collector.pauseAndRestart()
+            }
+        }
+        return value!
+    }
+}
+
+extension Transaction {
+    /// The value that a derived value has for the drafts. Its function reads the drafts of members.
+    /// The values that it reads of other properties were present together. (P19, P22)
+    ///
+    /// ```swift
+    /// let total = Derived(from.balance, to.balance) { $0 + $1 }
+    /// try Group(from.balance, to.balance).commit { transaction in
+    ///     transaction[from.balance] -= amount
+    ///     guard transaction[total] >= 0 else { throw Overdrawn() }
+    /// }
+    /// ```
+    ///
+    /// The function runs at each read, inside the body, under the locks of the members: it should
+    /// be short. Derived values that it reads with its reader are evaluated for the drafts, too.
+    /// `property.value` and properties of types of yours give it their present values. Nothing is
+    /// kept: the derived value's own `value` does not change until the commit is published.
+    ///
+    /// - Complexity: O(what the function reads), and the function.
+    public subscript<Value: Sendable>(_ derived: Derived<Value>) -> Value {
+        // Safe: the commit keeps the drafts until its body has returned.
+        unsafe derived.value(of: DependencyCopies(drafts))
     }
 }

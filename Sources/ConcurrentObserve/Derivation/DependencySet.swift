@@ -10,7 +10,7 @@ public import Synchronization
 /// true for its versions forever: a reader that finds these versions present need not know whether
 /// there is a later set.
 @safe @usableFromInline
-internal final class SourceSet: ManagedBuffer<SourceSet.Header, UInt64> {
+internal final class DependencySet: ManagedBuffer<DependencySet.Header, UInt64> {
     // Any thread may use a set: it has constants, `next` is stored before the set is published, and
     // the words are atomic.
 
@@ -18,9 +18,9 @@ internal final class SourceSet: ManagedBuffer<SourceSet.Header, UInt64> {
     struct Header {
         /// Weak references to the sources of the set, and the order in which they were read. Nil if
         /// there are only roots, and the function itself keeps them alive.
-        let details: SourceDetails?
+        let details: DependencyDetails?
         /// The kept set that was added before this one.
-        var next: SourceSet?
+        var next: DependencySet?
     }
 
     /// The index of each word.
@@ -28,7 +28,7 @@ internal final class SourceSet: ManagedBuffer<SourceSet.Header, UInt64> {
     enum Place {
         @usableFromInline static var sequence: Int { 0 }
         /// The number of roots, in the upper half the number of derived values, and the marks of
-        /// `SourceWords`.
+        /// `DependencyWords`.
         @usableFromInline static var counts: Int { 1 }
         @usableFromInline static var first: Int { 2 }
         @usableFromInline static var second: Int { 3 }
@@ -42,27 +42,27 @@ internal final class SourceSet: ManagedBuffer<SourceSet.Header, UInt64> {
     /// Makes a set without an evaluation.
     ///
     /// - Parameter isSnapshot: Whether the function reads all that it needs before it computes.
-    static func make(_ addresses: [UInt], _ details: SourceDetails?, isSnapshot: Bool) -> SourceSet {
+    static func make(_ addresses: [UInt], _ details: DependencyDetails?, isSnapshot: Bool) -> DependencySet {
         let (count, nodes) = (addresses.count, details?.nodes.count ?? 0)
         let size = Place.roots + 2 * count + nodes + (details?.others.count ?? 0)
-        let buffer = SourceSet.create(minimumCapacity: size) { _ in Header(details: details, next: nil) }
+        let buffer = DependencySet.create(minimumCapacity: size) { _ in Header(details: details, next: nil) }
         // Safe: `create` makes an object of the class that it is called on.
-        let set = unsafe unsafeDowncast(buffer, to: SourceSet.self)
+        let set = unsafe unsafeDowncast(buffer, to: DependencySet.self)
         let memory = unsafe set.words.memory
         // Safe: the capacity is at least `size`.
         unsafe memory.initialize(repeating: 0, count: size)
         unsafe memory[Place.sequence] = 1
         unsafe memory[Place.counts] =
-            UInt64(count) | UInt64(nodes) << 32 | (details?.others.isEmpty == false ? SourceWords.othersMark : 0)
-            | (isSnapshot ? SourceWords.snapshotMark : 0)
+            UInt64(count) | UInt64(nodes) << 32 | (details?.others.isEmpty == false ? DependencyWords.othersMark : 0)
+            | (isSnapshot ? DependencyWords.snapshotMark : 0)
         for (index, address) in addresses.enumerated() { unsafe memory[Place.roots + 2 * index] = UInt64(address) }
         return set
     }
 
     /// The words, which live as long as the set.
-    var words: SourceWords { unsafe SourceWords(withUnsafeMutablePointerToElements { unsafe $0 }) }
+    var words: DependencyWords { unsafe DependencyWords(withUnsafeMutablePointerToElements { unsafe $0 }) }
 
-    var details: SourceDetails? { header.details }
+    var details: DependencyDetails? { header.details }
 
     /// Returns the present version of a root.
     ///
@@ -93,7 +93,7 @@ internal final class SourceSet: ManagedBuffer<SourceSet.Header, UInt64> {
 /// The words of a set of sources. A thread reads them without counting a reference.
 ///
 /// The derived value keeps the set, or the caller does.
-@safe internal struct SourceWords {
+@safe internal struct DependencyWords: Equatable {
     let memory: UnsafeMutablePointer<UInt64>
 
     init(_ memory: UnsafeMutablePointer<UInt64>) { unsafe self.memory = unsafe memory }
@@ -102,19 +102,19 @@ internal final class SourceSet: ManagedBuffer<SourceSet.Header, UInt64> {
     static var distance: UInt { 32 }
 
     /// Stands for no set. Its words are not followed.
-    static var none: SourceWords { unsafe SourceWords(UnsafeMutablePointer(bitPattern: 8).unsafelyUnwrapped) }
+    static var none: DependencyWords { unsafe DependencyWords(UnsafeMutablePointer(bitPattern: 8).unsafelyUnwrapped) }
 
-    private typealias Place = SourceSet.Place
+    private typealias Place = DependencySet.Place
 
     /// The set.
-    var object: SourceSet { unsafe Self.object(at: UInt(bitPattern: memory)).takeUnretainedValue() }
+    var object: DependencySet { unsafe Self.object(at: UInt(bitPattern: memory)).takeUnretainedValue() }
 
     // Safe, both: the set is alive.
     func retain() { _ = unsafe Self.object(at: UInt(bitPattern: memory)).retain() }
     @inline(never) func release() { unsafe Self.object(at: UInt(bitPattern: memory)).release() }
 
     /// Returns the set whose words are at `address`.
-    static func object(at address: UInt) -> Unmanaged<SourceSet> {
+    static func object(at address: UInt) -> Unmanaged<DependencySet> {
         // Safe: callers follow it while the set is kept or pinned.
         unsafe .fromOpaque(UnsafeRawPointer(bitPattern: address &- distance).unsafelyUnwrapped)
     }
@@ -136,23 +136,23 @@ internal final class SourceSet: ManagedBuffer<SourceSet.Header, UInt64> {
     func nodeVersion(_ index: Int) -> UInt64 { word(Place.roots + 2 * count + index) }
     func otherVersion(_ index: Int) -> UInt64 { word(Place.roots + 2 * count + nodeCount + index) }
 
-    static func == (left: SourceWords, right: SourceWords) -> Bool { unsafe left.memory == right.memory }
+    static func == (left: DependencyWords, right: DependencyWords) -> Bool { unsafe left.memory == right.memory }
 }
 
 // MARK: - The evaluation
 
-extension SourceWords {
+extension DependencyWords {
     /// Loads a word of the evaluation. It belongs to that evaluation only if the sequence is the
     /// same afterwards.
     func word(_ place: Int) -> UInt64 {
         // Relaxed: the sequence and the fences order it.
-        unsafe SourceSet.atomic(memory, place).pointee.load(ordering: .relaxed)
+        unsafe DependencySet.atomic(memory, place).pointee.load(ordering: .relaxed)
     }
 
     /// The sequence. It is odd while an evaluation is being stored, and while there is none.
     var sequence: UInt64 {
         // Acquire: pairs with the release in store(_:).
-        unsafe SourceSet.atomic(memory, Place.sequence).pointee.load(ordering: .acquiring)
+        unsafe DependencySet.atomic(memory, Place.sequence).pointee.load(ordering: .acquiring)
     }
 
     /// Whether all words loaded since the sequence was `before` belong to one evaluation, and what
@@ -163,16 +163,16 @@ extension SourceWords {
         atomicMemoryFence(ordering: .acquiring)
         // Relaxed: ordered by the fence, and after a pin by the light barrier. The thread that
         // retires what the words reference has stored the next sequence before.
-        return unsafe SourceSet.atomic(memory, Place.sequence).pointee.load(ordering: .relaxed) == before
+        return unsafe DependencySet.atomic(memory, Place.sequence).pointee.load(ordering: .relaxed) == before
     }
 
     /// Replaces the evaluation, and returns the new sequence. The caller must hold the derived
     /// value's lock.
-    func store(_ body: (SourceWords) -> Void) -> UInt64 {
+    func store(_ body: (DependencyWords) -> Void) -> UInt64 {
         let odd = beginStoring()
         body(self)
         // Release: pairs with the acquires in `sequence` and in DerivationCell.look(firstOnly:).
-        unsafe SourceSet.atomic(memory, Place.sequence).pointee.store(odd &+ 1, ordering: .releasing)
+        unsafe DependencySet.atomic(memory, Place.sequence).pointee.store(odd &+ 1, ordering: .releasing)
         return odd &+ 1
     }
 
@@ -181,7 +181,7 @@ extension SourceWords {
     func clear() { _ = beginStoring() }
 
     private func beginStoring() -> UInt64 {
-        let atomic = unsafe SourceSet.atomic(memory, Place.sequence)
+        let atomic = unsafe DependencySet.atomic(memory, Place.sequence)
         // Relaxed: the lock orders the changes.
         let odd = unsafe atomic.pointee.load(ordering: .relaxed) | 1
         unsafe atomic.pointee.store(odd, ordering: .relaxed)
@@ -194,14 +194,14 @@ extension SourceWords {
     /// Stores a word of the evaluation. Called inside store(_:).
     func setWord(_ place: Int, _ word: UInt64) {
         // Relaxed: ordered by the fence and the sequence.
-        unsafe SourceSet.atomic(memory, place).pointee.store(word, ordering: .relaxed)
+        unsafe DependencySet.atomic(memory, place).pointee.store(word, ordering: .relaxed)
     }
 }
 
 /// An evaluation that is, or was, the present one of a derived value. The caller retains the
 /// derived value.
 @safe internal struct Present: ~Copyable {
-    let set: SourceWords
+    let set: DependencyWords
     /// The set's sequence after the evaluation was stored.
     let sequence: UInt64
     /// The version of the result. It counts only results that differ.
@@ -212,7 +212,7 @@ extension SourceWords {
     let keepsSet: Bool
 
     /// - Parameter keepsSet: Whether the evaluation takes over a reference to the set.
-    init(set: SourceWords, keepsSet: Bool, sequence: UInt64, version: UInt64, words: Latch.Words) {
+    init(set: DependencyWords, keepsSet: Bool, sequence: UInt64, version: UInt64, words: Latch.Words) {
         (self.set, self.keepsSet, self.sequence) = (set, keepsSet, sequence)
         (self.version, self.words) = (version, words)
     }
@@ -240,7 +240,7 @@ extension SourceWords {
 
     private var areRootsCurrent: Bool {
         @inline(__always) get {
-            for index in 0..<set.count where SourceSet.version(at: set.address(index)) != set.rootVersion(index) {
+            for index in 0..<set.count where DependencySet.version(at: set.address(index)) != set.rootVersion(index) {
                 return false
             }
             return true
