@@ -21,8 +21,8 @@ set -euo pipefail
 
 scripts="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 checkout="$(dirname "$scripts")"
-readonly pieces="Property/Latch.swift Property/Latch+Preparing.swift Reclamation/CommitDecision.swift
-Reclamation/Lock.swift Reclamation/Frame.swift KeyPaths/DrainLoop.swift Registry/BiasedReferenceCount.swift"
+readonly pieces="Property/Latch.swift Property/Latch+Preparing.swift Hazards/CommitDecision.swift
+Platform/Lock.swift Hazards/Frame.swift KeyPaths/DrainLoop.swift Registry/BiasedReferenceCount.swift"
 
 # function | ARMv8.0 | ARMv8.1 | ARMv8.3, which is as ARMv8.1 where nothing stands.
 # Accesses and barriers in the order of the code. Loops come once.
@@ -365,9 +365,9 @@ case "${1:-}" in
     plant 's/version.store(present | Self.preparedMark, ordering: .releasing)/version.store(present | Self.preparedMark, ordering: .relaxed)/' \
         Property/Latch+Preparing.swift latch_prepare
     plant 's/isCommitted.store(true, ordering: .releasing)/isCommitted.store(true, ordering: .relaxed)/' \
-        Reclamation/CommitDecision.swift decision_make
-    plant 's/pin.store(0, ordering: .releasing)/pin.store(0, ordering: .relaxed)/' Reclamation/Frame.swift frame_clear
-    plant 's/desired: Self.held, ordering: .acquiring/desired: Self.held, ordering: .relaxed/' Reclamation/Lock.swift lock_try
+        Hazards/CommitDecision.swift decision_make
+    plant 's/pin.store(0, ordering: .releasing)/pin.store(0, ordering: .relaxed)/' Hazards/Frame.swift frame_clear
+    plant 's/desired: Self.held, ordering: .acquiring/desired: Self.held, ordering: .relaxed/' Platform/Lock.swift lock_try
     prepare
     header=planted/usr/include/aarch64-linux-gnu/urcu/static/urcu-bp.h
     plant_shims '/Finish using rcu/,+1d' "$header" shim_read_unlock

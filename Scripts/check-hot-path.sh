@@ -245,7 +245,7 @@ check_each() {
 readonly walk=Sources/ConcurrentObserve/Registry/ObserverList+Walk.swift
 readonly property=Sources/ConcurrentObserve/Property/Observed.swift
 readonly announcing=Sources/ConcurrentObserve/Property/ObserverList+Changes.swift
-readonly frame=Sources/ConcurrentObserve/Reclamation/Frame.swift
+readonly frame=Sources/ConcurrentObserve/Hazards/Frame.swift
 readonly cell=Sources/ConcurrentObserve/Property/ValueCell.swift
 
 # variant CHECK FILE NAME EXPECTED SED-PROGRAM [DECLARATION]: changes the file in the copy; `reject` expects the check to find EXPECTED.
@@ -345,7 +345,7 @@ check_variants() {
         "s/$body/\1copyTwice(try body(words, version))\n&/" \
         '@inlinable @inline(never) internal func copyTwice<Value>(_ value: Value) { withExtendedLifetime(value) {} }'
     variant check_property "$frame" "lends without keeping the compiler back" "after the pin is cleared" \
-        's/^ *curcu_compiler_barrier\(\)$//'
+        's/^ *compilerBarrier\(\)$//'
     reject
 }
 

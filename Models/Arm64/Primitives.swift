@@ -3,10 +3,11 @@
 // The functions whose instructions Scripts/check-arm64.sh looks at: the library's own pieces, and
 // what each ordering becomes by itself. What these pieces need of others is nothing.
 
-import CURCU
+public import CURCU
 import Synchronization
 
 enum Fork { static func trapInChild() {} }
+@inlinable @inline(__always) public func compilerBarrier() { curcu_compiler_barrier() }
 /// The decision is the first word of a record here.
 enum ThreadRecord {
     static func hasCommitted(_ address: UInt) -> Bool {

@@ -5,28 +5,25 @@ extension Structure {
     /// change that needs it.
     static let unsafeFiles: Set<String> = {
         let rooms = [
+            "Platform": """
+            ClocksAndProcessors CurrentThread EventCount LibraryThread Lock SwiftRuntime
+            """,
+            "Hazards": """
+            CallbackAges DeliveryContext Frame FrameScan PendingEvents ReadSection
+            ThreadRecord+Current ThreadRecord+Frames ThreadRecord ThreadRecords WeakReference
+            """,
             "Reclamation": """
-            Box BoxPool CallbackAges DeinitWorker DeliveryContext Diagnostics EventCount
-            FrameBlock FrameScan
-            LibraryClock LibraryThread Lock Magazine Magazine+Sweeping MagazineReleases
-            ObserverPool PendingEvents ProcessorClock ReadSection
-            ReclamationThread ReclamationThread+Pass ReferenceRing Retirable
-            RetiredItem RetiredReference ThreadRecord ThreadRecord+Counting
-            ThreadRecord+Current ThreadRecord+Decision ThreadRecord+Frames ThreadRecord+Magazine
-            ThreadRecord+Retire ThreadRecord+Ring
-            ThreadRecords WeakReference
+            Box BoxPool DeinitWorker Diagnostics Magazine+Sweeping Magazine MagazineReleases
+            ObserverPool ReclamationThread+Pass ReclamationThread ReferenceRing Retirable
+            RetiredReference ThreadRecord+Magazine ThreadRecord+Retire ThreadRecord+Ring
             """,
             "Registry": """
-            ObservationToken Observer Observer+Content
-            Observer+Core Observer+Extras Observer+Pool
-            Observer+Visit ObserverKind ObserverList
-            ObserverList+Walk ObserverTable
-            RegistryCore RegistryCore+Ending RetiredTables
-            TableContents VersionedObserver
+            ObservationToken Observer+Content Observer+Core Observer+Extras Observer+Pool
+            Observer+Visit Observer ObserverKind ObserverList+Walk ObserverList ObserverTable
+            RegistryCore+Ending RegistryCore RetiredTables TableContents VersionedObserver
             """,
             "Property": """
-            MutationLock RunningBody SingleReference ValueBox ValueCell
-            ValueEncoding
+            MutationLock RunningBody SingleReference ValueBox ValueCell ValueEncoding
             """,
             "Transaction": """
             CarriedCommit Commit CommitReach Draft GroupMembers Lent Member MemberList MemberSlot
@@ -36,13 +33,11 @@ extension Structure {
             BindingClaim
             """,
             "Delivery": """
-            Flush IsolatedObservation
-            OrderedObservation Subscription Waiter
+            Flush IsolatedObservation OrderedObservation Subscription Waiter
             """,
             "Derivation": """
-            DerivationCell DerivationCell+Committing
-            Derived+Property Dependency DerivedCycle DerivedObservation DerivedResults
-            EvaluationStack Reader DependencyCopies DependencySet
+            Dependency DependencyCopies DependencySet DerivationCell+Committing DerivationCell
+            Derived+Property DerivedCycle DerivedObservation DerivedResults EvaluationStack Reader
             """,
         ]
         return Set(

@@ -46,10 +46,10 @@ struct ModelsTests {
         let moved = try failures("README.md") { text in
             text.lines.map {
                 $0.contains("walk.pinned")
-                    ? $0.replacing("Registry/ObserverList+Walk.swift", with: "Reclamation/Frame.swift") : $0
+                    ? $0.replacing("Registry/ObserverList+Walk.swift", with: "Hazards/Frame.swift") : $0
             }.joined(separator: "\n")
         }
-        #expect(moved == ["Models/README.md: Reclamation/Frame.swift does not have the injection point walk.pinned"])
+        #expect(moved == ["Models/README.md: Hazards/Frame.swift does not have the injection point walk.pinned"])
         #expect(try failures("PinnedRead.pml") { without("GROWTHS", $0) } == ["no model tests the option GROWTHS"])
         #expect(try failures("Walk.pml") { $0 + "\n#ifdef PLANTED\n" } == ["no row sets the option PLANTED"])
     }

@@ -12,12 +12,12 @@ struct StructureTests {
     /// A tree without violations, with a name in two rooms.
     private let clean = Checkout([
         "Package.swift": "// swift-tools-version: 6.2\n\(licence)",
-        "\(library)/Reclamation/Lock.swift": licence + "import CURCU\nlet lock = unsafe f()\n",
+        "\(library)/Platform/Lock.swift": licence + "import CURCU\nlet lock = unsafe f()\n",
         "\(library)/Registry/ObservationToken.swift": licence + "public struct ObservationToken {}\n",
     ])
 
     private func violations(_ checkout: Checkout) -> [String] {
-        Structure(checkout, unsafeFiles: ["Reclamation/Lock.swift"]).violations()
+        Structure(checkout, unsafeFiles: ["Platform/Lock.swift"]).violations()
     }
 
     /// A file, its lines behind the licence, and the violation that it is.
@@ -31,11 +31,11 @@ struct StructureTests {
             ("\(library)/Stray.swift", "", "\(library)/Stray.swift: belongs to no room"),
             (
                 "\(library)/Registry/P.swift", "internal import CURCU",
-                "\(library)/Registry/P.swift:2: imports C: only Reclamation may"
+                "\(library)/Registry/P.swift:2: imports C: only Platform may"
             ),
             (
                 "\(library)/Registry/P.swift", "import CLiburcu",
-                "\(library)/Registry/P.swift:2: imports C: only Reclamation may"
+                "\(library)/Registry/P.swift:2: imports C: only Platform may"
             ),
             (
                 "\(library)/Reclamation/P.swift", "let planted: ObservationToken? = nil",
@@ -118,10 +118,10 @@ struct StructureTests {
     @Test("A file that may use 'unsafe' exists, and does")
     func allowances() {
         var gone = clean
-        gone.remove("\(library)/Reclamation/Lock.swift")
-        #expect(violations(gone) == ["\(library)/Reclamation/Lock.swift: may use 'unsafe', but does not exist"])
-        let idle = clean.with("\(library)/Reclamation/Lock.swift", licence + "// unsafe\n")
-        #expect(violations(idle) == ["\(library)/Reclamation/Lock.swift: may use 'unsafe', but does not"])
+        gone.remove("\(library)/Platform/Lock.swift")
+        #expect(violations(gone) == ["\(library)/Platform/Lock.swift: may use 'unsafe', but does not exist"])
+        let idle = clean.with("\(library)/Platform/Lock.swift", licence + "// unsafe\n")
+        #expect(violations(idle) == ["\(library)/Platform/Lock.swift: may use 'unsafe', but does not"])
     }
 
     @Test(

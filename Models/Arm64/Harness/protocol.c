@@ -89,7 +89,7 @@ static bool try_lock(struct lock *lock) {
         store(&lock->word, lock_held, relaxed);  //= own: a defect
         return true;
     }
-    //= Reclamation/Lock.swift … word.compareExchange(expected: Self.free, desired: Self.held
+    //= Platform/Lock.swift … word.compareExchange(expected: Self.free, desired: Self.held
     return compare_exchange(&lock->word, &expected, lock_held, acquiring);
 }
 
@@ -97,18 +97,18 @@ void lock(struct lock *lock) {
     if (try_lock(lock)) return;
     for (int i = 0; i < 64; i++) {
         curcu_spin_hint();
-        //= Reclamation/Lock.swift … guard word.load(ordering: .relaxed) == Self.free else {
+        //= Platform/Lock.swift … guard word.load(ordering: .relaxed) == Self.free else {
         if (load(&lock->word, relaxed) != lock_free) continue;
         if (try_lock(lock)) return;
     }
-    //= Reclamation/Lock.swift … while word.exchange(Self.contended, ordering: .acquiring) != Self
+    //= Platform/Lock.swift … while word.exchange(Self.contended, ordering: .acquiring) != Self
     while (exchange(&lock->word, lock_contended, acquiring) != lock_free) {
         curcu_futex_wait(&lock->word, lock_contended, -1);
     }
 }
 
 void unlock(struct lock *lock) {
-    //= Reclamation/Lock.swift … guard word.exchange(Self.free, ordering: .releasing) == Self
+    //= Platform/Lock.swift … guard word.exchange(Self.free, ordering: .releasing) == Self
     if (exchange(&lock->word, lock_free, releasing) == lock_contended) curcu_futex_wake(&lock->word, 1);
 }
 
@@ -119,29 +119,29 @@ struct event_count {
 };
 
 static uint32_t ticket(struct event_count *count) {
-    //= Reclamation/EventCount.swift … Ticket(signals: signals.pointee.load(
+    //= Platform/EventCount.swift … Ticket(signals: signals.pointee.load(
     return load(&count->signals, acquiring);
 }
 
 static void sleep_until_signal(struct event_count *count, uint32_t ticket, int64_t nanoseconds) {
-    //= Reclamation/EventCount.swift … sleepers.add(1, ordering: .relaxed)
+    //= Platform/EventCount.swift … sleepers.add(1, ordering: .relaxed)
     add(&count->sleepers, 1, relaxed);
     curcu_futex_wait(&count->signals, ticket, nanoseconds);
-    //= Reclamation/EventCount.swift … sleepers.subtract(1, ordering: .relaxed)
+    //= Platform/EventCount.swift … sleepers.subtract(1, ordering: .relaxed)
     add(&count->sleepers, -1, relaxed);
 }
 
 static void signal_all(struct event_count *count) {
-    //= Reclamation/EventCount.swift … signals.pointee.add(1, ordering: .sequentiallyConsistent)
+    //= Platform/EventCount.swift … signals.pointee.add(1, ordering: .sequentiallyConsistent)
     add(&count->signals, 1, sequentiallyConsistent);
-    //= Reclamation/EventCount.swift … if sleepers.load(ordering: .sequentiallyConsistent) > 0
+    //= Platform/EventCount.swift … if sleepers.load(ordering: .sequentiallyConsistent) > 0
     if (load(&count->sleepers, sequentiallyConsistent) > 0) curcu_futex_wake(&count->signals, INT32_MAX);
 }
 
 // MARK: Barriers
 
 static __attribute__((noinline)) void full_fence(void) {
-    //= Reclamation/Barriers.swift … static func fullFence( … atomicMemoryFence
+    //= Platform/Barriers.swift … static func fullFence( … atomicMemoryFence
     fence(sequentiallyConsistent);
 }
 
@@ -156,7 +156,7 @@ static void heavy_barrier(void) {
         if (curcu_membarrier() != 0) violated("membarrier", "it worked at start-up and fails now");
         return;
     }
-    //= Reclamation/Barriers.swift … static func heavy() { … atomicMemoryFence
+    //= Platform/Barriers.swift … static func heavy() { … atomicMemoryFence
     fence(sequentiallyConsistent);
 }
 
@@ -185,9 +185,9 @@ static __attribute__((noinline)) struct record *attach(void) {
         record = aligned_alloc(64, sizeof *record);
         memset(record, 0, sizeof *record);
         lock(&records_lock);
-        //= Reclamation/ThreadRecords.swift … bitPattern: head.load(ordering: .relaxed)
+        //= Hazards/ThreadRecords.swift … bitPattern: head.load(ordering: .relaxed)
         record->next = (struct record *)load(&records, relaxed);
-        //= Reclamation/ThreadRecords.swift … head.store(UInt(bitPattern: record)
+        //= Hazards/ThreadRecords.swift … head.store(UInt(bitPattern: record)
         store(&records, (uintptr_t)record, sequentiallyConsistent);
         unlock(&records_lock);
         tally(&events.records);
@@ -203,33 +203,33 @@ struct record *own_record(void) {
 }
 
 static struct record *first_record(void) {
-    //= Reclamation/ThreadRecords.swift … let first = head.load(ordering: .sequentiallyConsistent)
+    //= Hazards/ThreadRecords.swift … let first = head.load(ordering: .sequentiallyConsistent)
     return (struct record *)load(&records, sequentiallyConsistent);
 }
 
 // MARK: Frames
 
 static struct frame *enter_frame(struct record *record) {
-    //= Reclamation/ThreadRecord+Frames.swift … let depth = unsafe pointee.depth.load(ordering: .relaxed)
+    //= Hazards/ThreadRecord+Frames.swift … let depth = unsafe pointee.depth.load(ordering: .relaxed)
     intptr_t depth = load(&record->depth, relaxed);
     if (depth == FRAMES) abort();
     if (broken(defect_weak_depth)) store(&record->depth, depth + 1, relaxed);  //= own: a defect
-    //= Reclamation/ThreadRecord+Frames.swift … pointee.depth.store(depth &+ 1, ordering: .releasing)
+    //= Hazards/ThreadRecord+Frames.swift … pointee.depth.store(depth &+ 1, ordering: .releasing)
     else store(&record->depth, depth + 1, releasing);
     return &record->frames[depth];
 }
 
 static void leave_frame(struct record *record) {
-    //= Reclamation/ThreadRecord+Frames.swift … pointee.depth.store(pointee.depth.load(ordering: .relaxed)
+    //= Hazards/ThreadRecord+Frames.swift … pointee.depth.store(pointee.depth.load(ordering: .relaxed)
     intptr_t depth = load(&record->depth, relaxed);
     if (broken(defect_weak_depth)) store(&record->depth, depth - 1, relaxed);  //= own: a defect
-    //= Reclamation/ThreadRecord+Frames.swift … &- 1, ordering: .releasing)
+    //= Hazards/ThreadRecord+Frames.swift … &- 1, ordering: .releasing)
     else store(&record->depth, depth - 1, releasing);
 }
 
 static void unpin(struct frame *frame) {
     curcu_compiler_barrier();
-    //= Reclamation/Frame.swift … pin.store(0, ordering: .releasing)
+    //= Hazards/Frame.swift … pin.store(0, ordering: .releasing)
     store(&frame->pin, 0, releasing);
 }
 
@@ -240,14 +240,14 @@ static void clear(struct frame *frame) {
         store(&frame->pin, 0, relaxed);  //= own: a defect
         return;
     }
-    //= Reclamation/Frame.swift … current.store(0, ordering: .releasing)
+    //= Hazards/Frame.swift … current.store(0, ordering: .releasing)
     store(&frame->current, 0, releasing);
     unpin(frame);
 }
 
 static intptr_t depth_of(struct record *record) {
     if (broken(defect_weak_depth)) return load(&record->depth, relaxed);  //= own: a defect
-    //= Reclamation/ThreadRecord+Frames.swift … let depth = unsafe pointee.depth.load(ordering: .acquiring)
+    //= Hazards/ThreadRecord+Frames.swift … let depth = unsafe pointee.depth.load(ordering: .acquiring)
     intptr_t depth = load(&record->depth, acquiring);
     return broken(defect_depth) && depth > 0 ? depth - 1 : depth;
 }
@@ -262,7 +262,7 @@ static bool has_current(uintptr_t address) {
                 found |= load(&record->frames[i].current, relaxed) == address;  //= own: a defect
                 continue;
             }
-            //= Reclamation/FrameScan.swift … frame.pointee.current.load(ordering: .acquiring) ==
+            //= Hazards/FrameScan.swift … frame.pointee.current.load(ordering: .acquiring) ==
             if (load(&record->frames[i].current, acquiring) == address) found = true;
         }
     }
@@ -287,9 +287,9 @@ static void scan_frames(struct scan *scan) {
                 pin = load(&frame->pin, relaxed);  //= own: a defect
                 current = load(&frame->current, relaxed);  //= own: a defect
             } else {
-                //= Reclamation/FrameScan.swift … let pin = unsafe frame.pointee.pin.load
+                //= Hazards/FrameScan.swift … let pin = unsafe frame.pointee.pin.load
                 pin = load(&frame->pin, acquiring);
-                //= Reclamation/FrameScan.swift … let current = unsafe frame.pointee.current.load
+                //= Hazards/FrameScan.swift … let current = unsafe frame.pointee.current.load
                 current = load(&frame->current, acquiring);
             }
             if (scan->pins == HELD_AT_MOST || scan->currents == HELD_AT_MOST) abort();

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CURCU
-
 /// Memory for one value of any type. The runtime counts references to a box as to any object, so
 /// code that releases references releases boxes, too.
 ///
@@ -74,9 +72,9 @@ internal func destroyValue(inBoxAt address: UInt) {
     let word = unsafe Box.header(at: address).pointee.type
     if word == 0 { return }
     if _fastPath(word & 1 == 0) {
-        unsafe curcu_destroy(
+        unsafe SwiftRuntime.destroy(
             UnsafeMutableRawPointer(bitPattern: address &+ 32).unsafelyUnwrapped,
-            UnsafeRawPointer(bitPattern: word).unsafelyUnwrapped
+            ofType: UnsafeRawPointer(bitPattern: word).unsafelyUnwrapped
         )
     } else {
         destroyAlignedValue(inBoxAt: address, of: unsafe unsafeBitCast(word & ~1, to: Any.Type.self))

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CURCU
 import Synchronization
 
 /// Boxes that a thread's magazine has emptied. The thread takes them for its next values.
@@ -58,7 +57,7 @@ import Synchronization
     static func allocate() -> UnsafeMutablePointer<BoxPool> {
         let type = unsafe UnsafeRawPointer(bitPattern: unsafeBitCast(UInt?.self as Any.Type, to: UInt.self))!
         precondition(
-            unsafe curcu_size(type) == MemoryLayout<UInt?>.size,
+            unsafe SwiftRuntime.size(ofType: type) == MemoryLayout<UInt?>.size,
             "ConcurrentObserve: types are not laid out as boxes assume."
         )
         let pool = UnsafeMutablePointer<BoxPool>.allocate(capacity: 1)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
-
 /// Decides how many deinit threads to start. From time to time it measures how fast the threads
 /// begin items, and how much processor time they use.
 ///
@@ -13,7 +11,7 @@ internal struct DeinitPace {
     private var stalls = 0
 
     /// The number of threads that can run at once.
-    private let processors = sysconf(Int32(_SC_NPROCESSORS_ONLN))
+    private let processors = Processors.count
 
     private struct Look {
         let begun: Int

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CURCU
 import Synchronization
 
 /// Reclaimed observers without references, kept for reuse.
@@ -112,8 +111,7 @@ internal enum ObserverPool {
     /// processor.
     @inline(__always)
     static func fetch(itemAt address: UInt) {
-        // Safe: the address is not followed.
-        unsafe curcu_prefetch(UnsafeRawPointer(bitPattern: address))
+        SwiftRuntime.prefetch(address)
     }
 
     /// Makes many adjacent items for the calling thread, which has none.

@@ -3,17 +3,13 @@
 // # Reclamation: when memory that other threads may still use is freed
 //
 // The room finds out when no thread can be using a replaced or ended object any more, and then
-// reclaims the object. It uses no other room: below it are the C shims of CURCU, and liburcu.
+// reclaims the object. It uses Hazards and Platform.
 //
-// The main types. Begin with `Frame.swift`, then read `ReclamationThread+Pass.swift`.
-// - `ThreadRecord`: one thread's frames and retired items. It is never freed.
-// - `Frame`: the pin (a table or a value) and the hazard pointer `current` (an observer) of a pass.
-// - `ReadSection`: a few instructions that a grace period waits for.
-// - `AsymmetricBarrier`: `light` for threads that store a frame often, `heavy` for those that scan.
+// The main types. Begin with `Retirable.swift`, then read `ReclamationThread+Pass.swift`.
 // - `Retirable`: an object that can be retired. Its `hold` says what delays the reclaiming.
 // - `Magazine`, `ReferenceRing`: a thread's retired references. They need no `Retirable`.
 // - `ReclamationThread`: takes what all threads have retired, in passes.
-// - `FrameScan`, `Triage`: read all frames in use; decide what a pass does with each item.
+// - `Triage`: decides by a `FrameScan` what a pass does with each item.
 // - `DeinitThreads`: the threads that reclaim items whose reclaiming runs user code.
 //
 // `startIfNeeded` starts the reclamation thread, which never ends. The life of a retired item:

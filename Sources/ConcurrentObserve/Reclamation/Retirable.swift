@@ -55,3 +55,165 @@ internal class Retirable: @unchecked Sendable {
         case validatedPin(UInt)
     }
 }
+
+/// A retired item, with the reference that its stack took; or only a retired reference whose
+/// release runs user code. The holder of this value owns the reference. Passing the value on counts
+/// nothing.
+@safe internal struct RetiredItem {
+    /// The address of the item; or the address of the object, with the lowest bit set.
+    private let word: UInt
+
+    /// Takes over the caller's reference.
+    ///
+    /// - Parameter address: The address of an item to which the caller owns a reference.
+    init(at address: UInt) { word = address }
+
+    /// Takes over the caller's reference.
+    ///
+    /// - Parameter reference: The address of an object to which the caller owns a reference. It
+    ///   becomes an item without a link.
+    init(reference: UInt) { word = reference | 1 }
+
+    /// Retains the item.
+    init(_ item: Retirable) {
+        // Safe: an address, and the reference that belongs to it.
+        word = unsafe UInt(bitPattern: Unmanaged.passRetained(item).toOpaque())
+    }
+
+    /// The address of the object if this is only a reference, otherwise nil.
+    var bareReference: UInt? { word & 1 == 1 ? word & ~1 : nil }
+
+    // Safe, all that follow: the holder of this value owns a reference.
+
+    private var item: Unmanaged<Retirable> {
+        unsafe Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: word).unsafelyUnwrapped)
+    }
+
+    var address: UInt { word }
+
+    /// Passes the reference to the caller.
+    consuming func take() -> Retirable { unsafe item.takeRetainedValue() }
+
+    /// The address of the next item.
+    var link: UInt {
+        get { unsafe item._withUnsafeGuaranteedRef { $0.link } }
+        nonmutating set { unsafe item._withUnsafeGuaranteedRef { $0.link = newValue } }
+    }
+
+    var hold: Retirable.Hold { unsafe item._withUnsafeGuaranteedRef { $0.hold } }
+    var runsUserCode: Bool { unsafe item._withUnsafeGuaranteedRef { $0.runsUserCode } }
+    var source: UInt { unsafe item._withUnsafeGuaranteedRef { $0.source } }
+
+    /// Calls `Retirable.reclaim()`, or releases the reference if this is only a reference. The
+    /// caller must call it once, and then `release`.
+    func reclaim() {
+        if let bareReference { return releaseReference(bareReference) }
+        unsafe item._withUnsafeGuaranteedRef { $0.reclaim() }
+    }
+
+    /// Releases the reference to a reclaimed item, or recycles the item.
+    func release() {
+        if bareReference != nil { return }
+        unsafe item._withUnsafeGuaranteedRef { type(of: $0) }.recycleOrRelease(item)
+    }
+}
+
+extension Retirable {
+    /// Adds references in one step, without an atomic operation: no other thread may have the item.
+    final func retainUnshared(_ count: UInt32) {
+        SwiftRuntime.retainUnshared(self, count)
+    }
+}
+
+/// A list of retired items, linked through the items. So moving them from list to list needs no
+/// memory.
+///
+/// It has one owner at a time. It is copyable only because elements of an array must be.
+internal struct RetiredList {
+    /// The addresses of the first item and of the last one, if there are any. The last item's link
+    /// means nothing.
+    private var (first, last): (UInt, UInt) = (0, 0)
+    private(set) var count = 0
+
+    /// Adds an item at the end. In most cases the last item is its predecessor on a thread's stack,
+    /// so the link is already correct.
+    mutating func append(_ item: RetiredItem) {
+        let address = item.address
+        if count == 0 {
+            first = address
+        } else {
+            let last = RetiredItem(at: last)
+            if last.link != address { last.link = address }
+        }
+        last = address
+        count += 1
+    }
+
+    /// Adds all items of another list at the end. O(1).
+    mutating func append(_ list: RetiredList) {
+        if count == 0 {
+            self = list
+        } else if list.count > 0 {
+            RetiredItem(at: last).link = list.first
+            last = list.last
+            count += list.count
+        }
+    }
+
+    /// Removes the first item and returns it.
+    mutating func popFirst() -> RetiredItem? {
+        guard count > 0 else { return nil }
+        let item = RetiredItem(at: first)
+        first = item.link
+        count -= 1
+        return item
+    }
+}
+
+/// Retired items of one batch and one source, which the deinit threads reclaim: first the linked
+/// items, then the references.
+internal struct RetiredRun {
+    private var items = RetiredList()
+    private var references: [UInt] = []
+    /// The index of the first reference that was not taken out.
+    private var index = 0
+    let batch: Batch
+    let source: UInt
+
+    init(items: RetiredList = RetiredList(), batch: Batch, source: UInt) {
+        (self.items, self.batch, self.source) = (items, batch, source)
+    }
+
+    var count: Int { items.count + references.count - index }
+
+    mutating func append(_ item: RetiredItem) {
+        if let reference = item.bareReference { references.append(reference) } else { items.append(item) }
+    }
+
+    /// Adds all items of another run of the same batch and source at the end.
+    mutating func append(_ run: RetiredRun) {
+        items.append(run.items)
+        references.append(contentsOf: run.references[run.index...])
+    }
+
+    /// Takes an item out. O(1).
+    mutating func popFirst() -> RetiredItem? {
+        if let item = items.popFirst() { return item }
+        guard index < references.count else { return nil }
+        defer { index += 1 }
+        return RetiredItem(reference: references[index])
+    }
+}
+
+extension FrameScan {
+    /// Whether some frame holds the item.
+    ///
+    /// - Complexity: O(log *n*), where *n* is the number of frames in use.
+    func holds(_ item: RetiredItem) -> Bool {
+        switch item.hold {
+        case .nothing: return false
+        case .pin(let address), .validatedPin(let address): return isPinned(address)
+        case .current(let address): return isCurrent(address)
+        }
+    }
+}

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CURCU
 import Synchronization
 
 extension ThreadRecord {
@@ -27,10 +26,8 @@ extension ThreadRecord {
     static func retire(reference: UInt, weight: Int?, from source: UInt) {
         // The barrier keeps the retains of the caller's copies before the moment at which other
         // threads can release the reference: see Frame.
-        curcu_compiler_barrier()
-        // Safe: the caller's reference keeps the object. The runtime has allocated each object
-        // separately.
-        let weight = unsafe weight ?? curcu_allocated_size(UnsafeRawPointer(bitPattern: reference).unsafelyUnwrapped)
+        compilerBarrier()
+        let weight = weight ?? SwiftRuntime.allocatedSize(ofObjectAt: reference)
         if _slowPath(weight > largestInMagazine) {
             return retire(RetiredReference(reference, of: source, runsUserCode: true))
         }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CURCU
 import Synchronization
 
 extension ThreadRecord {
@@ -17,7 +16,7 @@ extension ThreadRecord {
     static func retireForDeinitThreads(reference: UInt, from source: UInt) {
         // The barrier keeps the retains of the caller's copies before the moment at which other
         // threads can release the reference: see Frame.
-        curcu_compiler_barrier()
+        compilerBarrier()
         let isCrowded = DeinitThreads.mayBeCrowded(source)
         if isCrowded {
             // This call waits for room.

@@ -18,13 +18,13 @@ public struct Untested: Sendable {
             "the load of Latch.presentVersion, by an address: what the tests of the latch have"
         ),
         Untested(
-            "Reclamation/Barriers.swift",
+            "Platform/Barriers.swift",
             "atomicMemoryFence(ordering: .sequentiallyConsistent)",
             after: "static func fullFence(",
             "the light side without membarrier: the fence in every test's twin"
         ),
         Untested(
-            "Reclamation/Barriers.swift",
+            "Platform/Barriers.swift",
             "atomicMemoryFence(ordering: .sequentiallyConsistent)",
             after: "static func heavy() {",
             "the heavy side without membarrier: the fence in every test's twin"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The only C of the project: thin shims over liburcu's "bulletproof" flavour and the two Linux system calls
-// that Swift cannot call (they are variadic). Everything above Reclamation speaks Swift.
+// that Swift cannot call (they are variadic). Only the room Platform calls them.
 
 #ifndef CURCU_H
 #define CURCU_H

@@ -2,7 +2,7 @@
 
 private let latchFile = "Property/Latch.swift"
 private let preparingFile = "Property/Latch+Preparing.swift"
-private let decisionFile = "Reclamation/CommitDecision.swift"
+private let decisionFile = "Hazards/CommitDecision.swift"
 private let mutationFile = "Property/MutationLock.swift"
 private let membersFile = "Transaction/GroupMembers.swift"
 
@@ -148,7 +148,7 @@ extension Protocol {
                     [
                         .lock("bodyLock"),
                         Instruction.membarrier
-                            .at("Reclamation/Barriers.swift", "return curcu_membarrier()"),
+                            .at("Platform/Barriers.swift", "return curcu_membarrier()"),
                         .load("modifier", .acquiring, into: "modifier")
                             .at(
                                 mutationFile,

@@ -14,11 +14,11 @@ extension Protocol {
     private static let storePin = Instruction.store("pin", 1, .releasing)
         .at(cellFile, "unsafe frame.pointee.pin.store(address, ordering: .releasing)")
     private static let scanPin = Instruction.load("pin", .acquiring, into: "pinned")
-        .at("Reclamation/FrameScan.swift", "let pin = unsafe frame.pointee.pin.load(ordering: .acquiring)")
+        .at("Hazards/FrameScan.swift", "let pin = unsafe frame.pointee.pin.load(ordering: .acquiring)")
     private static let unpin = Instruction.store("pin", 0, .releasing)
-        .at("Reclamation/Frame.swift", "pin.store(0, ordering: .releasing)")
+        .at("Hazards/Frame.swift", "pin.store(0, ordering: .releasing)")
     private static let heavy = Instruction.membarrier
-        .at("Reclamation/Barriers.swift", "return curcu_membarrier()")
+        .at("Platform/Barriers.swift", "return curcu_membarrier()")
 
     static let pinnedValues: [Test] = [
         Test(
@@ -85,7 +85,7 @@ extension Protocol {
     private static func seeReclaimed(into register: String) -> Instruction {
         .update("reclaimed", .add, 1, .acquiringAndReleasing, into: register)
             .at(
-                "Reclamation/RetiredCounts.swift",
+                "Reclamation/Diagnostics.swift",
                 "self.reclaimed.max(reclaimed >= twice ? reclaimed &- twice : 0, ordering: .acquiringAndReleasing)"
             )
     }

@@ -3,9 +3,9 @@
 private let retireFile = "Reclamation/ThreadRecord+Retire.swift"
 private let threadFile = "Reclamation/ReclamationThread.swift"
 private let parkingFile = "Reclamation/Parking.swift"
-private let recordsFile = "Reclamation/ThreadRecords.swift"
-private let framesFile = "Reclamation/ThreadRecord+Frames.swift"
-private let countFile = "Reclamation/EventCount.swift"
+private let recordsFile = "Hazards/ThreadRecords.swift"
+private let framesFile = "Hazards/ThreadRecord+Frames.swift"
+private let countFile = "Platform/EventCount.swift"
 private let poolFile = "Reclamation/ObserverPool.swift"
 
 extension Protocol {

@@ -2,7 +2,7 @@
 
 private let latchFile = "Property/Latch.swift"
 private let mutationFile = "Property/MutationLock.swift"
-private let lockFile = "Reclamation/Lock.swift"
+private let lockFile = "Platform/Lock.swift"
 
 extension Protocol {
     private static let loadVersion = Instruction.load("version", .acquiring, into: "version")
@@ -115,7 +115,7 @@ extension Protocol {
     }
 
     private static let heavy = Instruction.membarrier
-        .at("Reclamation/Barriers.swift", "return curcu_membarrier()")
+        .at("Platform/Barriers.swift", "return curcu_membarrier()")
 
     /// A registration beside a body.
     private static func beside(barrier: [Instruction] = [heavy], _ more: [Instruction]) -> Test.Thread {

@@ -7,8 +7,8 @@ private let contentsFile = "Registry/TableContents.swift"
 private let listFile = "Registry/ObserverList.swift"
 private let coreFile = "Registry/RegistryCore.swift"
 private let endFile = "Registry/Observer+End.swift"
-private let frameFile = "Reclamation/Frame.swift"
-private let scanFile = "Reclamation/FrameScan.swift"
+private let frameFile = "Hazards/Frame.swift"
+private let scanFile = "Hazards/FrameScan.swift"
 
 extension Protocol {
     private static let loadHead = Instruction.load("head", .acquiring, into: "table")
@@ -135,7 +135,7 @@ extension Protocol {
     private static let barrier = Instruction.light
         .at(walkFile, "observer = AsymmetricBarrier.light(fenced: fenced, observer)")
     private static let heavy = Instruction.membarrier.at(
-        "Reclamation/Barriers.swift",
+        "Platform/Barriers.swift",
         "return curcu_membarrier()"
     )
     private static let loadEntryAgain = Instruction.load("entry", .relaxed, into: "entry")

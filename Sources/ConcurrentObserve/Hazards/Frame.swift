@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import CURCU
 public import Synchronization
 
 /// Says which table or value, and which observer, one pass on one thread is using. Written by its
@@ -42,7 +41,7 @@ extension Frame {
     /// Ends the use of the pinned table or value.
     @inlinable @inline(__always)
     borrowing func unpin() {
-        curcu_compiler_barrier()
+        compilerBarrier()
         // Release: the reads happen before the reclaiming; pairs with the acquire in the scans.
         pin.store(0, ordering: .releasing)
     }
@@ -50,10 +49,32 @@ extension Frame {
     /// Ends the last callback, then the use of the pinned table or value.
     @inlinable @inline(__always)
     borrowing func clear() {
-        curcu_compiler_barrier()
+        compilerBarrier()
         // Release: the effects of the callback happen before the closure is reclaimed; pairs with
         // the acquires in the scans.
         current.store(0, ordering: .releasing)
         unpin()
+    }
+}
+
+/// Frames for a thread that nests deeper than the frames of its record allow. Never freed.
+@safe internal struct FrameBlock: ~Copyable {
+    /// The address of the next block, or 0.
+    let next = Atomic<UInt>(0)
+    let frames: UnsafeMutablePointer<Frame>
+
+    /// The capacity of the first block. Each further block has twice as many frames.
+    static var leastCapacity: Int { 64 }
+
+    static func allocate(_ capacity: Int) -> UnsafeMutablePointer<FrameBlock> {
+        let frames = UnsafeMutablePointer<Frame>.allocate(capacity: capacity)
+        for index in 0..<capacity { unsafe (frames + index).initialize(to: Frame()) }
+        let block = UnsafeMutablePointer<FrameBlock>.allocate(capacity: 1)
+        unsafe block.initialize(to: FrameBlock(frames: frames))
+        return unsafe block
+    }
+
+    static func at(_ address: UInt) -> UnsafeMutablePointer<FrameBlock>? {
+        unsafe UnsafeMutablePointer(bitPattern: address)
     }
 }

@@ -2,6 +2,23 @@
 
 import Glibc
 
+/// The clock by which the library's threads decide.
+internal enum LibraryClock {
+    static var now: ContinuousClock.Instant {
+        return .now
+    }
+
+    /// The time since the machine started, in units of about a quarter of a second. Reading it
+    /// costs a few nanoseconds: the kernel keeps it in memory that every process can read.
+    static var quarters: UInt32 {
+        var time = timespec()
+        // Safe: the variable is this function's. Every Linux has this clock.
+        unsafe clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
+        // A second has between three and four times 2^28 nanoseconds.
+        return UInt32(truncatingIfNeeded: time.tv_sec << 2 | time.tv_nsec >> 28)
+    }
+}
+
 /// The processor time of a thread. Other threads may read it while the thread exists.
 internal struct ProcessorClock: Sendable {
     private let id: clockid_t
@@ -21,4 +38,10 @@ internal struct ProcessorClock: Sendable {
         guard unsafe clock_gettime(id, &time) == 0 else { return nil }
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
+}
+
+/// The processors of the machine.
+internal enum Processors {
+    /// The number of threads that can run at once.
+    static var count: Int { sysconf(Int32(_SC_NPROCESSORS_ONLN)) }
 }

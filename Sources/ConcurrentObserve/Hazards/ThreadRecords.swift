@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CURCU
 import Synchronization
 
 /// All thread records of the process.
@@ -56,7 +55,7 @@ import Synchronization
         unsafe record.trapIfInsideCallback()
         unsafe record.releasePooled()
         unsafe record.ownBoxes?.pointee.empty()
-        curcu_set_thread_record(nil)
+        unsafe CurrentThread.record = nil
         unsafe makeFree(record)
     }
 

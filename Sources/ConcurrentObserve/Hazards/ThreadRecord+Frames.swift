@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CURCU
 import Synchronization
 
 // How a thread uses its own frames.
@@ -44,7 +43,7 @@ extension UnsafeMutablePointer<ThreadRecord> {
     /// endlessly reaches this function. (P6)
     @usableFromInline @inline(never)
     func deepFrame(_ index: Int) -> UnsafeMutablePointer<Frame> {
-        if curcu_stack_is_nearly_used_up() {
+        if CurrentThread.stackIsNearlyUsedUp {
             trapEndlessRecursion(depth: index + ThreadRecord.inlineFrames + 1)
         }
         // Safe: blocks of frames are linked once and never freed; only the owner appends.

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import CURCU
-
 /// A section of a few instructions in which a thread may load a published pointer and pin it:
 /// liburcu's read-side critical section.
 ///
@@ -11,13 +9,13 @@ public import CURCU
 internal enum ReadSection {
     @inlinable @inline(__always)
     static func enter() {
-        if !_fastPath(curcu_has_reader()) { attach() }
-        curcu_read_lock()
+        if !_fastPath(UserspaceRCU.hasReader) { attach() }
+        UserspaceRCU.enter()
     }
 
     @inlinable @inline(__always)
     static func leave() {
-        curcu_read_unlock()
+        UserspaceRCU.leave()
     }
 }
 
@@ -40,5 +38,5 @@ internal func waitForGracePeriod() {
     // The library's own barrier comes first: it repeats a membarrier call that fails, or traps with
     // the reason. liburcu would abort.
     AsymmetricBarrier.heavy()
-    curcu_synchronize()
+    UserspaceRCU.synchronize()
 }

@@ -1,5 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// # Hazards: how a thread says what it is using, and how another thread finds out
+//
+// A thread that uses a table, a value or an observer which others may replace or end publishes its
+// address first. A thread that wants to free an object reads all published addresses, and frees
+// only what none of them names. The room uses Platform.
+//
+// The main types. Begin with `Frame.swift`.
+// - `Frame`: the pin (a table or a value) and the hazard pointer `current` (an observer) of a pass.
+// - `ThreadRecord`: one thread's frames, and the words that the rooms above keep for a thread.
+// - `ThreadRecords`: the list of all records. Records are only added, and reused, never freed.
+// - `ReadSection`: a few instructions that a grace period waits for.
+// - `FrameScan`: the addresses that all frames hold at one moment.
+//
+// The life of a record: `ThreadRecord.current` finds the thread's record, or `attach` takes a free
+// one, or makes one and pushes it on the list. `enterFrame` begins a pass, which is one level deeper
+// than the last, and `leaveFrame` ends it. When the thread exits, `ThreadRecords.release` keeps the
+// record for the next new thread. (P17)
+//
+// There are two ways to protect an object:
+// 1. A table: enter a `ReadSection`, load the address, store it in the pin, leave the section. The
+//    thread that retires the table waits for a grace period, and then scans.
+// 2. A value or an observer: store the address, execute the light barrier, and look whether the
+//    object is still the present one. The thread that retires it replaces it first, executes the
+//    heavy barrier, and then scans. So either the first thread finds that the object was replaced,
+//    or the scan finds the address.
+//
+// Every part of the room obeys these rules:
+// - Between entering and leaving a read section no user code runs. (P5)
+// - Only the owner writes a record's frames. Any thread may read them.
+// - The outer frames of a thread count, too: a nested pass ends no protection of an outer one.
+//
+// Source: M. Michael, "Hazard Pointers: Safe Memory Reclamation for Lock-Free Objects", IEEE TPDS
+// 15(6), 2004.
+
 public import Synchronization
 
 /// The state that the library keeps for one thread: its frames, and its retired items. (P17)
@@ -130,4 +164,59 @@ extension ThreadRecord {
 
     /// The number of existing records.
     static var count: Int { ThreadRecords.shared.count }
+}
+
+extension ThreadRecord {
+    /// Counts an observation that began or ended, for the diagnostics.
+    @usableFromInline
+    static func countLiveObserver(_ step: Int) {
+        // Safe: records are never freed. Relaxed: a statistic with one writer.
+        let counter = unsafe current
+        unsafe counter.pointee.liveObservers.store(
+            counter.pointee.liveObservers.load(ordering: .relaxed) &+ step,
+            ordering: .relaxed
+        )
+    }
+
+    /// Counts events that were sent, or, if negative, received or dropped, for the diagnostics.
+    @usableFromInline
+    static func countPending(_ step: Int) {
+        // Safe: records are never freed. Relaxed: a statistic with one writer.
+        let counter = unsafe current
+        unsafe counter.pointee.pendingCount.store(
+            counter.pointee.pendingCount.load(ordering: .relaxed) &+ step,
+            ordering: .relaxed
+        )
+    }
+
+    /// Counts events that their observer does not receive, for the diagnostics.
+    @usableFromInline
+    static func countDropped(_ count: Int) {
+        // Safe: records are never freed. Relaxed: a statistic with one writer.
+        let counter = unsafe current
+        unsafe counter.pointee.droppedCount.store(
+            counter.pointee.droppedCount.load(ordering: .relaxed) &+ UInt(count),
+            ordering: .relaxed
+        )
+    }
+
+    /// Counts an observation whose token was released within about a second after it began, for the
+    /// diagnostics.
+    static func countDroppedToken() {
+        // Safe: records are never freed. Relaxed: a statistic with one writer.
+        let counter = unsafe current
+        unsafe counter.pointee.droppedTokens.store(
+            counter.pointee.droppedTokens.load(ordering: .relaxed) &+ 1,
+            ordering: .relaxed
+        )
+    }
+}
+
+extension ThreadRecord {
+    /// Whether the thread whose record is at `address` has made the changes that it has prepared.
+    /// (P19)
+    static func hasCommitted(_ address: UInt) -> Bool {
+        // Safe: records are never freed.
+        unsafe UnsafePointer<ThreadRecord>(bitPattern: address).unsafelyUnwrapped.pointee.decision.isMade
+    }
 }

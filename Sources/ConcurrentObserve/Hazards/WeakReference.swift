@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CURCU
-
 /// A reference to an object that it does not retain.
 ///
 /// As with any unowned reference, the object's memory is kept until this reference is gone, but its
@@ -26,11 +24,7 @@ internal final class WeakReference: Sendable {
     @usableFromInline var object: AnyObject? {
         // Safe: `watched` keeps the memory with the object's reference counts. The runtime has
         // counted a reference for the caller.
-        guard let object = unsafe curcu_try_retain(UnsafeMutableRawPointer(bitPattern: UInt(bitPattern: identity)))
-        else {
-            return nil
-        }
-        return unsafe Unmanaged<AnyObject>.fromOpaque(object).takeRetainedValue()
+        unsafe SwiftRuntime.tryRetain(UInt(bitPattern: identity))?.takeRetainedValue()
     }
 
     /// The object as a value of `type`, unless its `deinit` has begun. `type` must be the type with

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import CURCU
-import Glibc
-
 extension ThreadRecord {
     /// The calling thread's record. On the thread's first use of the library it allocates one, or
     /// takes over a free one.
     @inlinable @inline(__always)
     static var current: UnsafeMutablePointer<ThreadRecord> {
-        if let record = unsafe curcu_get_thread_record() {
+        if let record = unsafe CurrentThread.record {
             // Safe: only `attach` stores into the variable, and records are never freed.
             return unsafe record.assumingMemoryBound(to: ThreadRecord.self)
         }
@@ -18,7 +15,7 @@ extension ThreadRecord {
     /// The calling thread's record, if it has one.
     private static var own: UnsafeMutablePointer<ThreadRecord>? {
         // Safe: only `attach` stores into the variable, and records are never freed.
-        unsafe curcu_get_thread_record()?.assumingMemoryBound(to: ThreadRecord.self)
+        unsafe CurrentThread.record?.assumingMemoryBound(to: ThreadRecord.self)
     }
 
     /// The address of the calling thread's record, or 0 if it has none. Does not create one.
@@ -65,10 +62,10 @@ extension ThreadRecord {
         // In the child of a fork, a thread that does not exist may hold the lock of the list, or that
         // of liburcu. No thread of the child needs the list.
         if Fork.isInChild { return unsafe keep(own ?? ThreadRecord.allocate()) }
-        trapWithoutSystem()
+        CurrentThread.trapWithoutSystem()
         let record = unsafe own ?? ThreadRecords.shared.acquire()
         // Safe: this is the only place that names a record, and records are never freed.
-        unsafe curcu_note_thread_exit(record) { record in
+        unsafe CurrentThread.callAtExit(with: record) { record in
             if Fork.isInChild { return }
             unsafe ThreadRecords.shared.release(record.assumingMemoryBound(to: ThreadRecord.self))
         }
@@ -76,21 +73,8 @@ extension ThreadRecord {
     }
 
     private static func keep(_ record: UnsafeMutablePointer<ThreadRecord>) -> UnsafeMutablePointer<ThreadRecord> {
-        unsafe curcu_set_thread_record(record)
+        unsafe CurrentThread.record = UnsafeMutableRawPointer(record)
         return unsafe record
-    }
-
-    /// Traps if something that the library needs could not be set up before `main`.
-    private static func trapWithoutSystem() {
-        let (keyError, handlerError) = (curcu_exit_key_error(), curcu_fork_handler_error())
-        if keyError != 0 {
-            fatalError(
-                "ConcurrentObserve: no thread-specific key is left. Release some: a process has \(PTHREAD_KEYS_MAX) (error \(keyError))."
-            )
-        }
-        if handlerError != 0 {
-            fatalError("ConcurrentObserve: the system has no memory for its fork handler (error \(handlerError)).")
-        }
     }
 }
 

@@ -35,21 +35,15 @@ internal struct FrameScan {
     /// Whether the scan has seen a running callback in any frame.
     var holdsObservers: Bool { !currents.isEmpty }
 
-    /// Whether some frame holds the item.
-    ///
-    /// - Complexity: O(log *n*), where *n* is the number of frames in use.
-    func holds(_ item: RetiredItem) -> Bool {
-        switch item.hold {
-        case .nothing: return false
-        case .pin(let address), .validatedPin(let address): return isPinned(address)
-        case .current(let address): return currents.containsSorted(address)
-        }
-    }
-
     /// Whether some frame pins `address`.
     ///
     /// - Complexity: O(log *n*), where *n* is the number of frames in use.
-    private func isPinned(_ address: UInt) -> Bool { pins.containsSorted(address) }
+    func isPinned(_ address: UInt) -> Bool { pins.containsSorted(address) }
+
+    /// Whether some frame has `address` as its current observer.
+    ///
+    /// - Complexity: O(log *n*), where *n* is the number of frames in use.
+    func isCurrent(_ address: UInt) -> Bool { currents.containsSorted(address) }
 
     /// Whether the caller must keep its reference to the object at `address`. It must if some frame
     /// pins the object, and this is the first reference to it that is passed here: one reference is

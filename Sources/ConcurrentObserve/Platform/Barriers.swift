@@ -4,6 +4,10 @@ public import CURCU
 import Glibc
 import Synchronization
 
+/// Keeps the compiler, not the processor, from moving memory accesses across it.
+@inlinable @inline(__always)
+internal func compilerBarrier() { curcu_compiler_barrier() }
+
 /// The asymmetric barrier between a walker, which executes its side often, and a canceller, which
 /// executes its side rarely.
 ///
@@ -24,7 +28,7 @@ internal enum AsymmetricBarrier {
     ///   caller needs no register that survives calls.
     @inlinable @inline(__always)
     static func light(fenced: Bool, _ observer: UInt) -> UInt {
-        curcu_compiler_barrier()
+        compilerBarrier()
         return fenced ? fullFence(observer) : observer
     }
 

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import CURCU
+import Glibc
+
+/// The calling thread, as far as the system knows it: its record, its exit, its stack.
+@usableFromInline
+internal enum CurrentThread {
+    /// The library's record of the thread, or nil before it has one. A thread-local variable.
+    @inlinable @inline(__always)
+    static var record: UnsafeMutableRawPointer? {
+        // Safe, both: a pointer, which is not read through here.
+        get { unsafe curcu_get_thread_record() }
+        set { unsafe curcu_set_thread_record(newValue) }
+    }
+
+    /// Calls `hook` with `record` when the thread exits. All calls must pass the same `hook`.
+    static func callAtExit(
+        with record: UnsafeMutableRawPointer,
+        _ hook: @convention(c) (UnsafeMutableRawPointer) -> Void
+    ) {
+        // Safe: the caller's record outlives the thread.
+        unsafe curcu_note_thread_exit(record, hook)
+    }
+
+    /// Whether so little of the stack is left that a trap's message could just be printed.
+    static var stackIsNearlyUsedUp: Bool { curcu_stack_is_nearly_used_up() }
+
+    /// Traps if something that the library needs could not be set up before `main`.
+    static func trapWithoutSystem() {
+        let (keyError, handlerError) = (curcu_exit_key_error(), curcu_fork_handler_error())
+        if keyError != 0 {
+            fatalError(
+                "ConcurrentObserve: no thread-specific key is left. Release some: a process has \(PTHREAD_KEYS_MAX) (error \(keyError))."
+            )
+        }
+        if handlerError != 0 {
+            fatalError("ConcurrentObserve: the system has no memory for its fork handler (error \(handlerError)).")
+        }
+    }
+}
