@@ -23,7 +23,7 @@ extension Structure {
             RegistryCore+Ending RegistryCore TableContents
             """,
             "Property": """
-            ChangeStamps MutationLock RunningBody SingleReference ValueBox ValueCell ValueEncoding
+            MutationLock RunningBody SingleReference ValueBox ValueCell ValueEncoding
             """,
             "Transaction": """
             Commit CommitReach GroupMembers Joining Member MemberList
@@ -34,10 +34,8 @@ extension Structure {
             OrderedObservation SharedMailbox Subscription
             """,
             "Derivation": """
-            Collector+Reading Collector DerivationCell+Evaluating DerivationCell+Replacing
-            DerivationCell DerivationPlace Derived+Property DerivedObservation DerivedResults
-            DraftCopies EvaluationStack Group+Derivation SourceSet SourceWords StepWords
-            VersionBuffer
+            Dependency DependencyCopies DependencySet DerivationCell+Committing DerivationCell
+            Derived+Property DerivedCycle DerivedObservation DerivedResults EvaluationStack Reader
             """,
         ]
         return Set(

@@ -131,7 +131,7 @@ internal enum Commit {
         let isObserved = unsafe members.contains { $0.isPossiblyObserved }
         let reach = unsafe isObserved ? deliverLocked(members, drafts, record) : nil
         for index in members.indices { unsafe members[index].settle(&drafts[index]) }
-        for index in members.indices { unsafe members[index].unlock(drafts[index]) }
+        for index in members.indices { unsafe members[index].unlock() }
         unsafe record.pointee.userCode -= 1
         if let reach {
             reach.destroyReplaced()

@@ -66,13 +66,7 @@ extension Member {
 
     /// Releases the mutation lock, once all members are settled.
     @inline(__always)
-    func unlock(_ draft: borrowing Draft) {
-        if draft.isSet { unsafe mutation.pointee.release() } else { unlock() }
-    }
-
-    /// Releases the mutation lock, if nothing was changed.
-    @inline(__always)
-    func unlock() { unsafe mutation.pointee.releaseUnchanged() }
+    func unlock() { unsafe mutation.pointee.release() }
 
     // The caller must hold the mutation lock, for both: an observer that registers later begins at
     // a version that has this change.
@@ -95,12 +89,6 @@ extension Member {
     /// Holds off publication for a snapshot: takes the mutation lock, or `bodyLock` while a body
     /// runs. Nil if that lock is not free.
     func tryHold() -> MutationLock.Hold? { unsafe mutation.pointee.tryHold(latch.pointee.owner) }
-
-    /// Whether no change was published since a moment of `ChangeStamps`. Call it while publication
-    /// is held off.
-    func isUnchanged(since moment: UInt64) -> Bool {
-        unsafe ChangeStamps.isUnchanged(mutation.pointee.address, since: moment)
-    }
 
     func release(_ hold: MutationLock.Hold) { unsafe mutation.pointee.release(hold) }
 }

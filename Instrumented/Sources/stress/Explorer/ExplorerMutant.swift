@@ -67,8 +67,6 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.anObservationDoesNotKeepItsDerivedValue, "derive-keep-set", "P11.derived-kept"),
         ExplorerMutant(.aDerivedValueIsRetainedByItsSources, "derive-death-set", "P12.derived-death"),
         ExplorerMutant(.copiesAreTakenOneByOne, "derive-copies", "P23.no-mixture"),
-        ExplorerMutant(.whatIsNewToCopiesIsTakenAsItIs, "derive-copies-new", "P23.no-mixture"),
-        ExplorerMutant(.aChangeIsNotStamped, "derive-copies-new", "P23.no-mixture"),
         ExplorerMutant(.aResultOfCopiesIsNotKept, "derive-copies-twice", "P24.once-on-copies"),
         ExplorerMutant(.anEvaluationHoldsALock, "derive-cross", "progress.deadlock"),
         ExplorerMutant(.aMixtureIsTakenForARing, "derive-cross", "crash"),
