@@ -23,15 +23,14 @@ extension Structure {
             RegistryCore+Ending RegistryCore TableContents
             """,
             "Property": """
-            MutationLock RunningBody SingleReference ValueBox ValueCell ValueEncoding
+            MutationLock RunningBody ValueCell ValueEncoding ValueMark
             """,
             "Transaction": """
-            Commit CommitReach GroupMembers Joining Member MemberList
-            Observed+CommitMember PropertyList Snapshots Transaction
+            Commit CommitReach GroupMembers Joining Member MemberList Observed+CommitMember
+            PropertyList Snapshots Transaction
             """,
             "Delivery": """
-            Flush IsolatedObservation
-            OrderedObservation SharedMailbox Subscription
+            Flush IsolatedObservation OrderedObservation SharedMailbox Subscription
             """,
             "Derivation": """
             Dependency DependencyCopies DependencySet DerivationCell+Committing DerivationCell

@@ -90,8 +90,8 @@ internal final class Combination<Value: Sendable>: AnyCombination, @unchecked Se
         let words = property.cell.encode(step.value)
         // Also in a body: a registration there may publish. No value is destroyed here, since the
         // slots have the members' values.
-        property.mutation.acquireAnywhere(property.cell.latch.owner)
-        step.note(property.cell.publish(words))
+        property.mutation.acquireAnywhere()
+        step.note(property.cell.publishLocked(words))
         if property.observers.mayHaveMailboxes { property.observers.enqueue(step.change) }
         property.mutation.release()
         return step

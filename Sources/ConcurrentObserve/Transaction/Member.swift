@@ -54,7 +54,7 @@ extension Member {
     func prepare(_ draft: inout Draft, by record: UnsafeMutablePointer<ThreadRecord>) {
         guard draft.isSet else { return }
         // Both words, so that the type is not needed.
-        unsafe draft.replaced = latch.pointee.wordsUnderLock(firstOnly: false)
+        unsafe draft.replaced = latch.pointee.wordsLocked(firstOnly: false)
         unsafe latch.pointee.prepare(draft.words, by: UInt(bitPattern: record))
     }
 

@@ -29,7 +29,7 @@ public struct Transaction: ~Copyable {
             // property's type.
             let draft = unsafe self.draft(of: property.cell.source)
             return unsafe draft.pointee.isSet
-                ? ValueEncoding<Value>.copy(draft.pointee.words) : property.cell.copyUnderLock()
+                ? ValueEncoding<Value>.copy(draft.pointee.words) : property.cell.copyLocked()
         }
         // Always inline: a setter that is called receives a reference of its own, which would be
         // counted.

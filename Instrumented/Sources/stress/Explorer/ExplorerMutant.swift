@@ -105,7 +105,7 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.aValueIsNotPinned, "borrow-set", "P14.not-while-read"),
         ExplorerMutant(.pinsAreNotScanned, "borrow-set", "P14.not-while-read"),
         ExplorerMutant(.aMagazineIsReleasedUnseen, "magazine", "P14.not-while-read"),
-        ExplorerMutant(.aBoxIsRecycledWhileItIsRead, "recycled-box", "P14.not-while-read", "P2.version-fits"),
+        ExplorerMutant(.aMagazineIsReleasedUnseen, "recycled-box", "P14.not-while-read", "P2.version-fits"),
         ExplorerMutant(.aPinIsNotValidated, "recycled-box", "P14.not-while-read", "P2.version-fits"),
         ExplorerMutant(.boxesAreSweptWhileTheyAreUsed, "recycled-box", "P14.value-destroyed", "P14.not-while-read"),
         ExplorerMutant(.aReferenceIsTakenTwice, "magazine-drain", "P14.value-destroyed"),
