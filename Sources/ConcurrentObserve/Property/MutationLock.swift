@@ -24,8 +24,7 @@ internal struct MutationLock: ~Copyable, Sendable {
 
     init() {}
 
-    /// The address of `lock`, which names the property. `ChangeStamps` compares it; only
-    /// `RunningBody` follows it.
+    /// The address of `lock`, which names the property. Only `RunningBody` follows it.
     var address: UInt {
         // Safe: an address only; atomics are never copied to be lent.
         unsafe withUnsafePointer(to: lock) { UInt(bitPattern: $0) }
@@ -53,13 +52,6 @@ extension MutationLock {
     /// Releases the lock, after a change or without one.
     @usableFromInline
     borrowing func release() {
-        ChangeStamps.note(address)
-        releaseUnchanged()
-    }
-
-    /// Releases the lock, where nothing was changed.
-    @inline(__always)
-    borrowing func releaseUnchanged() {
         lock.unlock()
     }
 

@@ -46,7 +46,7 @@ internal struct ObserverOptions: OptionSet, Sendable {
     static var ofCombination: ObserverOptions { ObserverOptions(rawValue: 64) }
 
     /// The observer is a binding. With each change, a path delivers to it the versions that the
-    /// change shows. What the bindings make of a commit is a commit. (P21)
+    /// change shows.
     @inlinable static var ofBinding: ObserverOptions { ObserverOptions(rawValue: 128) }
 }
 
@@ -56,7 +56,6 @@ extension ObserverOptions {
     internal var marks: ObserverMark {
         var marks: ObserverMark = contains(.prior) ? .receivesPrior : []
         if contains(.ofCombination) { marks.formUnion(.isCombined) }
-        if contains(.ofBinding) { marks.formUnion(.isOfBinding) }
         return marks
     }
 }

@@ -45,28 +45,11 @@ extension ObserverList {
 
     /// Calls the inline observers that belong to combinations: properties that are observed
     /// together. Under the property's mutation lock. (P21)
-    ///
-    /// - Returns: Whether there are bindings among the observers.
     @inline(never)
-    internal borrowing func deliverToCombinations<Value>(_ change: Change<Value>, of version: UInt64) -> Bool {
-        let lent = LentChange(change)
-        var hasBindings = false
-        walk(.callbacks()) { (observer: borrowing LentObserver<Callback<Change<Value>>>) in
-            let mark = observer.mark
-            if mark.contains(.isOfBinding) { hasBindings = true }
-            guard mark.contains(.isCombined), observer.since < version else { return }
-            lent.call(observer)
-        }
-        return hasBindings
-    }
-
-    /// Calls the inline observers that are bindings, or all others, with a change of a commit. Under no lock. (P21)
-    @inline(never)
-    internal borrowing func deliver<Value>(_ change: Change<Value>, toBindings: Bool) {
+    internal borrowing func deliverToCombinations<Value>(_ change: Change<Value>, of version: UInt64) {
         let lent = LentChange(change)
         walk(.callbacks()) { (observer: borrowing LentObserver<Callback<Change<Value>>>) in
-            guard observer.mark.contains(.isOfBinding) == toBindings, observer.since < lent.change.version
-            else { return }
+            guard observer.mark.contains(.isCombined), observer.since < version else { return }
             lent.call(observer)
         }
     }

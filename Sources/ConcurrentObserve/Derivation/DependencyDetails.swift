@@ -2,19 +2,25 @@
 
 /// The references of a set of sources. A set that names only roots which the function retains has
 /// none.
-internal final class SourceDetails: @unchecked Sendable {
+internal final class DependencyDetails: @unchecked Sendable {
     // Unchecked: constants.
     /// The roots, in the order in which they were read first.
     let roots: [RootReference]
-    let others: [OtherSource]
+    let others: [OtherDependency]
     /// The derived values that were read, in order.
     let nodes: [NodeStep]
     /// The reads of the function, in order: the index of a root, or a `ReadStep`. Empty if no
     /// derived value was read: then a change of a source is a change of what the function reads.
     let steps: [Int32]
 
-    init(_ roots: [RootReference], _ others: [OtherSource], _ nodes: [NodeStep], _ steps: [Int32]) {
+    init(_ roots: [RootReference], _ others: [OtherDependency], _ nodes: [NodeStep], _ steps: [Int32]) {
         (self.roots, self.others, self.nodes, self.steps) = (roots, others, nodes, steps)
+    }
+
+    /// Returns the derived value that is read at a step; nil if the step reads something else.
+    func node(at step: Int) -> NodeStep? {
+        let step = steps[step]
+        return step >= 0 || step == ReadStep.other ? nil : nodes[ReadStep.nodeIndex(step)]
     }
 }
 
@@ -49,12 +55,12 @@ internal final class NodeStep: @unchecked Sendable {
     /// Compared, not followed.
     let address: UInt
     /// The set of the evaluation that was read.
-    let set: SourceSet
-    let words: SourceWords
+    let set: DependencySet
+    let words: DependencyWords
     /// The index, in the reading value's set, of each root of that set.
     let indices: [Int]
 
-    init(_ node: any DerivationNode, _ set: SourceSet, _ indices: [Int]) {
+    init(_ node: any DerivationNode, _ set: DependencySet, _ indices: [Int]) {
         self.node = node
         address = UInt(bitPattern: ObjectIdentifier(node))
         (self.set, words, self.indices) = (set, set.words, indices)
@@ -67,7 +73,7 @@ internal protocol DerivationNode: AnyObject, Sendable {
     /// from. Returns the version of the result, or the highest number if that is not known.
     func note(in collector: Collector) -> UInt64
     /// Returns the roots of one of the derived value's sets, which need not be the present one.
-    func roots(of set: SourceSet) -> [RootReference]
+    func roots(of set: DependencySet) -> [RootReference]
     /// Returns an evaluation that was current during the call.
     func refresh() -> Present
     /// Runs the function.
