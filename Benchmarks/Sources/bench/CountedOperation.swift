@@ -56,7 +56,7 @@ extension CountedOperation {
             let property = Observed(1)
             return { readInLoop(property, $0) }
         },
-        CountedOperation("property.read.short-string", Most(instructions: 70, allocations: 0)) {
+        CountedOperation("property.read.short-string", Most(instructions: 128, allocations: 0)) {
             let property = Observed("fifteen bytes !")
             return { readInLoop(property, $0) }
         },
@@ -67,12 +67,13 @@ extension CountedOperation {
             let property = Observed(0)
             return { setInLoop(property, $0) }
         },
-        // One barrier and one scan of the threads for 128 changes, which allocate; the boxes do not.
-        CountedOperation("property.set.five-words", Most(instructions: 375, allocations: 0.1)) {
+        // One barrier and one scan of the threads for 128 changes, which allocate; the boxes do not, once a
+        // magazine has been full.
+        CountedOperation("property.set.five-words", Most(instructions: 375, allocations: 0.1), times: 10_000) {
             let property = Observed(Words(first: 0))
             return { times in for number in 0..<times { property.value = Words(first: number) } }
         },
-        CountedOperation("property.set.heap-string", Most(instructions: 460, allocations: 0.1)) {
+        CountedOperation("property.set.heap-string", Most(instructions: 500, allocations: 0.1), times: 10_000) {
             let (property, pair) = (Observed(""), (PropertyReadSuite.heapString, PropertyReadSuite.heapString + "."))
             return { times in for number in 0..<times { property.value = number & 1 == 0 ? pair.0 : pair.1 } }
         },
