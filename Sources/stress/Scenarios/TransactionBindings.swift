@@ -4,7 +4,7 @@ import Glibc
 import Synchronization
 
 extension Scenario {
-    /// Commits of properties that are bound to others, which stay together.
+    /// Commits of properties that are bound to others: each destination follows by itself.
     static let transactionBindings = Scenario(
         name: "transaction-bindings",
         summary:
