@@ -34,8 +34,8 @@ extension PathObservation {
             if !isRoot { round.keep(object, of: links[depth - 1].step) }
             let step = links[depth].step
             let property = step.property(in: object)
-            if index == nil { step.trapInsideBody(of: property) }
-            let observer = makeObserver(step.core(of: property), ObserverMark(.third), isRoot: isRoot)
+            if index == nil { step.place.trapInsideBody(of: property) }
+            let observer = makeObserver(step.place.core(of: property), ObserverMark(.third), isRoot: isRoot)
             observer.setContent(HeldObject<LinkedPath>(self), of: .links())
             if isRoot { rootProperty = property } else { links[depth].property = property }
             links[depth].observer = observer
@@ -78,7 +78,7 @@ extension PathObservation {
     private var linkAddresses: [UInt] {
         links.indices.compactMap { depth in
             let property = depth == 0 ? rootProperty : links[depth].property
-            return property.map { links[depth].step.member($0).member.lockAddress }
+            return property.map { links[depth].step.place.member($0).member.lockAddress }
         }
     }
 
