@@ -37,7 +37,7 @@ extension Structure {
             """,
             "Derivation": """
             Dependency DependencyCopies DependencySet DerivationCell+Committing DerivationCell
-            Derived+Property DerivedCycle DerivedObservation DerivedResults EvaluationStack Reader
+            Derived+Property DerivedCycle DerivedObservation DerivedResults EvaluationStack
             """,
         ]
         return Set(
