@@ -60,6 +60,8 @@ extension Bar {
     static let registeredNanoseconds = Bar.value(1_000)
     static let millionNotified = Bar.ratio(2)
     static let read = Bar.ratio(0.5)
+    /// Strings that need no memory of their own: their box is pinned.
+    static let readShortString = Bar.ratio(0.6)
     static let readFromHeap = Bar.ratio(1)
     static let readOnTwoThreads = Bar.ratio(0.1)
     /// Both sides count references in one word, on which the threads wait for each other; a mutex is another such word.
@@ -80,8 +82,8 @@ extension Bar {
     static let setObserved = Bar.ratio(0.2)
     /// Values whose destruction runs no user code, in turn and fresh.
     static let setReference = Bar.ratio(3)
-    /// Fresh objects, which have a deinitialiser.
-    static let setObject = Bar.ratio(6)
+    /// Values whose destruction may run user code: objects, fresh ones, and structs with references.
+    static let setObject = Bar.ratio(7)
     /// Of the reclamation thread, beside changes that leave it nothing to do. In the feedback that this row is for it used two to seven.
     static let reclamationBesideSets = Bar.value(0.5)
     /// Values that are larger than two words, and so are in a box of their own.

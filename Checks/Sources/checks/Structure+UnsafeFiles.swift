@@ -13,27 +13,24 @@ extension Structure {
             ThreadRecord+Current ThreadRecord+Frames ThreadRecord ThreadRecords WeakReference
             """,
             "Reclamation": """
-            Box BoxPool DeinitWorker Diagnostics Magazine+Sweeping Magazine MagazineReleases
-            ObserverPool ReclamationThread+Pass ReclamationThread ReferenceRing Retirable
-            RetiredReference ThreadRecord+Magazine ThreadRecord+Retire ThreadRecord+Ring
+            Box BoxPool Diagnostics Magazine+Sweeping Magazine MagazineReleases ObserverPool
+            ReclamationThread+Pass ReclamationThread ReferenceRing Retirable RetiredReference
+            ThreadRecord+Magazine ThreadRecord+Retire ThreadRecord+Ring
             """,
             "Registry": """
-            ObservationToken Observer+Content Observer+Core Observer+Extras Observer+Pool
+            DeferredEnds ObservationToken Observer+Content Observer+Extras Observer+Pool
             Observer+Visit Observer ObserverKind ObserverList+Walk ObserverList ObserverTable
-            RegistryCore+Ending RegistryCore RetiredTables TableContents VersionedObserver
+            RegistryCore+Ending RegistryCore TableContents
             """,
             "Property": """
-            MutationLock RunningBody SingleReference ValueBox ValueCell ValueEncoding
+            MutationLock RunningBody ValueCell ValueEncoding ValueMark
             """,
             "Transaction": """
-            CarriedCommit Commit CommitReach Draft GroupMembers Lent Member MemberList MemberSlot
-            Observed+CommitMember PropertyList Snapshots Transaction WeakObserved+Transaction
-            """,
-            "Binding": """
-            BindingClaim
+            Commit CommitReach GroupMembers Joining Member MemberList Observed+CommitMember
+            PropertyList Snapshots Transaction
             """,
             "Delivery": """
-            Flush IsolatedObservation OrderedObservation Subscription Waiter
+            Flush IsolatedObservation OrderedObservation SharedMailbox Subscription
             """,
             "Derivation": """
             Dependency DependencyCopies DependencySet DerivationCell+Committing DerivationCell

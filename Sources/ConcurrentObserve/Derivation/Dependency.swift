@@ -44,7 +44,7 @@ extension Observed: DerivationRoot {
             holding: HeldObject<LinkedPath>(link),
             [.isForeign, .isOfDerivedValue]
         )
-        publish(observer)
+        attach(observer) { _ in }
         return observer
     }
 
@@ -55,7 +55,7 @@ extension Observed: DerivationRoot {
 
     func copy(of draft: borrowing Draft) -> DependencyCopy {
         // The words of a property's draft stand for a value of the property's type.
-        let value = draft.isSet ? ValueEncoding<Value>.copy(draft.words) : cell.copyUnderLock()
+        let value = draft.isSet ? ValueEncoding<Value>.copy(draft.words) : cell.copyLocked()
         return DependencyCopy(value, version)
     }
 }

@@ -61,8 +61,8 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
         let value = ValueEncoding<Value>.copy(words)
         let words = property.cell.encode(value)
         // The thread that reads the derived value may be in a body.
-        property.mutation.acquireAnywhere(property.cell.latch.owner)
-        let replaced = property.commit(words, value)
+        property.mutation.acquireAnywhere()
+        let replaced = property.commitLocked(words, value)
         property.mutation.release()
         let change = Change(reason: .valueChanged, old: replaced.value, new: value, version: replaced.version)
         pending.append(change)

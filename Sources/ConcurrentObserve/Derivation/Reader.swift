@@ -141,8 +141,8 @@ extension Collector {
     /// value. It is 0 for types without a mark.
     @inlinable @inline(__always)
     func mark<Value: Sendable>(of _: borrowing Value) -> UInt {
-        guard ValueEncoding<Value>.isMarked else { return 0 }
-        return outcome.hasBefore ? outcome.before.second : ValueEncoding<Value>.mark.word
+        guard !ValueEncoding<Value>.isAlwaysInline else { return 0 }
+        return outcome.hasBefore ? outcome.before.second : ValueMark.of(Value.self)
     }
 
     /// Whether the result equals the previous one.

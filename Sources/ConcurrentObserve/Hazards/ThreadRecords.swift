@@ -50,24 +50,16 @@ import Synchronization
         return unsafe record
     }
 
-    /// Takes a record back from a thread that exits.
+    /// Takes a record back from a thread that exits, and keeps it for the next new thread.
     func release(_ record: UnsafeMutablePointer<ThreadRecord>) {
         unsafe record.trapIfInsideCallback()
         unsafe record.releasePooled()
         unsafe record.ownBoxes?.pointee.empty()
         unsafe CurrentThread.record = nil
-        unsafe makeFree(record)
-    }
-
-    /// Keeps the record of an exited thread for the next new thread.
-    private func makeFree(_ record: UnsafeMutablePointer<ThreadRecord>) {
-        withList { unsafe pushFree(record) }
-    }
-
-    /// Adds a record to `free`. The caller must hold `lock`.
-    private func pushFree(_ record: UnsafeMutablePointer<ThreadRecord>) {
-        unsafe record.pointee.nextFree = free
-        unsafe free = record
+        withList {
+            unsafe record.pointee.nextFree = free
+            unsafe free = record
+        }
     }
 
     /// Calls `body` with every record. Any thread. Before it reads frames, the caller must execute

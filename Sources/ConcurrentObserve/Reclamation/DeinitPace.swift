@@ -26,18 +26,6 @@ internal struct DeinitPace {
     /// blocked.
     private static var mostSlowThreads: Int { 32 }
 
-    /// When threads were last asked for items that they have not begun.
-    private var withdrawal: ContinuousClock.Instant?
-
-    /// Whether enough time has passed to look again for threads that have had the same items since
-    /// the last look.
-    mutating func mayWithdraw() -> Bool {
-        let now = LibraryClock.now
-        if let withdrawal, withdrawal.duration(to: now) < Self.patience { return false }
-        withdrawal = now
-        return true
-    }
-
     /// Returns how many threads to start now.
     ///
     /// - Parameters:

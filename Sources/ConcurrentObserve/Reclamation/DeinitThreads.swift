@@ -19,8 +19,8 @@ internal final class DeinitThreads: @unchecked Sendable {
     private let queues = SourceQueues()
     private var workers: [ObjectIdentifier: DeinitWorker] = [:]
     private var idle = 0
-    /// The number of items that threads have taken and finished since the process began.
-    private var finished = 0
+    /// The number of items that threads have begun since the process began.
+    private var begun = 0
     private var pace = DeinitPace()
     /// The number of reclaimed items that are not reported to their batch yet.
     private var unreported = 0
@@ -91,47 +91,15 @@ internal final class DeinitThreads: @unchecked Sendable {
     ///   soon.
     func startThreadsIfBehind() -> Bool {
         var isBehind = false
-        var shouldSignal = false
         let missing = lock.withLock { () -> Int in
             reportToBatch()
-            let isWithdrawn = withdrawItems()
-            shouldSignal = isWithdrawn && idle > 0
-            isBehind = queues.next != nil || hasUnclaimedItems
-            return missingThreads()
+            isBehind = queues.next != nil
+            return pace.missingThreads(for: queues, workers: workers, idle: idle, begun: begun)
         }
-        if shouldSignal { arrival.signal() }
         // If the system cannot start a thread, the reclamation thread tries again after its next
         // pass.
         for _ in 0..<missing { guard startThread() else { break } }
         return isBehind
-    }
-
-    /// Takes back the items that threads have had for a while and have not begun. The caller must
-    /// hold `lock`.
-    ///
-    /// - Returns: Whether there were any.
-    private func withdrawItems() -> Bool {
-        guard pace.mayWithdraw() else { return false }
-        var isAny = false
-        for worker in workers.values {
-            guard let run = worker.withdraw() else { continue }
-            queues.append(run)
-            isAny = true
-        }
-        return isAny
-    }
-
-    /// Whether a thread has items that it has not claimed. The caller must hold `lock`.
-    private var hasUnclaimedItems: Bool {
-        for worker in workers.values where worker.hasMore { return true }
-        return false
-    }
-
-    /// Returns how many threads to start now. The caller must hold `lock`.
-    private func missingThreads() -> Int {
-        var begun = finished
-        for worker in workers.values where worker.hasItems { begun += worker.begunCount }
-        return pace.missingThreads(for: queues, workers: workers, idle: idle, begun: begun)
     }
 
     /// Returns false if the system cannot start a thread.
@@ -149,7 +117,8 @@ internal final class DeinitThreads: @unchecked Sendable {
         ThreadRecord.runAsDeinitThread { record in
             lock.withLock { worker.begin() }
             while let item = next(worker) {
-                worker.reclaim(item)
+                ThreadRecord.withUserCode { item.reclaim() }
+                item.release()
                 // The items that the deinitialiser has retired do not wait for the next pass: they
                 // may continue a chain of deinitialisers.
                 if record.hasRetired { ReclamationThread.wake(urgently: true) }
@@ -159,7 +128,6 @@ internal final class DeinitThreads: @unchecked Sendable {
 
     /// Finishes the last item and waits for the next one. Returns nil if the thread should exit.
     private func next(_ worker: DeinitWorker) -> RetiredItem? {
-        if let item = worker.claimNext() { return item }
         while true {
             let ticket = arrival.ticket()
             if let item = take(worker, wasIdle: false) { return item }
@@ -173,32 +141,31 @@ internal final class DeinitThreads: @unchecked Sendable {
         var hasRoom = false
         let item = lock.withLock { () -> RetiredItem? in
             if wasIdle { idle -= 1 }
-            let batch = worker.batch
-            if let queue = worker.queue { queues.leave(queue) }
-            let doneCount = batch == nil ? 0 : worker.finish()
-            finished &+= doneCount
-            let next = queues.takeNext(for: worker)
-            count(doneCount, of: batch, before: worker.batch)
-            guard let next else {
+            let done = worker.taken
+            if let done { queues.leave(done.queue) }
+            worker.taken = queues.takeNext()
+            count(done?.work.batch, before: worker.taken?.work.batch)
+            guard let taken = worker.taken else {
                 idle += 1
                 return nil
             }
-            hasRoom = queues.noteRoom(worker.queue!)
-            return next
+            begun &+= 1
+            hasRoom = queues.noteRoom(taken.queue)
+            return taken.work.item
         }
         if hasRoom { relief.signal() }
         return item
     }
 
-    /// Counts reclaimed items. The caller must hold `lock`.
+    /// Counts an item of `batch` that is reclaimed, if there was one. The caller must hold `lock`.
     ///
-    /// If the caller takes more items of the same batch next, the batch cannot be complete yet, and
+    /// If the caller takes an item of the same batch next, the batch cannot be complete yet, and
     /// the report is delayed.
-    private func count(_ done: Int, of batch: Batch?, before next: Batch?) {
+    private func count(_ batch: Batch?, before next: Batch?) {
         if let batch {
             if batch != unreportedBatch { reportToBatch() }
             unreportedBatch = batch
-            unreported += done
+            unreported += 1
         }
         if queues.waiting == 0 || next != unreportedBatch { reportToBatch() }
     }
@@ -219,5 +186,28 @@ internal final class DeinitThreads: @unchecked Sendable {
             workers[ObjectIdentifier(worker)] = nil
             return true
         }
+    }
+}
+
+/// One deinit thread: the item that it has taken, and its clock. The lock of the `DeinitThreads`
+/// guards all properties.
+internal final class DeinitWorker: @unchecked Sendable {
+    // Unchecked: see above.
+
+    /// The item that the thread reclaims, if it has one.
+    var taken: SourceQueues.Taken?
+
+    /// The thread's clock, once the thread runs, and its value at the last look.
+    private var clock: ProcessorClock?
+    private var seen = Duration.zero
+
+    /// Begins to measure the calling thread, which is this worker's.
+    func begin() { clock = .ofThisThread }
+
+    /// Returns the processor time that the thread has used since the last call.
+    func newProcessorTime() -> Duration {
+        guard let time = clock?.time else { return .zero }
+        defer { seen = time }
+        return time - seen
     }
 }

@@ -103,15 +103,9 @@ internal enum ObserverPool {
         let item = RetiredItem(at: address)
         let next = item.link
         unsafe record.pointee.pooled = next
-        fetch(itemAt: next)
+        // Used soon, and written on another processor.
+        SwiftRuntime.prefetch(next)
         return item
-    }
-
-    /// Makes the processor prefetch an item that is used soon, and was written on another
-    /// processor.
-    @inline(__always)
-    static func fetch(itemAt address: UInt) {
-        SwiftRuntime.prefetch(address)
     }
 
     /// Makes many adjacent items for the calling thread, which has none.
@@ -130,9 +124,6 @@ internal enum ObserverPool {
         unsafe ThreadRecord.current.pointee.pooled = item.link
         return item
     }
-}
-
-extension ObserverPool {
 }
 
 extension UnsafeMutablePointer<ThreadRecord> {

@@ -33,7 +33,8 @@ extension ReclamationThread {
                 waitForGracePeriod()
                 gracePeriods.add(1, ordering: .relaxed)  // Relaxed: a statistic.
             }
-            if count > 0 { makeFramesVisible() }
+            // Afterwards the scan sees every frame's current observer.
+            if count > 0 { AsymmetricBarrier.heavy() }
             var triage = Triage()
 
             let reclaimed = triage.sort(&sorted, of: batch)
@@ -70,10 +71,5 @@ extension ReclamationThread {
 
     private func forEachRetired(_ body: (RetiredItem) -> Void) {
         unsafe ThreadRecords.shared.forEach { record in unsafe record.takeRetired(body) }
-    }
-
-    /// Executes the barrier after which a scan sees every frame's current observer.
-    private func makeFramesVisible() {
-        AsymmetricBarrier.heavy()
     }
 }

@@ -22,14 +22,9 @@ extension ReclamationThread {
         var backoff = Backoff()
         while !isDone() {
             // Once the reclamation thread runs, it tries again and again to start deinit threads.
-            if hasThread() { return Backoff.wait(for: name) { !isDone() } }
+            if Self.wake(urgently: true) { return Backoff.wait(for: name) { !isDone() } }
             backoff.pause()
         }
-    }
-
-    /// Asks for a pass, and for a thread if there is none. Returns whether the thread runs.
-    private func hasThread() -> Bool {
-        return Self.wake(urgently: true)
     }
 
     /// Waits until everything that was retired before the call is reclaimed. Returns at once inside
@@ -41,15 +36,10 @@ extension ReclamationThread {
         defer { drains.subtract(1, ordering: .relaxed) }
         let releases = MagazineReleases.current()
         guard waitForBatches(until: deadline) else { return .timedOut }
-        if passesOverReleases(since: releases) { return .finished }
+        if releases.isAtRest, MagazineReleases.current().begun == releases.begun { return .finished }
         // Before that pass, threads may have claimed the references in their magazines. They hand
         // pinned ones over to the next pass.
         return MagazineReleases.wait(until: deadline) && waitForBatches(until: deadline) ? .finished : .timedOut
-    }
-
-    /// Whether no thread has been releasing its magazine since `releases` was read.
-    private func passesOverReleases(since releases: MagazineReleases) -> Bool {
-        return releases.isAtRest && MagazineReleases.current().begun == releases.begun
     }
 
     /// Waits until all items are reclaimed that were on a thread's stack, or in its magazine, at
@@ -67,7 +57,10 @@ extension ReclamationThread {
                 guard remaining > .zero else { return false }
                 limit = remaining
             }
-            if needsPass(for: target), !Self.wake(urgently: true) {
+            // Once its items are taken, they wait for deinit threads and callbacks. Further passes
+            // would only compete with these for processors.
+            let needsPass = !batches.hasBegun(target) || !isRunning
+            if needsPass, !Self.wake(urgently: true) {
                 // The system cannot start a thread. So this thread makes the pass, and tries again
                 // later.
                 pass()
@@ -75,14 +68,6 @@ extension ReclamationThread {
             }
             batches.completion.wait(ticket, atMost: limit)
         }
-    }
-
-    /// Whether a drain must ask for a pass.
-    ///
-    /// Once its items are taken, they wait for deinit threads and callbacks. Further passes would
-    /// only compete with these for processors.
-    private func needsPass(for target: UInt64) -> Bool {
-        return !batches.hasBegun(target) || !isRunning
     }
 }
 

@@ -21,12 +21,12 @@
 //    empties the rings, and claims what has waited in a magazine for three looks (in a drain: all).
 // 4. If a table was taken, `waitForGracePeriod` waits until each read section that was open has
 //    ended. If such a section loaded the table's address, its pin is visible afterwards.
-// 5. `makeFramesVisible` executes the heavy barrier, which pairs with the light ones. A thread that
-//    stored its frame too late for the scan finds that the item was replaced or has ended.
+// 5. `AsymmetricBarrier.heavy` pairs with the light barriers. A thread that stored its frame too late
+//    for the scan finds that the item was replaced or has ended.
 // 6. `FrameScan` loads the frames with acquire. `Triage` keeps each item that a frame holds in
 //    `held`, for the next pass. Such an item delays no other item.
 // 7. The pass reclaims the items that run no user code. `DeinitThreads.enqueue` takes over the
-//    others, and `DeinitWorker.reclaim` reclaims them under no lock. `RetiredItem.release` then
+//    others, and `DeinitThreads.run` reclaims them under no lock. `RetiredItem.release` then
 //    releases the reference, or recycles an observer.
 // A thread releases a full magazine itself: `Magazine.release` claims the references, executes the
 // heavy barrier, scans, and retires as items those whose objects are pinned.
@@ -37,9 +37,9 @@
 // - A thread that retires may wait for ten milliseconds, so it holds no lock of the library. A
 //   pass, which holds `passLock`, retires without a wait. (P16)
 //
-// The walk to read: `run`, `pass`, `takeRetired`, `waitForGracePeriod`, `makeFramesVisible`,
+// The walk to read: `run`, `pass`, `takeRetired`, `waitForGracePeriod`, `heavy`,
 // `FrameScan.init`, `Triage.sort`, `DeinitThreads.enqueue`; then, on a deinit thread,
-// `DeinitThreads.run`, `DeinitWorker.reclaim`, `Retirable.reclaim`.
+// `DeinitThreads.run`, `Retirable.reclaim`.
 
 import Synchronization
 

@@ -40,7 +40,7 @@ internal struct SortedItems {
             others.append(item)
         case .current where item.runsUserCode, .nothing where item.runsUserCode:
             observerCount += 1
-            let source = item.queueSource
+            let source = item.source
             if source != latest.source { beginObservers(of: source) }
             latest.items.append(item)
         case .nothing where doesTasks:
@@ -73,17 +73,4 @@ internal struct SortedItems {
         }
         return count
     }
-}
-
-extension RetiredItem {
-    /// The source by which an item that runs user code is queued.
-    internal var queueSource: UInt { queuedSource(source) }
-}
-
-extension SourcedReference {
-    internal var queueSource: UInt { queuedSource(source) }
-}
-
-private func queuedSource(_ source: UInt) -> UInt {
-    return source
 }

@@ -5,8 +5,7 @@ import Synchronization
 /// The items that wait for the deinit threads. Each source has a queue, and the queues are served
 /// in turn.
 ///
-/// One thread takes an item of a source, or several if the source has many; the next thread takes
-/// items of the next source. So a source with many items, or with slow ones, delays only its own
+/// One thread takes an item of a source; the next thread takes an item of the next source. So a source with many items, or with slow ones, delays only its own
 /// items. (Fair queueing: Nagle, "On Packet Switches With Infinite Storage", RFC 970, 1985.) A
 /// source may occupy as many threads, and may have as many waiting items, as it leaves for the
 /// others: if it is the only one, it gets half of either. However many sources are blocked, the
@@ -21,14 +20,8 @@ import Synchronization
 internal final class SourceQueues: @unchecked Sendable {
     // Unchecked: see above; `publicMarks` is atomic.
 
-    /// A hash table. Each element is the first queue of its bucket. The number of buckets is a
-    /// power of two, and at least the highest number of queues so far. It is not a dictionary: if
-    /// many sources have one item each, a queue is found, made and dropped for every item.
-    private var buckets = [SourceQueue?](repeating: nil, count: 64)
-    private var count = 0
-    /// Queues that are kept for reuse, linked.
-    private var pooled: SourceQueue?
-    private var pooledCount = 0
+    /// The queues of all sources that have items, or threads busy with their items.
+    private var queues: [UInt: SourceQueue] = [:]
 
     /// The first and the last queue that have items, linked in the order of service.
     private var (first, last) = (SourceQueue?.none, SourceQueue?.none)
@@ -56,8 +49,6 @@ internal final class SourceQueues: @unchecked Sendable {
     private static var roomForAll: Int { 65_536 }
     /// The number of items that may wait for one source, however many wait for the others. (P16)
     private static var roomForEach: Int { 4_096 }
-    /// The largest number of queues that are kept for reuse.
-    private static var mostPooled: Int { 256 }
 
     // MARK: In and out
 
@@ -78,34 +69,30 @@ internal final class SourceQueues: @unchecked Sendable {
         return queue
     }
 
-    /// The queue from which a thread may take items, and how many.
-    ///
-    /// Not a tuple: see `ReclamationThread.PassResult`.
-    struct Serving {
-        let count: Int
+    /// An item that a deinit thread has taken, and the queue from which it came.
+    struct Taken {
+        let work: RetiredWork
         let queue: SourceQueue
     }
 
-    /// Moves items of the next source to a worker: several only if many wait. From now on the
-    /// worker's thread is busy with them.
+    /// Takes an item of the next source that may have another thread. From now on the calling
+    /// thread is busy with it.
     ///
-    /// - Returns: The first item, which the thread has claimed; nil if none may be taken.
-    func takeNext(for worker: DeinitWorker) -> RetiredItem? {
+    /// - Returns: Nil if no item may be taken.
+    func takeNext() -> Taken? {
         for _ in 0..<listed {
             let queue = unlistFirst()
             guard mayHaveThread(queue) else {
                 list(queue)
                 continue
             }
-            let before = queue.count
-            let count = max(1, min(DeinitWorker.mostItems, before / 8))
-            let item = worker.take(Serving(count: count, queue: queue))
-            waiting -= before - queue.count
-            if queue.isCrowded { waitingInCrowds -= before - queue.count }
+            let work = queue.popFirst()
+            waiting -= 1
+            if queue.isCrowded { waitingInCrowds -= 1 }
             busy += 1
             queue.busy += 1
             if queue.count > 0 { list(queue) }
-            return item
+            return Taken(work: work, queue: queue)
         }
         return nil
     }
@@ -140,67 +127,19 @@ internal final class SourceQueues: @unchecked Sendable {
         return queue
     }
 
-    // MARK: The table
-
-    private func existingQueue(of source: UInt) -> SourceQueue? {
-        var queue = buckets[bucket(of: source)]
-        while let candidate = queue, candidate.source != source { queue = candidate.sibling }
-        return queue
-    }
-
     private func queue(of source: UInt) -> SourceQueue {
         if let last, last.source == source { return last }
-        if let queue = existingQueue(of: source) { return queue }
-        if count == buckets.count { growTable() }
-        let queue = pooled ?? SourceQueue(source: source)
-        if pooled != nil {
-            pooled = queue.next
-            pooledCount -= 1
-            queue.next = nil
-            queue.source = source
-        }
-        insert(queue)
-        count += 1
+        if let queue = queues[source] { return queue }
+        let queue = SourceQueue(source: source)
+        queues[source] = queue
         return queue
     }
 
-    private func insert(_ queue: SourceQueue) {
-        let bucket = bucket(of: queue.source)
-        queue.sibling = buckets[bucket]
-        buckets[bucket] = queue
-    }
-
-    /// Removes an empty queue from the table, and keeps it for reuse if there is room.
+    /// Removes an empty queue.
     private func drop(_ queue: SourceQueue) {
         if queue.isCrowded { mark(queue, isCrowded: false) }
-        let bucket = bucket(of: queue.source)
-        if buckets[bucket] === queue {
-            buckets[bucket] = queue.sibling
-        } else {
-            var previous = buckets[bucket]!
-            while previous.sibling !== queue { previous = previous.sibling! }
-            previous.sibling = queue.sibling
-        }
-        queue.sibling = nil
-        count -= 1
-        guard pooledCount < Self.mostPooled else { return }
-        queue.next = pooled
-        pooled = queue
-        pooledCount += 1
+        queues[queue.source] = nil
     }
-
-    private func growTable() {
-        let old = buckets
-        buckets = [SourceQueue?](repeating: nil, count: old.count * 2)
-        for var head in old {
-            while let queue = head {
-                head = queue.sibling
-                insert(queue)
-            }
-        }
-    }
-
-    private func bucket(of source: UInt) -> Int { Int(Self.hash(of: source) >> 32) & (buckets.count - 1) }
 
     // MARK: Room
 
@@ -217,7 +156,7 @@ internal final class SourceQueues: @unchecked Sendable {
     }
 
     /// Whether threads that retire for the source must pause.
-    func isCrowded(_ source: UInt) -> Bool { isFull || existingQueue(of: source)?.isCrowded == true }
+    func isCrowded(_ source: UInt) -> Bool { isFull || queues[source]?.isCrowded == true }
 
     /// Clears the marks if there is enough room again, after an item of the queue was taken.
     ///
@@ -256,10 +195,8 @@ internal final class SourceQueues: @unchecked Sendable {
         Self.publicMarks.store(isFull ? .max : marks, ordering: .relaxed)
     }
 
-    private static func bit(of source: UInt) -> Int { Int(hash(of: source) >> 58) }
-
-    /// A multiplicative hash. Use its upper bits: the lower bits of addresses are similar.
-    private static func hash(of source: UInt) -> UInt64 { UInt64(source) &* 0x9E37_79B9_7F4A_7C15 }
+    /// A multiplicative hash, of which the upper bits are used: the lower bits of addresses are similar.
+    private static func bit(of source: UInt) -> Int { Int((UInt64(source) &* 0x9E37_79B9_7F4A_7C15) >> 58) }
 }
 
 /// The waiting items of one source, first in, first out, kept in runs. O(1) at both ends.
@@ -267,8 +204,8 @@ internal final class SourceQueues: @unchecked Sendable {
 /// It is a class: for a struct, every item would cost a check for exclusive access to the whole
 /// struct. The lock of the `DeinitThreads` guards all properties.
 internal final class SourceQueue {
-    /// Identifies the source: see `Retirable.source`. Constant while the queue is in use.
-    var source: UInt
+    /// Identifies the source: see `Retirable.source`.
+    let source: UInt
 
     /// The run from which the next item is taken, if anything waits.
     private var run: RetiredRun?
@@ -284,10 +221,8 @@ internal final class SourceQueue {
 
     // Only `SourceQueues` writes the following.
     var isListed = false
-    /// The next queue in the order of service, or in the pool.
+    /// The next queue in the order of service.
     var next: SourceQueue?
-    /// The next queue in the same bucket.
-    var sibling: SourceQueue?
 
     init(source: UInt) { self.source = source }
 
@@ -304,15 +239,13 @@ internal final class SourceQueue {
         }
     }
 
-    /// The batch of the next item, if anything waits.
-    var nextBatch: Batch? { run?.batch }
-
-    func popFirst() -> RetiredItem? {
-        guard run != nil else { return nil }
+    /// Takes the next item out. There must be one.
+    func popFirst() -> RetiredWork {
         count -= 1
+        let batch = run!.batch
         let item = run!.popFirst()!
         if run!.count == 0 { takeNextRun() }
-        return item
+        return RetiredWork(item: item, batch: batch)
     }
 
     private func takeNextRun() {

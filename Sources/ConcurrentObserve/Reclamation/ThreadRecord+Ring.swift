@@ -40,7 +40,7 @@ extension ThreadRecord {
         }
         // The first reference must be noticed, and a pass must come before the ring is full.
         if count == 1 || count == ReferenceRing.capacity / 2 {
-            notice(count)
+            ReclamationThread.wake(urgently: count > 1)
         } else {
             ReclamationThread.startIfAbsent()
         }
@@ -58,10 +58,6 @@ extension ThreadRecord {
         if unsafe record.pointee.isDeinitThread { return false }
         ReclamationThread.shared.waitUntilTaken()
         return unsafe ring.pointee.put(reference) != nil
-    }
-
-    private static func notice(_ count: UInt) {
-        ReclamationThread.wake(urgently: count > 1)
     }
 }
 

@@ -41,7 +41,7 @@ internal struct Triage {
                 releaseReference(retired.reference)
                 reclaimed += 1
             } else {
-                handOver(RetiredItem(reference: retired.reference), of: retired.queueSource, in: batch)
+                handOver(RetiredItem(reference: retired.reference), of: retired.source, in: batch)
             }
         }
         for var observers in items.takeObservers() {
@@ -72,7 +72,7 @@ internal struct Triage {
             return false
         }
         guard work.item.runsUserCode else { return true }
-        handOver(work.item, of: work.item.queueSource, in: work.batch)
+        handOver(work.item, of: work.item.source, in: work.batch)
         return false
     }
 

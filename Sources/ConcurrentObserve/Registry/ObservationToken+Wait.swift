@@ -24,7 +24,7 @@ extension ObservationToken {
     @available(*, noasync, message: "write await token.cancelAndWait()")
     @discardableResult
     public func cancelAndWaitBlocking() -> CancellationOutcome {
-        if mustNotWait {
+        if ThreadRecord.isInsideCallback {
             observer.end(.cancelled)
             return .deferred
         }
@@ -60,15 +60,9 @@ extension ObservationToken {
         return .finished
     }
 
-    /// Whether waiting here can deadlock.
-    private var mustNotWait: Bool {
-        return ThreadRecord.isInsideCallback
-    }
-
     /// Whether the end of the observation waits for a thread that the library does not have yet.
     private var mustAskAgain: Bool {
-        let asks = !observer.isFinished && !ReclamationThread.wake(urgently: true)
-        return asks
+        !observer.isFinished && !ReclamationThread.wake(urgently: true)
     }
 
     /// Ends the observation. Returns true if nothing is left to wait for: no callback was running,
@@ -87,17 +81,9 @@ extension Observer {
     fileprivate func finishAfterCallbacks() {
         // The mark was cleared before the barrier. So a walker whose `current` the loop does not
         // see will see the mark cleared.
-        barrierBeforeScan()
-        waitForCallbacks()
-        finishOnThisThread()
-    }
-
-    private func barrierBeforeScan() {
         AsymmetricBarrier.heavy()
-    }
-
-    private func waitForCallbacks() {
         Backoff.wait(for: "end of the callbacks") { FrameScan.hasCurrent(address) }
+        finishOnThisThread()
     }
 
     /// Destroys the closure without waiting. If a callback may be running, returns false and does

@@ -65,3 +65,113 @@ extension ObservationToken: Hashable {
 
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
+
+/// The reason why an observation ended. `first(where:)` throws it if the observation ended before a
+/// value was accepted.
+public enum ObservationEnd: UInt32, Error, Sendable, Equatable {
+    /// `cancel()` ended it, or the release of its token, or a removal of all observations of its
+    /// source.
+    case cancelled = 0
+    /// Its source was deinitialised.
+    case sourceDeleted = 1
+    /// Its owner was deinitialised.
+    case ownerDeleted = 2
+}
+
+/// An observation, as its own callback receives it. The callback can end the observation with it.
+///
+/// It is not the token and does not keep the observation active. The callback may keep it, and any
+/// thread may use it later.
+public struct ObservationHandle: Sendable, Hashable {
+    @usableFromInline internal let observer: Observer
+
+    @inlinable
+    internal init(_ observer: Observer) { self.observer = observer }
+
+    /// Whether the observation has not ended. Any thread; never waits for a callback. (P12, P13)
+    ///
+    /// The call retains the owner for a moment. If this was the last reference, the owner's
+    /// `deinit` runs here.
+    public var isActive: Bool { observer.isActive }
+
+    /// Ends the observation, as `ObservationToken.cancel()` does. (P8)
+    ///
+    /// - Complexity: O(1).
+    public func cancel() { observer.end(.cancelled) }
+
+    public static func == (left: ObservationHandle, right: ObservationHandle) -> Bool {
+        left.observer === right.observer
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(observer)) }
+}
+
+/// An object or collection whose observations can all be ended at once: a property, a registry, a
+/// collection of them, or a model.
+///
+/// `Observed`, `WeakObserved` and `ObserverRegistry` adopt it, and so do arrays, dictionaries and
+/// optionals of sources. A model adopts it by naming the members that can be observed;
+/// `@ConcurrentObservable` writes this method. A class that is written by hand:
+///
+/// ```swift
+/// final class Car: ConcurrentObservable, ObservationSource {
+///     let name = Observed("Beetle")
+///     let wheels = [Observed(2.1), Observed(2.1)]
+///     let horn = ObserverRegistry<Void>()
+///
+///     func cancelAllObservations() {
+///         ObservationToken.cancelAll(of: name, wheels, horn)
+///     }
+/// }
+/// ```
+///
+/// The library does not end the observations of members that the method does not name, and does not
+/// look for such members. Reflection would miss nested members, would read variables that belong to
+/// an actor or a lock, and would see nothing if the class has a custom mirror.
+public protocol ObservationSource {
+    /// Ends every observation of the source, as if each was cancelled: those of any delivery, and
+    /// those of paths that begin with it. Any thread, also inside a callback; never waits. (P8)
+    ///
+    /// The observation of a path that leads through the source from another object does not end: it
+    /// is an observation of the path's root.
+    ///
+    /// - Complexity: O(*n*) in the observers.
+    func cancelAllObservations()
+}
+
+// MARK: - Several
+
+extension Array: ObservationSource where Element: ObservationSource {
+    /// Ends every observation of every element, as if each was cancelled. (P8)
+    public func cancelAllObservations() { for source in self { source.cancelAllObservations() } }
+}
+
+extension Dictionary: ObservationSource where Value: ObservationSource {
+    /// Ends every observation of every value, as if each was cancelled. (P8)
+    public func cancelAllObservations() { for source in values { source.cancelAllObservations() } }
+}
+
+extension Optional: ObservationSource where Wrapped: ObservationSource {
+    /// Ends every observation of the source, if there is one, as if each was cancelled. (P8)
+    public func cancelAllObservations() { self?.cancelAllObservations() }
+}
+
+extension ObservationToken {
+    /// Ends every observation of these sources, as if each was cancelled: those of any delivery,
+    /// and those of paths that begin with one of them. Any thread, also inside a callback; never
+    /// waits. (P8)
+    ///
+    /// - Complexity: O(sources and observers).
+    public static func cancelAll(of sources: any ObservationSource...) {
+        for source in sources { source.cancelAllObservations() }
+    }
+
+    /// Ends every observation that was registered with `owner`, whatever it observes, as if each
+    /// was cancelled. Any thread, also inside a callback. (P8)
+    ///
+    /// If it is called in the owner's own `deinit`, the observations end with `.ownerDeleted`.
+    /// (P13)
+    ///
+    /// - Complexity: O(observers of the sources that have owner-bound ones).
+    public static func cancelAll(ownedBy owner: AnyObject) { OwnerWatch.removeAll(boundTo: owner) }
+}

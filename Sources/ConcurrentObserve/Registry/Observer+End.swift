@@ -13,13 +13,9 @@ extension Observer {
     var isActive: Bool {
         // Acquire: pairs with the release in markEnded(_:).
         let mark = ObserverMark(rawValue: mark.load(ordering: .acquiring))
-        guard mark.contains(.active) else { return saysActiveAfterEnd }
+        guard mark.contains(.active) else { return false }
         guard mark.contains(.ownerBound), hasLostOwner else { return true }
         end(.ownerDeleted)
-        return false
-    }
-
-    private var saysActiveAfterEnd: Bool {
         return false
     }
 

@@ -114,13 +114,14 @@ extension Observer {
     /// Whether the observer belongs to a derived value.
     var isOfDerivedValue: Bool { knownMark.contains(.isOfDerivedValue) }
 
-    /// Returns the reason for which the owner's removal ends this observation; nil if it has
-    /// another owner, or none. The caller must hold the core's lock.
+    /// Returns the reason for which the owner's removal ends this observation: `.cancelled`, or
+    /// `.ownerDeleted` if the owner's `deinit` has begun. Nil if the observation has another owner,
+    /// or none. The caller must hold the core's lock.
     ///
     /// The caller must also hold `owner`, so that loading the reference never drops the last one.
     func endIfBound(to owner: AnyObject) -> ObservationEnd? {
         guard let reference = extras?.owner, reference.identity == ObjectIdentifier(owner) else { return nil }
-        return reference.endByOwner
+        return reference.object == nil ? .ownerDeleted : .cancelled
     }
 
     /// Whether the observation had an owner that is gone, or that was forgotten because the
@@ -128,19 +129,7 @@ extension Observer {
     /// owner's last reference.
     var hasLostOwner: Bool {
         let owner = core.lock.withLock { extras?.owner }
-        return owner.map { $0.isDead } ?? hasForgottenOwner
-    }
-
-    private var hasForgottenOwner: Bool {
-        return knownMark.contains(.ownerBound)
-    }
-}
-
-extension WeakReference {
-    /// The reason for which a removal by this owner ends observations: `.cancelled`, or
-    /// `.ownerDeleted` if the owner's `deinit` has begun. The caller must hold the owner.
-    fileprivate var endByOwner: ObservationEnd {
-        return object == nil ? .ownerDeleted : .cancelled
+        return owner.map { $0.isDead } ?? knownMark.contains(.ownerBound)
     }
 }
 

@@ -77,3 +77,98 @@ internal class Observer: Retirable, @unchecked Sendable {
     final override var source: UInt { withCore { $0.source } }
     final override func reclaim() { finish() }
 }
+
+extension Observer {
+    /// Counts an observer of the core. Returns the first values of its mark and its home.
+    static func enter(_ core: borrowing RegistryCore) -> (mark: ObserverMark, home: UInt) {
+        // Safe: the caller holds the core. Afterwards either the `BiasedReferenceCount` has counted
+        // the observer, or the core is retained here.
+        let countedCore = unsafe Unmanaged.passUnretained(copy core)
+        let home = unsafe UInt(bitPattern: countedCore.toOpaque())
+        if core.references.retain() { return ([], home) }
+        _ = unsafe countedCore.retain()
+        return (.ownsCore, home)
+    }
+
+    /// Releases the core and the extras of the observer. Must be called once for each core, by the
+    /// thread that has the last reference.
+    final func leaveCore() {
+        // Relaxed: no other thread has the observer.
+        if home.load(ordering: .relaxed) == 0 { return }
+        let (core, extras) = unsafe (unmanagedCore, extras)
+        // Safe: the core lives until its `BiasedReferenceCount` has counted that this observer is
+        // gone.
+        if knownMark.contains(.ownsCore) || withCore({ $0.references.release() }) { unsafe core.release() }
+        // Relaxed: no other thread has the observer.
+        home.store(0, ordering: .relaxed)
+        // Safe: the reference that `addExtras` took.
+        if let extras { unsafe Unmanaged.passUnretained(extras).release() }
+    }
+
+    final var unmanagedCore: Unmanaged<RegistryCore> {
+        // Only one load: `addExtras` may run at the same time.
+        let home = loadHome()
+        // Safe, both: the observer owns a reference to its extras; untagged, the word is the core's
+        // address.
+        if home & 1 != 0 { return unsafe Extras.at(home).unmanagedCore }
+        return unsafe Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: home).unsafelyUnwrapped)
+    }
+
+    final func loadHome() -> UInt {
+        // Acquire: pairs with the release in addExtras(owner:).
+        return home.load(ordering: .acquiring)
+    }
+
+    /// The part of the source that it shares with its observations.
+    final var core: RegistryCore {
+        // Safe: it lives as long as the observer, which the caller holds.
+        unsafe unmanagedCore.takeUnretainedValue()
+    }
+
+    /// Calls `body` with the core, and counts no reference.
+    @inline(__always)
+    final func withCore<Result>(_ body: (RegistryCore) -> Result) -> Result {
+        // Safe: it lives as long as the observer, which the caller holds.
+        unsafe unmanagedCore._withUnsafeGuaranteedRef { body($0) }
+    }
+}
+
+/// An observation of a property or of a path. It receives the changes that come after its start
+/// version.
+@usableFromInline
+internal final class VersionedObserver: Observer, @unchecked Sendable {
+    // Unchecked: written before publication.
+
+    /// The version of the source when the observation began. Constant once published.
+    @usableFromInline var since: UInt64 = 0
+
+    @usableFromInline
+    override init(core: borrowing RegistryCore, owner: WeakReference? = nil, _ marks: ObserverMark) {
+        super.init(core: core, owner: owner, marks.union(.versioned))
+        // Safe: addresses are compared, not followed.
+        unsafe assert(
+            withUnsafePointer(to: &since) { UInt(bitPattern: $0) } == address + UInt(Self.sinceOffset),
+            "an observer's layout is not the one that the walk reads"
+        )
+    }
+
+    /// The distance in bytes from an observer's address to `since`.
+    @usableFromInline static var sinceOffset: Int {
+        56
+    }
+
+    /// Returns the version of the source when the observation at `address` began.
+    @inlinable @inline(__always)
+    static func since(at address: UInt) -> UInt64 {
+        assert(mark(at: address).contains(.versioned), "an observer of a registry has no version")
+        // Safe: the pinned table keeps every observer that it contains; the version is constant.
+        return unsafe UnsafePointer<UInt64>(bitPattern: address &+ UInt(sinceOffset)).unsafelyUnwrapped.pointee
+    }
+
+    /// Whether the observer at `address` receives the change to `version`: it must have begun
+    /// before.
+    @inlinable @inline(__always)
+    static func receives(_ version: UInt64, at address: UInt) -> Bool {
+        return since(at: address) < version
+    }
+}

@@ -105,8 +105,7 @@ extension TableContents {
     @inlinable @inline(__always)
     borrowing func loadCount() -> Int {
         // Acquire: pairs with the release in publishCount(); entries below the count are complete.
-        let count = count.load(ordering: .acquiring)
-        return count
+        count.load(ordering: .acquiring)
     }
 
     /// Calls `call` with the closure of every observer that is live when the walk reaches it.
@@ -158,7 +157,7 @@ extension TableContents {
             // Between the store of current and the load of the mark: pairs with
             // AsymmetricBarrier.heavy().
             observer = AsymmetricBarrier.light(fenced: fenced, observer)
-            if unsafe !entry.pointee.isDue { continue }
+            if unsafe !entry.pointee.isActive { continue }
             let callback = unsafe TableEntry.content(of: entry)
             unsafe call(observer, callback)
         }

@@ -74,15 +74,11 @@ extension RegistryCore {
     /// The observation that counts among the observations of this core, which an observer feeds.
     /// There is at most one. Ends observations whose owners are dead. (P13)
     var countedAsFed: Observer? {
-        noticeOwnersOfFed()
+        sweepOwners()
         for observer in liveObservers() {
             if let counted = observer.counted { return counted }
         }
         return nil
-    }
-
-    private func noticeOwnersOfFed() {
-        sweepOwners()
     }
 
     /// Whether an observation of any kind has not ended. Does not check owners.

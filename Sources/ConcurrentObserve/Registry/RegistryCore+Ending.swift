@@ -14,7 +14,7 @@ extension RegistryCore {
         lock.withLock {
             var ends = DeferredEnds()
             guard observer.isMarkedActive else { return ends }
-            ends.addOwn(isUntidy: endUnderLock(observer, reason))
+            ends.addOwn(isUntidy: endLocked(observer, reason))
             return ends
         }
     }
@@ -29,9 +29,9 @@ extension RegistryCore {
         lock.withLock {
             var ends = DeferredEnds()
             forEachLive { observer in
-                guard let reason = reason(observer) ?? endOfOthers else { return }
+                guard let reason = reason(observer) else { return }
                 ends.noteFeeder(observer)
-                ends.add(observer, isUntidy: endUnderLock(observer, reason))
+                ends.add(observer, isUntidy: endLocked(observer, reason))
             }
             ends.share(in: self)
             return ends
@@ -46,7 +46,7 @@ extension RegistryCore {
             var ends = DeferredEnds()
             for observer in observers where observer.isMarkedActive {
                 ends.noteFeeder(observer)
-                ends.add(observer, isUntidy: endUnderLock(observer, reason))
+                ends.add(observer, isUntidy: endLocked(observer, reason))
             }
             ends.share(in: self)
             return ends
@@ -63,7 +63,6 @@ extension RegistryCore {
             forEachTable { list, table in
                 _ = replaceTable(of: list, by: nil)
                 table.forEachLive { observer in
-                    guard endsWithSource else { return }
                     observer.markEnded(reason)
                     ends.add(observer)
                 }
@@ -83,7 +82,7 @@ extension RegistryCore {
     ///
     /// - Returns: Whether so many entries are dead now that the reclamation thread should replace
     ///   the table.
-    private func endUnderLock(_ observer: Observer, _ reason: ObservationEnd) -> Bool {
+    private func endLocked(_ observer: Observer, _ reason: ObservationEnd) -> Bool {
         let mark = observer.knownMark
         // Safe: the core keeps the table.
         return unsafe Unmanaged.passUnretained(table(of: mark.list)!)._withUnsafeGuaranteedRef { table in
@@ -127,10 +126,6 @@ extension RegistryCore {
         observer.endFed(observer.knownMark.end)
     }
 
-    func retireOneOfMany(_ observer: RetiredItem) {
-        ThreadRecord.retire(observer, isOneOfMany: true)
-    }
-
     /// Ends the observations whose owners are dead. (P13)
     ///
     /// - Complexity: O(1) without owner-bound observers, otherwise O(*n*).
@@ -155,14 +150,39 @@ extension RegistryCore {
             return bound
         }
     }
+}
 
-    /// The reason for the end of an observation that was not chosen: nil, so it does not end.
-    private var endOfOthers: ObservationEnd? {
-        return nil
+/// The registries that have owner-bound observers, so that `drain` can find dead owners everywhere.
+/// (P13)
+internal final class OwnerWatch: @unchecked Sendable {
+    // Unchecked: `cores` is guarded by `lock`.
+    static let shared = OwnerWatch()
+
+    private struct WeakCore { weak let core: RegistryCore? }
+
+    private let lock = Lock()
+    private var cores: [ObjectIdentifier: WeakCore] = [:]
+
+    private init() {}
+
+    /// Called under the core's lock. This lock is taken inside that lock, never the other way
+    /// round.
+    func add(_ core: RegistryCore) { lock.withLock { cores[ObjectIdentifier(core)] = WeakCore(core: core) } }
+    func remove(_ core: RegistryCore) { _ = lock.withLock { cores.removeValue(forKey: ObjectIdentifier(core)) } }
+
+    /// Ends every observation that is bound to `owner`, whatever it observes.
+    ///
+    /// - Complexity: O(owner-bound registries and their observers).
+    static func removeAll(boundTo owner: AnyObject) {
+        let watched = shared.lock.withLock { shared.cores.values.compactMap(\.core) }
+        for core in watched { core.removeAll(boundTo: owner) }
     }
 
-    /// Whether the end of the source ends each observation.
-    private var endsWithSource: Bool {
-        return true
+    /// Ends every observation whose owner is dead.
+    ///
+    /// - Complexity: O(owner-bound registries and their observers).
+    static func sweep() {
+        let watched = shared.lock.withLock { shared.cores.values.compactMap(\.core) }
+        for core in watched { core.sweepOwners() }
     }
 }

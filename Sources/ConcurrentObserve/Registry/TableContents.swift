@@ -92,7 +92,7 @@ extension TableEntry {
     /// Prefetches the observer, whose reference is released soon.
     func fetchObserver() {
         // Relaxed: an address only.
-        ObserverPool.fetch(itemAt: word.load(ordering: .relaxed) & ~Mark.all)
+        SwiftRuntime.prefetch(word.load(ordering: .relaxed) & ~Mark.all)
     }
 
     /// Prefetches the observer, unless its observation ended in this table.
@@ -100,7 +100,7 @@ extension TableEntry {
     func fetchLiveObserver() {
         // Relaxed: an address only.
         let word = word.load(ordering: .relaxed)
-        if word & Mark.ended == 0 { ObserverPool.fetch(itemAt: word & ~Mark.all) }
+        if word & Mark.ended == 0 { SwiftRuntime.prefetch(word & ~Mark.all) }
     }
 
     /// Releases the table's reference. No other thread may have the table.
@@ -117,12 +117,6 @@ extension TableEntry {
     static func content(of entry: UnsafePointer<TableEntry>) -> UnsafePointer<ContentStorage> {
         // Safe: the content follows the word; the caller's table is pinned.
         unsafe (UnsafeRawPointer(entry) + MemoryLayout<UInt>.size).assumingMemoryBound(to: ContentStorage.self)
-    }
-
-    /// Whether to call the entry. A frame must have its observer as current.
-    @inlinable @inline(__always)
-    var isDue: Bool {
-        return isActive
     }
 
     /// Whether the observation has not ended. A frame must have the observer as current.

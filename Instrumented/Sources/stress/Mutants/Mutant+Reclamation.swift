@@ -42,12 +42,7 @@ extension Mutant {
             [.invariant("P16.blocked-source-pauses")],
             .seconds(30)
         ),
-        Mutant(
-            .aBlockedDeinitThreadKeepsItsItems,
-            "blocked-source",
-            [.invariant("P14.behind-a-blocked-one")],
-            .seconds(30)
-        ),
+        Mutant(.aSourceHasOneThread, "blocked-source", [.invariant("P14.behind-a-blocked-one")], .seconds(30)),
         Mutant(.oneSourceHasAllThreads, "blocked-source", [.invariant("P14.others-are-destroyed")], .seconds(30)),
         Mutant(.aWaiterAsksOnceForAThread, "thread-famine", [.invariant("P9.famine-ends")], .seconds(30)),
         Mutant(.onlyTheFirstItemAsksForAThread, "thread-famine", [.invariant("P14.after-a-famine")], .seconds(30)),

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 private let endFile = "Registry/Observer+End.swift"
-private let homeFile = "Registry/Observer+Core.swift"
+private let homeFile = "Registry/Observer.swift"
 private let extrasFile = "Registry/Observer+Extras.swift"
 private let listFile = "Registry/ObserverList.swift"
 private let lifeFile = "Registry/BiasedReferenceCount.swift"
 private let countsFile = "Delivery/DeliveryCounts.swift"
-private let mailboxFile = "Delivery/OrderedObservation.swift"
+private let mailboxFile = "Delivery/SharedMailbox.swift"
 private let loopFile = "KeyPaths/DrainLoop.swift"
 private let leafFile = "KeyPaths/PathLeaf.swift"
 private let pathFile = "KeyPaths/PathObservation.swift"
