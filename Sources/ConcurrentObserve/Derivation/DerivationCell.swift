@@ -117,7 +117,7 @@ extension DerivationCell {
         // Relaxed: ordered by the fence. Odd: an evaluation is being stored, or another set has
         // replaced this one.
         let after = unsafe DependencySet.atomic(memory, DependencySet.Place.sequence).pointee.load(ordering: .relaxed)
-        guard after == before, before & 1 == 0 else { return nil }
+        guard after == before && before & 1 == 0 else { return nil }
         return unsafe CleanRead(Latch.Words(first: UInt(first), second: UInt(second)), before, memory)
     }
 
