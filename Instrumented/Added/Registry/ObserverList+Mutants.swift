@@ -64,7 +64,7 @@ extension Frame {
 extension ObserverList {
     @inlinable
     borrowing func walkClosuresByAnEarlyStart(_ version: UInt64, _ call: (borrowing LentClosure) -> Void) {
-        unsafe withPinnedTable(of: .first) { contents, frame in
+        unsafe withPinnedTable(of: .callbacks) { contents, frame in
             let latest = unsafe contents.pointee.latestStart.load(ordering: .relaxed)
             inject("walk.count")
             let count = unsafe contents.pointee.loadCount()

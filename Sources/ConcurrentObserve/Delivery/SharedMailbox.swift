@@ -176,7 +176,7 @@ internal final class Discarded<Content: Sendable>: Retirable, @unchecked Sendabl
 
     override var hold: Hold { .nothing }
     override var runsUserCode: Bool { true }
-    override var source: UInt { owner }
+    override var sourceAddress: UInt { owner }
     override func reclaim() { content = nil }
 
     /// Takes over `content`, which is nil afterwards, and retires it. Under no lock.

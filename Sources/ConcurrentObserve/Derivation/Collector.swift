@@ -271,7 +271,7 @@ extension Collector {
 
     /// Notes that a root was read.
     func note(_ source: any DerivationRoot, _ version: UInt64, isRetained: Bool = false) {
-        let address = source.versionAddress
+        let address = source.address
         state.watch?.look(at: source)
         if !follow(address, version) {
             add(address, version, isRetained && outcome.retains ? .retained(source) : .source(source))

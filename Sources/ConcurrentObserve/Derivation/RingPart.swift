@@ -118,7 +118,7 @@ extension Collector {
         begin(after: base, watch: nil)
         for root in roots {
             guard let source = root.source else { continue }
-            note(source, DependencySet.version(at: source.versionAddress))
+            note(source, DependencySet.version(at: source.address))
         }
         let ring = RingPart()
         (ring.cycle, ring.isGiven) = (DerivedCycle([state.place.text]), true)
@@ -164,8 +164,8 @@ internal final class SelfWatch: LinkedPath, @unchecked Sendable {
 
     /// Observes the changes of a source from now on.
     func look(at source: any DerivationRoot) {
-        guard observers[source.versionAddress] == nil else { return }
-        observers[source.versionAddress] = source.register(self)
+        guard observers[source.address] == nil else { return }
+        observers[source.address] = source.register(self)
     }
 
     func end() {

@@ -168,12 +168,12 @@ extension ValueCell {
     @inlinable @inline(__always)
     borrowing func publishLocked(_ words: Latch.Words) -> Replaced {
         let replaced = latch.wordsLocked(firstOnly: Encoding.isAlwaysInline && Encoding.needsOneWord)
-        return Replaced(words: replaced, version: latch.publish(words), source: source)
+        return Replaced(words: replaced, version: latch.publish(words), source: address)
     }
 
     /// The latch's address. It names the property among all values that wait to be destroyed.
     @inlinable @inline(__always)
-    var source: UInt {
+    var address: UInt {
         // Safe: an address only; atomics are never copied to be lent. `version` comes first in a latch.
         unsafe withUnsafePointer(to: latch.version) { UInt(bitPattern: $0) }
     }

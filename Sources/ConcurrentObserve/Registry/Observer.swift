@@ -74,7 +74,7 @@ internal class Observer: Retirable, @unchecked Sendable {
     final override class func recycleOrRelease(_ reference: Unmanaged<Retirable>) { unsafe recycle(reference) }
     final override var hold: Hold { .current(address) }
     final override var runsUserCode: Bool { true }
-    final override var source: UInt { withCore { $0.source } }
+    final override var sourceAddress: UInt { withCore { $0.sourceAddress } }
     final override func reclaim() { finish() }
 }
 

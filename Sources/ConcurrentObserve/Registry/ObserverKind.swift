@@ -6,7 +6,7 @@ public import Synchronization
 ///
 /// Each list has its own table, which is made with the first observer.
 @usableFromInline
-internal enum ObserverListIndex: UInt32, Sendable { case first, second, third }
+internal enum ObserverListIndex: UInt32, Sendable { case callbacks, mailboxes, links }
 
 /// A kind of observers: the list in which a source keeps them, and the type of their content.
 ///
@@ -23,12 +23,12 @@ internal struct ObserverKind<Content: ~Copyable>: Sendable {
 extension ObserverKind where Content: ~Copyable {
     /// Closures that are called with an event: the first list of every source.
     @inlinable @inline(__always)
-    static func callbacks<Event>() -> ObserverKind where Content == Callback<Event> { ObserverKind(.first) }
+    static func callbacks<Event>() -> ObserverKind where Content == Callback<Event> { ObserverKind(.callbacks) }
 
     /// Mailboxes that receive the events: the second list.
     @inlinable @inline(__always)
     static func mailboxes<Event>() -> ObserverKind where Content == HeldObject<EventReceiver<Event>> {
-        ObserverKind(.second)
+        ObserverKind(.mailboxes)
     }
 }
 
@@ -93,9 +93,9 @@ extension LentObserver where Content: ~Copyable {
 @usableFromInline
 internal enum ListHints {
     /// The second list may have observers: mailboxes.
-    @inlinable static var second: UInt { 1 }
+    @inlinable static var mailboxes: UInt { 1 }
     /// The third list may have observers.
-    @inlinable static var third: UInt { 2 }
+    @inlinable static var links: UInt { 2 }
     /// Observers may be `flagged`.
     @inlinable static var flagged: UInt { 4 }
 

@@ -170,7 +170,7 @@ internal struct ObserverList: ~Copyable, Sendable {
 extension ObserverList {
     /// Whether mailboxes may receive the events.
     @inlinable @inline(__always)
-    internal var mayHaveMailboxes: Bool { mayHave(ListHints.second) }
+    internal var mayHaveMailboxes: Bool { mayHave(ListHints.mailboxes) }
 
     /// Puts an event into the mailboxes. The caller must hold the lock that orders the source's
     /// events, if there is one.

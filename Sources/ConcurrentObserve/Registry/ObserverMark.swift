@@ -74,9 +74,9 @@ extension ObserverMark {
     @usableFromInline
     var list: ObserverListIndex {
         switch rawValue >> Self.listShift & 3 {
-        case 0: .first
-        case 1: .second
-        default: .third
+        case 0: .callbacks
+        case 1: .mailboxes
+        default: .links
         }
     }
 
