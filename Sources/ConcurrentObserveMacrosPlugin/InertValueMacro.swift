@@ -6,7 +6,8 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// `@InertValue`: the conformance, and a function in which the compiler checks what the type stores.
+/// `@InertValue`: the conformance, and a function in which the compiler checks what the type
+/// stores.
 struct InertValueMacro {}
 
 extension InertValueMacro: ExtensionMacro {
@@ -48,7 +49,8 @@ extension InertValueMacro: ExtensionMacro {
             }
             return "#sourceLocation(file: \(place.file), line: \(place.line))\n\(check)\n#sourceLocation()"
         }
-        // Nothing is left to conform to if the type states the conformance itself: it is checked nonetheless.
+        // Nothing is left to conform to if the type states the conformance itself: it is checked
+        // nonetheless.
         let conformance = protocols.isEmpty ? "" : ": ConcurrentObserve.InertValue"
         return [
             try ExtensionDeclSyntax(
@@ -63,7 +65,7 @@ extension InertValueMacro: ExtensionMacro {
         ]
     }
 
-    /// What `line` makes of the stored parts, under the conditions that these are under.
+    /// The lines that `line` makes of the stored parts, inside the same `#if` conditions.
     private static func lines(
         of members: MemberBlockItemListSyntax,
         _ line: (StoredPart) -> String
@@ -81,7 +83,8 @@ extension InertValueMacro: ExtensionMacro {
         }
     }
 
-    /// What hides the type, or one that it stands in, from an extension of it: `private` in another type.
+    /// The modifier that hides the type, or a type around it, from an extension: `private` in
+    /// another type.
     private static func inaccessible(
         _ declaration: some DeclGroupSyntax,
         _ context: some MacroExpansionContext
@@ -101,7 +104,8 @@ private struct StoredPart {
     let name: String?
     let written: TypeSyntax?
 
-    /// Those that are under no condition: the compiler finds what it does not like about the others, if they are compiled.
+    /// The parts outside every `#if`. The compiler reports what is wrong with the others, if they
+    /// are compiled.
     static func all(in members: MemberBlockItemListSyntax) -> [StoredPart] { members.flatMap(parts) }
 
     static func parts(of member: MemberBlockItemSyntax) -> [StoredPart] {
@@ -118,7 +122,7 @@ private struct StoredPart {
         }
     }
 
-    /// What may store more than the variable's type says, under whatever condition.
+    /// Reports variables that may store more than their types say, in every `#if` branch.
     static func wrappers(in members: MemberBlockItemListSyntax) -> [Diagnostic] {
         members.flatMap { member -> [Diagnostic] in
             switch member.decl.as(DeclSyntaxEnum.self) {
@@ -162,13 +166,13 @@ private struct StoredPart {
         }
     }
 
-    /// What has the part's type, in the extension of `owner`.
+    /// An expression with the part's type as its value, for the extension of `owner`.
     func type(in owner: String) -> String {
         guard let written else { return "ConcurrentObserve.InertStorage.type(of: \\\(owner).\(name!))" }
         return "(\(written.trimmedDescription)).self"
     }
 
-    /// What its text shows of it.
+    /// The problem that the part's text shows; nil if it shows none.
     var problem: Diagnostic? {
         guard let written, let part = Self.offence(in: written) else { return nil }
         return Diagnostic(
