@@ -7,17 +7,8 @@ struct Sentences {
     /// Folders and files that are not read, each with its reason.
     static let exceptions = [
         Words.Exception(in: "Sources/ConcurrentObserve", because: "its comments are still to be rewritten"),
-        Words.Exception(in: "Sources/ConcurrentObserveEtcd", because: "its comments are still to be rewritten"),
-        Words.Exception(in: "Sources/ConcurrentObserveLogging", because: "its comments are still to be rewritten"),
-        Words.Exception(in: "Sources/ConcurrentObserveMacros", because: "its comments are still to be rewritten"),
-        Words.Exception(in: "Sources/ConcurrentObserveMacrosPlugin", because: "its comments are still to be rewritten"),
-        Words.Exception(in: "Sources/ConcurrentObserveMetrics", because: "its comments are still to be rewritten"),
-        Words.Exception(in: "Sources/ConcurrentObserveServiceLifecycle", because: "its comments are still to be rewritten"),
-        Words.Exception(in: "Sources/ConcurrentObserveTesting", because: "its comments are still to be rewritten"),
         Words.Exception(in: "Sources/stress", because: "its comments are still to be rewritten"),
         Words.Exception(in: "Tests", because: "its comments are still to be rewritten"),
-        Words.Exception(in: "Benchmarks", because: "its comments are still to be rewritten"),
-        Words.Exception(in: "Examples", because: "its comments are still to be rewritten"),
         Words.Exception(in: "Instrumented", because: "its comments are still to be rewritten"),
         Words.Exception(in: "Models", because: "its comments are still to be rewritten"),
         Words.Exception(in: "Checks", because: "its comments are still to be rewritten"),
@@ -221,6 +212,8 @@ struct Prose {
             let text = content.drop { $0 == " " }
             if !isMarkdown && marker.isEmpty { isCode = false }
             if text.hasPrefix("```") { isCode.toggle() }
+            // Markdown's other form of code: an indented block.
+            if open == nil, content.hasPrefix(isMarkdown ? "    " : "     ") { continue }
             let isTable = text.hasPrefix("|") || text.hasPrefix("#")
             let isProse = !isCode && !text.hasPrefix("```") && !text.isEmpty && (isMarkdown || !marker.isEmpty)
             if !isProse || isTable || Self.isItem(text) || marker != last { close() }
@@ -233,7 +226,8 @@ struct Prose {
         close()
     }
 
-    /// Lines that are too wide. A line of one word, as a URL, or of one literal cannot be wrapped.
+    /// Lines that are too wide. A line of a table, of one word, as a URL, or of one literal cannot be
+    /// wrapped.
     func wideLines(_ width: Int) -> [Int] {
         lines.indices.filter { index in
             guard lines[index].utf8.count > width, lines[index].count > width else { return false }
@@ -241,7 +235,7 @@ struct Prose {
             let text = comment.drop { $0 == " " }
             if isMarkdown ? !wrapped.contains(index) : !marker.hasPrefix("//") { return false }
             let isLiteral = "`\"".contains(text.first ?? " ") && text.first == text.last
-            return text.contains(" ") && !isLiteral && !(isMarkdown && text.hasPrefix("["))
+            return text.contains(" ") && !isLiteral && !["|", "[", "!["].contains { text.hasPrefix($0) }
         }.map { $0 + 1 }
     }
 
