@@ -4,7 +4,8 @@ import Glibc
 import Synchronization
 
 extension Scenario {
-    /// Strings, arrays, and structs in boxes, which the threads that replace them release themselves, are read in every way.
+    /// Strings, arrays, and structs in boxes, which the threads that replace them release
+    /// themselves, are read in every way.
     static let magazines = Scenario(
         name: "magazines",
         summary: "strings, arrays and boxes are replaced, read, borrowed, and left to threads that do nothing more",
@@ -96,7 +97,8 @@ private struct Block: InertValue {
 
 private final class Leftover: Sendable {}
 
-/// A property whose values say that they are inert, and whose destruction fills the magazine that is being released.
+/// A property whose values say that they are inert, and whose destruction fills the magazine that
+/// is being released.
 private final class BrokenPromise: Sendable {
     private struct Value: InertValue {
         let reprisal: Reprisal
@@ -179,8 +181,9 @@ extension Worker {
     }
 }
 
-/// A thread changes a property a few times, and then uses the library no more: what it has replaced is released all the same, soon in
-/// most cases. (The library's thread looks once a second by itself.)
+/// A thread changes a property a few times, and then uses the library no more: what it has replaced
+/// is released all the same, soon in most cases. (The library's thread looks once a second by
+/// itself.)
 private func leaveBehind(_ round: Round, _ replace: @escaping @Sendable (UInt64) -> Void) {
     let limit: UInt64 = 300_000_000 * Sanitizer.slowdown
     var late = 0
@@ -203,7 +206,8 @@ private func leaveBehind(_ round: Round, _ replace: @escaping @Sendable (UInt64)
     )
 }
 
-/// A string that is borrowed for long is set again and again meanwhile: one reference to it is kept, not one for each change.
+/// Sets a string again and again while it is borrowed: the library keeps one reference to the
+/// string, not one for each change.
 private func borrowForLong(_ round: Round, _ text: Observed<String>) {
     text.value = Text.alternating[0]
     text.withValue { _ in
