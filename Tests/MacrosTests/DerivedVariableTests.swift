@@ -5,7 +5,7 @@ import ConcurrentObserveMacros
 import Synchronization
 import Testing
 
-/// What `@ConcurrentDerived` and `@InertValue` do: the types are in Models.swift.
+/// Tests of `@ConcurrentDerived` and `@InertValue`; the types are in Models.swift.
 @Suite("@ConcurrentDerived and @InertValue at run time")
 struct DerivedVariableTests {
     @Test("P22 P24 A derived variable follows what its body reads, and is silent where its result is the same")

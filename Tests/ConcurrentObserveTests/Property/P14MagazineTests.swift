@@ -4,14 +4,15 @@ import ConcurrentObserve
 import Testing
 
 extension Promises {
-    /// Values that are one reference, whose release runs no user code: strings and collections of such elements.
+    /// Values that are one reference, whose release runs no user code: strings and collections of
+    /// such elements.
     @Suite("P14 Values that the thread which replaces them releases")
     struct P14MagazineTests {}
 }
 
 extension Promises.P14MagazineTests {
-    /// A property and a value that was put into it, whose memory shows whether anything else references it: changing it in place then
-    /// copies nothing.
+    /// A property and a value that was put into it, whose memory shows whether anything else
+    /// references it: changing it in place then copies nothing.
     class Probe {
         func replace() {}
         func borrow(_ body: () -> Void) {}
@@ -91,7 +92,7 @@ private struct InertText: InertValue, Equatable {
     var number: Int
 }
 
-/// Of one word, and no reference that the library knows.
+/// A value of one word, which is no reference that the library knows.
 private struct InertList: InertValue, Equatable {
     var numbers: [Int]
 }
@@ -115,7 +116,7 @@ private func reserved(_ text: String) -> String {
 
 @Sendable
 private func arrayAddress<Element>(_ array: inout [Element]) -> UInt {
-    // Safe: an address only, of which the buffer is the array's own.
+    // Safe: an address only, whose buffer is the array's own.
     unsafe array.withUnsafeMutableBufferPointer { UInt(bitPattern: $0.baseAddress) }
 }
 
