@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// What a check has found. Its lines go to standard error.
+/// The findings of a check. Its lines go to standard error.
 struct Failure: Error {
     /// The exit code: 1, something does not hold; 2, wrong usage.
     var code: Int32 = 1

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Finds words that this repository does not use in names, comments, strings and prose: each of them
-/// has a better one, which `Words+Forbidden.swift` names. `Sentences` adds patterns of sentences.
+/// Finds words that this repository does not use in names, comments, strings and prose: each of
+/// them has a better one, which `Words+Forbidden.swift` names. `Sentences` adds patterns of
+/// sentences.
 ///
 /// A name is split into its words: `isReclaimed` and `is_reclaimed` are `is reclaimed`. Upper and
 /// lower case are alike, and a phrase may go on in the next line.
@@ -91,7 +92,7 @@ struct Words {
             + (Sentences.reads(file) ? Sentences(of: text, in: file).violations() : [])
     }
 
-    /// The doc comments that cannot be read alone.
+    /// The doc comments that cannot be read without another one.
     private func openings(of text: String, in file: String) -> [String] {
         let lines = text.lines.map { $0.drop { $0 == " " } }
         return lines.indices.filter { index in

@@ -62,7 +62,8 @@ struct WordsTests {
             "// The list has a name, and the list has run.", "// It takes its list. They take it.",
             "// `is of` and `that\n// of` are quoted.", "// That is. Of those, one.", "let text = \"// It is alone.\"",
             "// https://\(String(repeating: "a", count: 100))", "/// ```\n/// list(alone)\n/// ```", "is of no comment",
-            "let text = 1 \(String(repeating: "+ 1", count: 40))", "// The source has the value that runs.",
+            "let text = 1 \(String(repeating: "+ 1", count: 40))", "let text = \"\"\"\n    // It is alone.\n    \"\"\"",
+            "// The source has the value that runs.",
         ]
     )
     func innocentSentences(text: String) {
@@ -76,6 +77,8 @@ struct WordsTests {
         #expect(found("What it is.\n") == [])
         #expect(found("It waits\nmeanwhile.\n").count == 1)
         #expect(found("```swift\n\(long)\nmeanwhile.\n```\n| \(long) |\n") == [])
+        #expect(found("See [it](\(String(repeating: "a", count: 100))) there.\n") == [])
+        #expect(found("Run\n\n    \(long)\n") == [])
         #expect(found("\n\(long)\n") == ["Scripts/A.md:2: wider than 100 columns -> wrap it"])
     }
 
@@ -98,7 +101,7 @@ struct WordsTests {
         "Words that only contain a forbidden one",
         arguments: [
             "return", "returned", "wireless", "shop", "storyteller", "planet", "posture", "hearth", "heartbeat",
-            "/// What two objects share:\n/// The same way.",
+            "/// Two objects share this:\n/// The same way.",
         ]
     )
     func innocent(text: String) {
