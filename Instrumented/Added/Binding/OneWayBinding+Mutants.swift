@@ -28,7 +28,7 @@ extension OneWayBinding {
     }
 }
 
-/// What was decided before.
+/// A claim that was decided before.
 private struct EarlyClaim: BindingClaim {
     let isLatest: Bool
     static var isOfPair: Bool { false }

@@ -158,7 +158,8 @@ extension LibraryProgram {
         }
     }
 
-    /// Values in boxes, which the thread that replaces them recycles, while one is copied. (P2, P14)
+    /// Values in boxes, which the thread that replaces them recycles, while one is copied. (P2,
+    /// P14)
     static let recycledBox = LibraryProgram(
         name: "recycled-box",
         summary: "four changes of a property of values in boxes against a snapshot",
