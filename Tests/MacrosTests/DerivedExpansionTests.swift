@@ -63,8 +63,7 @@ struct DerivedExpansionTests {
                     }
                 }
 
-                /// The derived variables: each is made when it is first needed, of what its body
-                /// reads.
+                /// The derived variables: each is made when it is first needed, of what its body reads.
                 private nonisolated struct _DerivedProperties: ~Copyable, Sendable {
                     let _isFast = ConcurrentObserve.DerivedStorage<Bool>()
                     func isFast(of _derivedObject: Engine) -> ConcurrentObserve.Derived<Bool> {
