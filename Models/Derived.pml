@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // An observed derived value is evaluated for the last versions of what it reads, and its observers are notified of that: DerivationCell.refresh
-// and DerivationCell.commit in Derivation/DerivationCell+Evaluating.swift, DerivedObservation.settle in Derivation/DerivedObservation.swift.
+// and DerivationCell.commit in Derivation/DerivationCell+Committing.swift, DerivedObservation.settle in Derivation/DerivedObservation.swift.
 //
 // The function reads `a`, and `b` where `a` is odd, so that what it depends on changes with `a`. One thread changes `a`, then `b`, so that
 // `b` is never ahead of `a`: a result with a later `b` is one of versions that never were together.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// No wake-up is lost, one thread delivers at a time, and in the order of the enqueues: OrderedObservation and Mailbox in Delivery.
+// No wake-up is lost, one thread delivers at a time, and in the order of the enqueues: SharedMailbox and OrderedObservation in Delivery.
 //
 // Threads enqueue one event each and wake the mailbox. A thread that finds it idle begins: it delivers, or leaves that to another thread.
 //
@@ -39,7 +39,7 @@ byte deliverers, lastDelivered, dropped, handedOn, busy;
 #define lock() atomic { !isLocked -> isLocked = 1 }
 #define unlock() isLocked = 0
 
-// OrderedObservation.enqueue.
+// SharedMailbox.enqueue.
 inline enqueue() {
   inject("mailbox.enqueue")
   lock();
@@ -57,7 +57,7 @@ inline enqueue() {
   unlock()
 }
 
-// OrderedObservation.wake.
+// SharedMailbox.wake.
 inline wake() {
   if
   :: needsWake ->
@@ -139,7 +139,7 @@ inline deliver(limit) {
   share = 0
 }
 
-// OrderedObservation.next: the next event, or 0, and then others begin.
+// OrderedObservation.fillBatch: the next event, or 0, and then others begin.
 inline next() {
   if
   :: batchFirst -> takeFromBatch()
@@ -154,13 +154,13 @@ inline next() {
           batchLast = (event < enqueued -> enqueued : 0);
           firstWaiting = enqueued + 1
        :: else ->
-#ifndef ISBUSY_IS_CLEARED_OUTSIDE_THE_LOCK
+#ifndef A_DELIVERY_PARKS_OUTSIDE_THE_LOCK
           isBusy = 0
 #endif
        fi
      }
      unlock();
-#ifdef ISBUSY_IS_CLEARED_OUTSIDE_THE_LOCK
+#ifdef A_DELIVERY_PARKS_OUTSIDE_THE_LOCK
      if
      :: !event -> isBusy = 0
      :: else

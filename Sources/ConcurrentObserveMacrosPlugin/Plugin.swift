@@ -12,7 +12,6 @@ struct Plugin: CompilerPlugin {
         ConcurrentObservedMacro.self,
         ConcurrentDerivedMacro.self,
         ConcurrentObservationIgnoredMacro.self,
-        InertValueMacro.self,
     ]
 }
 #else

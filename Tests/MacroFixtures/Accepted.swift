@@ -329,29 +329,3 @@ final class Whole {
     }
     @available(*, deprecated) @ConcurrentDerived var old: Int { self.get }
 }
-
-/// Values that are inert.
-@InertValue
-public struct Limits: Equatable {
-    public var name: String
-    let byRegion: [String: Set<Int>], kind: Kind?
-    var code = Int("x")
-    private var pair = Pair(first: 1, second: "a")
-    #if os(Linux)
-    var conditional = 1
-    #endif
-
-    @InertValue
-    enum Kind: Equatable { case fixed, named(String, level: Int) }
-
-    @InertValue
-    struct Pair<First: InertValue & Equatable>: Equatable {
-        let first: First
-        let second: String
-    }
-
-    @InertValue
-    fileprivate struct Concealed { var name: String }
-}
-
-nonisolated func use(_ limits: Limits) -> any InertValue { limits }

@@ -4,7 +4,7 @@
 import SwiftSyntaxMacrosGenericTestSupport
 import Testing
 
-@Suite("@ConcurrentDerived and @InertValue expand")
+@Suite("@ConcurrentDerived expands")
 struct DerivedExpansionTests {
     @Test("Reads of variables, constants and other derived variables; what the body declares is the body's")
     func bodies() {
@@ -141,77 +141,6 @@ struct DerivedExpansionTests {
         )
     }
 
-    @Test("Structs and enumerations that are inert")
-    func inert() {
-        expectExpansion(
-            """
-            @InertValue
-            struct Limits {
-                var name: String
-                let level = 1
-                var a, b: Int
-                var sum: Int { a + b }
-                static var shared: Engine?
-            }
-            @InertValue
-            enum Kind {
-                case none, named(String, level: Int)
-            }
-            @InertValue
-            struct Stated: InertValue {
-            }
-            """,
-            """
-            struct Limits {
-                var name: String
-                let level = 1
-                var a, b: Int
-                var sum: Int { a + b }
-                static var shared: Engine?
-            }
-            enum Kind {
-                case none, named(String, level: Int)
-            }
-            struct Stated: InertValue {
-            }
-
-            nonisolated extension Limits: ConcurrentObserve.InertValue {
-                private static func _storesInertValues() {
-                    #sourceLocation(file: "test.swift", line: 3)
-                    ConcurrentObserve.InertStorage.check((String).self)
-                    #sourceLocation()
-                    #sourceLocation(file: "test.swift", line: 4)
-                    ConcurrentObserve.InertStorage.check(ConcurrentObserve.InertStorage.type(of: \\Limits.level))
-                    #sourceLocation()
-                    #sourceLocation(file: "test.swift", line: 5)
-                    ConcurrentObserve.InertStorage.check((Int).self)
-                    #sourceLocation()
-                    #sourceLocation(file: "test.swift", line: 5)
-                    ConcurrentObserve.InertStorage.check((Int).self)
-                    #sourceLocation()
-                }
-            }
-
-            nonisolated extension Kind: ConcurrentObserve.InertValue {
-                private static func _storesInertValues() {
-                    #sourceLocation(file: "test.swift", line: 11)
-                    ConcurrentObserve.InertStorage.check((String).self)
-                    #sourceLocation()
-                    #sourceLocation(file: "test.swift", line: 11)
-                    ConcurrentObserve.InertStorage.check((Int).self)
-                    #sourceLocation()
-                }
-            }
-
-            nonisolated extension Stated: ConcurrentObserve.InertValue {
-                private static func _storesInertValues() {
-
-                }
-            }
-            """
-        )
-    }
-
     @Test(
         "A marked variable that is not a plain computed one",
         arguments: [
@@ -314,49 +243,6 @@ struct DerivedExpansionTests {
         )
     }
 
-    @Test("Inert parts under conditions are checked under the same; computed variables are not")
-    func inertConditions() {
-        expectExpansion(
-            """
-            @InertValue
-            enum Kind {
-                case none
-                #if os(Linux)
-                case named(String)
-                #else
-                case numbered(Int)
-                #endif
-                var number: Int { 1 }
-            }
-            """,
-            """
-            enum Kind {
-                case none
-                #if os(Linux)
-                case named(String)
-                #else
-                case numbered(Int)
-                #endif
-                var number: Int { 1 }
-            }
-
-            nonisolated extension Kind: ConcurrentObserve.InertValue {
-                private static func _storesInertValues() {
-                    #if os(Linux)
-                    #sourceLocation(file: "test.swift", line: 5)
-                    ConcurrentObserve.InertStorage.check((String).self)
-                    #sourceLocation()
-                    #else
-                    #sourceLocation(file: "test.swift", line: 7)
-                    ConcurrentObserve.InertStorage.check((Int).self)
-                    #sourceLocation()
-                    #endif
-                }
-            }
-            """
-        )
-    }
-
     @Test("The mark outside a model")
     func elsewhere() {
         expectProblems(
@@ -364,33 +250,5 @@ struct DerivedExpansionTests {
             ["'@ConcurrentDerived' marks a computed variable in the body of a class that is '@ConcurrentObservable'"]
         )
     }
-
-    @Test(
-        "Types that are not inert",
-        arguments: [
-            (
-                "final class A {}",
-                "'@InertValue' is for structs and enumerations: the destruction of other types may run code of yours"
-            ),
-            (
-                "struct A { let a: [() -> Void] }",
-                "'() -> Void' is not inert: its destruction may run code of yours; leave out '@InertValue'"
-            ),
-            (
-                "enum A { case a(Int, (any Error)?) }",
-                "'any Error' is not inert: its destruction may run code of yours; leave out '@InertValue'"
-            ),
-            (
-                "struct A { @Owning var a = 1 }",
-                "what '@Owning' stores for the variable is not checked: leave it out, or '@InertValue'"
-            ),
-            (
-                "struct A {\n#if DEBUG\n@Owning var a = 1\n#endif\n}",
-                "what '@Owning' stores for the variable is not checked: leave it out, or '@InertValue'"
-            ),
-            ("struct A { #stored }", "what '#stored' stores is not checked: leave it out, or '@InertValue'"),
-        ]
-    )
-    func notInert(type: String, problem: String) { expectProblems("@InertValue\n\(type)", [problem]) }
 }
 #endif

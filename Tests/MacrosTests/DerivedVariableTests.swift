@@ -5,8 +5,8 @@ import ConcurrentObserveMacros
 import Synchronization
 import Testing
 
-/// Tests of `@ConcurrentDerived` and `@InertValue`; the types are in Models.swift.
-@Suite("@ConcurrentDerived and @InertValue at run time")
+/// Tests of `@ConcurrentDerived`; the types are in Models.swift.
+@Suite("@ConcurrentDerived at run time")
 struct DerivedVariableTests {
     @Test("P22 P24 A derived variable follows what its body reads, and is silent where its result is the same")
     func observing() {
@@ -173,15 +173,6 @@ struct DerivedVariableTests {
         let token = turbine.observe(\.isHealthy) { _ in }
         turbine.cancelAllObservations()
         #expect(!token.isActive)
-    }
-
-    @Test("P14 A type with @InertValue conforms")
-    func inert() {
-        let types: [Any.Type] = [Limits.self, Limits.Kind.self]
-        #expect(types.allSatisfy { $0 is any InertValue.Type })
-        let limits = Observed(Limits(byRegion: ["eu": 1], kind: .named("a", level: 1)))
-        limits.modify { $0.name = "b" }
-        #expect(limits.value.name == "b" && limits.value.sum == 3)
     }
 }
 #endif

@@ -17,7 +17,6 @@ private let macros: [String: MacroSpec] = [
     ),
     "ConcurrentObserved": MacroSpec(type: ConcurrentObservedMacro.self),
     "ConcurrentDerived": MacroSpec(type: ConcurrentDerivedMacro.self),
-    "InertValue": MacroSpec(type: InertValueMacro.self, conformances: ["InertValue"]),
     "ConcurrentObservationIgnored": MacroSpec(type: ConcurrentObservationIgnoredMacro.self),
 ]
 

@@ -262,17 +262,4 @@ final class Owner {
         return property(\.count).value
     }
 }
-
-@InertValue
-struct Limits: Equatable {
-    var name = "default"
-    let byRegion: [String: Int]
-    var kind: Kind?
-    var code = Int("x"), first = 1, second = 2
-    var sum: Int { first + second }
-    static let shared = Engine()
-
-    @InertValue
-    enum Kind: Equatable { case fixed, named(String, level: Int) }
-}
 #endif

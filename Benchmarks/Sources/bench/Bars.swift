@@ -62,6 +62,8 @@ extension Bar {
     static let registeredNanoseconds = Bar.value(1_000)
     static let millionNotified = Bar.ratio(2)
     static let read = Bar.ratio(0.5)
+    /// Strings that need no memory of their own: their box is pinned.
+    static let readShortString = Bar.ratio(0.6)
     static let readFromHeap = Bar.ratio(1)
     static let readOnTwoThreads = Bar.ratio(0.1)
     /// Both sides count references in one word, on which the threads wait for each other; a mutex
@@ -83,8 +85,9 @@ extension Bar {
     static let setObserved = Bar.ratio(0.2)
     /// Values whose destruction runs no user code, in turn and fresh.
     static let setReference = Bar.ratio(3)
-    /// Fresh objects, which have a deinitialiser.
-    static let setObject = Bar.ratio(6)
+    /// Values whose destruction may run user code: objects, fresh ones, and structs with
+    /// references.
+    static let setObject = Bar.ratio(7)
     /// The processor time of the reclamation thread beside changes that leave it nothing to do. The
     /// user who reported the problem saw two to seven.
     static let reclamationBesideSets = Bar.value(0.5)

@@ -81,8 +81,8 @@ extension MutexLimits: Guarding {
     @inline(__always) func store(_ value: Limits) { self.value.withLock { $0 = value } }
 }
 
-/// A struct that says that its destruction runs no code of the user's.
-struct Limits: InertValue {
+/// A struct whose destruction may run code of the user's, for all that the library knows.
+struct Limits: Sendable {
     let name: String
     let perMinute: Int
 }

@@ -8,7 +8,7 @@ import Judging
 enum PropertyReadSuite {
     static let cases =
         reads("int", .read, .readOnTwoThreads, beside: quickReads, Ints())
-        + reads("short-string", .read, .readOnTwoThreads, beside: quickReads, Strings("fifteen bytes !"))
+        + reads("short-string", .readShortString, .readOnTwoThreads, beside: quickReads, Strings("fifteen bytes !"))
         + reads("heap-string", .readFromHeap, .readFromHeapOnTwoThreads, beside: copies, Strings(heapString))
         + [lentString, lentKibibyte, part]
 

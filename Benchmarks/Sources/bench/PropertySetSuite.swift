@@ -28,7 +28,7 @@ enum PropertySetSuite {
         set("dictionary", .setReference, beside: MutexDictionary.self) { [pair = ([1: 2], [3: 4])] in
             $0 & 1 == 0 ? pair.0 : pair.1
         },
-        set("inert-struct", .setReference, beside: MutexLimits.self) { [pair = longStrings] in
+        set("struct", .setObject, beside: MutexLimits.self) { [pair = longStrings] in
             Limits(name: $0 & 1 == 0 ? pair.0 : pair.1, perMinute: $0)
         },
         set("five-words", .setBox, beside: MutexWords.self) { Words(first: $0) },

@@ -23,23 +23,18 @@ extension Structure {
             RegistryCore+Ending RegistryCore TableContents
             """,
             "Property": """
-            ChangeStamps MutationLock RunningBody SingleReference ValueBox ValueCell ValueEncoding
+            MutationLock RunningBody ValueCell ValueEncoding ValueMark
             """,
             "Transaction": """
-            CarriedCommit Commit CommitReach Draft GroupMembers Lent Member MemberList MemberSlot
-            Observed+CommitMember PropertyList Snapshots Transaction WeakObserved+Transaction
-            """,
-            "Binding": """
-            BindingClaim
+            Commit CommitReach GroupMembers Joining Member MemberList Observed+CommitMember
+            PropertyList Snapshots Transaction
             """,
             "Delivery": """
-            Flush IsolatedObservation OrderedObservation Subscription Waiter
+            Flush IsolatedObservation OrderedObservation SharedMailbox Subscription
             """,
             "Derivation": """
-            Collector+Reading Collector DerivationCell+Evaluating DerivationCell+Replacing
-            DerivationCell DerivationPlace Derived+Property DerivedObservation DerivedResults
-            DraftCopies EvaluationStack Group+Derivation SourceSet SourceWords StepWords
-            VersionBuffer
+            Dependency DependencyCopies DependencySet DerivationCell+Committing DerivationCell
+            Derived+Property DerivedCycle DerivedObservation DerivedResults EvaluationStack Reader
             """,
         ]
         return Set(

@@ -3,7 +3,7 @@
 extension OneWayBinding {
     /// Decides before it has the destination's lock.
     @usableFromInline
-    func passEarly(
+    func receiveEarly(
         _ value: Destination,
         _ version: UInt64,
         to destination: Observed<Destination>,
@@ -11,8 +11,8 @@ extension OneWayBinding {
         from arrival: Arrival,
         by observer: UInt
     ) {
-        let claim = EarlyClaim(isLatest: arrive(version, by: observer))
-        destination.receive(value, through: edge, from: arrival, by: observer, if: claim)
+        let isLatest = arrive(version, by: observer)
+        destination.receive(value, through: edge, from: arrival) { _ in isLatest }
     }
 
     /// A binding that retains its destination.
@@ -26,12 +26,4 @@ extension OneWayBinding {
             return { change in binding.pass(change, of: source, to: destination, by: observer.address) }
         }
     }
-}
-
-/// A claim that was decided before.
-private struct EarlyClaim: BindingClaim {
-    let isLatest: Bool
-    static var isOfPair: Bool { false }
-    var goesBack: Bool { false }
-    func holds(at present: UInt64) -> Bool { isLatest }
 }

@@ -11,8 +11,4 @@ extension Mailbox {
         }
         return false
     }
-
-    /// Takes the end, and nothing remembers it.
-    @usableFromInline
-    mutating func forgetEnd() { end = .none }
 }

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-extension Subscription {
-    /// Resumes the task under the lock.
+extension SharedMailbox {
+    /// Resumes the task of an iterator under the lock.
+    ///
+    /// - Returns: Whether the caller must begin a delivery.
     @usableFromInline
-    func resume(_ guarded: inout Guarded) -> Resumption? {
-        if let resumption = takeResumption(&guarded) { resumption.waiter.resume(returning: resumption.event) }
-        return nil
+    final func resumesLocked(_ mailbox: inout Mailbox<Event>) -> Bool {
+        guard mailbox.wake() else { return false }
+        guard let subscription = self as? Subscription<Event> else { return true }
+        let event = mailbox.take(isCountedLater: subscription.isCountedLater)
+        subscription.takeWaiterLocked()?.resume(returning: event ?? nil)
+        return false
     }
 }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Collector {
-    /// Runs the `==` of two results as under a lock.
+    /// Marks the thread as under a lock while it compares two results.
     @usableFromInline
-    func isEqualUnderLock<Value: Sendable>(_ value: Value, _ areEqual: (Value, Value) -> Bool) -> Bool {
+    func enterAsUnderLock() -> Bool {
+        guard mutant(.resultsAreComparedUnderTheLock) else { return false }
         enterForbiddenForUserCode()
-        defer { leaveForbiddenForUserCode() }
-        return comparesEqual(value, areEqual)
+        return true
     }
+
+    @usableFromInline
+    func leaveAsUnderLock(_ isUnderLock: Bool) { if isUnderLock { leaveForbiddenForUserCode() } }
 }
 
 extension DerivationCell {
@@ -19,28 +22,10 @@ extension DerivationCell {
         return true
     }
 
-    /// Publishes an evaluation over the present one, whatever it began with.
-    borrowing func commitOverLater(
-        _ collector: Collector,
-        _ base: borrowing Present,
-        _ derived: any DerivationNode
-    ) -> Present {
-        let new = collector.hasReadItsSet ? nil : collector.newSet(self)
-        let set = new?.words ?? base.set
-        let later = load()
-        return withExtendedLifetime(new) {
-            commit(collector, over: later, derived) { replaced in
-                !later.isNone && later.set == set
-                    ? publishAgain(collector, after: later, &replaced)
-                    : publish(set, collector, after: later, &replaced)
-            }
-        }
-    }
-
     /// Takes an error for a result that no change of a source concerns.
-    borrowing func stillFails(_ base: borrowing Present, _ collector: Collector, _ derived: any DerivationNode) -> Bool
+    borrowing func errorStays(_ base: borrowing Present, _ collector: Collector, _ derived: any DerivationNode) -> Bool
     {
-        guard derived.describe(base.words).hasPrefix("failure") else { return readsTheSame(base, collector) }
+        guard mutant(.anErrorStays), derived.describe(base.words).hasPrefix("failure") else { return false }
         for index in 0..<base.set.count { collector.note(rootOf: base.set, index, base.set.rootVersion(index)) }
         collector.outcome.isSnapshot = true
         return true

@@ -26,7 +26,6 @@ public enum Instrumentation {
         "boxes.take",
         "set.locked", "set.published", "modify.body", "modify.ending", "compare.equal",
         "commit.traced", "commit.body", "commit.prepared", "commit.decided", "commit.settled",
-        "carry.gathered", "carry.deciding",
         "path.enter", "path.relink", "path.cut",
         "register.since", "observer.home", "initial.sampled", "initial.published", "visit.current", "visit.marked",
         "weak.watched", "weak.died", "weak.found", "weak.read",

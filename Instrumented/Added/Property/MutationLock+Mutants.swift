@@ -11,11 +11,6 @@ extension MutationLock {
         return false
     }
 
-    borrowing func acquireAndUnlock(_ modifier: borrowing Atomic<UInt>) {
-        takeForBody(modifier)
-        lock.unlock()
-    }
-
     borrowing func clearsModifierWrongly(_ modifier: borrowing Atomic<UInt>) -> Bool {
         if mutant(.aBodyRunsOutsideTheLock) { lock.lock() }
         if mutant(.aBodyLooksForRegistrationsTooEarly) {

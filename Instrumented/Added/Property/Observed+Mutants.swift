@@ -5,16 +5,13 @@ extension Observed {
     @usableFromInline
     var versionAhead: UInt64 { cell.version &+ (mutation.isHeld ? 1 : 0) }
 
-    /// Registers, and returns a value from before.
-    func publishAfterSample(_ observer: VersionedObserver) -> (value: Value, version: UInt64) {
-        let early = cell.load()
-        _ = publishAndSample(observer)
-        return early
-    }
-
+    /// Attaches an observer, and returns a value from before.
     @usableFromInline
-    func deliverInitialOfNextVersion(_ present: (value: Value, version: UInt64), to observer: Observer) {
-        Change.initial((present.value, present.version &+ 1)).deliver(to: observer.address)
+    func attachAfterSample(_ observer: VersionedObserver) -> (value: Value, version: UInt64) {
+        let early = cell.load()
+        inject("initial.sampled")
+        attach(observer) { _ in }
+        return early
     }
 
     @usableFromInline
@@ -31,9 +28,9 @@ extension Observed {
         mutation.acquire(cell.latch.owner)
         inject("set.locked")
         mutation.release()
-        return commit(words, newValue)
+        return commitLocked(words, newValue)
     }
 
     @usableFromInline
-    func publishUnasked(_ draft: Value) { cell.publish(cell.encode(draft)).retire() }
+    func publishUnasked(_ draft: Value) { cell.publishLocked(cell.encode(draft)).retire() }
 }

@@ -30,8 +30,4 @@ extension WeakBox {
         // Wrong, and meant to be: nothing keeps the object.
         watch.map { WeakReference.unguarded(at: $0.observer.note) }
     }
-
-    func keep(_ referent: Referent, _ body: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
-        { withExtendedLifetime(referent, body) }
-    }
 }

@@ -13,13 +13,13 @@ extension Combination {
     /// One more step of the same values.
     func addWrongStep() {
         noted += 1
-        addStep()
+        addStepLocked()
     }
 
     /// Reads what was noted before it has the property's lock: an older combination may come after
     /// a newer one.
     func publishOutOfOrder(_ property: Observed<Value>) {
-        guard let present = lock.withLock({ takeUnpublished() }) else { return }
+        guard let present = lock.withLock({ takeUnpublishedLocked() }) else { return }
         property.value = present.value
     }
 }

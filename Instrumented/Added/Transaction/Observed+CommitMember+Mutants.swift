@@ -9,11 +9,11 @@ extension Observed {
             return true
         }
         if mutant(.aMemberLeftAloneIsNumbered), !draft.isSet {
-            draft.words = cell.encode(cell.copyUnderLock())
+            draft.words = cell.encode(cell.copyLocked())
             draft.isSet = true
         }
         guard mutant(.aCommitIsPublishedInParts), draft.isSet else { return false }
-        draft.replaced = cell.latch.wordsUnderLock(firstOnly: ValueEncoding<Value>.needsOneWord)
+        draft.replaced = cell.latch.wordsLocked(firstOnly: false)
         _ = cell.latch.publish(draft.words)
         inject("commit.prepared")
         return true

@@ -82,16 +82,35 @@ internal final class Agreement: @unchecked Sendable {
     /// Decides on a change of a side, while the other side is at `present`. If this returns true,
     /// the caller makes the change. The caller must hold the other side's mutation lock.
     ///
-    /// - Parameter isInitial: Whether a binding begins with this version. Then the other side takes
-    ///   the value of the agreed version once more in two cases. A binding of the pair has
-    ///   transforms: it may have made another value from the version. Or the other side has changed
-    ///   since the agreement: a binding that has ended may not have passed that change on.
+    /// - Parameters:
+    ///   - since: The version of the other side at which the change has come round a cycle. If the
+    ///     other side has changed since, and the pair has not agreed on that change, it stays. If
+    ///     the pair has agreed on it, it was made from an earlier change of this side, and may be
+    ///     replaced.
+    ///   - isInitial: Whether a binding begins with this version. Then the other side takes the value
+    ///     of the agreed version once more in two cases. A binding of the pair has transforms: it may
+    ///     have made another value from the version. Or the other side has changed since the
+    ///     agreement: a binding that has ended may not have passed that change on.
     @usableFromInline
-    func apply(_ version: UInt64, of side: Side, toOtherAt present: UInt64, isInitial: Bool) -> Bool {
+    func apply(
+        _ version: UInt64,
+        of side: Side,
+        toOtherAt present: UInt64,
+        since: UInt64?,
+        isInitial: Bool
+    ) -> Bool {
         lock.withLock {
-            guard accepts(version, of: side, toOtherAt: present, isInitial: isInitial) else { return false }
-            agree(version + 1, on: side)
-            agreeOnOther(present + 2, than: side)
+            if let since, present != since, agreed(side.other) <= present {
+                noteLocked(version, of: side, as: since)
+                return false
+            }
+            let isNews = agreed(side) <= version
+            let isTakenAgain =
+                isInitial && agreed(side) == version + 1
+                && (transforms || agreed(side.other) <= present)
+            guard isNews || isTakenAgain else { return false }
+            agreeLocked(version + 1, on: side)
+            agreeLocked(present + 2, on: side.other)
             return true
         }
     }
@@ -100,22 +119,12 @@ internal final class Agreement: @unchecked Sendable {
     /// reached the other side another way, round a cycle.
     @usableFromInline
     func note(_ version: UInt64, of side: Side, as other: UInt64) {
-        lock.withLock {
-            agree(max(agreed(side), version + 1), on: side)
-            agree(max(agreed(side.other), other + 1), on: side.other)
-        }
+        lock.withLock { noteLocked(version, of: side, as: other) }
     }
 
-    // The caller must hold `lock` for all that follow, except for `agreed` as a short cut.
-
-    private func accepts(_ version: UInt64, of side: Side, toOtherAt present: UInt64, isInitial: Bool) -> Bool {
-        let agreed = agreed(side)
-        if agreed <= version { return true }
-        return isInitial && agreed == version + 1 && (transforms || self.agreed(side.other) <= present)
-    }
-
-    private func agreeOnOther(_ version: UInt64, than side: Side) {
-        agree(version, on: side.other)
+    private func noteLocked(_ version: UInt64, of side: Side, as other: UInt64) {
+        agreeLocked(max(agreed(side), version + 1), on: side)
+        agreeLocked(max(agreed(side.other), other + 1), on: side.other)
     }
 
     private func agreed(_ side: Side) -> UInt64 {
@@ -123,7 +132,7 @@ internal final class Agreement: @unchecked Sendable {
         side == .first ? first.load(ordering: .relaxed) : second.load(ordering: .relaxed)
     }
 
-    private func agree(_ version: UInt64, on side: Side) {
+    private func agreeLocked(_ version: UInt64, on side: Side) {
         // Relaxed: written under `lock`.
         if side == .first {
             first.store(version, ordering: .relaxed)

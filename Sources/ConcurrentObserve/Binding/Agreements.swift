@@ -26,11 +26,6 @@ internal final class Agreements: @unchecked Sendable {
     private let lock = SourceLock()
     private var entries: [Pair: Entry] = [:]
 
-    /// Held while the claims of a carried commit are decided, inside the mutation locks of its
-    /// destinations. So of two commits that meet on several pairs, one wins on all. The agreements'
-    /// own locks are taken inside it.
-    private let decision = SourceLock()
-
     private init() {}
 
     /// Counts a binding of two properties. Returns their agreement, and which side `left` is. Under
@@ -64,12 +59,6 @@ internal final class Agreements: @unchecked Sendable {
         return agreement
     }
 
-    /// Runs `body`, which decides claims of several pairs, while no other thread decides any. The
-    /// caller must hold the destinations' mutation locks.
-    static func decideTogether(_ body: () -> Void) {
-        shared.decision.withLock(body)
-    }
-
     /// Counts one binding less. The caller retains the agreement, so its last reference is not
     /// released under the lock.
     static func leave(_ agreement: Agreement) {
@@ -78,12 +67,10 @@ internal final class Agreements: @unchecked Sendable {
             if entry.bindings > 1 {
                 entries[agreement.pair]!.bindings -= 1
             } else {
-                remove(agreement.pair, from: &entries)
+                entries[agreement.pair] = nil
             }
         }
     }
-
-    private static func remove(_ pair: Pair, from entries: inout [Pair: Entry]) { entries[pair] = nil }
 
     private static func withEntries(_ body: (inout [Pair: Entry]) -> Void) {
         shared.lock.withLock { body(&shared.entries) }

@@ -11,44 +11,37 @@
 // - `TwoWayBinding`: weak references to both sides, both transforms, and the agreement.
 // - `Agreement`: which version of one side is the same change as which version of the other.
 // - `Agreements`: the table of all pairs. A pair has one agreement, however often it is bound.
-// - `BindingClaim`: decides under the destination's mutation lock whether a value is still to be
-//   set. `OneWayBinding.Claim` and `TwoWayClaim` adopt it.
 // - `Propagation`: one step of a change through bindings. An `Arrival` is the change that a binding
 //   receives, with the steps that led to it.
-// - `BoundChange`: the change that a binding makes from a commit, until it is published.
 //
 // The life of a one-way binding:
 // 1. `bind(to:)` makes it and attaches an inline observer to the source, with the destination as
 //    owner. The initial delivery sets the destination before `bind` returns. The binding retains
 //    neither side. (P4, P11)
-// 2. A change of the source calls `pass` on the thread that made it. `isOutdated` is a short cut.
+// 2. A change of the source calls `pass` on the thread that made it.
 // 3. `Arrival.decision(through:to:)` follows the steps back. `.over`: the change has been here, and
-//    `noteKnown` notes its version. `.around`: it comes back with another value, and may set the
+//    its version is known. `.around`: it comes back with another value, and may set the
 //    destination only if no other change came in between. `.onward`: no such limit.
 // 4. The transform runs under no lock. `Observed.receive` calls `publish(_:if:)` (Property), which
-//    takes the destination's mutation lock and asks `Claim.holds`. There `arrive` refuses the
+//    takes the destination's mutation lock and asks its condition. There `arrive` refuses the
 //    change if the binding was cancelled, or if it is not the latest. `arrived` is written only
 //    under that lock, so the destination takes values in the order of the source's versions. (P3)
 // 5. After the unlock `Arrival.propagate` announces the change with the step as the thread's
 //    context, and `receive` retires the replaced value.
-// 6. If the thread carries on the commit that made the change, `carry` adds a `BoundChange` to its
-//    `CarriedCommit` and publishes nothing. `BoundChange.draft` asks the claim under the locks of
-//    all destinations. (P21)
-// 7. The binding ends with its token, its source or its destination. (P10, P12, P13)
+// 6. The binding ends with its token, its source or its destination. (P10, P12, P13)
 //
 // In a two-way binding, `start` makes an observer for each side. `Agreements.join` finds or makes
 // the agreement, and `deinit` calls `Agreements.leave`. `passForward` and `callbackBackward` drop a
-// change that is not `isNews`: most often the echo. `TwoWayClaim.holds` calls `Agreement.apply`,
-// which stores the versions of both sides under its lock, inside the destination's mutation lock.
-// So both are agreed before an observer receives the change.
+// change that is not `isNews`: most often the echo. The condition is `Agreement.apply`, which stores
+// the versions of both sides under its lock, inside the destination's mutation lock. So both are
+// agreed before an observer receives the change.
 //
 // Rules of the room:
-// - No transform runs under a lock of the library, and a claim runs no user code. (P5)
-// - The order of locks: the destination's mutation lock, `decision` of `Agreements`, an agreement's
-//   lock.
+// - No transform runs under a lock of the library, and a condition runs no user code. (P5)
+// - The order of locks: the destination's mutation lock, an agreement's lock.
 //
 // The walk that matters most: `OneWayBinding.pass`, `Arrival.decision(through:to:)`, the transform,
-// `Observed.receive`, `publish(_:if:)`, `Claim.holds`, `arrive`, `Arrival.propagate`, `announce`.
+// `Observed.receive`, `publish(_:if:)`, `arrive`, `Arrival.propagate`, `announce`.
 
 extension ObservableProperty {
     /// Makes `destination` follow this property: it takes the present value before the call
@@ -63,7 +56,7 @@ extension ObservableProperty {
     /// destination that blocks delays its own thread only. Setting the destination traps in the
     /// body of a `modify` or a commit, as any change does: do not call this there. (P5)
     ///
-    /// The changes that bindings make from the changes of one commit are one commit. (P21)
+    /// The binding changes the destination once per commit, by itself. (P21)
     ///
     /// The binding retains neither side. (P11) It ends with this property (`.sourceDeleted`), with
     /// the destination (`.ownerDeleted`, noticed like the death of an owner, P13), or with its

@@ -57,45 +57,24 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
         by observer: UInt
     ) {
         let (value, version) = (change.new, change.version)
-        if isOutdated(version) { return }
-        let arrival = Arrival(version, of: source, change.commitNumber, isInitial: change.reason == .initial)
+        // Relaxed: a short cut; `arrive` decides under the destination's mutation lock.
+        if arrived.load(ordering: .relaxed) > version { return }
+        let arrival = Arrival(version, of: source, isInitial: change.reason == .initial)
         let edge = Edge(self, keepsValue: keepsValue, isOfPair: false)
         switch arrival.decision(through: edge, to: destination.observers.identity) {
         case .over:
-            noteKnown(version)
+            // Relaxed: nothing else is read because of it. A change that is decided at the same
+            // moment may come before it or after it.
+            known.max(version + 1, ordering: .relaxed)
         case .onward:
-            pass(transform(value), version, to: destination, through: edge, from: arrival, by: observer)
+            destination.receive(transform(value), through: edge, from: arrival) { _ in
+                arrive(version, by: observer)
+            }
         case .around(let since):
-            let claim = Claim(self, version, by: observer, since: since)
-            destination.receive(transform(value), through: edge, from: arrival, by: observer, if: claim)
+            destination.receive(transform(value), through: edge, from: arrival) { present in
+                arrive(version, by: observer) && present == since
+            }
         }
-    }
-
-    /// Whether the destination is still at the version `since`: the version that the same change
-    /// has made there, or that it was made from.
-    @inlinable
-    func isStill(_ since: UInt64, _ present: UInt64) -> Bool {
-        return present == since
-    }
-
-    @inlinable
-    func pass(
-        _ value: Destination,
-        _ version: UInt64,
-        to destination: Observed<Destination>,
-        through edge: Edge,
-        from arrival: Arrival,
-        by observer: UInt
-    ) {
-        let claim = Claim(self, version, by: observer, since: nil)
-        destination.receive(value, through: edge, from: arrival, by: observer, if: claim)
-    }
-
-    /// Whether a later version has arrived.
-    @inlinable
-    func isOutdated(_ version: UInt64) -> Bool {
-        // Relaxed: a short cut; `arrive` decides under the destination's mutation lock.
-        return arrived.load(ordering: .relaxed) > version
     }
 
     /// Notes that a version has arrived. Returns false if it is not later than all before it, or if
@@ -103,28 +82,13 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
     /// must hold the destination's mutation lock.
     @inlinable
     func arrive(_ version: UInt64, by observer: UInt) -> Bool {
-        if isCancelled(observer) { return false }
+        // The caller's frame has the observer as current. Under the lock the caller sees every
+        // cancellation that came before another binding's change of the destination.
+        if Observer.isRemoved(at: observer) { return false }
         // Relaxed, all: `arrived` is guarded by the destination's mutation lock; for `known` see
-        // noteKnown(_:).
+        // pass(_:of:to:by:).
         if max(arrived.load(ordering: .relaxed), known.load(ordering: .relaxed)) > version { return false }
         arrived.store(version + 1, ordering: .relaxed)
         return true
-    }
-
-    /// Notes that the destination already had this version, because it has come round a cycle.
-    @inlinable
-    func noteKnown(_ version: UInt64) {
-        // Relaxed: nothing else is read because of it. A change that is decided at the same moment
-        // may come before it or after it.
-        known.max(version + 1, ordering: .relaxed)
-    }
-
-    /// Whether the binding was cancelled. The caller must hold the destination's mutation lock:
-    /// then it sees every cancellation that came before another binding's change of the
-    /// destination.
-    @inlinable
-    func isCancelled(_ observer: UInt) -> Bool {
-        // The caller's frame has the observer as current.
-        return Observer.isRemoved(at: observer)
     }
 }

@@ -52,11 +52,6 @@ internal struct Edge {
     init(_ binding: AnyObject, keepsValue: Bool, isOfPair: Bool) {
         (self.binding, self.keepsValue, self.isOfPair) = (ObjectIdentifier(binding), keepsValue, isOfPair)
     }
-
-    /// Whether a change that has passed `other` may pass this pair again.
-    fileprivate func isCorrected(by other: Edge) -> Bool {
-        return isOfPair && !other.isOfPair
-    }
 }
 
 /// A change that a binding receives, and the propagation that led to it.
@@ -75,18 +70,14 @@ internal struct Arrival {
     private let isCombined: Bool
     /// The versions that it shows, if it is a path's change.
     private let shown: ShownVersion?
-    /// The number of the commit that made it, or 0.
-    fileprivate let commit: UInt64
 
     /// Makes the arrival of a change that is being delivered on this thread.
     ///
-    /// - Parameters:
-    ///   - commit: The number of the commit that made it, or 0.
-    ///   - isInitial: Whether it is an initial delivery, which goes to one observer, and which no
-    ///     step caused.
+    /// - Parameter isInitial: Whether it is an initial delivery, which goes to one observer, and
+    ///   which no step caused.
     @usableFromInline
-    init(_ version: UInt64, of source: SourceIdentity, _ commit: UInt64, isInitial: Bool) {
-        (self.version, self.source, self.commit) = (version, source, commit)
+    init(_ version: UInt64, of source: SourceIdentity, isInitial: Bool) {
+        (self.version, self.source) = (version, source)
         let announced = AnnouncedChange.current(version, of: source)
         let made = isInitial ? nil : announced
         propagation = made?.original as? Propagation
@@ -94,9 +85,6 @@ internal struct Arrival {
         isCombined = made?.isCombined ?? false
         shown = announced?.shown
     }
-
-    /// Whether a commit made it.
-    @usableFromInline var isOfCommit: Bool { commit != 0 }
 
     /// Runs `announcement`, which announces the change that `edge` has made from this one.
     @usableFromInline
@@ -149,14 +137,14 @@ extension Arrival {
             }
             isSame = isSame && keepsValue
             guard let propagation = next else { break }
-            isCorrected = isCorrected || edge.isCorrected(by: propagation.edge)
+            isCorrected = isCorrected || edge.isOfPair && !propagation.edge.isOfPair
             if propagation.edge.binding == edge.binding, !isCorrected { passes += 1 }
             isSame = isSame && propagation.edge.keepsValue
             known = propagation.origin.version(of: destination)
             (keepsValue, next) = (propagation.origin.keepsValue, propagation.origin.propagation)
         }
         guard let since else { return .onward }
-        return Self.mayPass(after: passes) ? .around(since: since) : .over(knownAs: since)
+        return passes < 1 ? .around(since: since) : .over(knownAs: since)
     }
 
     /// Decides on a change that a group or a derived value made. Its value is made from other
@@ -183,29 +171,22 @@ extension Arrival {
         guard let propagation else { return source == property ? (version, true) : nil }
         return propagation.isOf(property) ? (propagation.version, keepsValue) : nil
     }
-
-    /// Whether a change may pass a binding again that it has passed `passes` times.
-    private static func mayPass(after passes: Int) -> Bool {
-        return passes < 1
-    }
 }
 
 extension Observed {
-    /// Sets the property for a binding, if its claim holds under the property's mutation lock, and
-    /// notifies the property's observers. If the change comes from a commit that this thread is
-    /// carrying on, it waits for the other changes of that commit. (P21) Under no lock. (P5)
+    /// Sets the property for a binding, if `condition` holds, and notifies the property's observers.
+    /// Under no lock. (P5)
     ///
-    /// - Parameter observer: The address of the binding's observer, which a frame has as current.
+    /// - Parameter condition: Called with the property's version, under its mutation lock. Runs no
+    ///   user code. It captures references, and counts none: other threads wait for the lock.
     @inlinable
-    internal func receive<Claim: BindingClaim>(
+    internal func receive(
         _ value: Value,
         through edge: Edge,
         from arrival: Arrival,
-        by observer: UInt,
-        if claim: Claim
+        if condition: (_ present: UInt64) -> Bool
     ) {
-        if arrival.isOfCommit, carry(value, through: edge, from: arrival, by: observer, if: claim) { return }
-        guard let replaced = publish(value, if: { claim.holds(at: $0) }) else { return }
+        guard let replaced = publish(value, if: condition) else { return }
         // An observer that registers from now on begins at this version or a later one. Without
         // observers no callback asks for the context.
         if observers.isPossiblyObserved {
@@ -214,22 +195,5 @@ extension Observed {
             }
         }
         replaced.retire()
-    }
-
-    /// Adds the change to the commit that the calling thread carries on, if it comes from that
-    /// commit. Returns false if not.
-    @usableFromInline @inline(never)
-    internal func carry<Claim: BindingClaim>(
-        _ value: Value,
-        through edge: Edge,
-        from arrival: Arrival,
-        by observer: UInt,
-        if claim: Claim
-    ) -> Bool {
-        guard let carried = CarriedCommit.taking(arrival.commit) else { return false }
-        carried.add(
-            BoundChange(value, for: self, by: Observer.held(at: observer), through: edge, from: arrival, if: claim)
-        )
-        return true
     }
 }

@@ -46,10 +46,9 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
         // The first observer ends with the left by itself. The right's death ends it as that of an
         // owner.
         wayBack.onEnd { end in if end == .sourceDeleted { observer.end(.ownerDeleted) } }
-        let address = observer.address
         observer.setCallback(
             Callback<Change<Left>> { [self] change in
-                passForward(change, by: address)
+                passForward(change)
                 withExtendedLifetime(wayBack) {}
             }
         )
@@ -77,62 +76,53 @@ extension TwoWayBinding {
     func callbackBackward(within observer: Observer) -> @Sendable (Change<Right>) -> Void {
         let binding = WeakReference(self)
         return { [agreement, side] change in
-            Observer.visit(at: observer.address) { address in
+            Observer.visit(at: observer.address) { _ in
                 // Before anything else: most often it is the echo of a change from the left.
                 guard agreement.isNews(change.version, of: side.other) else { return }
-                binding.object(as: TwoWayBinding.self)?.passBackward(change, by: address)
+                binding.object(as: TwoWayBinding.self)?.passBackward(change)
             }
         }
     }
 
-    /// Passes a change of the left on to the right.
-    ///
-    /// - Parameter observer: The address of the observer whose token stands for both directions. A
-    ///   frame has it as current.
+    /// Passes a change of the left on to the right. A frame has the observer as current whose token
+    /// stands for both directions.
     @inlinable
-    func passForward(_ change: Change<Left>, by observer: UInt) {
-        let (value, version, isInitial) = (change.new, change.version, change.reason == .initial)
-        guard isInitial || agreement.isNews(version, of: side),
+    func passForward(_ change: Change<Left>) {
+        guard change.reason == .initial || agreement.isNews(change.version, of: side),
             let right = rightReference.object(as: Observed<Right>.self)
         else { return }
-        let arrival = Arrival(version, of: leftSide, change.commitNumber, isInitial: isInitial)
-        let edge = Edge(self, keepsValue: keepsValue, isOfPair: true)
-        switch arrival.decision(through: edge, to: rightSide) {
-        case .over(let known):
-            agreement.note(version, of: side, as: known)
-        case .onward:
-            let claim = TwoWayClaim(agreement, version, of: side, since: nil, isInitial: isInitial)
-            right.receive(forward(value), through: edge, from: arrival, by: observer, if: claim)
-        case .around(let since):
-            let claim = TwoWayClaim(agreement, version, of: side, since: since, isInitial: isInitial)
-            right.receive(forward(value), through: edge, from: arrival, by: observer, if: claim)
-        }
+        pass(change, of: leftSide, side, to: right, rightSide, forward)
     }
 
+    /// Passes a change of the right on to the left, as `passForward` does.
     @inlinable
-    func decisionBackward(_ arrival: Arrival, through edge: Edge) -> Arrival.Decision {
-        return arrival.decision(through: edge, to: leftSide)
-    }
-
-    /// Passes a change of the right on to the left.
-    ///
-    /// - Parameter observer: The address of the observer whose token stands for both directions. A
-    ///   frame has it as current.
-    @inlinable
-    func passBackward(_ change: Change<Right>, by observer: UInt) {
-        let (value, version, side) = (change.new, change.version, side.other)
+    func passBackward(_ change: Change<Right>) {
         guard let left = leftReference.object(as: Observed<Left>.self) else { return }
-        let arrival = Arrival(version, of: rightSide, change.commitNumber, isInitial: false)
+        pass(change, of: rightSide, side.other, to: left, leftSide, backward)
+    }
+
+    /// Passes a change of one side on to the other side, if it may pass the pair.
+    @inlinable
+    func pass<Source, Destination>(
+        _ change: Change<Source>,
+        of source: SourceIdentity,
+        _ side: Agreement.Side,
+        to destination: Observed<Destination>,
+        _ destinationIdentity: SourceIdentity,
+        _ transform: (Source) -> Destination
+    ) {
+        let (version, isInitial) = (change.version, change.reason == .initial)
+        let arrival = Arrival(version, of: source, isInitial: isInitial)
         let edge = Edge(self, keepsValue: keepsValue, isOfPair: true)
-        switch decisionBackward(arrival, through: edge) {
+        var since: UInt64?
+        switch arrival.decision(through: edge, to: destinationIdentity) {
         case .over(let known):
-            agreement.note(version, of: side, as: known)
-        case .onward:
-            let claim = TwoWayClaim(agreement, version, of: side, since: nil, isInitial: false)
-            left.receive(backward(value), through: edge, from: arrival, by: observer, if: claim)
-        case .around(let since):
-            let claim = TwoWayClaim(agreement, version, of: side, since: since, isInitial: false)
-            left.receive(backward(value), through: edge, from: arrival, by: observer, if: claim)
+            return agreement.note(version, of: side, as: known)
+        case .onward: break
+        case .around(let known): since = known
+        }
+        destination.receive(transform(change.new), through: edge, from: arrival) { present in
+            agreement.apply(version, of: side, toOtherAt: present, since: since, isInitial: isInitial)
         }
     }
 }

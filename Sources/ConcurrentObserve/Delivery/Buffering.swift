@@ -41,3 +41,72 @@ extension Buffering {
         )
     }
 }
+
+/// Says how events of one type follow each other when a policy drops some of them.
+///
+/// A change carries the value that was there before. If the change to that value was dropped, the
+/// observer never received it, and would compare with a value that it does not know. So the change
+/// that follows a dropped one takes over its old value: `old` of each is `new` of the one received
+/// before. (P2, P3)
+///
+/// All of this runs under a mailbox's lock, and destroys nothing.
+@usableFromInline
+internal struct Succession<Event: Sendable>: Sendable {
+    /// Whether an event announces the next one. It is dropped if there is no room, and has no old
+    /// value.
+    @usableFromInline let isAhead: @Sendable (Event) -> Bool
+    /// Lets an event follow the events before a dropped one: the two swap their old values.
+    @usableFromInline let succeed: @Sendable (_ dropped: inout Event, _ next: inout Event) -> Void
+    /// Returns an event that keeps only the old value of a dropped one; nil if nothing is kept.
+    @usableFromInline let beginning: @Sendable (Event) -> Event?
+
+    @inlinable
+    init(
+        isAhead: @escaping @Sendable (Event) -> Bool,
+        succeed: @escaping @Sendable (_ dropped: inout Event, _ next: inout Event) -> Void,
+        beginning: @escaping @Sendable (Event) -> Event?
+    ) {
+        (self.isAhead, self.succeed, self.beginning) = (isAhead, succeed, beginning)
+    }
+}
+
+extension Succession {
+    /// The succession of a property's changes.
+    ///
+    /// - Parameter areCompared: Whether the values of each change are compared. If so, the value
+    ///   that was received last is kept when all changes after it were dropped. Otherwise nothing
+    ///   is kept, and the next change has its own old value.
+    @inlinable
+    static func ofChanges<Value>(areCompared: Bool) -> Succession where Event == Change<Value> {
+        let beginning: @Sendable (Change<Value>) -> Change<Value>? =
+            if areCompared { { change in change.beginning } } else { { _ in nil } }
+        return Succession(
+            isAhead: { change in change.reason == .prior },
+            succeed: { dropped, next in Change<Value>.swapOld(&dropped, &next) },
+            beginning: beginning
+        )
+    }
+}
+
+extension Change {
+    /// Returns the change with another old value.
+    @inlinable
+    internal func replacing(_ old: Value?) -> Change {
+        Change(reason, old, new, version, commitNumber: commitNumber)
+    }
+
+    /// Swaps the old values of two changes. Both values live on, so none is destroyed here.
+    @inlinable
+    internal static func swapOld(_ first: inout Change, _ second: inout Change) {
+        let old = second.old
+        second = second.replacing(first.old)
+        first = first.replacing(old)
+    }
+
+    /// Returns a change that keeps only the old value; nil if there is none.
+    @inlinable
+    internal var beginning: Change? {
+        if reason == .prior { return nil }
+        return old.map { old in Change(.valueChanged, old, old, version, commitNumber: 0) }
+    }
+}

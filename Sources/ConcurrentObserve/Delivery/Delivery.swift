@@ -7,14 +7,15 @@
 // as an async sequence.
 // It uses Property and Registry, and Reclamation to retire what a deinit thread must destroy.
 //
-// The main types. Begin with `OrderedObservation.swift`, then `OrderedObservation+Joining.swift`.
+// The main types. Begin with `Mailbox.swift`, then `SharedMailbox.swift`.
 // - `Delivery`: where the callbacks run. Its `Buffering` says how many events may wait.
-// - `OrderedObservation`: one observation with a mailbox, a lock, and the user's observer.
-// - `SerialObservation`, `QueueObservation`, `IsolatedObservation`: which thread delivers.
-// - `Mailbox`: the events that wait, and the end of the source. A struct without a lock.
+// - `Mailbox`: the events that wait, the end of the source, and who takes them: a state machine.
+// - `SharedMailbox`: the machine and its lock. It has two kinds:
+// - `OrderedObservation`: a delivery empties it. `SerialObservation`, `QueueObservation` and
+//   `IsolatedObservation` say on which thread.
+// - `Subscription`: the mailbox of one iterator of an `ObservationSequence`. A task empties it.
 // - `Succession`: a change takes over the old value of changes that were dropped before it.
 // - `OrderedFactory`: makes the mailbox when a property attaches the observer.
-// - `Subscription`: the mailbox of one iterator of an `ObservationSequence`. A task empties it.
 // - `Flush`: a task that waits until the events of a mailbox are delivered or dropped.
 // - `Discarded`: dropped events that a deinit thread destroys.
 //
@@ -26,23 +27,23 @@
 //    `hasJoined`. An initial value is enqueued while no change is published. (P4)
 // 3. `enqueue` puts an event in, under `lock`. A property enqueues each change under its mutation
 //    lock: so the mailbox has the order of the versions. (P2) A registry has the order of arrival.
-// 4. After the unlock, `wake` sets `isBusy` under `lock` if events wait and it is not set. Only
-//    the thread that sets it calls `begin`. A serial delivery begins later, in `drain`, after the
-//    inline callbacks. (P1)
+// 4. After the unlock, `wake` makes a parked mailbox busy, under `lock`, if events wait. Only the
+//    thread that does so calls `begin`. A serial delivery begins later, in `drain`, after the inline
+//    callbacks. (P1)
 // 5. `begin` leads to `run` on the delivering thread. `fillBatch` takes events under `lock`, and
 //    `deliverNext` calls the closure in `Observer.visit`: hazard pointer, mark, call. (P8, P9) When
-//    nothing is left, `fillBatch` clears `isBusy` under `lock`: a later event begins a delivery.
+//    nothing is left, `fillBatch` parks under `lock`: a later event begins a delivery.
 // 6. When the user's observation has ended, and its closure is destroyed, `close` drops the rest
-//    and ends the source's observer. If the source is gone, `enqueueEnd` puts its end behind the
+//    and ends the source's observer. If the source is gone, `finish` puts its end behind the
 //    last event, and `run` then ends the user's observation with `.sourceDeleted`. (P12)
 //
 // Every part of the room obeys these rules:
 // - No user code runs under a mailbox's `lock`. Events that are dropped are put aside, and
 //   `Discarded` or `close` destroys them under no lock. (P5)
-// - While `isBusy` is set, no other delivery begins. (P2) A thread that makes a change waits for no
+// - While a mailbox is busy, no other delivery begins. (P2) A thread that makes a change waits for no
 //   delivery on another thread. (P7)
 //
-// The walk to read: `ObserverList.enqueue`, `EventReceiver.enqueue`, `OrderedObservation.enqueue`,
+// The walk to read: `ObserverList.enqueue`, `EventReceiver.enqueue`, `SharedMailbox.enqueue`,
 // `Mailbox.enqueue`; after the unlock `wakeMailboxes`, `wake`, `begin`; on the actor `runJob`,
 // `run(atMost:)`, `fillBatch`, `deliverNext`, `Observer.visit`, `Observer.call`.
 
@@ -163,8 +164,7 @@ extension Delivery {
         _ succession: Succession<Event>? = nil
     ) -> OrderedObservation<Event> {
         let observation = makeObservation(succession)!
-        let user = observation.makeUser(owner: owner, isHeldMeanwhile: owner === self.owner)
-        observation.setCallback(form)
+        let user = observation.makeUser(owner: owner, isHeldMeanwhile: owner === self.owner, form)
         if case .isolated(let isolation, _) = kind { isolation.counts?.add(user, observation.counter) }
         return observation
     }

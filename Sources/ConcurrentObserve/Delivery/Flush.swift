@@ -58,15 +58,10 @@ internal struct Flushes {
     /// - Parameter position: The number of events that must have left the mailbox; nil if none is
     ///   left.
     /// - Returns: The result of the flush, if it need not wait; nil if it waits.
-    fileprivate mutating func add(
-        _ flush: Flush,
-        _ continuation: UnsafeContinuation<Bool, Never>,
-        until position: UInt64?
-    ) -> Bool? {
+    mutating func add(_ flush: Flush, until position: UInt64?) -> Bool? {
         guard let position else { return true }
         if flush.isWithdrawn { return false }
         flush.target = position
-        unsafe flush.continuation = unsafe continuation
         waiting.append(flush)
         return nil
     }
@@ -105,8 +100,10 @@ extension FlushableMailbox {
     @inline(never)
     private func begin(_ flush: Flush, _ continuation: UnsafeContinuation<Bool, Never>) {
         var result: Bool?
-        withFlushes { flushes, target in result = unsafe flushes.add(flush, continuation, until: target) }
-        if let result { unsafe continuation.resume(returning: result) }
+        // Safe: no other thread takes the flush before it waits in the mailbox.
+        unsafe flush.continuation = unsafe continuation
+        withFlushes { flushes, target in result = flushes.add(flush, until: target) }
+        if let result { flush.resume(result) }
     }
 
     @inline(never)
@@ -114,5 +111,53 @@ extension FlushableMailbox {
         var isWaiting = false
         withFlushes { flushes, _ in isWaiting = flushes.withdraw(flush) }
         if isWaiting { flush.resume(false) }
+    }
+}
+
+// MARK: - Public
+
+extension ObservationToken {
+    /// Suspends until every change whose setter returned before the call is delivered or dropped.
+    /// Delivered means that its callback has returned.
+    ///
+    /// It does not wait for changes that begin later. It may be called from anywhere, also for an
+    /// observation that has ended: the changes that were left are dropped. An inline observation
+    /// has no mailbox, and a change is delivered before its setter returns, so there is nothing to
+    /// wait for. It waits for callbacks without a bound; do not let a callback wait for it.
+    ///
+    /// ```swift
+    /// car.mileage.value = 7
+    /// await token.flush()
+    /// // The callback has returned for 7.
+    /// ```
+    ///
+    /// - Returns: True if all changes were delivered or dropped; false once the waiting task is
+    ///   cancelled.
+    @discardableResult
+    public nonisolated(nonsending) func flush() async -> Bool {
+        guard let mailbox = observer.delivery?.mailbox else { return true }
+        return await mailbox.flush()
+    }
+}
+
+extension ObservationScope {
+    /// Suspends until every event that was in a mailbox of the scope is delivered or dropped.
+    /// Delivered means that its callback has returned. Iterators are not waited for.
+    ///
+    /// - Returns: False once the waiting task is cancelled.
+    package nonisolated(nonsending) func flush() async -> Bool {
+        for made in observations {
+            guard await made.observer.delivery?.mailbox?.flush() ?? true else { return false }
+        }
+        return true
+    }
+}
+
+extension MadeObservation {
+    /// The counts of the events that wait for the observation's closure; nil if it is inline, and
+    /// for an iterator.
+    package var counts: DeliveryCounts? {
+        guard let delivery = observer.delivery, delivery.mailbox != nil else { return nil }
+        return delivery.counter.counts
     }
 }

@@ -27,14 +27,10 @@ internal final class IsolatedObservation<Event: Sendable>: OrderedObservation<Ev
 
     private func runJob() async -> Bool {
         guard let actor = isolation.actor else {
-            actorIsGone()
+            observer?.end(.ownerDeleted)
             return true
         }
         return await run(on: actor)
-    }
-
-    private func actorIsGone() {
-        ownerIsGone()
     }
 
     private func run(on isolation: isolated any Actor) -> Bool { deliver(self, eventsPerJob) }

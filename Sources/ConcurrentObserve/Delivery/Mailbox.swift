@@ -1,20 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// # The mailbox: a state machine
+//
+// `Mailbox` is a value without a lock and without a wake-up. Its functions are the events; what they
+// return are the actions that the caller performs under no lock. `SharedMailbox` has the lock. Its
+// two kinds are `OrderedObservation`, where a delivery empties the mailbox, and `Subscription`,
+// where an iterating task does.
+//
+// What comes in:
+//
+//     enqueue: kept, or one is dropped
+//        ┌──┐
+//        ▼  │      enqueueEnd            next: the end
+//        open ─────────────────▶ ending ───────────────▶ ended
+//         │                        │                       │
+//         └────────────────────────┴──── close ────────────┴──▶ closed
+//
+// Who takes it out, the consumer:
+//
+//                 ask                     park, when nothing is left
+//        idle ◀───────── busy ─────────────────────────────────▶ parked
+//         │               ▲ ▲                                      │
+//         └───── take ────┘ └──────────── wake, when not empty ────┘
+//
+// - A delivery begins parked. `wake` makes it busy once, and asks the caller to begin it. It takes
+//   events until none is left, and parks.
+// - An iterator begins idle. `take` makes it busy with an event, until `ask` says that it asks for
+//   the next one. If there is none, it parks, and `wake` asks the caller to resume its task.
+//
+// Growth: at each 1,024th event, `enqueue` looks whether the mailbox is large, and `collect` reports
+// it. Dropping: the policy drops the oldest events or the newest; `collect` hands them out.
+// Flushing: a flush waits until all events that were in at its beginning are delivered or dropped:
+// `settle` hands it out then, and `close` leaves none waiting. An event that is taken and not
+// counted yet holds the last of them.
+// Counting: sent = received + dropped + pending, after each function. (P1)
+
 /// The events that an observer has still to receive, in order.
 ///
-/// Enqueueing takes a lock for a few instructions and runs no user code. Dropped events are put
-/// aside, and destroyed elsewhere, outside all locks. (P5) One thread at a time takes events out.
+/// It runs no user code. Dropped events are put aside for the caller to destroy, under no lock. (P5)
 @usableFromInline
 internal struct Mailbox<Event: Sendable>: ~Copyable {
     @usableFromInline var waiting = RingBuffer<Event>()
-    /// The end of the source. It comes after all events, whatever the policy.
-    @usableFromInline var end: End = .none
+    @usableFromInline var input: Input = .open
+    @usableFromInline var consumer: Consumer
     /// Dropped events that are not destroyed yet: the first, which is most often the only one, and
     /// the others.
     @usableFromInline var dropped: Event?
     @usableFromInline var moreDropped: [Event] = []
-    /// Whether no observer will receive an event that is enqueued now.
-    @usableFromInline var isClosed = false
     @usableFromInline let capacity: Int?
     @usableFromInline let dropsNewest: Bool
     /// Says what an event takes over from the dropped ones before it; nil if nothing.
@@ -25,15 +57,31 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     /// The number of events that were put in, without those that were dropped at once.
     @usableFromInline var entered: UInt64 = 0
     @usableFromInline var flushes = Flushes()
-    /// Whether the mailbox was found to be large, and is not listed for that yet.
+    /// Whether the iterator has taken an event that is not counted yet. The event is pending, even
+    /// if the mailbox is closed.
+    @usableFromInline var isUncounted = false
+    /// Whether the mailbox was found to be large, and `collect` has not reported that yet.
     @usableFromInline var hasGrown = false
 
     @usableFromInline
-    enum End {
-        case none
-        /// The source is gone, and the end is not delivered yet.
-        case waiting
-        case taken
+    enum Input {
+        case open
+        /// The source is gone, and the end is not delivered yet. It comes after all events, whatever
+        /// the policy.
+        case ending
+        case ended
+        /// No event is delivered any more.
+        case closed
+    }
+
+    @usableFromInline
+    enum Consumer {
+        /// The iterator is not asked for an event, and its last one is done with.
+        case idle
+        /// Must be woken when an event comes.
+        case parked
+        /// Has an event, or looks for one.
+        case busy
     }
 
     /// An event to deliver, or the end.
@@ -44,30 +92,37 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     }
 
     @inlinable
-    init(_ buffering: Buffering, _ counter: DeliveryCounter, _ succession: Succession<Event>?) {
+    init(
+        _ buffering: Buffering,
+        _ counter: DeliveryCounter,
+        _ succession: Succession<Event>?,
+        _ consumer: Consumer
+    ) {
         buffering.check()
         capacity = buffering.capacity
         dropsNewest = buffering.dropsNewest
         self.counter = counter
         self.succession = succession
+        self.consumer = consumer
     }
+}
 
-    // MARK: The caller must hold the owner's lock
+// MARK: - Putting in
 
-    /// Whether events may come in.
+extension Mailbox {
     @inlinable
-    var isOpen: Bool { if case .none = end { !isClosed } else { false } }
+    var isOpen: Bool { if case .open = input { true } else { false } }
 
-    /// Puts an event in.
+    /// Puts an event in, if the source is there.
     @inlinable
     mutating func enqueue(_ event: Event) {
-        guard accepts else { return }
+        guard isOpen else { return }
         if counter.countSent() { hasGrown = true }
         var event = event
         if isFull {
             counter.countDropped()
             // The caller has the event, and destroys it.
-            if dropsLatest || succession?.isAhead(event) == true { return noteDropped(event) }
+            if dropsNewest || succession?.isAhead(event) == true { return noteDropped(event) }
             dropFirst(before: &event)
         } else if droppedLast != nil {
             succeedDropped(&event)
@@ -87,12 +142,10 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
                 counter.countDropped()
                 putAside(waiting.popFirst()!)
             }
-            if !losesLink {
-                if waiting.isEmpty {
-                    succession.succeed(&first, &event)
-                } else {
-                    waiting.updateFirst { succession.succeed(&first, &$0) }
-                }
+            if waiting.isEmpty {
+                succession.succeed(&first, &event)
+            } else {
+                waiting.updateFirst { succession.succeed(&first, &$0) }
             }
         }
         putAside(first)
@@ -102,7 +155,7 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     /// others.
     @inlinable
     mutating func noteDropped(_ event: Event) {
-        if droppedLast == nil, let succession, !losesLink { droppedLast = succession.beginning(event) }
+        if droppedLast == nil, let succession { droppedLast = succession.beginning(event) }
     }
 
     /// Lets an event take over the part that was kept from the events dropped before it.
@@ -113,46 +166,56 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
         putAside(dropped)
     }
 
-    @inlinable
-    var losesLink: Bool {
-        return false
-    }
-
-    @inlinable
-    var accepts: Bool {
-        return isOpen
-    }
-
     /// Whether the policy has no room for another event.
     @inlinable
     var isFull: Bool {
         return capacity.map { waiting.count >= $0 } ?? false
     }
 
-    @inlinable
-    var dropsLatest: Bool {
-        return dropsNewest
-    }
-
     /// Notes that the source is gone: nothing is put in after this. Only the first call counts.
     @inlinable
     mutating func enqueueEnd() {
         guard isOpen else { return }
-        end = .waiting
+        input = .ending
     }
 
+    /// Whether a thread must call `wake` or `collect`.
+    @inlinable
+    var needsAttention: Bool { isParked || needsCollecting }
+
+    @inlinable
+    var needsCollecting: Bool { dropped != nil || hasGrown }
+
+    @inlinable
+    var isParked: Bool { if case .parked = consumer { true } else { false } }
+
+    /// Makes a parked consumer busy if there is something to take. Returns whether the caller must
+    /// wake the consumer.
+    @inlinable
+    mutating func wake() -> Bool {
+        guard isParked, !isEmpty else { return false }
+        consumer = .busy
+        return true
+    }
+
+    /// Hands out the dropped events, and whether the mailbox has grown large since the last call.
+    @inlinable
+    mutating func collect() -> (dropped: Dropped?, hasGrown: Bool) {
+        defer { hasGrown = false }
+        return (takeDropped(), hasGrown)
+    }
+}
+
+// MARK: - Taking out
+
+extension Mailbox {
     /// Takes out the next event, or else the end; nil if there is neither.
     @inlinable
     mutating func next() -> Item? {
         if let event = waiting.popFirst() { return .event(event) }
-        guard case .waiting = end else { return nil }
-        takeEnd()
+        guard case .ending = input else { return nil }
+        input = .ended
         return .end
-    }
-
-    @inlinable
-    mutating func takeEnd() {
-        end = .taken
     }
 
     /// Moves the next events to deliver into `batch`, if that is empty. The delivering thread then
@@ -170,38 +233,107 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
         }
     }
 
+    /// Notes that the iterator asks for another event: it has finished with the last one. Returns
+    /// the flushes that are over.
+    @inlinable
+    mutating func ask() -> [Flush] {
+        consumer = .idle
+        return flushes.isEmpty ? [] : settle(pending: 0)
+    }
+
+    /// Takes the next event for the iterator, or nil at the end. The outer optional is nil if the
+    /// iterator must wait.
+    ///
+    /// - Parameter isCountedLater: Whether the iterator may leave the event out.
+    @inlinable
+    mutating func take(isCountedLater: Bool) -> Event?? {
+        switch next() {
+        case .event(let event):
+            if isCountedLater { isUncounted = true } else { counter.countReceived() }
+            consumer = .busy
+            return .some(event)
+        case .end: break
+        case nil: guard isFinished else { return nil }
+        }
+        consumer = .idle
+        return .some(nil)
+    }
+
+    /// Counts an event that the iterator took and `take` did not count. Returns the flushes that are
+    /// over.
+    mutating func count(isLeftOut: Bool, isDropped: Bool) -> [Flush] {
+        if isLeftOut {
+            counter.countLeftOut()
+        } else if isDropped {
+            counter.countDropped()
+        } else {
+            counter.countReceived()
+        }
+        isUncounted = false
+        return isClosed ? flushes.take(through: .max) : []
+    }
+
+    /// Notes that the consumer has found nothing to take: the next event must wake it.
+    @inlinable
+    mutating func park() {
+        consumer = .parked
+    }
+
     @inlinable
     var isEmpty: Bool {
-        if case .waiting = end { return false }
+        if case .ending = input { return false }
         return waiting.isEmpty
     }
 
-    /// The number of events that were put in and have left the mailbox. If all of these are
-    /// settled, it is the position that flushes wait for.
+    /// Whether nothing more is delivered: the end was taken, or the mailbox is closed.
     @inlinable
-    var position: UInt64 {
-        entered &- UInt64(waiting.count)
+    var isFinished: Bool {
+        switch input {
+        case .open, .ending: false
+        case .ended, .closed: true
+        }
     }
 
-    /// Whether there is no event that a flush would wait for.
     @inlinable
-    var isFlushed: Bool { position == entered }
+    var isClosed: Bool { if case .closed = input { true } else { false } }
+}
 
-    /// Whether nothing more is delivered: the end was delivered, or the mailbox is closed.
-    @inlinable
-    var isFinished: Bool { if case .taken = end { true } else { isClosed } }
+// MARK: - Flushing
 
-    /// Closes the mailbox: no more events come in. Returns the events that are left, which the
-    /// caller must destroy under no lock.
+extension Mailbox {
+    /// The number of events that must leave the mailbox before a flush that begins now is over; nil
+    /// if it is over at once.
+    var flushTarget: UInt64? {
+        if isClosed { return isUncounted ? entered : nil }
+        if case .busy = consumer { return entered }
+        return waiting.isEmpty ? nil : entered
+    }
+
+    /// Hands out the flushes that are over while the consumer has still to finish with `pending` of
+    /// the events that it has taken.
+    @usableFromInline
+    mutating func settle(pending: Int) -> [Flush] {
+        flushes.take(through: entered &- UInt64(waiting.count) &- UInt64(pending))
+    }
+}
+
+// MARK: - Closing
+
+extension Mailbox {
+    /// Closes the mailbox: no more events come in. Hands out the events that are left, which the
+    /// caller must destroy under no lock, and all flushes, unless an event is taken and not counted:
+    /// `count` hands them out then. `wakes` says whether the consumer was parked: a task must be
+    /// resumed.
     @inlinable
-    mutating func close() -> Rest {
-        isClosed = true
+    mutating func close() -> (rest: Rest, settled: [Flush], wakes: Bool) {
         if let event = droppedLast.take() { putAside(event) }
         var rest = Rest(dropped: takeDropped())
         swap(&rest.events, &waiting)
         counter.countDropped(rest.events.count)
-        end = .taken
-        return rest
+        input = .closed
+        let wakes = isParked
+        if wakes { consumer = .idle }
+        return (rest, isUncounted ? [] : flushes.take(through: .max), wakes)
     }
 
     /// The events that a mailbox still had when it was closed.
@@ -218,8 +350,6 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
         var isHarmless: Bool { _isPOD(Event.self) || events.isEmpty && dropped == nil }
     }
 
-    // MARK: Dropped events
-
     @usableFromInline
     struct Dropped: Sendable {
         @usableFromInline let first: Event
@@ -229,11 +359,6 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
         init(first: Event, others: [Event]) { (self.first, self.others) = (first, others) }
     }
 
-    /// Whether there are dropped events to destroy.
-    @inlinable
-    var hasDropped: Bool { dropped != nil }
-
-    /// Takes out the dropped events, if there are any. The caller must discard them under no lock.
     @inlinable
     mutating func takeDropped() -> Dropped? {
         guard let first = dropped.take() else { return nil }

@@ -152,19 +152,3 @@ private final class TransformedIteratorFactory<Value: Sendable, Element: Sendabl
         }
     }
 }
-
-extension Subscription {
-    /// The receiver through which the source uses the subscription. Made where the types are known.
-    @inlinable
-    func receiver<Enqueued: Sendable>(_ element: @escaping @Sendable (Enqueued) -> Event) -> EventReceiver<Enqueued> {
-        EventReceiver(
-            enqueue: { event in self.enqueue(element(event)) },
-            wake: wake,
-            drain: drain,
-            join: { sourceObserver in
-                self.join(sourceObserver)
-                return nil
-            }
-        )
-    }
-}

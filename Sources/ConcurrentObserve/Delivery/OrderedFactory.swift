@@ -50,26 +50,3 @@ internal final class OrderedFactory<Value: Sendable>: ChangeReceiverFactory<Valu
         )
     }
 }
-
-extension OrderedObservation {
-    /// Whether waking the mailbox begins the delivery. A serial delivery comes after the inline
-    /// callbacks: `drain` begins it. (P1)
-    @usableFromInline
-    final var beginsWhenWoken: Bool {
-        return !isSerial
-    }
-
-    /// The receiver through which the source uses the observation. Made where the event's type is
-    /// known.
-    @inlinable
-    final func receiver() -> EventReceiver<Event> {
-        let wake: @Sendable () -> Void = if beginsWhenWoken { { self.wake() } } else { {} }
-        return EventReceiver(
-            enqueue: { event in self.enqueue(event) },
-            wake: wake,
-            drain: { self.drain() },
-            join: { sourceObserver in self.join(sourceObserver) },
-            hasJoined: { self.hasJoined() }
-        )
-    }
-}

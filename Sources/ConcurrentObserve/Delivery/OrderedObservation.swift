@@ -5,22 +5,14 @@ public import Synchronization
 /// One observation whose events are delivered one at a time, in the order in which they came. It is
 /// a mailbox between an observer of the library on the source and a list with the user's observer.
 ///
-/// A thread that puts an event in waits for no delivery: it holds the mailbox's lock for a few
-/// instructions, and never while user code runs. When the mailbox is no longer empty, `begin()`
-/// starts a delivery. Until that finds the mailbox empty, no other delivery starts. (P2)
-///
-/// Subclasses say which thread delivers.
+/// When the mailbox is no longer empty, `begin()` starts a delivery. Until that finds the mailbox
+/// empty, no other delivery starts. (P2) Subclasses say which thread delivers.
 @usableFromInline
-internal class OrderedObservation<Event: Sendable>: FlushableMailbox, @unchecked Sendable {
-    // Unchecked: `guarded` is guarded by `lock`; the observers are written once, before the first
-    // event.
+internal class OrderedObservation<Event: Sendable>: SharedMailbox<Event>, @unchecked Sendable {
+    // Unchecked: as in the superclass.
 
-    /// The list of the user's observer.
+    /// The list of the user's observer, which is `observer`.
     final let observers = ObserverList()
-
-    @usableFromInline final let lock = SourceLock()
-    // Exclusivity unchecked: the lock ensures it.
-    @exclusivity(unchecked) @usableFromInline final var guarded: Guarded
     /// The events that the delivery has taken from the mailbox, and the user has still to receive.
     ///
     /// The delivery takes the next event out in a visit of the user's observer, without the lock.
@@ -28,63 +20,197 @@ internal class OrderedObservation<Event: Sendable>: FlushableMailbox, @unchecked
     /// too, and comes after the last visit: the observation has finished. (P8)
     // Exclusivity unchecked: the visits and the lock ensure it.
     @exclusivity(unchecked) @usableFromInline final var batch = RingBuffer<Event>()
-    /// Whether the mailbox needs a delivery, or has events to destroy. Written under the lock. A
-    /// thread always sees the value that it has written itself.
-    @usableFromInline final let needsAttention = Atomic<Bool>(false)
-    /// Whether tasks wait in `flush()` until the present events are delivered or dropped. Written
-    /// under the lock.
-    @usableFromInline final let hasFlushes = Atomic<Bool>(false)
-    @usableFromInline final let counter: DeliveryCounter
-
-    @usableFromInline final var user: Observer?
-    @usableFromInline final let userAddress = Atomic<UInt>(0)
+    /// Whether the source's observer is in the list of the source. Guarded by `lock`.
+    private final var isJoined = false
     /// Whether the owner may be gone when an event is delivered.
     @usableFromInline final let mayLoseOwner = Atomic<Bool>(false)
     /// Whether the closure may be called and not call the user's code. If so, it counts each event
     /// itself.
     @usableFromInline final let closureCounts = Atomic<Bool>(false)
-    final var sourceObserver: Observer?
-
-    /// The state that changing threads, the delivery, and the thread that ends the observation
-    /// share.
-    @usableFromInline
-    struct Guarded: ~Copyable {
-        @usableFromInline var mailbox: Mailbox<Event>
-        /// Whether a thread delivers, or is about to.
-        @usableFromInline var isBusy = false
-        /// Whether the source's observer is in the list of the source.
-        @usableFromInline var isJoined = false
-
-        @inlinable
-        init(mailbox: consuming Mailbox<Event>) { self.mailbox = mailbox }
-    }
 
     @inlinable
-    init(_ buffering: Buffering, _ succession: Succession<Event>?) {
-        let counter = DeliveryCounter()
-        self.counter = counter
-        // Safe: no other thread has the object yet.
-        unsafe guarded = Guarded(mailbox: Mailbox(buffering, counter, succession))
-    }
+    init(_ buffering: Buffering, _ succession: Succession<Event>?) { super.init(buffering, succession, .parked) }
 
     /// Ends the list, whose memory is about to be freed: its core must not clean it up any more.
     deinit { observers.endSource(.cancelled) }
-
-    /// Calls `run` once, here or elsewhere. Under no lock.
-    @usableFromInline
-    func begin() { fatalError("begin() is a subclass's") }
 
     /// Whether events are delivered on the thread that makes the change.
     @usableFromInline
     var isSerial: Bool { false }
 }
 
+// MARK: - Beginning
+
 extension OrderedObservation {
-    /// Lends the guarded state, under the lock.
+    /// Makes the user's observer. Called once, before the observation begins.
+    ///
+    /// - Parameter isHeldMeanwhile: Whether the delivery retains the owner while it calls the
+    ///   closure.
+    @usableFromInline
+    final func makeUser(owner: WeakReference?, isHeldMeanwhile: Bool, _ form: CallbackForm<Event>) -> Observer {
+        let user = observers.makeObserver(owner: owner)
+        user.companion = DeliveryState(counter, self)
+        setObserver(user)
+        // Relaxed, both: no other thread has the observation yet.
+        mayLoseOwner.store(owner != nil && !isHeldMeanwhile, ordering: .relaxed)
+        closureCounts.store(form.isChoosing, ordering: .relaxed)
+        user.setCallback(form, counter)
+        return user
+    }
+
+    /// The receiver through which the source uses the observation. Made where the event's type is
+    /// known. A serial delivery comes after the inline callbacks: `drain` begins it, not `wake`. (P1)
+    @inlinable
+    final func receiver() -> EventReceiver<Event> {
+        let wake: @Sendable () -> Void = if isSerial { {} } else { { self.wake() } }
+        return EventReceiver(
+            enqueue: { event in self.enqueue(event) },
+            wake: wake,
+            drain: { self.drain() },
+            join: { sourceObserver in self.join(sourceObserver) },
+            hasJoined: { self.hasJoined() }
+        )
+    }
+
+    /// Joins the observation to its source. The caller then publishes `sourceObserver` there, and
+    /// calls `hasJoined()`.
+    ///
+    /// - Returns: The token that keeps the observation going.
+    @usableFromInline
+    final func join(_ sourceObserver: Observer) -> ObservationToken {
+        self.sourceObserver = sourceObserver
+        let user = observer!
+        _ = user.whenFinished { [self] _ in close() }
+        // Removing the source's observer removes the user's.
+        sourceObserver.feed(user.core)
+        _ = sourceObserver.whenFinished { [self] end in
+            if end == .sourceDeleted { finish() } else { observer?.end(end) }
+        }
+        let token = user.takeToken()
+        // Last: from here on another thread can end the observation, for example with all others of
+        // its owner.
+        user.register()
+        return token ?? ObservationToken(user)
+    }
+
+    /// Delivers the events that came before the source's observer was published. Called when that
+    /// is done, under no lock.
+    @usableFromInline
+    final func hasJoined() {
+        let isClosed = withMailbox { mailbox -> Bool in
+            isJoined = true
+            return mailbox.isClosed
+        }
+        if isClosed { sourceObserver!.end(.cancelled) }
+        drain()
+    }
+}
+
+// MARK: - Delivering
+
+extension OrderedObservation {
+    /// Delivers the events of an observation whose closure is a `Callback`; see `run`.
+    @usableFromInline
+    typealias Delivering = @Sendable (_ observation: OrderedObservation, _ limit: Int) -> Bool
+
+    /// Made where the event's type is known, so that the closure is compiled for that type.
+    @inlinable
+    static var delivering: Delivering { { observation, limit in observation.run(atMost: limit, Observer.call) } }
+
+    /// Delivers the events of the mailbox in order, at most `limit` of them.
+    ///
+    /// - Parameter call: Calls the closure of the observer at an address with an event.
+    /// - Returns: False if the limit was reached: the caller must go on, or hand the delivery over.
+    ///   True if nothing was left, or the observation has ended: the caller must not go on.
+    @inlinable @inline(never)
+    final func run(atMost limit: Int, _ call: (_ observer: UInt, Event) -> Void) -> Bool {
+        // Delivered events may be destroyed here.
+        ThreadRecord.withUserCode {
+            var left = 0
+            for _ in 0..<limit {
+                if left == 0 {
+                    guard let count = fillBatch() else {
+                        return true
+                    }
+                    left = count
+                }
+                if left == 0 {
+                    observer?.end(.sourceDeleted)
+                } else {
+                    guard let rest = deliverNext(of: left, call) else { return true }
+                    left = rest
+                }
+                // Relaxed: a flush that this load misses is found under the lock, at the latest
+                // when nothing is left.
+                if hasFlushes.load(ordering: .relaxed) { settleFlushes(left) }
+            }
+            return false
+        }
+    }
+
+    /// Takes from the mailbox the events that the policy allows, unless an earlier job has left
+    /// some in the batch.
+    ///
+    /// - Returns: How many events there are to deliver; 0 if the source is gone; nil if there are
+    ///   none: the delivery is over.
+    @inlinable
+    final func fillBatch() -> Int? {
+        var settled: [Flush] = []
+        let count = withMailbox { mailbox -> Int? in
+            let count = withBatch { batch in
+                mailbox.take(into: &batch)
+                return batch.count
+            }
+            if count > 0 { return count }
+            if mailbox.next() != nil { return 0 }
+            mailbox.park()
+            if !mailbox.flushes.isEmpty {
+                settled = mailbox.settle(pending: 0)
+                hasFlushes.store(false, ordering: .relaxed)  // Relaxed: written under `lock`.
+            }
+            return nil
+        }
+        if !settled.isEmpty { Flush.resume(settled) }
+        return count
+    }
+
+    /// Resumes the flushes whose events are all settled. The delivering thread calls it, between
+    /// two callbacks.
+    ///
+    /// - Parameter count: How many events of the batch are not delivered.
+    @usableFromInline @inline(never)
+    final func settleFlushes(_ count: Int) {
+        let settled = withMailbox { mailbox -> [Flush] in
+            let settled = mailbox.settle(pending: count)
+            // Relaxed: written under `lock`.
+            hasFlushes.store(!mailbox.flushes.isEmpty, ordering: .relaxed)
+            return settled
+        }
+        Flush.resume(settled)
+    }
+
+    /// Takes the next event from the batch, and calls the closure with it.
+    ///
+    /// - Parameter count: How many events are in the batch.
+    /// - Returns: How many are left; nil if the observation has ended. Then it has taken none: when
+    ///   the closure is destroyed, the thread that closes the mailbox drops the batch. (P8)
     @inlinable @inline(__always)
-    final func withGuarded<Result>(_ body: (inout Guarded) -> Result) -> Result {
-        // Safe: `lock` keeps other threads out.
-        lock.withLock { unsafe body(&guarded) }
+    final func deliverNext(of count: Int, _ call: (UInt, Event) -> Void) -> Int? {
+        // Now, since the closure may leave the event out before it looks at its owner. (P13)
+        // Relaxed: written before the first event.
+        if mayLoseOwner.load(ordering: .relaxed) { noticeOwner() }
+        // Keeps the event until the visit is over, so that it is destroyed after that.
+        var taken: Event?
+        Observer.visit(at: address) { address in
+            // The release that ends the visit pairs with the acquire of the scan before the closure
+            // is destroyed. So `close()` finds the batch as the visits have left it.
+            let event = withBatch { $0.popFirst()! }
+            taken = event
+            // Relaxed: written before the first event.
+            if !closureCounts.load(ordering: .relaxed) { counter.countReceived() }
+            call(address, event)
+        }
+        return taken == nil ? nil : count &- 1
     }
 
     /// Lends the batch: to the delivery in a visit of a live observer, or under the lock.
@@ -94,116 +220,33 @@ extension OrderedObservation {
         unsafe body(&batch)
     }
 
-    /// The address of the user's observer, which this object retains.
-    @inlinable @inline(__always)
-    final var address: UInt {
-        // Relaxed: written before the first event.
-        userAddress.load(ordering: .relaxed)
+    @usableFromInline
+    final func noticeOwner() {
+        if let observer, observer.hasLostOwner { observer.end(.ownerDeleted) }
     }
 }
 
-// MARK: - Enqueueing
+// MARK: - Ending
 
 extension OrderedObservation {
-    /// Puts an event in. Under the source's lock or no lock; runs no user code.
-    @inlinable
-    final func enqueue(_ event: Event) {
-        // If the observation has ended, the user will not receive the event, so it is not sent.
-        // Safe: this object retains the observer.
-        guard Observer.isActive(at: address) else { return }
-        withGuarded { guarded in
-            guarded.mailbox.enqueue(event)
-            noteAttention(guarded)
+    /// Closes the mailbox: the user's observation has ended, and its closure is destroyed. No visit
+    /// goes on, and none begins. The events in the batch are dropped with the rest. (P8)
+    private func close() { Flush.resume(dropAll()) }
+
+    /// Drops and destroys all events. Returns the flushes that waited for them.
+    private func dropAll() -> [Flush] {
+        var taken = RingBuffer<Event>()
+        let (rest, settled, hasJoined) = withMailbox { mailbox -> (Mailbox<Event>.Rest, [Flush], Bool) in
+            withBatch { swap(&taken, &$0) }
+            counter.countDropped(taken.count)
+            let (rest, settled, _) = mailbox.close()
+            return (rest, settled, isJoined)
         }
-    }
-
-    /// Notes that the source is gone. The observation ends when all earlier events are delivered.
-    /// Runs no user code.
-    @inlinable
-    final func enqueueEnd() {
-        withGuarded { guarded in
-            guarded.mailbox.enqueueEnd()
-            noteAttention(guarded)
-        }
-    }
-
-    /// Sets `needsAttention` if there is something to do. The caller must hold `lock`.
-    @inlinable
-    final func noteAttention(_ guarded: borrowing Guarded) {
-        // Relaxed: the thread that has just put an event in loads it; a delivery looks at the
-        // mailbox again before it ends.
-        if !guarded.isBusy || guarded.mailbox.hasDropped || guarded.mailbox.hasGrown {
-            needsAttention.store(true, ordering: .relaxed)
-        }
-    }
-
-    /// Starts a delivery, unless one is running. Call it after each event, under no lock. It leaves
-    /// dropped events to `drain()`, since the thread that discards them may have to wait a moment.
-    /// (P16)
-    @inlinable @Sendable
-    final func wake() {
-        // Relaxed: as above. If another thread has set it and this one does not see that, the other
-        // thread calls `wake()` itself.
-        guard needsAttention.load(ordering: .relaxed) else { return }
-        let begins = withGuarded { guarded -> Bool in
-            needsAttention.store(guarded.mailbox.hasDropped || guarded.mailbox.hasGrown, ordering: .relaxed)
-            return guarded.begins()
-        }
-        if begins { beginDelivery() }
-    }
-
-    @usableFromInline
-    final func beginDelivery() {
-        begin()
-    }
-
-    /// Discards dropped events, and starts a delivery, unless one is running. Call it after each
-    /// event, under no lock.
-    @inlinable @Sendable
-    final func drain() {
-        // Relaxed: as above.
-        guard needsAttention.load(ordering: .relaxed) else { return }
-        var dropped: Mailbox<Event>.Dropped?
-        var hasGrown = false
-        let begins = withGuarded { guarded -> Bool in
-            needsAttention.store(false, ordering: .relaxed)
-            dropped = guarded.mailbox.takeDropped()
-            swap(&hasGrown, &guarded.mailbox.hasGrown)
-            return guarded.begins()
-        }
-        if hasGrown { noteGrowth() }
-        // Elsewhere: the caller may hold a lock that a value's `deinit` takes. (P5)
-        Discarded.discard(&dropped, of: self)
-        if begins { beginDelivery() }
-    }
-}
-
-extension OrderedObservation {
-    /// Adds the mailbox to the list of large ones. Under no lock.
-    @usableFromInline
-    final func noteGrowth() {
-        let ownLabel = user.flatMap { LabelledObservations.label(of: $0) }
-        LargeMailboxes.note(counter, label: ownLabel ?? sourceObserver?.core.label)
-    }
-}
-
-// The caller must hold the observation's lock, for all of these.
-extension OrderedObservation.Guarded {
-    /// Returns whether the caller must begin the delivery.
-    @inlinable
-    mutating func begins() -> Bool {
-        guard !isBusy, !mailbox.isEmpty else { return false }
-        setBusy()
-        return true
-    }
-
-    @inlinable
-    mutating func setBusy() {
-        isBusy = true
-    }
-
-    @inlinable
-    mutating func clearBusy() {
-        isBusy = false
+        // If the source's observer is in no list yet, it cannot be taken out of one: `hasJoined()`
+        // ends it later.
+        if hasJoined { sourceObserver!.end(.cancelled) }
+        observer?.companion = DeliveryState(counter)
+        withExtendedLifetime((rest, taken)) {}
+        return settled
     }
 }

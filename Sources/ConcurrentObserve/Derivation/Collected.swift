@@ -8,7 +8,7 @@ internal enum Origin {
     /// A root of a derived value that the function has read, or of a member of a ring.
     case copied(RootReference)
     /// The root at an index of an earlier evaluation's set.
-    case root(of: SourceWords, Int)
+    case root(of: DependencyWords, Int)
 
     var root: RootReference {
         switch self {
@@ -33,7 +33,7 @@ internal enum Origin {
 internal struct Collected {
     private(set) var addresses: [UInt] = []
     private(set) var origins: [Origin] = []
-    var others: [OtherSource] = []
+    var others: [OtherDependency] = []
     var otherVersions: [UInt64] = []
     var nodes: [NodeStep] = []
     var steps: [Int32] = []
@@ -42,15 +42,15 @@ internal struct Collected {
 
     var isEmpty: Bool { steps.isEmpty }
 
-    /// Returns the index of the root at `address`, and whether this call has added it.
-    mutating func place(_ address: UInt, _ origin: @autoclosure () -> Origin) -> (index: Int, isNew: Bool) {
-        if let index = find(address) { return (index, false) }
+    /// Returns the index of the root at `address`, which is added if it is new.
+    mutating func place(_ address: UInt, _ origin: @autoclosure () -> Origin) -> Int {
+        if let index = find(address) { return index }
         let index = addresses.count
         if index == Self.few { for (index, address) in addresses.enumerated() { places[address] = index } }
         if index >= Self.few { places[address] = index }
         addresses.append(address)
         origins.append(origin())
-        return (index, true)
+        return index
     }
 
     /// The largest number of roots among which a linear search finds one. More are kept in a
@@ -63,12 +63,9 @@ internal struct Collected {
         return nil
     }
 
-    /// Whether all roots and other sources still have the versions that were read.
-    func isStill(_ versions: borrowing VersionBuffer) -> Bool {
-        for index in 0..<addresses.count where SourceSet.version(at: addresses[index]) != versions[index] {
-            return false
-        }
-        return zip(others, otherVersions).allSatisfy { source, version in source.version == version }
+    /// Whether all other sources still have the versions that were read.
+    var areOthersCurrent: Bool {
+        zip(others, otherVersions).allSatisfy { source, version in source.version == version }
     }
 }
 
@@ -78,18 +75,18 @@ extension Collected {
     /// Makes a set for what was read, without an evaluation.
     ///
     /// - Parameter isSnapshot: Whether the function reads all its sources before it computes.
-    func makeSet(isSnapshot: Bool) -> SourceSet {
+    func makeSet(isSnapshot: Bool) -> DependencySet {
         let isPlain = isSnapshot && nodes.isEmpty && others.isEmpty && origins.allSatisfy(\.isRetained)
         return .make(
             addresses,
-            isPlain ? nil : SourceDetails(origins.map(\.root), others, nodes, nodes.isEmpty ? [] : steps),
+            isPlain ? nil : DependencyDetails(origins.map(\.root), others, nodes, nodes.isEmpty ? [] : steps),
             isSnapshot: isSnapshot
         )
     }
 
     /// Whether `set` names the same roots and derived values, in the same order. Always false if
     /// there are other sources: each evaluation that reads such sources has a set of its own.
-    func isOf(_ set: SourceSet) -> Bool {
+    func isOf(_ set: DependencySet) -> Bool {
         let words = set.words
         guard others.isEmpty, !words.hasOthers, words.count == addresses.count, words.nodeCount == nodes.count else {
             return false

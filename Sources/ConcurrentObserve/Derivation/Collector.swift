@@ -5,41 +5,92 @@
 /// A collector belongs to the evaluating thread, which uses it for one evaluation after another.
 /// Most evaluations read the same sources as the previous one. While that is so, the collector
 /// follows the previous evaluation's set, and stores only versions.
-@safe @usableFromInline
+@usableFromInline
 internal final class Collector {
     let thread = ThreadRecord.ownAddress
-    // In memory of their own, so that the compiler need not check for overlapping accesses.
-    private let stateMemory: UnsafeMutablePointer<State>
-    @usableFromInline internal let outcomeMemory: UnsafeMutablePointer<Outcome>
+    // Safe, both: one thread uses them, and no access contains another one of the same.
+    @safe @exclusivity(unchecked) var state = State()
+    @safe @exclusivity(unchecked) @usableFromInline internal var outcome = Outcome()
 
-    init() {
-        unsafe stateMemory = .allocate(capacity: 1)
-        unsafe stateMemory.initialize(to: State())
-        unsafe outcomeMemory = .allocate(capacity: 1)
-        unsafe outcomeMemory.initialize(to: Outcome())
+    init() {}
+
+    /// The input and the result of an evaluation.
+    @usableFromInline
+    internal struct Outcome: BitwiseCopyable {
+        /// Whether there is a previous result to compare with, and its words.
+        @usableFromInline var hasBefore = false
+        @usableFromInline var before = Latch.Words()
+
+        /// Whether the function must only read, so that its roots can be listed.
+        @usableFromInline var isListing = false
+        /// Whether the function must only call `Collector.weaken`.
+        @usableFromInline var isWeakening = false
+        /// Whether the function retains the properties that it reads directly.
+        @usableFromInline var retains = false
+        /// Whether the function computes from a snapshot that was checked before. Later changes of
+        /// the sources do not matter then.
+        @usableFromInline var isSnapshot = false
+        /// Whether the function reads copies of its sources.
+        @usableFromInline var isOnCopies = false
+
+        /// The words of the result. If `isSame`, the result equals the previous one, and the
+        /// previous words are kept instead.
+        @usableFromInline var result = Latch.Words()
+        @usableFromInline var isSame = false
+        /// Whether the words of every result reference nothing.
+        @usableFromInline var isInline = false
+        /// Incremented before every run and after every evaluation, so that a `Followed` kept too
+        /// long is detected.
+        @usableFromInline var run = 0
+
+        @inlinable
+        init() {}
     }
 
-    deinit {
-        unsafe stateMemory.deinitialize(count: 1)
-        unsafe stateMemory.deallocate()
-        unsafe outcomeMemory.deallocate()
-    }
+    /// The reads and the progress of an evaluation.
+    internal struct State {
+        /// The address of the derived value. Compared, not followed.
+        var derived: UInt = 0
+        var place = DerivationPlace.none
+        /// The index of the evaluation on the thread's stack.
+        var level = 0
+        /// Whether another function reads the derived value with its reader. That function can take
+        /// a result that is not published.
+        var hasReader = false
+        /// The evaluation's part in a reported ring; nil if it has none.
+        var ring: RingPart?
 
-    // Safe, all: initialised with the collector and freed with it; used by one thread.
-    @inline(__always) var state: State {
-        _read { yield unsafe stateMemory.pointee }
-        _modify { yield unsafe &stateMemory.pointee }
-    }
+        /// The set and the sequence of the previous evaluation; `base` is nil if there is none.
+        var base: DependencyWords?
+        var baseSequence: UInt64 = 0
+        /// The set of the previous evaluation, as long as this one reads the same sources in the
+        /// same order. Nil otherwise.
+        var followed: DependencyWords?
+        /// How many steps of the followed set were read.
+        var cursor = 0
+        /// The details of the followed set; nil if its steps are its roots, in order.
+        var steps: DependencyDetails?
+        /// What was read, if no set is followed.
+        var collected = Collected()
+        /// The versions that were read of the roots and of the derived values, in the order of
+        /// their first reads.
+        var versions: [UInt64] = []
+        var nodeVersions: [UInt64] = []
 
-    @usableFromInline var outcome: Outcome {
-        @inlinable @inline(__always) _read { yield unsafe outcomeMemory.pointee }
-        @inlinable @inline(__always) _modify { yield unsafe &outcomeMemory.pointee }
-    }
-
-    /// Binds the collector to the derived value that it is about to evaluate.
-    func take(_ derived: UInt, _ place: DerivationPlace, _ level: Int, hasReader: Bool) {
-        (state.derived, state.place) = (derived, place)
-        (state.level, state.hasReader) = (level, hasReader)
+        /// The pauses of a function whose sources keep changing while it reads.
+        var wait = Backoff()
+        /// Whether one root was read at two versions.
+        var isTorn = false
+        /// The copies that the function reads instead of its sources; nil if it reads the sources.
+        var copies: DependencyCopies?
+        /// How often a source has changed while the function read or ran. Failures of evaluations
+        /// inside this one count, too.
+        var failures = 0
+        /// Watches for changes of these sources by the evaluating thread; nil unless such changes
+        /// are suspected.
+        var watch: SelfWatch?
+        /// The function that `weaken` has stored.
+        var weakFunction: WeakFunction?
     }
 
     /// Begins an evaluation after `base`. The caller must keep `base` until the evaluation ends.
@@ -53,7 +104,7 @@ internal final class Collector {
         state.baseSequence = base.sequence
         if watch != nil { state.watch = watch }
         state.wait = Backoff()
-        startAnew()
+        restart()
     }
 
     /// Begins a check of an evaluation: notes its roots as if the function had read them.
@@ -65,33 +116,20 @@ internal final class Collector {
 
     /// Discards what was collected.
     @usableFromInline
-    func restart() { startAnew() }
-
-    @inline(__always)
-    private func startAnew() {
+    func restart() {
         outcome.run &+= 1
-        state.cursor = 0
-        state.seen = 0
-        state.seenNodes = 0
-        state.isTorn = false
         outcome.retains = false
+        (state.cursor, state.isTorn) = (0, false)
+        state.versions.removeAll(keepingCapacity: true)
+        state.nodeVersions.removeAll(keepingCapacity: true)
         if !state.collected.isEmpty { state.collected = Collected() }
-        if !state.places.isEmpty { state.places = [:] }
         if state.ring != nil { leaveRing() }
-        state.followed = nil
-        guard let set = state.base, state.watch == nil, outcome.mayFollow, !set.hasOthers else { return }
+        (state.followed, state.steps) = (nil, nil)
+        guard let set = state.base, state.watch == nil, !outcome.isListing, !outcome.isOnCopies, !set.hasOthers else {
+            return
+        }
         state.followed = set
-        let (count, nodes) = (set.count, set.nodeCount)
-        state.versions.reserve(count)
-        state.stepCount = count
-        state.steps = nil
-        if nodes > 0 { follow(set.steps, nodes) }
-    }
-
-    private func follow(_ steps: StepWords, _ nodes: Int) {
-        state.steps = steps
-        state.stepCount = steps.count
-        state.nodeVersions.reserve(nodes)
+        if set.nodeCount > 0 { state.steps = set.object.details }
     }
 
     /// Discards what was collected, and pauses: a source has changed while the function read.
@@ -104,17 +142,17 @@ internal final class Collector {
 
     /// Stops the self-watch.
     func endWatch() {
-        guard let watch = state.watch else { return }
+        state.watch?.end()
         state.watch = nil
-        watch.end()
     }
 
-    /// Ends the evaluation. Frees the buffers if this evaluation grew them beyond their usual size.
+    /// Ends the evaluation.
     @inline(__always)
     func clear() {
         outcome.run &+= 1
-        if !state.collected.isEmpty || state.versions.isLarge || state.childVersions.isLarge || state.failures > 0
-            || state.ring != nil
+        state.steps = nil
+        if !state.collected.isEmpty || state.versions.capacity > Self.usual || state.failures > 0 || state.ring != nil
+            || outcome.isOnCopies
         {
             clearAll()
         }
@@ -126,12 +164,11 @@ internal final class Collector {
         state.ring = nil
         endCopies()
         state.collected = Collected()
-        state.versions.shrink()
-        state.childVersions.shrink()
+        if state.versions.capacity > Self.usual { state.versions = [] }
     }
 
-    /// Whether the previous evaluation is still in its set. Call it after a pin.
-    @usableFromInline var isBasePresent: Bool { state.base.map { $0.hasNow(state.baseSequence) } ?? false }
+    /// More roots than most evaluations read: the memory for their versions is not kept.
+    private static var usual: Int { 1_024 }
 }
 
 // MARK: - Noting
@@ -143,18 +180,17 @@ extension Collector {
     func follow(_ address: UInt, _ version: UInt64) -> Bool {
         guard let set = state.followed else { return false }
         let cursor = state.cursor
-        if let steps = state.steps {
-            if cursor < state.stepCount, let root = steps.root(cursor), set.address(root) == address {
+        if let steps = state.steps?.steps {
+            if cursor < steps.count, steps[cursor] >= 0, set.address(Int(steps[cursor])) == address {
                 state.cursor = cursor + 1
-                put(root, version)
+                put(Int(steps[cursor]), version)
                 return true
             }
-        } else if cursor < state.stepCount, set.address(cursor) == address {
-            state.versions[cursor] = version
+        } else if cursor < set.count, set.address(cursor) == address {
             state.cursor = cursor + 1
-            state.seen = cursor + 1
+            state.versions.append(version)
             return true
-        } else if let index = seenPlace(of: address, in: set) {
+        } else if cursor <= Collected.few, let index = (0..<cursor).first(where: { set.address($0) == address }) {
             put(index, version)
             return true
         }
@@ -162,39 +198,27 @@ extension Collector {
         return false
     }
 
-    /// Returns the index of a root of the followed set, if the function has read it before.
-    private func seenPlace(of address: UInt, in set: SourceWords) -> Int? {
-        if state.seen > Collected.few { return placeOfMany(address, in: set) }
-        for index in 0..<state.seen where set.address(index) == address { return index }
-        return nil
-    }
-
-    @inline(never)
-    private func placeOfMany(_ address: UInt, in set: SourceWords) -> Int? {
-        if state.places.isEmpty { for index in 0..<set.count { state.places[set.address(index)] = index } }
-        return state.places[address].flatMap { $0 < state.seen ? $0 : nil }
-    }
-
     /// Notes the versions of a derived value, if the followed set names this value and its set
     /// next. Otherwise stops following the set and returns false.
-    private func follow(_ node: UInt, _ child: SourceWords, _ version: UInt64) -> Bool {
+    private func follow(_ node: any DerivationNode, _ child: borrowing Present) -> Bool {
         guard state.followed != nil else { return false }
         let cursor = state.cursor
-        if let steps = state.steps, cursor < state.stepCount, let read = steps.node(cursor), read.isOf(node, child) {
+        if let details = state.steps, cursor < details.steps.count, let read = details.node(at: cursor),
+            read.address == UInt(bitPattern: ObjectIdentifier(node)), read.words == child.set
+        {
             state.cursor = cursor + 1
-            for index in 0..<child.count { put(read.index(index), state.childVersions[index]) }
-            state.nodeVersions[state.seenNodes] = version
-            state.seenNodes += 1
+            for (index, place) in read.indices.enumerated() { put(place, child.set.rootVersion(index)) }
+            state.nodeVersions.append(child.version)
             return true
         }
         leaveSet()
         return false
     }
 
+    /// Notes the version of the root at an index.
     private func put(_ index: Int, _ version: UInt64) {
-        if index == state.seen {
-            state.versions[index] = version
-            state.seen += 1
+        if index == state.versions.count {
+            state.versions.append(version)
         } else if state.versions[index] != version {
             state.isTorn = true
         }
@@ -204,16 +228,13 @@ extension Collector {
     func leaveSet() {
         guard let set = state.followed else { return }
         state.followed = nil
-        for index in 0..<state.seen {
-            _ = state.collected.place(set.address(index), .root(of: set, index))
-            state.versions.reserve(index + 1)
-        }
-        guard state.steps != nil, let details = set.object.details else {
-            state.collected.steps = (0..<state.seen).map(Int32.init)
+        for index in state.versions.indices { _ = state.collected.place(set.address(index), .root(of: set, index)) }
+        guard let details = state.steps else {
+            state.collected.steps = state.versions.indices.map(Int32.init)
             return
         }
         state.collected.steps = Array(details.steps[..<state.cursor])
-        state.collected.nodes = Array(details.nodes[..<state.seenNodes])
+        state.collected.nodes = Array(details.nodes[..<state.nodeVersions.count])
     }
 
     /// Notes that a root was read.
@@ -226,66 +247,130 @@ extension Collector {
     }
 
     /// Notes that a root of an earlier evaluation's set was read.
-    func note(rootOf set: SourceWords, _ index: Int, _ version: UInt64) {
+    func note(rootOf set: DependencyWords, _ index: Int, _ version: UInt64) {
         let address = set.address(index)
         if !follow(address, version) { add(address, version, .root(of: set, index)) }
     }
 
     func add(_ address: UInt, _ version: UInt64, _ origin: Origin) {
-        let index = place(address, version, origin)
-        state.collected.steps.append(Int32(index))
+        state.collected.steps.append(Int32(place(address, version, origin)))
     }
 
     private func place(_ address: UInt, _ version: UInt64, _ origin: Origin) -> Int {
-        let (index, isNew) = state.collected.place(address, origin)
-        if isNew {
-            state.versions.reserve(index + 1)
-            state.versions[index] = version
-        } else if state.versions[index] != version {
-            state.isTorn = true
-        }
+        let index = state.collected.place(address, origin)
+        put(index, version)
         return index
     }
 
     /// Notes that a source was read whose roots are not known.
-    func note(_ source: OtherSource, _ version: UInt64) {
+    func note(_ source: OtherDependency, _ version: UInt64) {
         leaveSet()
         state.collected.steps.append(ReadStep.other)
         state.collected.others.append(source)
         state.collected.otherVersions.append(version)
     }
 
-    /// Notes that a derived value was read, and all that it was evaluated from. Returns false if
-    /// `child` has been replaced.
-    func note(_ node: any DerivationNode, _ child: borrowing Present) -> Bool {
-        let words = child.set
-        let count = words.count
-        state.childVersions.reserve(count)
-        for index in 0..<count { state.childVersions[index] = words.rootVersion(index) }
-        if words.hasOthers || state.watch != nil || state.followed == nil { return collect(node, child) }
-        guard words.isStill(child.sequence) else { return false }
-        if follow(UInt(bitPattern: ObjectIdentifier(node)), words, child.version) { return true }
-        return collect(node, child)
+    /// Notes that a derived value was read, and all that it was evaluated from.
+    func note(_ node: any DerivationNode, _ child: borrowing Present) {
+        if child.set.hasOthers || state.watch != nil || !follow(node, child) { collect(node, child) }
+        // If the evaluation was replaced meanwhile, the versions may be of several.
+        if !child.set.isStill(child.sequence) { state.isTorn = true }
     }
 
     @inline(never)
-    private func collect(_ node: any DerivationNode, _ child: borrowing Present) -> Bool {
+    private func collect(_ node: any DerivationNode, _ child: borrowing Present) {
         let (words, set) = (child.set, child.set.object)
-        let count = words.count
-        let others = words.hasOthers ? set.details!.others : []
-        let versions = others.indices.map(words.otherVersion)
-        guard words.isStill(child.sequence) else { return false }
-        let roots = count == 0 ? [] : node.roots(of: set)
+        let roots = words.count == 0 ? [] : node.roots(of: set)
         if let watch = state.watch { for root in roots { root.source.map(watch.look) } }
         leaveSet()
-        let indices = (0..<count).map { place(words.address($0), state.childVersions[$0], .copied(roots[$0])) }
-        let index = state.collected.nodes.count
-        state.collected.steps.append(ReadStep.node(index))
-        state.nodeVersions.reserve(index + 1)
-        state.nodeVersions[index] = child.version
+        let indices = roots.indices.map { place(words.address($0), words.rootVersion($0), .copied(roots[$0])) }
+        state.collected.steps.append(ReadStep.node(state.collected.nodes.count))
+        state.nodeVersions.append(child.version)
         state.collected.nodes.append(NodeStep(node, set, indices))
+        guard let others = set.details?.others else { return }
         state.collected.others += others
-        state.collected.otherVersions += versions
-        return true
+        state.collected.otherVersions += others.indices.map(words.otherVersion)
     }
+}
+
+// MARK: - Judging
+
+extension Collector {
+    /// Whether all values read so far were present at one moment: they still are, or they are
+    /// copies that were taken together. The second half of a double collect. (P23)
+    @usableFromInline
+    var isConsistent: Bool {
+        return isOfCopies || isCurrent
+    }
+
+    /// Whether all values read were present at one moment, for a function that has read all that it
+    /// needs. This holds if it follows a set and has read at most one root, at one version: that
+    /// version was present, even if the root has changed since.
+    @usableFromInline
+    var isSnapshotConsistent: Bool {
+        state.versions.count <= 1 && state.followed != nil && !state.isTorn || isConsistent
+    }
+
+    /// Whether all values read so far came from the copies.
+    var isOfCopies: Bool { !state.isTorn && state.copies?.cover(state.collected, state.versions) == true }
+
+    /// Whether all sources read so far still have the versions that were read.
+    var isCurrent: Bool {
+        if state.isTorn { return false }
+        for index in state.versions.indices {
+            let address = state.followed?.address(index) ?? state.collected.addresses[index]
+            if DependencySet.version(at: address) != state.versions[index] { return false }
+        }
+        return state.collected.others.isEmpty || state.collected.areOthersCurrent
+    }
+
+    /// Whether the evaluation has read the same sources as the previous one, in the same order.
+    var hasReadItsSet: Bool {
+        guard let set = state.followed else { return false }
+        return state.cursor == state.steps?.steps.count ?? set.count
+    }
+
+    /// Whether the function has read the same versions as the previous evaluation. Only for a
+    /// function that has read all that it needs. Always false if it reads no derived value.
+    @usableFromInline
+    var readsTheSame: Bool {
+        guard let set = state.followed, hasReadItsSet, let steps = state.steps?.steps, !state.nodeVersions.isEmpty
+        else {
+            return false
+        }
+        return state.nodeVersions.indices.allSatisfy { state.nodeVersions[$0] == set.nodeVersion($0) }
+            && steps.allSatisfy { $0 < 0 || state.versions[Int($0)] == set.rootVersion(Int($0)) }
+    }
+
+    /// Whether the previous evaluation is still in its set. Call it after a pin.
+    @usableFromInline var isBasePresent: Bool { state.base.map { $0.isStill(state.baseSequence) } ?? false }
+}
+
+// MARK: - The set
+
+extension Collector {
+    /// Returns the set for what was read: one that the derived value keeps, or a new one.
+    func otherSet(_ derived: borrowing DerivationCell) -> DependencySet {
+        leaveSet()
+        return derived.find(state.collected) ?? state.collected.makeSet(isSnapshot: outcome.retains)
+    }
+
+    /// Stores the result, its version and the versions that were read in `set`. Called inside
+    /// `DependencyWords.store(_:)`.
+    @inline(__always)
+    func store(in set: DependencyWords, _ version: UInt64, _ words: Latch.Words) {
+        set.setWord(DependencySet.Place.first, UInt64(words.first))
+        set.setWord(DependencySet.Place.second, UInt64(words.second))
+        set.setWord(DependencySet.Place.version, version)
+        let (count, nodes) = (set.count, set.nodeCount)
+        for index in 0..<count { set.setWord(DependencySet.Place.roots + 2 * index + 1, state.versions[index]) }
+        for index in 0..<nodes { set.setWord(DependencySet.Place.roots + 2 * count + index, state.nodeVersions[index]) }
+        guard set.hasOthers else { return }
+        for (index, version) in state.collected.otherVersions.enumerated() {
+            set.setWord(DependencySet.Place.roots + 2 * count + nodes + index, version)
+        }
+    }
+
+    /// The roots that the function has read, after a run with `outcome.isListing`.
+    var listed: [RootReference] { state.collected.origins.map(\.root) }
 }

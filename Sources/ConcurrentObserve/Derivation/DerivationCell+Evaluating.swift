@@ -9,42 +9,29 @@
 extension DerivationCell {
     /// Returns an evaluation that was current during the call. Returns `none` if `reader` has
     /// received an answer that is not published.
+    ///
+    /// After `mostLosses` lost commits, the call takes the present evaluation unchecked. That
+    /// evaluation began after the first of these commits, so during the call. Its snapshot
+    /// therefore held during the call, even if a source has changed since. (P22)
     borrowing func refresh(_ derived: any DerivationNode, for reader: Collector? = nil) -> Present {
-        let base = load()
-        if !base.isNone, isCurrent(base, derived) { return base }
-        let present = evaluate(after: base, derived, for: reader)
-        return present.isNone ? refreshAgain(derived, for: reader) : present
-    }
-
-    /// Continues after another thread has committed first.
-    @inline(never)
-    private borrowing func refreshAgain(_ derived: any DerivationNode, for reader: Collector?) -> Present {
-        var losses = 1
+        var losses = 0
         while true {
-            if reader?.state.ring?.answer != nil { return .none }
             let base = load()
-            if losses == Self.mostLosses || isCurrent(base, derived) { return base }
+            if losses == Self.mostLosses || !base.isNone && isCurrent(base, derived) { return base }
             let present = evaluate(after: base, derived, for: reader)
-            if !present.isNone { return present }
+            if !present.isNone || reader?.state.ring?.answer != nil { return present }
             losses += 1
         }
     }
 
-    /// After this many lost commits, the call takes the present evaluation unchecked. That
-    /// evaluation began after the first of these commits, so during the call. Its snapshot
-    /// therefore held during the call, even if a source has changed since. (P22)
     private static var mostLosses: Int { 2 }
 
     /// Whether an evaluation is current. The caller must hold no lock.
+    ///
+    /// Other sources run code of their own, which may need this derived value: so the check is then
+    /// entered on the evaluation stack, which finds the ring. (P25)
     private borrowing func isCurrent(_ present: borrowing Present, _ derived: any DerivationNode) -> Bool {
-        return present.set.hasOthers ? areOthersCurrent(present, derived) : present.isCurrent
-    }
-
-    /// Checks an evaluation that has read other sources. They run code of their own, which may need
-    /// this derived value: so the check is entered on the evaluation stack, which finds the ring.
-    /// (P25)
-    @inline(never)
-    private borrowing func areOthersCurrent(_ present: borrowing Present, _ derived: any DerivationNode) -> Bool {
+        if !present.set.hasOthers { return present.isCurrent }
         var isCurrent = false
         _ = EvaluationStack.current.perform(derived, place) { collector in
             collector.begin(lookingAt: present)
@@ -73,16 +60,38 @@ extension DerivationCell {
 
     /// Repeats the function until all values it read were present at one moment. Keeps the result
     /// of `base` if nothing it read has changed.
-    @inline(__always)
+    ///
+    /// After several failures the function runs on copies, which were present together. Then a run
+    /// fails only if it reads a property that has no copy yet, or one that cannot be copied, such
+    /// as one of a type that the library does not know. (P25)
     private borrowing func collect(
         _ collector: Collector,
         after base: borrowing Present,
         _ derived: any DerivationNode
     ) {
+        var wait = Backoff()
+        var failures = 0
+        var watch: SelfWatch?
         collector.begin(after: base, watch: nil)
-        if collectOnce(collector, after: base, derived) { return }
-        collectAgain(collector, after: base, derived)
+        while !collectOnce(collector, after: base, derived) {
+            discard(collector, derived)
+            if watch?.isHopeless == true {
+                if collector.report(after: base, derived) { break }
+                discard(collector, derived)
+            }
+            failures += 1
+            collector.endWatch()
+            collector.noteFailure()
+            wait.pause()
+            if failures >= Self.suspicious { watch = SelfWatch(derived, place, after: watch?.runs ?? 0) }
+            collector.begin(after: base, watch: watch)
+        }
+        collector.endWatch()
     }
+
+    /// After this many failures the function may be one that sets what it reads, and a `SelfWatch`
+    /// looks for that.
+    private static var suspicious: Int { 2 }
 
     /// Runs the function once, unless nothing it read has changed. Returns whether all values read
     /// were present at one moment.
@@ -100,44 +109,7 @@ extension DerivationCell {
         return collector.outcome.isSnapshot || collector.isConsistent
     }
 
-    /// Repeats the function after a failure. After several failures it runs on copies, which were
-    /// present together. Then a run fails only if it reads a property for the first time that has
-    /// changed since the copies were taken, or one that cannot be copied, such as one of a type
-    /// that the library does not know. (P25)
-    @inline(never)
-    private borrowing func collectAgain(
-        _ collector: Collector,
-        after base: borrowing Present,
-        _ derived: any DerivationNode
-    ) {
-        var wait = Backoff()
-        var failures = 0
-        var watch: SelfWatch?
-        var isDone = false
-        repeat {
-            discard(collector, derived)
-            failures += 1
-            collector.endWatch()
-            collector.noteFailure()
-            wait.pause()
-            if failures >= Self.suspicious {
-                watch = SelfWatch(derived, place, after: watch?.runs ?? 0)
-            }
-            collector.begin(after: base, watch: watch)
-            isDone = collectOnce(collector, after: base, derived)
-            if !isDone, watch?.isHopeless == true {
-                discard(collector, derived)
-                isDone = collector.report(after: base, derived)
-            }
-        } while !isDone
-        collector.endWatch()
-    }
-
-    /// After this many failures the function may be one that sets what it reads, and a `SelfWatch`
-    /// looks for that.
-    private static var suspicious: Int { 2 }
-
-    private borrowing func discard(_ collector: Collector, _ derived: any DerivationNode) {
+    borrowing func discard(_ collector: Collector, _ derived: any DerivationNode) {
         if !collector.outcome.isSame, !collector.outcome.isInline { derived.discard(collector.outcome.result) }
     }
 
@@ -154,88 +126,19 @@ extension DerivationCell {
         _ derived: any DerivationNode
     ) -> Bool {
         let set = base.set
-        if set.nodeCount == 0 || set.isSnapshot { return false }
-        if readsTheSame(base, collector) { return true }
-        collector.restart()
-        return false
-    }
-
-    borrowing func readsTheSame(_ base: borrowing Present, _ collector: Collector) -> Bool {
-        let set = base.set
-        guard set.nodeCount > 0, let details = set.object.details else { return false }
-        for step in details.steps {
-            if step >= 0 {
-                let index = Int(step)
-                let version = set.rootVersion(index)
-                guard SourceSet.version(at: set.address(index)) == version else { return false }
+        guard set.nodeCount > 0, !set.isSnapshot, let details = set.object.details else { return false }
+        let isSame = details.steps.allSatisfy { step in
+            guard step < 0 else {
+                let (index, version) = (Int(step), set.rootVersion(Int(step)))
                 collector.note(rootOf: set, index, version)
-            } else {
-                // The version of another source does not say whether the values behind it have
-                // changed.
-                guard step != ReadStep.other else { return false }
-                let index = ReadStep.nodeIndex(step)
-                guard let node = details.nodes[index].node else { return false }
-                guard node.note(in: collector) == set.nodeVersion(index) else { return false }
+                return DependencySet.version(at: set.address(index)) == version
             }
+            // The version of another source does not say whether the values behind it have changed.
+            guard step != ReadStep.other else { return false }
+            let index = ReadStep.nodeIndex(step)
+            return details.nodes[index].node?.note(in: collector) == set.nodeVersion(index)
         }
-        return true
-    }
-}
-
-// MARK: - Committing
-
-extension DerivationCell {
-    /// Publishes an evaluation, unless another was published since `base`: then it returns `none`.
-    /// Puts a change of the value into the mailboxes. The thread that has changed a source
-    /// announces the change. (P2)
-    @inline(__always)
-    private borrowing func commit(
-        _ collector: Collector,
-        over base: borrowing Present,
-        _ derived: any DerivationNode
-    ) -> Present {
-        if !collector.hasReadItsSet { return commitOther(collector, over: base, derived) }
-        return commit(collector, over: base, derived) { replaced in publishAgain(collector, after: base, &replaced) }
-    }
-
-    /// Commits an evaluation that has read other sources than the previous one.
-    @inline(never)
-    private borrowing func commitOther(
-        _ collector: Collector,
-        over base: borrowing Present,
-        _ derived: any DerivationNode
-    ) -> Present {
-        guard let new = collector.newSet(self) else {
-            return commit(collector, over: base, derived) { replaced in publishAgain(collector, after: base, &replaced)
-            }
-        }
-        return withExtendedLifetime(new) {
-            commit(collector, over: base, derived) { replaced in publish(new.words, collector, after: base, &replaced) }
-        }
-    }
-
-    @inline(__always)
-    borrowing func commit(
-        _ collector: Collector,
-        over base: borrowing Present,
-        _ derived: any DerivationNode,
-        _ publish: (inout Replaced) -> Present
-    ) -> Present {
-        var replaced = Replaced()
-        let present = lock.withLock { isPresent(base) ? publish(&replaced) : .none }
-        if present.isNone {
-            discard(collector, derived)
-        } else if !collector.outcome.isInline || replaced.set != 0 {
-            retire(replaced, of: derived, isInline: collector.outcome.isInline)
-        }
-        return present
-    }
-
-    /// Whether `base` is the present evaluation. The caller must hold `lock`.
-    borrowing func isPresent(_ base: borrowing Present) -> Bool {
-        // Relaxed: the lock orders the changes.
-        let address = present.load(ordering: .relaxed)
-        if base.isNone { return address == 1 }
-        return unsafe address & ~1 == UInt(bitPattern: base.set.memory) && base.set.sequence == base.sequence
+        if !isSame { collector.restart() }
+        return isSame
     }
 }

@@ -5,9 +5,9 @@ public import Synchronization
 /// The part of a derived value that does not depend on its type: the function and the present
 /// evaluation.
 ///
-/// The evaluation is in a `SourceSet`. The derived value keeps its first four sets as long as it
-/// lives, so that a reader looks into them without a read section and a pin. Further sets are not
-/// kept, since a function may read different sources each time. Sets with sources whose roots are
+/// The evaluation is in a `DependencySet`. The derived value keeps its first four sets as long as
+/// it lives, so that a reader looks into them without a read section and a pin. Further sets are
+/// not kept, since a function may read different sources each time. Sets with sources whose roots are
 /// not known are not kept either. Such a set is retired when it is replaced, and its readers pin
 /// it.
 @safe @usableFromInline
@@ -51,9 +51,9 @@ internal struct DerivationCell: ~Copyable, Sendable {
     deinit {
         // Safe: no thread has the derived value any more.
         let address = present.load(ordering: .relaxed)
-        if address & 1 == 1, address != 1 { unsafe SourceWords.object(at: address & ~1).release() }
+        if address & 1 == 1, address != 1 { unsafe DependencyWords.object(at: address & ~1).release() }
         let first = kept.load(ordering: .relaxed)
-        if first != 0 { unsafe SourceWords.object(at: first).release() }
+        if first != 0 { unsafe DependencyWords.object(at: first).release() }
         setObservation(nil)
     }
 
@@ -112,7 +112,7 @@ internal struct CleanRead {
     @inlinable @inline(__always)
     var isStill: Bool {
         // Relaxed: after the pin, by the light barrier, as in ValueCell.isPinned(_:).
-        unsafe SourceSet.atomic(memory, SourceSet.Place.sequence).pointee.load(ordering: .relaxed) == sequence
+        unsafe DependencySet.atomic(memory, DependencySet.Place.sequence).pointee.load(ordering: .relaxed) == sequence
     }
 }
 
@@ -129,41 +129,32 @@ extension DerivationCell {
         // Safe: the caller retains the derived value, which keeps the set. The set or the function
         // keeps the memory of the roots.
         let memory = unsafe UnsafePointer<UInt64>(bitPattern: address).unsafelyUnwrapped
-        // Acquire: pairs with the release in SourceWords.store(_:).
-        let before = unsafe SourceSet.atomic(memory, SourceSet.Place.sequence).pointee.load(ordering: .acquiring)
+        // Acquire: pairs with the release in DependencyWords.store(_:).
+        let before = unsafe DependencySet.atomic(memory, DependencySet.Place.sequence).pointee.load(
+            ordering: .acquiring
+        )
         // Constant, both: the number of roots, and the addresses of their versions.
-        let count = UInt32(truncatingIfNeeded: unsafe memory[SourceSet.Place.counts])
-        var root = unsafe memory + SourceSet.Place.roots
+        let count = UInt32(truncatingIfNeeded: unsafe memory[DependencySet.Place.counts])
+        var root = unsafe memory + DependencySet.Place.roots
         for _ in 0..<count {
             // Relaxed: the sequence and the fence order it.
-            let version = unsafe SourceSet.atomic(root, 1).pointee.load(ordering: .relaxed)
-            if unsafe SourceSet.word(at: UInt(root.pointee)) != version, !Self.takesAnyVersion { return nil }
+            let version = unsafe DependencySet.atomic(root, 1).pointee.load(ordering: .relaxed)
+            if unsafe DependencySet.word(at: UInt(root.pointee)) != version { return nil }
             unsafe root += 2
         }
         // Relaxed, both: the sequence and the fence order them.
-        let first = unsafe SourceSet.atomic(memory, SourceSet.Place.first).pointee.load(ordering: .relaxed)
+        let first = unsafe DependencySet.atomic(memory, DependencySet.Place.first).pointee.load(ordering: .relaxed)
         let second =
-            firstOnly ? 0 : unsafe SourceSet.atomic(memory, SourceSet.Place.second).pointee.load(ordering: .relaxed)
-        // Acquire: pairs with the fence in SourceWords.beginStoring(). If a loaded word belongs to
-        // a later evaluation, the sequence below is later, too.
+            firstOnly
+            ? 0 : unsafe DependencySet.atomic(memory, DependencySet.Place.second).pointee.load(ordering: .relaxed)
+        // Acquire: pairs with the fence in DependencyWords.beginStoring(). If a loaded word belongs
+        // to a later evaluation, the sequence below is later, too.
         atomicMemoryFence(ordering: .acquiring)
         // Relaxed: ordered by the fence. Odd: an evaluation is being stored, or another set has
         // replaced this one.
-        let after = unsafe SourceSet.atomic(memory, SourceSet.Place.sequence).pointee.load(ordering: .relaxed)
-        if !Self.isWhole(before, after) { return nil }
+        let after = unsafe DependencySet.atomic(memory, DependencySet.Place.sequence).pointee.load(ordering: .relaxed)
+        guard after == before, before & 1 == 0 else { return nil }
         return unsafe CleanRead(Latch.Words(first: UInt(first), second: UInt(second)), before, memory)
-    }
-
-    /// Whether all words loaded between two loads of the sequence belong to one evaluation.
-    @inlinable @inline(__always)
-    static func isWhole(_ before: UInt64, _ after: UInt64) -> Bool {
-        return after == before && before & 1 == 0
-    }
-
-    /// Always false: a result is current only while every version is still the same.
-    @inlinable @inline(__always)
-    static var takesAnyVersion: Bool {
-        return false
     }
 
     /// Returns the present evaluation, which need not be current.
@@ -195,13 +186,13 @@ extension DerivationCell {
     @inline(__always)
     private borrowing func load(_ address: UInt, keepsSet: Bool = false) -> Present? {
         // Safe: the derived value keeps the set, or the caller does.
-        let set = unsafe SourceWords(UnsafeMutablePointer(bitPattern: address & ~1).unsafelyUnwrapped)
+        let set = unsafe DependencyWords(UnsafeMutablePointer(bitPattern: address & ~1).unsafelyUnwrapped)
         let sequence = set.sequence
         let words = Latch.Words(
-            first: UInt(set.word(SourceSet.Place.first)),
-            second: UInt(set.word(SourceSet.Place.second))
+            first: UInt(set.word(DependencySet.Place.first)),
+            second: UInt(set.word(DependencySet.Place.second))
         )
-        let version = set.word(SourceSet.Place.version)
+        let version = set.word(DependencySet.Place.version)
         guard sequence & 1 == 0, set.isStill(sequence) else { return nil }
         return Present(set: set, keepsSet: keepsSet, sequence: sequence, version: version, words: words)
     }
@@ -211,7 +202,7 @@ extension DerivationCell {
     private borrowing func loadPinned(_ address: UInt) -> Present? {
         guard pinAndRetain(address) else { return nil }
         if let present = load(address, keepsSet: true) { return present }
-        unsafe SourceWords(UnsafeMutablePointer(bitPattern: address & ~1).unsafelyUnwrapped).release()
+        unsafe DependencyWords(UnsafeMutablePointer(bitPattern: address & ~1).unsafelyUnwrapped).release()
         return nil
     }
 
@@ -224,12 +215,12 @@ extension DerivationCell {
             unsafe frame.pointee.unpin()
             unsafe record.leaveFrame()
         }
-        unsafe ValueCell<Int>.storePin((address & ~1) &- SourceWords.distance, in: frame)
+        unsafe ValueCell<Int>.storePin((address & ~1) &- DependencyWords.distance, in: frame)
         AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
         // Relaxed: as in ValueCell.isPinned(_:). If the set is still present, the pin keeps it.
         guard present.load(ordering: .relaxed) == address else { return false }
         // Safe: the pin keeps the set.
-        unsafe SourceWords(UnsafeMutablePointer(bitPattern: address & ~1).unsafelyUnwrapped).retain()
+        unsafe DependencyWords(UnsafeMutablePointer(bitPattern: address & ~1).unsafelyUnwrapped).retain()
         return true
     }
 }

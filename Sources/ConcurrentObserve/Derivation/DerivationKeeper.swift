@@ -67,3 +67,114 @@ internal final class DerivationKeeper: @unchecked Sendable {
         return lock.withLock { successor.take() }
     }
 }
+
+// MARK: - Keeping
+
+extension Derived {
+    /// Returns the keeper, which all observations and sequences of the value share.
+    @usableFromInline
+    internal func keeper() -> DerivationKeeper {
+        cell.lock.withLock {
+            if let presentKeeper { return presentKeeper }
+            let new = DerivationKeeper(of: self)
+            presentKeeper = new
+            return new
+        }
+    }
+
+    /// Whether the value belongs to a model. Its observations then end with the model, and do not
+    /// keep the value.
+    internal var isOfModel: Bool {
+        // Relaxed: set before other threads receive the derived value.
+        get { modelMark.load(ordering: .relaxed) }
+        set { modelMark.store(newValue, ordering: .relaxed) }
+    }
+
+    /// Makes a successor, if the value has one, and reports it to the keeper. Returns whether there
+    /// is a successor. Called in the `deinit`.
+    internal func isSucceeded(in keeper: DerivationKeeper) -> Bool {
+        let successor = isOfModel ? nil : makeSuccessor()
+        successor?.presentKeeper = keeper
+        keeper.decide(successor)
+        return successor != nil
+    }
+
+    private func makeSuccessor() -> Derived? {
+        // A successor that names sources has none: it is dropped when a source or the last
+        // observation has ended.
+        if holdSources != nil { return nil }
+        guard cell.namesSources else { return Derived(succeeding: self, nil) }
+        let collector = Collector()
+        collector.outcome.isWeakening = true
+        cell.run(collector)
+        return Derived(succeeding: self, collector.state.weakFunction)
+    }
+}
+
+extension Derived: WeaklyNamed {
+    var weakSource: WeakSource<Derived> {
+        if isOfModel { return WeakSource(self) { $0 } }
+        let keeper = keeper()
+        return WeakSource(
+            find: { keeper.node.map { $0 as! Derived } },
+            hold: { held in
+                guard let node = keeper.node else { return false }
+                return held.add(node) && node.hold(&held)
+            }
+        )
+    }
+}
+
+// MARK: - Functions of successors
+
+/// The function of a successor, which references its sources weakly.
+internal struct WeakFunction: Sendable {
+    let run: @Sendable (Collector) -> Void
+    /// Retains the objects that the function needs. Returns false if one is gone.
+    let hold: @Sendable (inout HeldSources) -> Bool
+}
+
+extension Collector {
+    /// Stores a function that computes the same from weak references to the sources. A derived
+    /// value's function calls this if `outcome.isWeakening`.
+    ///
+    /// - Parameters:
+    ///   - compute: Receives values that were present together.
+    ///   - finish: Hands a result to the collector.
+    @usableFromInline @inline(never)
+    func weaken<Value, First: ObservableProperty, each Other: ObservableProperty>(
+        _ first: First,
+        _ other: repeat each Other,
+        compute: @escaping @Sendable (First.Value, repeat (each Other).Value) -> Value,
+        finish: @escaping @Sendable (Collector, Value) -> Void
+    ) {
+        let first = WeakSource(first)
+        let others = (repeat WeakSource(each other))
+        state.weakFunction = WeakFunction(
+            run: { collector in
+                collector.snapshot {
+                    let value = collector.read(first.present)
+                    let values = (repeat collector.read((each others).present))
+                    return { finish(collector, compute(value, repeat each values)) }
+                }
+            },
+            hold: { held in
+                guard first.hold(&held) else { return false }
+                for other in repeat each others {
+                    guard other.hold(&held) else { return false }
+                }
+                return true
+            }
+        )
+    }
+
+    /// Stores a function that calls `run` with a source, which it references weakly.
+    @usableFromInline @inline(never)
+    func weaken<Source: ObservableProperty>(
+        only source: Source,
+        run: @escaping @Sendable (Collector, Source) -> Void
+    ) {
+        let source = WeakSource(source)
+        state.weakFunction = WeakFunction(run: { collector in run(collector, source.present) }, hold: source.hold)
+    }
+}

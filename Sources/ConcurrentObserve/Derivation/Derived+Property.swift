@@ -68,7 +68,7 @@ extension Derived: ObservableProperty {
         }
         unsafe ValueCell<Value>.storePin(ValueEncoding<Value>.reference(in: words), in: frame)
         AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
-        return present.set.hasNow(present.sequence) ? ValueEncoding<Value>.copy(words) : nil
+        return present.set.isStill(present.sequence) ? ValueEncoding<Value>.copy(words) : nil
     }
 
     /// Returns the value for the function of another derived value, and notes that it was read.
@@ -90,7 +90,8 @@ extension Derived: ObservableProperty {
         while true {
             let present = cell.refresh(self, for: collector)
             if present.isNone { return ValueEncoding<Value>.copy(collector.takeAnswer()) }
-            guard let value = copy(of: present), collector.note(self, present) else { continue }
+            guard let value = copy(of: present) else { continue }
+            collector.note(self, present)
             return value
         }
     }
@@ -140,19 +141,18 @@ extension Derived: ObservableProperty {
     }
 }
 
-extension Derived: DerivationSource {}
+extension Derived: Dependency {}
 
 extension Derived: DerivationNode {
     func note(in collector: Collector) -> UInt64 {
-        while true {
-            let present = cell.refresh(self, for: collector)
-            // The version is not known: the function has to run.
-            if present.isNone { return .max }
-            if collector.note(self, present) { return present.version }
-        }
+        let present = cell.refresh(self, for: collector)
+        // The version is not known: the function has to run.
+        if present.isNone { return .max }
+        collector.note(self, present)
+        return present.version
     }
 
-    func roots(of set: SourceSet) -> [RootReference] {
+    func roots(of set: DependencySet) -> [RootReference] {
         if let details = set.details { return details.roots }
         // The function retains its roots. It is run to list them.
         let collector = Collector()

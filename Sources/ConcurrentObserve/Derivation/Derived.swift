@@ -8,10 +8,10 @@
 //
 // Begin with `DerivationCell+Evaluating.swift`. A *root* is a property that stores its own value.
 // - `Derived`: the public type. Its `DerivationCell` has the function and the present evaluation.
-// - `SourceSet`: the roots that were read, and one evaluation in a sequence lock: result, versions.
+// - `DependencySet`: the roots that were read; and an evaluation, in a sequence lock.
 // - `Collector`: notes which versions of which roots a function reads, and takes the result.
 // - `EvaluationStack`: the evaluations on one thread; finds a derived value that needs itself.
-// - `SourceCopies`: copies of roots for a function whose sources change faster than it runs.
+// - `DependencyCopies`: copies of roots for a function whose sources change faster than it runs.
 // - `DerivedObservation`: what exists while the value is observed: links at the roots, results.
 // - `DerivationLink`: the observer at one root.
 // - `DerivedResults`: the property that the user's observers observe.
@@ -25,11 +25,11 @@
 // 3. `EvaluationStack.perform` provides a collector. `collect` runs the function under no lock,
 //    until `isConsistent` finds that all versions were present together. A function that names its
 //    sources runs after that check (`isSnapshotConsistent`). From the twelfth failure on the
-//    function runs on copies (`copySources`).
+//    function runs on copies (`noteFailure`).
 // 4. `commit` takes the cell's lock. If `isPresent` still finds the evaluation with which this one
-//    began, `publishAgain` or `publish` stores the new one (`SourceWords.store`: odd sequence,
-//    words, even sequence with release). If not, another thread was first, and `refreshAgain` takes
-//    its result or evaluates again. What was replaced is retired after the unlock.
+//    began, `publish` stores the new one (`DependencyWords.store`: odd sequence, words, even
+//    sequence with release). If not, another thread was first, and `refresh` takes its result or
+//    evaluates again. What was replaced is retired after the unlock.
 // 5. `attach` makes a `DerivedObservation` for the first observer (`beginObserving`). `begin` links
 //    the roots in a drain loop (`round`), and evaluates again if a root changed before its link.
 //    Then `DerivedResults.attach` registers the user's observer.
@@ -45,7 +45,7 @@
 // - A result is published only if all versions read were present together. (P22, P23)
 //
 // The walk that matters most: `linkHasChanged`, `settle`, `runLoop`, `round`, `refresh`,
-// `evaluate`, `collect`, `commit`, `publishAgain`, `DerivedResults.publish`, `announce`.
+// `evaluate`, `collect`, `commit`, `publish`, `DerivedResults.publish`, `announce`.
 
 public import Synchronization
 
@@ -156,33 +156,6 @@ extension Derived {
     ) {
         self.init(fileID, line) { collector in collector.finish(collector.run(compute)) }
     }
-
-    /// Makes a derived value of these properties, which it retains. Every result is a change.
-    ///
-    /// - Parameters:
-    ///   - first: The first property, whose value is the function's first parameter.
-    ///   - other: The other properties, in the order of the function's parameters.
-    ///   - fileID: The calling file, for the message about a derived value that needs itself.
-    ///   - line: The calling line.
-    ///   - compute: Receives values that were present together. Runs on any thread, under no lock.
-    @inlinable
-    public convenience init<First: ObservableProperty, each Other: ObservableProperty>(
-        _ first: First,
-        _ other: repeat each Other,
-        fileID: StaticString = #fileID,
-        line: UInt = #line,
-        compute: @escaping @Sendable (First.Value, repeat (each Other).Value) -> Value
-    ) {
-        self.init(fileID, line, namesSources: true) { collector in
-            if collector.outcome.isWeakening {
-                return collector.weaken(first, repeat each other, compute: compute) { $0.finish($1) }
-            }
-            collector.snapshot {
-                let values = (collector.read(first), (repeat collector.read(each other)))
-                return { collector.finish(compute(values.0, repeat each values.1)) }
-            }
-        }
-    }
 }
 
 extension Derived where Value: Equatable {
@@ -201,34 +174,6 @@ extension Derived where Value: Equatable {
         _ compute: @escaping @Sendable (borrowing Reader) -> Value
     ) {
         self.init(fileID, line) { collector in collector.finish(collector.run(compute), ==) }
-    }
-
-    /// Makes a derived value of these properties, which it retains. A result that equals the
-    /// previous one is no change. (P24)
-    ///
-    /// - Parameters:
-    ///   - first: The first property, whose value is the function's first parameter.
-    ///   - other: The other properties, in the order of the function's parameters.
-    ///   - fileID: The calling file, for the message about a derived value that needs itself.
-    ///   - line: The calling line.
-    ///   - compute: Receives values that were present together. Runs on any thread, under no lock.
-    @inlinable
-    public convenience init<First: ObservableProperty, each Other: ObservableProperty>(
-        _ first: First,
-        _ other: repeat each Other,
-        fileID: StaticString = #fileID,
-        line: UInt = #line,
-        compute: @escaping @Sendable (First.Value, repeat (each Other).Value) -> Value
-    ) {
-        self.init(fileID, line, namesSources: true) { collector in
-            if collector.outcome.isWeakening {
-                return collector.weaken(first, repeat each other, compute: compute) { $0.finish($1, ==) }
-            }
-            collector.snapshot {
-                let values = (collector.read(first), (repeat collector.read(each other)))
-                return { collector.finish(compute(values.0, repeat each values.1), ==) }
-            }
-        }
     }
 }
 

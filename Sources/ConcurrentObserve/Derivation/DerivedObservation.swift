@@ -23,7 +23,7 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
     override func linkHasChanged(_ deferred: inout LinkDeliveries) {
         // Nil if other threads or a callback have changed the property since: then this thread does
         // not announce the latest change.
-        deferred.add(follower, becauseOf: AnnouncedChange.current(SourceSet.version(at: address), of: source))
+        deferred.add(follower, becauseOf: AnnouncedChange.current(DependencySet.version(at: address), of: source))
     }
 
     override func sourceIsGone() { follower.rootIsGone() }
@@ -52,7 +52,7 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
     /// Whether the last observer has ended. Stored under `lock`.
     let isOver = Atomic<Bool>(false)
     var links: [UInt: DerivationLink] = [:]
-    private var linked: SourceSet?
+    private var linked: DependencySet?
     var others: [ObservationToken] = []
 
     init(of derived: any DerivationNode, _ keeper: DerivationKeeper, _ results: AnyDerivedResults) {
@@ -177,15 +177,11 @@ extension DerivedObservation {
         var present = derived.refresh()
         // A root may have changed before it was linked. Another thread may have published an
         // evaluation that has seen the change.
-        while link(present, of: derived), looksAgain {
+        while link(present, of: derived) {
             let next = derived.refresh()
             if next.isSame(present) { break }
             present = next
         }
-    }
-
-    private var looksAgain: Bool {
-        return true
     }
 
     /// Updates the links to match the roots of an evaluation. Returns true if any link is new.
@@ -219,19 +215,13 @@ extension DerivedObservation {
         unused: [UInt: DerivationLink]
     ) {
         var (links, tokens) = (present, others)
-        let isInstalled = lock.withLock {
+        lock.withLock {
             // Relaxed: stored under the lock.
-            guard !isOver.load(ordering: .relaxed) else { return false }
+            guard !isOver.load(ordering: .relaxed) else { return }
             (links, tokens) = (unused, self.others)
             (self.links, self.others) = (present, others)
-            return true
         }
         withExtendedLifetime(tokens) {}
-        if isInstalled { endUnused(links) } else { Self.end(links) }
-    }
-
-    /// Ends the links at roots that are not read any more.
-    private func endUnused(_ links: [UInt: DerivationLink]) {
         Self.end(links)
     }
 

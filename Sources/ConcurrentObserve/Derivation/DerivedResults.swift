@@ -2,7 +2,7 @@
 
 /// The results of an observed derived value: a property that the user's observers observe, and its
 /// changes that are published, but not announced yet.
-@safe @usableFromInline
+@usableFromInline
 internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
     // Unchecked: `pending` is guarded by the derived value's lock.
 
@@ -10,14 +10,8 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
     /// them plus `base`, the derived value's version when the observation began.
     @usableFromInline let property: Observed<Value>
     @usableFromInline let base: UInt64
-    // In memory of their own, so that the compiler need not check for overlapping accesses.
-    @usableFromInline let pendingMemory: UnsafeMutablePointer<Pending>
-
-    // Safe: initialised with the object and freed with it.
-    @usableFromInline var pending: Pending {
-        @inlinable @inline(__always) _read { yield unsafe pendingMemory.pointee }
-        @inlinable @inline(__always) _modify { yield unsafe &pendingMemory.pointee }
-    }
+    // Safe: no access contains another one.
+    @safe @exclusivity(unchecked) @usableFromInline var pending = Pending()
 
     /// Changes in order. Most often there is one, and nothing is allocated.
     @usableFromInline
@@ -45,13 +39,6 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
     init(_ value: Value, _ base: UInt64) {
         property = Observed(value)
         self.base = base
-        unsafe pendingMemory = .allocate(capacity: 1)
-        unsafe pendingMemory.initialize(to: Pending())
-    }
-
-    deinit {
-        unsafe pendingMemory.deinitialize(count: 1)
-        unsafe pendingMemory.deallocate()
     }
 
     /// Attaches the user's observer, which receives the versions of the derived value.
@@ -74,8 +61,8 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
         let value = ValueEncoding<Value>.copy(words)
         let words = property.cell.encode(value)
         // The thread that reads the derived value may be in a body.
-        property.mutation.acquireAnywhere(property.cell.latch.owner)
-        let replaced = property.commit(words, value)
+        property.mutation.acquireAnywhere()
+        let replaced = property.commitLocked(words, value)
         property.mutation.release()
         let change = Change(reason: .valueChanged, old: replaced.value, new: value, version: replaced.version)
         pending.append(change)

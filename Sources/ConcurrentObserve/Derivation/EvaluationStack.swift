@@ -4,58 +4,23 @@
 /// itself. It keeps the collectors, so that an evaluation allocates nothing. (P25)
 ///
 /// Made at the first evaluation of a thread's record. Never freed, like the record.
-@safe internal struct EvaluationStack {
-    private let memory: UnsafeMutablePointer<State>
-
-    @safe private struct State {
-        /// Never released. There are as many as evaluations were ever nested.
-        var collectors: [Unmanaged<Collector>] = unsafe []
-        var depth = 0
-        /// The number of the innermost evaluation for each hash of a derived value's address,
-        /// counted from 1; 0 if there is none. The collector of that evaluation has the number of
-        /// the next outer one. There are at least as many hashes as collectors, so that even in a
-        /// deep chain a few steps show that there is no ring.
-        var last: UnsafeMutablePointer<UInt32>
-        /// The number of low bits of the product that the hash leaves out.
-        var shift: UInt
-
-        init(hashBits: UInt) {
-            shift = UInt(UInt.bitWidth) - hashBits
-            unsafe last = .allocate(capacity: 1 << hashBits)
-            unsafe last.initialize(repeating: 0, count: 1 << hashBits)
-        }
-
-        /// Returns where the number for a derived value is. The golden ratio spreads addresses that
-        /// lie at equal distances. ("Fibonacci hashing", Knuth.)
-        @inline(__always)
-        func place(_ derived: UInt) -> UnsafeMutablePointer<UInt32> {
-            unsafe last + Int(truncatingIfNeeded: (derived &* 0x9E37_79B9_7F4A_7C15) &>> shift)
-        }
-    }
+internal final class EvaluationStack {
+    // Safe, both: one thread uses them, and no access contains another one of the same.
+    /// There are as many as evaluations were ever nested.
+    @safe @exclusivity(unchecked) private var collectors: [Collector] = []
+    /// The addresses of the derived values that the thread evaluates, outermost first.
+    @safe @exclusivity(unchecked) private var evaluated: [UInt] = []
 
     /// The stack of the calling thread.
     static var current: EvaluationStack {
         // Safe: records and stacks are never freed.
         let record = unsafe ThreadRecord.current
-        let memory = unsafe record.pointee.evaluation ?? make(record)
-        return unsafe EvaluationStack(
-            memory: UnsafeMutableRawPointer(mutating: memory).assumingMemoryBound(to: State.self)
-        )
-    }
-
-    @inline(never)
-    private static func make(_ record: UnsafeMutablePointer<ThreadRecord>) -> UnsafeRawPointer {
-        let memory = UnsafeMutablePointer<State>.allocate(capacity: 1)
-        unsafe memory.initialize(to: State(hashBits: 8))
-        unsafe record.pointee.evaluation = UnsafeRawPointer(memory)
-        return UnsafeRawPointer(memory)
-    }
-
-    private var depth: Int { unsafe memory.pointee.depth }
-
-    private func collector(_ index: Int) -> Collector {
-        // Safe: never released.
-        unsafe memory.pointee.collectors[index]._withUnsafeGuaranteedRef { $0 }
+        if let stack = unsafe record.pointee.evaluation {
+            return unsafe Unmanaged.fromOpaque(stack).takeUnretainedValue()
+        }
+        let new = EvaluationStack()
+        unsafe record.pointee.evaluation = UnsafeRawPointer(Unmanaged.passRetained(new).toOpaque())
+        return new
     }
 
     /// Runs an evaluation of `derived`. Traps if the thread already evaluates it, and if all values
@@ -77,44 +42,19 @@
         _ body: (Collector) -> Present
     ) -> Present {
         let address = UInt(bitPattern: ObjectIdentifier(derived))
-        let index = depth
-        // Safe, all: never released; the stack is the calling thread's.
-        if unsafe index == memory.pointee.collectors.count { addCollector() }
+        let index = evaluated.count
+        if index == collectors.count { collectors.append(Collector()) }
         if isInside(address), enterAgain(derived, place, isOnCopies, reader) { return .none }
-        unsafe memory.pointee.depth = index + 1
-        var present = Present.none
-        unsafe memory.pointee.collectors[index]._withUnsafeGuaranteedRef { collector in
-            collector.take(address, place, index, hasReader: reader != nil)
-            enter(collector, index)
-            present = body(collector)
-            if collector.state.failures > 0 { passOn(collector.state.failures, below: index) }
-            collector.clear()
-            unsafe memory.pointee.place(address).pointee = collector.state.before
-        }
-        unsafe memory.pointee.depth = index
+        evaluated.append(address)
+        let collector = collectors[index]
+        collector.state.derived = address
+        (collector.state.place, collector.state.level) = (place, index)
+        collector.state.hasReader = reader != nil
+        let present = body(collector)
+        if collector.state.failures > 0 { passOn(collector.state.failures, below: index) }
+        collector.clear()
+        evaluated.removeLast()
         return present
-    }
-
-    /// Makes the collector the first that is found for the hash of its derived value.
-    @inline(__always)
-    private func enter(_ collector: Collector, _ index: Int) {
-        // Safe: a hash is below the count of places.
-        let place = unsafe memory.pointee.place(collector.state.derived)
-        collector.state.before = unsafe place.pointee
-        unsafe place.pointee = UInt32(truncatingIfNeeded: index &+ 1)
-    }
-
-    /// Adds a collector when nesting exceeds its previous maximum.
-    @inline(never)
-    private func addCollector() {
-        let index = depth
-        unsafe memory.pointee.collectors.append(.passRetained(Collector()))
-        let bits = UInt(UInt.bitWidth) - (unsafe memory.pointee.shift)
-        guard index >= 1 << bits else { return }
-        unsafe memory.pointee.last.deallocate()
-        let larger = State(hashBits: bits + 1)
-        unsafe (memory.pointee.last, memory.pointee.shift) = (larger.last, larger.shift)
-        for index in 0..<index { enter(collector(index), index) }
     }
 
     /// Raises the outer evaluation's number of failures to that of the inner one. Otherwise the
@@ -122,33 +62,16 @@
     @inline(never)
     private func passOn(_ failures: Int, below index: Int) {
         guard index > 0 else { return }
-        let outer = collector(index - 1)
+        let outer = collectors[index - 1]
         outer.state.failures = max(outer.state.failures, failures)
     }
 
     /// Whether the thread evaluates a derived value.
-    var isEvaluating: Bool { depth > 0 }
+    var isEvaluating: Bool { !evaluated.isEmpty }
 
     /// Whether the thread evaluates the derived value at the address `derived`.
     @inline(__always)
-    func isInside(_ derived: UInt) -> Bool {
-        // Safe: the stack is the calling thread's.
-        let number = unsafe memory.pointee.place(derived).pointee
-        return number != 0 && isAmong(number, derived)
-    }
-
-    /// Whether the evaluation with this number, or an outer one with the same hash, evaluates
-    /// `derived`.
-    @inline(never)
-    private func isAmong(_ number: UInt32, _ derived: UInt) -> Bool {
-        var next = number
-        while next != 0 {
-            let collector = collector(Int(next) - 1)
-            if collector.state.derived == derived { return true }
-            next = collector.state.before
-        }
-        return false
-    }
+    func isInside(_ derived: UInt) -> Bool { evaluated.contains(derived) }
 
     /// Decides how to go on when the thread already evaluates `node`. Traps if the derived value
     /// needs itself. Returns true if a ring is reported: then the reader has the answer, and
@@ -167,9 +90,9 @@
         _ reader: Collector?
     ) -> Bool {
         let derived = UInt(bitPattern: ObjectIdentifier(node))
-        let inside = (0..<depth).filter { collector($0).state.derived == derived }
+        let inside = evaluated.indices.filter { evaluated[$0] == derived }
         guard let last = inside.last else { return false }
-        let (way, copies) = ((last..<depth).map(collector), collector(depth - 1).state.copies)
+        let (way, copies) = (Array(collectors[last..<evaluated.count]), collectors[evaluated.count - 1].state.copies)
         let isOfSame = isOnCopies && way.allSatisfy { $0.state.copies === copies }
         // A source that cannot be copied, such as a group, may lead back each time.
         if inside.count >= Self.mostMixtures { trapCycle(way, place) }
@@ -183,7 +106,7 @@
         // Makes new copies, unless only a part of the way ran on the reader's copies: then the
         // inner evaluation runs on these. If the whole way did, a source had changed before it was
         // copied, so new copies are needed.
-        if !isOnCopies || isOfSame { collector(depth).copyWhat(way) }
+        if !isOnCopies || isOfSame { collectors[evaluated.count].copyWhat(way) }
         return false
     }
 
@@ -191,7 +114,7 @@
     private func isRing(_ way: [Collector], _ isOfSameCopies: Bool) -> Bool {
         // Each version was present from its read until now, or all were present when they were
         // copied.
-        return way.allSatisfy(\.isPresent) || isOfSameCopies && way.allSatisfy(\.isOfCopies)
+        return way.allSatisfy(\.isCurrent) || isOfSameCopies && way.allSatisfy(\.isOfCopies)
     }
 
     /// This many evaluations of a derived value inside itself are not by chance.

@@ -15,7 +15,7 @@ extension ObservableProperty {
         line: UInt = #line,
         _ transform: @escaping @Sendable (Value) -> Other
     ) -> Derived<Other> {
-        Derived(fileID, line, snapshotOf: self) { $0.finish(transform($1)) }
+        Derived(self, fileID: fileID, line: line, compute: transform)
     }
 
     /// Returns a derived value that `transform` computes from this property. A result that equals
@@ -33,7 +33,7 @@ extension ObservableProperty {
         line: UInt = #line,
         _ transform: @escaping @Sendable (Value) -> Other
     ) -> Derived<Other> {
-        Derived(fileID, line, snapshotOf: self) { $0.finish(transform($1), ==) }
+        Derived(self, fileID: fileID, line: line, compute: transform)
     }
 
     /// Returns a derived value that `transform` computes from this property and another one, whose
@@ -53,7 +53,7 @@ extension ObservableProperty {
         line: UInt = #line,
         _ transform: @escaping @Sendable (Value, Second.Value) -> Other
     ) -> Derived<Other> {
-        Derived(fileID, line, snapshotOf: self, second) { $0.finish(transform($1, $2)) }
+        Derived(self, second, fileID: fileID, line: line, compute: transform)
     }
 
     /// Returns a derived value that `transform` computes from this property and another one, whose
@@ -73,7 +73,7 @@ extension ObservableProperty {
         line: UInt = #line,
         _ transform: @escaping @Sendable (Value, Second.Value) -> Other
     ) -> Derived<Other> {
-        Derived(fileID, line, snapshotOf: self, second) { $0.finish(transform($1, $2), ==) }
+        Derived(self, second, fileID: fileID, line: line, compute: transform)
     }
 
     /// Returns a derived value that has this property's values, but leaves out a value if
@@ -95,50 +95,6 @@ extension ObservableProperty {
         line: UInt = #line,
         by areEqual: @escaping @Sendable (Value, Value) -> Bool
     ) -> Derived<Value> {
-        Derived(fileID, line, areEqual: areEqual, namesSources: true) { [self] collector in
-            if collector.outcome.isWeakening { return collector.weaken(only: self) { $0.finish($1, areEqual) } }
-            collector.finish(collector.read(self), areEqual)
-        }
-    }
-}
-
-extension Derived {
-    /// Makes a derived value of one property. Its function receives a value that was present: if
-    /// the property is a path, never a mixture.
-    @inlinable
-    internal convenience init<Source: ObservableProperty>(
-        _ file: StaticString,
-        _ line: UInt,
-        snapshotOf source: Source,
-        _ finish: @escaping @Sendable (Collector, Source.Value) -> Void
-    ) {
-        self.init(file, line, namesSources: true) { collector in
-            if collector.outcome.isWeakening { return collector.weaken(only: source) { finish($0, $1) } }
-            collector.snapshot {
-                let value = collector.read(source)
-                return { finish(collector, value) }
-            }
-        }
-    }
-
-    /// Makes a derived value of two properties. Its function receives values that were present
-    /// together.
-    @inlinable
-    internal convenience init<First: ObservableProperty, Second: ObservableProperty>(
-        _ file: StaticString,
-        _ line: UInt,
-        snapshotOf first: First,
-        _ second: Second,
-        _ finish: @escaping @Sendable (Collector, First.Value, Second.Value) -> Void
-    ) {
-        self.init(file, line, namesSources: true) { collector in
-            if collector.outcome.isWeakening {
-                return collector.weaken(first, second, finish: finish)
-            }
-            collector.snapshot {
-                let values = (collector.read(first), collector.read(second))
-                return { finish(collector, values.0, values.1) }
-            }
-        }
+        Derived(fileID, line, areEqual: areEqual, snapshotOf: self) { $0.finish($1, areEqual) }
     }
 }

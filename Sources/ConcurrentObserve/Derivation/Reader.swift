@@ -29,3 +29,168 @@ extension Collector {
         try compute(Reader(self))
     }
 }
+
+// MARK: - Reading
+
+// The functions of derived values call these. The compiler specialises them there.
+extension Collector {
+    /// Returns the value of a property of any type, and notes that it was read.
+    @inlinable
+    func read<Property: ObservableProperty>(_ property: Property) -> Property.Value {
+        // The compiler knows the results of these casts where it specialises this function.
+        if let property = property as? Observed<Property.Value> { return read(property) }
+        if let derived = property as? Derived<Property.Value> { return derived.read(into: self) }
+        if let constant = property as? Constant<Property.Value> { return constant.value }
+        return readOther(property)
+    }
+
+    /// Returns a function that reads a property, whose type it finds out once.
+    @inlinable
+    static func reader<Property: ObservableProperty>(
+        of property: Property
+    ) -> @Sendable (Collector) -> Property.Value {
+        if let property = property as? Observed<Property.Value> { return { $0.read(property) } }
+        if let derived = property as? Derived<Property.Value> { return { derived.read(into: $0) } }
+        return { $0.read(property) }
+    }
+
+    /// Returns the value of an `Observed` property, and notes its version.
+    @inlinable @inline(__always)
+    func read<Value: Sendable>(_ property: Observed<Value>) -> Value {
+        let (value, version) = property.cell.load()
+        if !follow(property.cell.source, version) { return note(property: property, value, version) }
+        return value
+    }
+
+    /// Returns the words of a derived value's result, if these reference nothing.
+    func read(_ derived: any DerivationNode, _ cell: borrowing DerivationCell) -> Latch.Words {
+        if outcome.isOnCopies { return evaluateOnCopies(derived, cell) }
+        let present = cell.refresh(derived, for: self)
+        if present.isNone { return takeAnswer() }
+        note(derived, present)
+        return present.words
+    }
+
+    /// Notes a property that the followed set does not name next. Returns the value that the
+    /// function must use: the copy's if there is a copy, else `value`.
+    @usableFromInline @inline(never)
+    func note<Value: Sendable>(property: Observed<Value>, _ value: Value, _ version: UInt64) -> Value {
+        let copy = outcome.isOnCopies ? copy(of: property) : nil
+        note(property, copy?.version ?? version, isRetained: true)
+        return copy.map { ($0.property as! Observed<Value>).value } ?? value
+    }
+
+    /// Returns the value of a property of another type, and notes that it was read.
+    @usableFromInline @inline(never)
+    func readOther<Property: ObservableProperty>(_ property: Property) -> Property.Value {
+        if let source = property as? any Dependency<Property.Value> { return source.read(into: self) }
+        let (value, version) = property.snapshot()
+        note(OtherProperty(property), version)
+        return value
+    }
+}
+
+// MARK: - Results
+
+extension Collector {
+    /// Calls `read` until the values that it has read were present at one moment. Then runs the
+    /// rest of the function, which `read` returned, unless these values are those of the previous
+    /// evaluation.
+    @inlinable @inline(__always)
+    func snapshot(_ read: () -> () -> Void) {
+        while true {
+            outcome.retains = true
+            let rest = read()
+            if outcome.isListing { return }
+            if isSnapshotConsistent {
+                outcome.isSnapshot = true
+                if readsTheSame {
+                    outcome.isSame = true
+                    return
+                }
+                return rest()
+            }
+            pauseAndRestart()
+        }
+    }
+
+    /// Stores the result. Every result counts as a change.
+    @inlinable @inline(__always)
+    func finish<Value: Sendable>(_ value: Value) {
+        if outcome.isListing { return }
+        outcome.isSame = false
+        put(value)
+    }
+
+    /// Stores the result, unless it equals the previous one: then it is no change.
+    @inlinable @inline(__always)
+    func finish<Value: Sendable>(_ value: Value, _ areEqual: (Value, Value) -> Bool) {
+        if outcome.isListing { return }
+        outcome.isInline = ValueEncoding<Value>.isAlwaysInline
+        outcome.isSame = outcome.hasBefore && isEqual(value, areEqual)
+        if !outcome.isSame { put(value) }
+    }
+
+    @inlinable @inline(__always)
+    func put<Value: Sendable>(_ value: Value) {
+        outcome.isInline = ValueEncoding<Value>.isAlwaysInline
+        outcome.result = ValueEncoding<Value>.encode(value, mark: mark(of: value))
+    }
+
+    /// The second word of the result: the mark, which is the same for all results of the derived
+    /// value. It is 0 for types without a mark.
+    @inlinable @inline(__always)
+    func mark<Value: Sendable>(of _: borrowing Value) -> UInt {
+        guard !ValueEncoding<Value>.isAlwaysInline else { return 0 }
+        return outcome.hasBefore ? outcome.before.second : ValueMark.of(Value.self)
+    }
+
+    /// Whether the result equals the previous one.
+    @inlinable @inline(__always)
+    func isEqual<Value: Sendable>(_ value: Value, _ areEqual: (Value, Value) -> Bool) -> Bool {
+        let words = outcome.before
+        if ValueEncoding<Value>.isAlwaysInline { return areEqual(ValueEncoding<Value>.decode(words), value) }
+        guard let copy = copyOfBefore(Value.self, words) else { return false }
+        return areEqual(copy, value)
+    }
+
+    /// Returns a copy of the previous result. Returns nil if another thread has replaced that
+    /// result: then this evaluation will be discarded.
+    @inlinable @inline(never)
+    func copyOfBefore<Value: Sendable>(_: Value.Type, _ words: Latch.Words) -> Value? {
+        // Safe: records are never freed; the frame is this thread's until leaveFrame().
+        let record = unsafe ThreadRecord.current
+        let frame = unsafe record.enterFrame()
+        defer {
+            unsafe frame.pointee.unpin()
+            unsafe record.leaveFrame()
+        }
+        unsafe ValueCell<Value>.storePin(ValueEncoding<Value>.reference(in: words), in: frame)
+        AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
+        return isBasePresent ? ValueEncoding<Value>.copy(words) : nil
+    }
+}
+
+// MARK: - Misuse
+
+extension Collector {
+    /// Traps if the caller is not the evaluating thread: two threads would change the collection at
+    /// once.
+    @usableFromInline
+    func trapElsewhere() {
+        guard ThreadRecord.ownAddress != thread else { return }
+        fatalError(
+            "ConcurrentObserve: the function of a derived value has handed its reader to another thread. Read on the thread that runs the function, and hand on the values."
+        )
+    }
+
+    /// Traps on another thread, and if the function's run number `run` has ended.
+    @usableFromInline
+    func trapOutside(run: Int) {
+        trapElsewhere()
+        guard outcome.run != run else { return }
+        fatalError(
+            "ConcurrentObserve: the function of a derived value has kept a followed model beyond its run. Follow the model again in each run, or keep what 'unfollowed(_:)' gives."
+        )
+    }
+}

@@ -14,12 +14,8 @@ extension ConcurrentObserveDiagnostics {
     @available(*, noasync, message: "it blocks the thread: call it from a thread of your own")
     @discardableResult
     public static func drain(deadline: ContinuousClock.Instant? = nil) -> DrainOutcome {
-        if ThreadRecord.isInsideCallback { return outcomeInsideCallback }
+        if ThreadRecord.isInsideCallback { return .deferred }
         OwnerWatch.sweep()
         return ReclamationThread.shared.drain(until: deadline)
-    }
-
-    private static var outcomeInsideCallback: DrainOutcome {
-        return .deferred
     }
 }

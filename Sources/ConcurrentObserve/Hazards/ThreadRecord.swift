@@ -62,10 +62,6 @@ internal struct ThreadRecord: ~Copyable {
     /// locks. Only the owner uses it; see `CommitReach`.
     var commitReach: UnsafeMutableRawPointer?
 
-    /// The commit whose bindings the thread is calling, if there is one. Only the owner uses it;
-    /// see `CarriedCommit`.
-    var carriedCommit: UnsafeMutableRawPointer?
-
     /// The thread's stack of evaluations; nil until the thread evaluates a derived value. Only the
     /// owner uses it; the room above knows its type.
     var evaluation: UnsafeRawPointer?

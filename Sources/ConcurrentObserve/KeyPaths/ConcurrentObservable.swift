@@ -53,3 +53,76 @@ extension ConcurrentObservable {
     )
     public func cancelAllObservations() { fatalError("cancelAllObservations() is unavailable") }
 }
+
+// MARK: - Observing
+
+extension ConcurrentObservable {
+    /// Calls `body` with every change of the property that `path` leads to, wherever it leads: short for
+    /// `property(_:)` and `observe`. (P1, P2, P4)
+    ///
+    /// - Parameters:
+    ///   - path: The steps, as in `\.engine.rpm`.
+    ///   - options: What to receive in addition to the changes. `.prior` precedes changes of the
+    ///     last property.
+    ///   - delivery: Where `body` is called, and how many calls run at a time.
+    ///   - body: Called under no lock.
+    /// - Returns: The token that keeps the observation going.
+    /// - Complexity: O(steps). A replacement: O(steps below it).
+    @inlinable
+    public func observe<Value: Sendable>(
+        _ path: PathTo<Self, Value>,
+        options: ObservationOptions = [],
+        delivery: Delivery = .inline,
+        _ body: @escaping @Sendable (Change<Value>) -> Void
+    ) -> ObservationToken {
+        property(path).observe(options: options, delivery: delivery, body)
+    }
+}
+
+// MARK: - Diagnosing
+
+/// A member that a path names and that cannot be observed: a plain `let`, a computed property, a registry.
+///
+/// It exists only for the compiler's messages. Without it, the compiler would say of such a path
+/// only that no subscript matches.
+public struct UnobservedMember<Value> {
+    private init() {}
+}
+
+extension ObservedPath where Value: ConcurrentObservable {
+    /// Matches a member that cannot be observed, so that the compiler can say so. It is never
+    /// called.
+    @_disfavoredOverload
+    public subscript<Member>(dynamicMember member: KeyPath<Value.Properties, Member>) -> UnobservedMember<Member> {
+        fatalError("ConcurrentObserve: a path ends in a member that is not observed. Declare it as Observed.")
+    }
+}
+
+extension ConcurrentObservable {
+    /// Unavailable: the path ends in a member that is not `Observed`, `WeakObserved` or `ReadOnly`.
+    @_disfavoredOverload
+    @available(
+        *,
+        unavailable,
+        message: "the path ends in a member that is not observed: declare it as Observed, WeakObserved or ReadOnly"
+    )
+    public func property<Value>(_ path: KeyPath<ObservedPath<Self, Self>, UnobservedMember<Value>>) -> Observed<Value> {
+        fatalError("property(_:) is unavailable")
+    }
+
+    /// Unavailable: the path ends in a member that is not `Observed`, `WeakObserved` or `ReadOnly`.
+    @_disfavoredOverload
+    @available(
+        *,
+        unavailable,
+        message: "the path ends in a member that is not observed: declare it as Observed, WeakObserved or ReadOnly"
+    )
+    public func observe<Value>(
+        _ path: KeyPath<ObservedPath<Self, Self>, UnobservedMember<Value>>,
+        options: ObservationOptions = [],
+        delivery: Delivery = .inline,
+        _ body: @escaping @Sendable (Change<Value>) -> Void
+    ) -> ObservationToken {
+        fatalError("observe(_:options:delivery:_:) is unavailable")
+    }
+}

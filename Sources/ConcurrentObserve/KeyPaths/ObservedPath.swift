@@ -63,7 +63,7 @@ extension ObservedPath where Value: ConcurrentObservable {
     public subscript<Next: Sendable>(
         dynamicMember member: any KeyPath<Value.Properties, Observed<Next>> & Sendable
     ) -> ObservedPath<Root, Next> {
-        followed(by: MemberStep<Value, PlainMember<Next>>(member), through: ThroughObject<Value>.self)
+        followed(by: MemberStep<Value, PlainMember<Observed<Next>>>(member), through: ThroughObject<Value>.self)
     }
 }
 
@@ -76,7 +76,7 @@ extension ObservedPath where Value: OptionalConcurrentObservable {
         dynamicMember member: any KeyPath<Value.Wrapped.Properties, Observed<Next>> & Sendable
     ) -> ObservedPath<Root, Next?> {
         followed(
-            by: MemberStep<Value.Wrapped, OptionalMember<Next>>(member),
+            by: MemberStep<Value.Wrapped, OptionalMember<Observed<Next>>>(member),
             through: ThroughOptional<Value>.self,
             absent: .some(nil)
         )
@@ -90,7 +90,7 @@ extension ObservedPath where Value: OptionalConcurrentObservable {
         dynamicMember member: any KeyPath<Value.Wrapped.Properties, Observed<Next?>> & Sendable
     ) -> ObservedPath<Root, Next?> {
         followed(
-            by: MemberStep<Value.Wrapped, PlainMember<Next?>>(member),
+            by: MemberStep<Value.Wrapped, PlainMember<Observed<Next?>>>(member),
             through: ThroughOptional<Value>.self,
             absent: .some(nil)
         )
@@ -134,7 +134,7 @@ extension ObservedPath where Value: ConcurrentObservable {
     public subscript<Next: Sendable>(
         dynamicMember member: any KeyPath<Value.Properties, ReadOnly<Next>> & Sendable
     ) -> ObservedPath<Root, Next> {
-        followed(by: MemberStep<Value, ReadOnlyMember<Next>>(member), through: ThroughObject<Value>.self)
+        followed(by: MemberStep<Value, PlainMember<ReadOnly<Next>>>(member), through: ThroughObject<Value>.self)
     }
 }
 
@@ -147,7 +147,7 @@ extension ObservedPath where Value: OptionalConcurrentObservable {
         dynamicMember member: any KeyPath<Value.Wrapped.Properties, ReadOnly<Next>> & Sendable
     ) -> ObservedPath<Root, Next?> {
         followed(
-            by: MemberStep<Value.Wrapped, OptionalReadOnlyMember<Next>>(member),
+            by: MemberStep<Value.Wrapped, OptionalMember<ReadOnly<Next>>>(member),
             through: ThroughOptional<Value>.self,
             absent: .some(nil)
         )
@@ -160,7 +160,7 @@ extension ObservedPath where Value: OptionalConcurrentObservable {
         dynamicMember member: any KeyPath<Value.Wrapped.Properties, ReadOnly<Next?>> & Sendable
     ) -> ObservedPath<Root, Next?> {
         followed(
-            by: MemberStep<Value.Wrapped, ReadOnlyMember<Next?>>(member),
+            by: MemberStep<Value.Wrapped, PlainMember<ReadOnly<Next?>>>(member),
             through: ThroughOptional<Value>.self,
             absent: .some(nil)
         )

@@ -77,7 +77,7 @@ where Member.Value == Traversal.Value {
     override func publish(_ observer: VersionedObserver, of property: PathObject) -> (
         object: PathObject?, version: UInt64
     ) {
-        passed(Member.known(property).publishWithValue(observer))
+        passed(Member.known(property).attach(observer) { $0 })
     }
 
     override func sample(_ property: PathObject) -> (object: PathObject?, version: UInt64) {

@@ -68,45 +68,75 @@ extension PathMember {
     }
 }
 
+/// A property that a key path names as the one that keeps the values, or as a view of it.
+@usableFromInline
+internal protocol PathNameable: Sendable {
+    associatedtype Stored: Sendable
+
+    /// The property that keeps the values and delivers their changes.
+    var stored: Observed<Stored> { get }
+
+    /// Whether the body of a commit may not set the path.
+    static var isReadOnly: Bool { get }
+}
+
+extension Observed: PathNameable {
+    @usableFromInline var stored: Observed<Value> { self }
+    @usableFromInline static var isReadOnly: Bool { false }
+}
+
+extension ReadOnly: PathNameable {
+    @usableFromInline var stored: Observed<Value> { property }
+    @usableFromInline static var isReadOnly: Bool { true }
+}
+
 /// A plain member: the path exposes its value unchanged.
 @usableFromInline
-internal enum PlainMember<Value: Sendable>: PathMember {
+internal enum PlainMember<Named: PathNameable>: PathMember {
     @usableFromInline static var isWeak: Bool { false }
 
     @usableFromInline
-    static func property(of named: Observed<Value>) -> Observed<Value> { named }
+    static func property(of named: Named) -> Observed<Named.Stored> { named.stored }
 
     @inlinable
-    static func value(of stored: Value) -> Value { stored }
+    static func value(of stored: Named.Stored) -> Named.Stored { stored }
 
     @usableFromInline
-    static func setDraft(_ value: Value, of named: Observed<Value>, _ transaction: borrowing Transaction) {
-        transaction[named] = value
+    static func setDraft(_ value: Named.Stored, of named: Named, _ transaction: borrowing Transaction) {
+        if Named.isReadOnly { trapReadOnly() }
+        transaction[named.stored] = value
     }
 }
 
 /// A plain member after an optional step: the path exposes its value as an optional.
 @usableFromInline
-internal enum OptionalMember<Stored: Sendable>: PathMember {
+internal enum OptionalMember<Named: PathNameable>: PathMember {
     @usableFromInline static var isWeak: Bool { false }
 
     @usableFromInline
-    static func property(of named: Observed<Stored>) -> Observed<Stored> { named }
+    static func property(of named: Named) -> Observed<Named.Stored> { named.stored }
 
     @inlinable
-    static func value(of stored: Stored) -> Stored? { .some(stored) }
+    static func value(of stored: Named.Stored) -> Named.Stored? { .some(stored) }
 
     @usableFromInline
-    static func setDraft(_ value: Stored?, of named: Observed<Stored>, _ transaction: borrowing Transaction) {
+    static func setDraft(_ value: Named.Stored?, of named: Named, _ transaction: borrowing Transaction) {
+        if Named.isReadOnly { trapReadOnly() }
         guard let value else { trapNil() }
-        transaction[named] = value
+        transaction[named.stored] = value
     }
+}
 
-    private static func trapNil() -> Never {
-        fatalError(
-            "ConcurrentObserve: the body of a commit set a path to nil whose last property cannot be nil. Set the optional step before it to nil, or set a value."
-        )
-    }
+private func trapNil() -> Never {
+    fatalError(
+        "ConcurrentObserve: the body of a commit set a path to nil whose last property cannot be nil. Set the optional step before it to nil, or set a value."
+    )
+}
+
+private func trapReadOnly() -> Never {
+    fatalError(
+        "ConcurrentObserve: the body of a commit set a path whose last property is shown read-only. Make the property itself a member."
+    )
 }
 
 /// A weak member: the path exposes its referent.
@@ -160,43 +190,62 @@ internal enum BoxMember<Referent: WeaklyObservable>: PathMember {
     }
 }
 
-/// A read-only member: the path exposes the value of its property unchanged.
+// MARK: - Kept paths
+
+/// A path whose changes wait in a mailbox in another form than the delivered one.
+///
+/// A change may wait for long. A change of a weak property waits as a reference that keeps nothing
+/// alive, and that may be copied and destroyed under any lock. The referents are looked up when the
+/// change is delivered. (P5, P11)
 @usableFromInline
-internal enum ReadOnlyMember<Value: Sendable>: PathMember {
-    @usableFromInline static var isWeak: Bool { false }
+internal protocol KeptPath<Root, Value>: Sendable {
+    associatedtype Root: ConcurrentObservable
+    /// The type of the delivered values.
+    associatedtype Value: Sendable
+    /// The type of the values that the mailbox keeps.
+    associatedtype Kept: Sendable
 
-    @usableFromInline
-    static func property(of named: ReadOnly<Value>) -> Observed<Value> { named.property }
+    /// The path to the same property, with the kept values.
+    var path: ObservedPath<Root, Kept> { get }
 
-    @inlinable
-    static func value(of stored: Value) -> Value { stored }
-
-    @usableFromInline
-    static func setDraft(_ value: Value, of named: ReadOnly<Value>, _ transaction: borrowing Transaction) {
-        trapReadOnly()
-    }
+    /// Returns the function that converts a kept change to the one that `observer` receives. Call
+    /// that function only where user code may run.
+    static func seeing(for observer: PropertyObserver<Value>) -> @Sendable (Change<Kept>) -> Change<Value>
 }
 
-/// A read-only member after an optional step: the path exposes the value of its property as an
-/// optional.
-@usableFromInline
-internal enum OptionalReadOnlyMember<Stored: Sendable>: PathMember {
-    @usableFromInline static var isWeak: Bool { false }
-
+extension ObservedPath {
+    /// The form of the path for mailboxes and for observers that compare values; nil if these use
+    /// the delivered values.
     @usableFromInline
-    static func property(of named: ReadOnly<Stored>) -> Observed<Stored> { named.property }
-
-    @inlinable
-    static func value(of stored: Stored) -> Stored? { .some(stored) }
-
-    @usableFromInline
-    static func setDraft(_ value: Stored?, of named: ReadOnly<Stored>, _ transaction: borrowing Transaction) {
-        trapReadOnly()
-    }
+    internal var kept: (any KeptPath<Root, Value>)? { last?.kept(after: links, from: Root.self) }
 }
 
-private func trapReadOnly() -> Never {
-    fatalError(
-        "ConcurrentObserve: the body of a commit set a path whose last property is shown read-only. Make the property itself a member."
-    )
+/// A path that ends in a weak property.
+internal struct WeakPath<Root: ConcurrentObservable, Referent: WeaklyObservable>: KeptPath {
+    let path: ObservedPath<Root, WeakBox<Referent>>
+
+    init<Model>(
+        _ member: MemberPath<Model, BoxMember<Referent>>,
+        of model: Model.Type,
+        after links: [PathLink]
+    ) {
+        path = ObservedPath(
+            links: links,
+            last: MemberStep<Model, BoxMember<Referent>>(member),
+            absent: WeakBox(nil)
+        )
+    }
+
+    static func seeing(
+        for observer: PropertyObserver<Referent?>
+    ) -> @Sendable (Change<WeakBox<Referent>>) -> Change<Referent?> { observer.seeing() }
+}
+
+extension KeptPath {
+    /// Begins an observation whose changes stay in the kept form until they are delivered.
+    @usableFromInline
+    internal func attach(_ observer: PropertyObserver<Value>, from root: Root) -> ObservationToken {
+        let see = Self.seeing(for: observer)
+        return Path(root, path).attach(observer.pulledBack { see($0) })
+    }
 }

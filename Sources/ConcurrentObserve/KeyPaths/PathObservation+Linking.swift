@@ -61,7 +61,7 @@ extension PathObservation {
             receiver == nil ? inlineMarks : marks.union(ObserverMark(.second)),
             isRoot: isRoot
         )
-        let cut = PathLeaf(of: self, user: user!, observer: observer, base: version, way: way, links: sources)
+        let cut = PathLeaf(of: self, user: user!, observer: observer, base: version, way: way, links: linkAddresses)
         if let receiver { last.connect(observer, to: cut, receiver) } else { last.connect(observer, to: cut) }
         if isRoot { rootProperty = property }
         let isPassed = links.contains { link in link.observer?.core === observer.core }
@@ -75,7 +75,7 @@ extension PathObservation {
 
     /// The lock addresses of the properties on the way, by which commits know them. A root property
     /// that is gone is left out: no commit changes it.
-    private var sources: [UInt] {
+    private var linkAddresses: [UInt] {
         links.indices.compactMap { depth in
             let property = depth == 0 ? rootProperty : links[depth].property
             return property.map { links[depth].step.member($0).member.lockAddress }

@@ -18,7 +18,7 @@ extension PathObservation {
             rounds += 1
             // This thread must not serve the others for ever: it has its own changes to deliver.
             if rounds == Self.mostRounds {
-                handOn()
+                ThreadRecord.retire(DeferredAction(for: self) { [self] in settle() })
                 break
             }
         }
@@ -97,10 +97,5 @@ extension PathObservation {
             round.changes.append((change, relayed(version, becauseOf: cause)))
             index += 1
         }
-    }
-
-    /// Leaves the relinking to a thread of the library.
-    private func handOn() {
-        ThreadRecord.retire(DeferredAction(for: self) { [self] in settle() })
     }
 }

@@ -25,7 +25,8 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
     /// Whether the last property is the root's own.
     let hasOneStep: Bool
     let marks: ObserverMark
-    private let isOfBinding: Bool
+    /// Whether changes are delivered with the versions that they show. Only a binding needs these.
+    let showsVersions: Bool
     /// Whether the user's observer belongs to a combination: properties that are observed together.
     let isOfCombination: Bool
     /// The owner of the user's observation. The observer of the root's property is bound to it as
@@ -88,7 +89,7 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
         absent = path.absent
         hasOneStep = path.links.isEmpty
         marks = options.marks
-        isOfBinding = options.contains(.ofBinding)
+        showsVersions = options.contains(.ofBinding)
         isOfCombination = options.contains(.ofCombination)
         super.init()
     }
@@ -121,18 +122,13 @@ extension PathObservation {
     func finishOne() {
         // Acquire and release: what was delivered before happens before the end is delivered.
         let left = pending.subtract(1, ordering: .acquiringAndReleasing).newValue
-        if isOver(left) { user?.end(.sourceDeleted) }
+        if left == 0 { user?.end(.sourceDeleted) }
     }
 }
 
 // MARK: - What a change shows
 
 extension PathObservation {
-    /// Whether changes are delivered with the versions that they show. Only a binding needs these.
-    var showsVersions: Bool {
-        return isOfBinding
-    }
-
     /// The versions of the properties on the way for which the path is linked. Nil if there are
     /// none, or if no binding receives the changes. Inside the drain loop.
     var way: ShownVersion? {
@@ -156,13 +152,6 @@ extension PathObservation {
             keepsValue: false,
             showing: showsVersions ? leaf.map { $0.cut.shown($0.cut.since) } ?? way : nil
         )
-    }
-}
-
-extension PathObservation {
-    /// Whether the end has nothing left to wait for.
-    private func isOver(_ left: Int) -> Bool {
-        return left == 0
     }
 }
 

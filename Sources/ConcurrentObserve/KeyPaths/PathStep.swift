@@ -153,7 +153,7 @@ internal final class MemberStep<Model: ConcurrentObservable, Member: PathMember>
         _ observer: VersionedObserver,
         of property: PathObject
     ) -> (value: Member.Value, version: UInt64) {
-        Member.seen(Member.known(property).publishWithValue(observer))
+        Member.seen(Member.known(property).attach(observer) { $0 })
     }
 
     override func snapshot(of property: PathObject) -> (value: Member.Value, version: UInt64) {

@@ -27,17 +27,17 @@ internal final class VersionOrder<Value: Sendable>: @unchecked Sendable {
     @Sendable
     func put(_ change: Change<Value>) {
         var enqueued: [Change<Value>] = []
-        lock.withLock { put(change, &enqueued) }
+        lock.withLock { putLocked(change, &enqueued) }
         // Outside the lock: a mailbox may have dropped some, and then these are the last references
         // to their values. No change is here when the caller holds the last property's lock: that
         // property's changes come in order, and early changes wait only for a replacement. (P5)
         if !enqueued.isEmpty { ThreadRecord.withUserCode { enqueued = [] } }
     }
 
-    /// Enqueues a change, or keeps it until those before it have come. Under `lock`.
+    /// Enqueues a change, or keeps it until those before it have come.
     ///
     /// - Parameter enqueued: Receives the early changes that were enqueued now.
-    private func put(_ change: Change<Value>, _ enqueued: inout [Change<Value>]) {
+    private func putLocked(_ change: Change<Value>, _ enqueued: inout [Change<Value>]) {
         if change.reason == .prior {
             guard change.version < next else {
                 earlyAhead[change.version, default: []].append(change)
@@ -45,28 +45,23 @@ internal final class VersionOrder<Value: Sendable>: @unchecked Sendable {
             }
             return enqueue(change)
         }
-        guard isNext(change.version) else {
+        guard change.version == next else {
             early[change.version] = change
             return
         }
         enqueue(change)
         next = change.version + 1
-        enqueueAhead(&enqueued)
+        enqueueAheadLocked(&enqueued)
         while let change = early.removeValue(forKey: next) {
             enqueue(change)
             enqueued.append(change)
             next += 1
-            enqueueAhead(&enqueued)
+            enqueueAheadLocked(&enqueued)
         }
     }
 
-    private func isNext(_ version: UInt64) -> Bool {
-        return version == next
-    }
-
     /// Enqueues the early prior deliveries that come after the version that was enqueued last.
-    /// Under `lock`.
-    private func enqueueAhead(_ enqueued: inout [Change<Value>]) {
+    private func enqueueAheadLocked(_ enqueued: inout [Change<Value>]) {
         guard !earlyAhead.isEmpty, let changes = earlyAhead.removeValue(forKey: next - 1) else { return }
         for change in changes { enqueue(change) }
         enqueued += changes

@@ -2,7 +2,7 @@
 
 import CURCU
 
-/// All uses of the runtime's internals, and of the memory allocator's.
+/// All uses of the runtime's internals.
 internal enum SwiftRuntime {
     /// Counts a reference to the object at `address` for the caller, unless its `deinit` has begun.
     /// The caller keeps the object's memory, by an unowned reference for example.
@@ -30,14 +30,6 @@ internal enum SwiftRuntime {
     static func destroy(_ value: UnsafeMutableRawPointer, ofType type: UnsafeRawPointer) {
         // Safe: the caller owns the value, and the type is its own.
         unsafe curcu_destroy(value, type)
-    }
-
-    /// The bytes that the allocator has for the object at `address`, to which the caller has a
-    /// reference.
-    @inline(__always)
-    static func allocatedSize(ofObjectAt address: UInt) -> Int {
-        // Safe: the caller's reference keeps the object. The runtime allocates each object separately.
-        unsafe curcu_allocated_size(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
     }
 
     /// Fetches a cache line that will be read and written soon. Any address will do.

@@ -98,12 +98,11 @@ internal struct Latch: ~Copyable, Sendable {
         return _fastPath(isStill(unprepared)) ? (words, unprepared, before) : Self.loadAgain(self)
     }
 
-    /// The words of the present version. For the writer, under its lock: no other thread replaces
-    /// them.
+    /// The words of the present version. Requires the writer's lock: no other thread replaces them.
     ///
     /// - Parameter firstOnly: Leaves out the second word. Pass a constant.
     @inlinable @inline(__always)
-    borrowing func wordsUnderLock(firstOnly: Bool) -> Words {
+    borrowing func wordsLocked(firstOnly: Bool) -> Words {
         // Relaxed: the writer's lock orders the changes.
         words(of: version.load(ordering: .relaxed), firstOnly: firstOnly)
     }

@@ -18,14 +18,13 @@ internal struct MutationLock: ~Copyable, Sendable {
     /// waits for it before it publishes.
     let bodyLock = Lock()
 
-    /// The purpose for which a thread takes the lock.
+    /// The purpose for which a thread takes the lock, or holds off publication.
     @usableFromInline
     enum Purpose { case set, modify, observe }
 
     init() {}
 
-    /// The address of `lock`, which names the property. `ChangeStamps` compares it; only
-    /// `RunningBody` follows it.
+    /// The address of `lock`, which names the property. Only `RunningBody` follows it.
     var address: UInt {
         // Safe: an address only; atomics are never copied to be lent.
         unsafe withUnsafePointer(to: lock) { UInt(bitPattern: $0) }
@@ -40,40 +39,29 @@ extension MutationLock {
     @usableFromInline
     borrowing func acquire(_ modifier: borrowing Atomic<UInt>) {
         if ThreadRecord.isInsideBody { trapInsideAnyBody(.set, modifier) }
-        acquireAnywhere(modifier)
+        acquireAnywhere()
     }
 
     /// Takes the lock for a change of a property of the library's own, also inside a body. Such a
     /// property is part of no body, and a thread that holds its lock waits for no other.
     @usableFromInline
-    borrowing func acquireAnywhere(_ modifier: borrowing Atomic<UInt>) {
-        acquire(for: .set, modifier)
+    borrowing func acquireAnywhere() {
+        lock.lock()
     }
 
     /// Releases the lock, after a change or without one.
     @usableFromInline
     borrowing func release() {
-        ChangeStamps.note(address)
-        releaseUnchanged()
-    }
-
-    /// Releases the lock, where nothing was changed.
-    @inline(__always)
-    borrowing func releaseUnchanged() {
         lock.unlock()
     }
 
     /// Takes the lock for the body of a `modify`, and marks the thread as inside a callback.
     @usableFromInline
     borrowing func acquireForBody(_ modifier: borrowing Atomic<UInt>) {
-        takeForBody(modifier)
-    }
-
-    borrowing func takeForBody(_ modifier: borrowing Atomic<UInt>) {
         // Safe: records are never freed.
         let record = unsafe ThreadRecord.current
         if unsafe record.pointee.isInsideBody { trapInsideAnyBody(.modify, modifier) }
-        acquire(for: .modify, modifier)
+        lock.lock()
         unsafe record.pointee.userCode += 1
         unsafe record.pointee.body = address
         unsafe setModifier(record, modifier)
@@ -81,7 +69,7 @@ extension MutationLock {
 
     /// Takes the lock for the body of a commit, whose thread is marked already.
     borrowing func acquireForCommit(_ record: UnsafeMutablePointer<ThreadRecord>, _ modifier: borrowing Atomic<UInt>) {
-        acquire(for: .modify, modifier)
+        lock.lock()
         unsafe setModifier(record, modifier)
     }
 
@@ -114,23 +102,18 @@ extension MutationLock {
         // tryHold(_:).
         modifier.store(0, ordering: .relaxed)
         AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
-        if bodyLock.isHeld { clearModifierUnderLock(modifier) }
+        if bodyLock.isHeld { clearModifierLocked(modifier) }
     }
 
     /// Waits for the registrations that run beside the body. Until then the body counts as running:
     /// a registration that looks now is one of them, and need not try again.
     @inline(never)
-    private borrowing func clearModifierUnderLock(_ modifier: borrowing Atomic<UInt>) {
+    private borrowing func clearModifierLocked(_ modifier: borrowing Atomic<UInt>) {
         // Safe: records are never freed.
         unsafe setModifier(ThreadRecord.current, modifier)
         // Relaxed: `bodyLock` orders it for a registration that finds it here; the caller, who
         // still has the lock, publishes nothing before it.
         bodyLock.withLock { modifier.store(0, ordering: .relaxed) }
-    }
-
-    private borrowing func acquire(for purpose: Purpose, _ modifier: borrowing Atomic<UInt>) {
-        if lock.tryLock() { return }
-        lock.lock()
     }
 }
 

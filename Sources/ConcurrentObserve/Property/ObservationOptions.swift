@@ -19,3 +19,43 @@ public struct ObservationOptions: OptionSet, Sendable {
     /// with one writer. `modify` and `compareExchange` send none.
     public static let prior = ObservationOptions(rawValue: 2)
 }
+
+/// The options of an observer: those that a user can give, and those of the library.
+///
+/// A raw value of `ObservationOptions` never sets the library's bits.
+@usableFromInline
+internal struct ObserverOptions: OptionSet, Sendable {
+    @usableFromInline let rawValue: UInt8
+
+    // Transparent, and computed below: constants in debug builds, too, and nothing that is made on first use. (P18)
+    @_transparent @usableFromInline
+    init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// Takes the options that a user has given.
+    @inlinable
+    init(_ options: ObservationOptions) {
+        self.init(rawValue: options.rawValue & (ObserverOptions.initial.rawValue | ObserverOptions.prior.rawValue))
+    }
+
+    @inlinable static var initial: ObserverOptions { ObserverOptions(rawValue: 1) }
+    @inlinable static var prior: ObserverOptions { ObserverOptions(rawValue: 2) }
+
+    /// The observer belongs to a combination: properties that are observed together. A commit calls
+    /// it under the property's mutation lock as well. Its closure is the library's, and runs no
+    /// user code there. (P21)
+    static var ofCombination: ObserverOptions { ObserverOptions(rawValue: 64) }
+
+    /// The observer is a binding. With each change, a path delivers to it the versions that the
+    /// change shows.
+    @inlinable static var ofBinding: ObserverOptions { ObserverOptions(rawValue: 128) }
+}
+
+extension ObserverOptions {
+    /// The options as bits of an observer's mark.
+    @usableFromInline
+    internal var marks: ObserverMark {
+        var marks: ObserverMark = contains(.prior) ? .receivesPrior : []
+        if contains(.ofCombination) { marks.formUnion(.isCombined) }
+        return marks
+    }
+}

@@ -38,13 +38,12 @@ extension Observed {
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         mutation.acquireForBody(cell.latch.owner)
-        var draft = cell.copyUnderLock()
+        var draft = cell.copyLocked()
         let result: Result
         do throws(Failure) {
             result = try body(&draft)
         } catch {
             mutation.leaveBody(cell.latch.owner)
-            dropUnderLock(draft)
             mutation.release()
             // Not earlier: what the body has left in the draft may run user code when it is
             // destroyed. (P5)
@@ -53,39 +52,36 @@ extension Observed {
         }
         let words = cell.encode(draft)
         mutation.leaveBody(cell.latch.owner)
-        let replaced = commit(words, draft)
+        let replaced = commitLocked(words, draft)
         mutation.release()
         announce(replaced, draft)
         replaced.retire()
         return result
     }
 
-    /// Makes the change: publishes the new value under the mutation lock, then calls the observers.
+    /// Makes the change: publishes the new value, then calls the observers.
     @inlinable
     internal func change(to newValue: Value) -> ValueCell<Value>.Replaced {
         if observers.mayHavePriorObservers { announceAhead() }
-        return publish(newValue)
-    }
-
-    @inlinable @inline(__always)
-    internal func publish(_ newValue: Value) -> ValueCell<Value>.Replaced {
         let words = cell.encode(newValue)
-        let replaced = commitUnderLock(words, newValue)
+        mutation.acquire(cell.latch.owner)
+        let replaced = commitLocked(words, newValue)
+        mutation.release()
         announce(replaced, newValue)
         return replaced
     }
 
+    /// Publishes a value, and puts the change into the mailboxes. Requires the mutation lock.
     @inlinable @inline(__always)
-    internal func commitUnderLock(_ words: Latch.Words, _ newValue: Value) -> ValueCell<Value>.Replaced {
-        mutation.acquire(cell.latch.owner)
-        let replaced = commit(words, newValue)
-        mutation.release()
+    internal func commitLocked(_ words: Latch.Words, _ new: Value) -> ValueCell<Value>.Replaced {
+        let replaced = cell.publishLocked(words)
+        if observers.mayHaveMailboxes { enqueueLocked(replaced, new) }
         return replaced
     }
 
-    /// A body that throws publishes nothing. Under the mutation lock.
-    @inlinable @inline(__always)
-    internal func dropUnderLock(_ draft: borrowing Value) {
+    @inlinable @inline(never)
+    internal func enqueueLocked(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
+        observers.enqueue(change(of: replaced, new))
     }
 }
 
@@ -109,19 +105,13 @@ extension Observed {
             ValueEncoding<Value>.discard(words)
             return nil
         }
-        let replaced = commit(words, newValue)
+        let replaced = commitLocked(words, newValue)
         mutation.release()
         return replaced
     }
 }
 
 extension Observed where Value: Equatable {
-    /// Whether no change came since `version`. Under the mutation lock.
-    @inlinable
-    internal func isStill(_ version: UInt64) -> Bool {
-        return cell.version == version
-    }
-
     /// Sets the property if its value equals `expected`. No other change comes between comparing
     /// and setting.
     ///
@@ -143,11 +133,11 @@ extension Observed where Value: Equatable {
             let words = prepared ?? cell.encode(desired)
             prepared = words
             mutation.acquire(cell.latch.owner)
-            guard isStill(found.version) else {
+            guard cell.version == found.version else {
                 mutation.release()
                 continue
             }
-            let replaced = commit(words, desired)
+            let replaced = commitLocked(words, desired)
             mutation.release()
             announce(replaced, desired)
             replaced.retire()

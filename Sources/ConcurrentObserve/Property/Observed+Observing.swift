@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
+
 extension Observed: ObservableProperty {
     /// Begins an observation. Any thread, also inside a callback; traps in the body of this
     /// property's `modify`, or of a commit that includes it. (P1, P4, P5)
@@ -32,7 +34,7 @@ extension Observed: ObservableProperty {
         mutation.trapInsideBody(.observe, cell.latch.owner)
         let sourceObserver = makeSourceObserver(to: receiver, options, owner: owner)
         let token = receiver.join(sourceObserver)
-        publish(sourceObserver) { present in
+        attach(sourceObserver) { present in
             if options.contains(.initial) { receiver.enqueue(.initial(present)) }
         }
         receiver.hasJoined()
@@ -60,12 +62,12 @@ extension Observed: ObservableProperty {
         observers.makeVersionedObserver(owner: owner, options.marks)
     }
 
-    /// Publishes an observer. It receives every version after the one that it finds here. (P4)
+    /// Attaches an observer. It receives every version after the one that it finds here. (P4)
     @inlinable
     internal func start(_ observer: VersionedObserver, _ options: ObserverOptions) -> ObservationToken {
         mutation.trapInsideBody(.observe, cell.latch.owner)
         guard options.contains(.initial) else {
-            publish(observer)
+            attach(observer) { _ in }
             return ObservationToken(observer)
         }
         let token = ObservationToken(observer)
@@ -73,51 +75,49 @@ extension Observed: ObservableProperty {
         return token
     }
 
-    @usableFromInline
-    internal func publish(_ observer: VersionedObserver) { publish(observer) { _ in } }
-
-    /// Publishes an observer after calling `prepare` with the present value and its version. The
+    /// Attaches an observer after calling `prepare` with the present value and its version. The
     /// observer receives every later version. (P4)
     ///
     /// - Parameter prepare: Called while no thread publishes a change. It runs no user code. (P5)
+    /// - Returns: What `prepare` returns.
     @usableFromInline
-    internal func publish(_ observer: VersionedObserver, _ prepare: ((value: Value, version: UInt64)) -> Void) {
-        let deferred = mutation.withPublicationHeld(cell.latch.owner) {
+    internal func attach<Result>(
+        _ observer: VersionedObserver,
+        _ prepare: ((value: Value, version: UInt64)) -> Result
+    ) -> Result {
+        let (result, deferred) = mutation.withPublicationHeld(cell.latch.owner) {
             let present = cell.load()
             observer.since = present.version
-            prepare(present)
-            return observer.withCore { $0.publish(observer) }
+            return (prepare(present), observer.withCore { $0.publish(observer) })
         }
         observer.withCore { $0.settle(deferred) }
-    }
-
-    /// Publishes an observer. Returns the value at that moment, and its version.
-    @usableFromInline
-    internal func publishWithValue(_ observer: VersionedObserver) -> (value: Value, version: UInt64) {
-        return publishAndSample(observer)
-    }
-
-    internal func publishAndSample(_ observer: VersionedObserver) -> (value: Value, version: UInt64) {
-        let (present, deferred) = mutation.withPublicationHeld(cell.latch.owner) {
-            observer.since = cell.version
-            return (cell.load(), observer.withCore { $0.publish(observer) })
-        }
-        observer.withCore { $0.settle(deferred) }
-        return present
+        return result
     }
 
     @inlinable @inline(never)
     internal func startWithInitial(_ observer: VersionedObserver) {
         // Another thread may replace the value. Then its last copy may be destroyed here.
         ThreadRecord.withUserCode {
-            let present = publishWithValue(observer)
-            deliverInitial(present, to: observer)
+            let present = attach(observer) { $0 }
+            Change.initial(present).deliver(to: observer.address)
         }
     }
 
-    @inlinable @inline(never)
-    internal func deliverInitial(_ present: (value: Value, version: UInt64), to observer: Observer) {
-        Change.initial(present).deliver(to: observer.address)
+    /// Stores the present version in `limit`, and returns it with its value. No change is published
+    /// in between, so every delivery of a later version finds the limit. It serves observers of the
+    /// library's own, which end at a version.
+    ///
+    /// - Returns: Nil if the limit has been set before, by a commit.
+    internal func cut(at limit: borrowing Atomic<UInt64>) -> (value: Value, version: UInt64)? {
+        mutation.withPublicationHeld(cell.latch.owner) {
+            // Relaxed: as below.
+            guard limit.load(ordering: .relaxed) == .max else { return nil }
+            let present = cell.load()
+            // Relaxed: ordered before every later change by `lock`, or, beside a body, by
+            // `bodyLock`, which the body's thread finds free before it publishes.
+            limit.store(present.version, ordering: .relaxed)
+            return present
+        }
     }
 }
 
@@ -127,4 +127,56 @@ extension Change {
     internal static func initial(_ present: (value: Value, version: UInt64)) -> Change {
         Change(reason: .initial, old: nil, new: present.value, version: present.version)
     }
+}
+
+extension Observed: ObservationSource {
+    /// The number of observations of this property that are going on, including paths that begin
+    /// with it and groups that have it as a member. Ends those whose owners have died. (P8, P13)
+    ///
+    /// A path from another object that leads through or to the property counts as an observation of
+    /// its root, and not here. An observed derived value counts once, however many observers it
+    /// has, until the call that ends its last observation has returned. (P24)
+    ///
+    /// - Complexity: O(*n*) on average.
+    public var observationCount: Int {
+        guard let core = observers.existingCore else { return 0 }
+        core.sweepOwners()
+        return core.observationCount { !$0.isForeign || $0.isOfDerivedValue }
+    }
+
+    /// Ends every observation of this property, of groups that have it as a member, and of paths
+    /// that begin with it, as if each was cancelled. Any thread, also inside a callback; never
+    /// waits. (P8)
+    ///
+    /// - Complexity: O(*n*).
+    public func cancelAllObservations() { observers.existingCore?.removeAll { $0.isForeign ? nil : .cancelled } }
+
+    /// Ends every observation that was registered with `owner`, of this property and of groups that
+    /// have it as a member, as if each was cancelled. (P8)
+    ///
+    /// - Complexity: O(*n*).
+    public func cancelAllObservations(ownedBy owner: AnyObject) {
+        observers.existingCore?.removeAll(boundTo: owner) { !$0.isForeign }
+    }
+}
+
+extension WeakObserved: ObservationSource {
+    /// The number of observations of this property that are going on, including paths that begin
+    /// with it and groups that have it as a member. Ends those whose owners have died. (P8, P13)
+    ///
+    /// - Complexity: O(*n*) on average.
+    public var observationCount: Int { storage.observationCount }
+
+    /// Ends every observation of this property, of groups that have it as a member, and of paths
+    /// that begin with it, as if each was cancelled. Any thread, also inside a callback; never
+    /// waits. (P8)
+    ///
+    /// - Complexity: O(*n*).
+    public func cancelAllObservations() { storage.cancelAllObservations() }
+
+    /// Ends every observation that was registered with `owner`, of this property and of groups that
+    /// have it as a member, as if each was cancelled. (P8)
+    ///
+    /// - Complexity: O(*n*).
+    public func cancelAllObservations(ownedBy owner: AnyObject) { storage.cancelAllObservations(ownedBy: owner) }
 }

@@ -13,7 +13,7 @@
 // - `Change`: what an observer receives.
 // - `ValueCell`: reads, pins and replaces the value.
 // - `Latch`: two slots of two words, and the version, which says which slot is the present one.
-// - `ValueEncoding`: how a value becomes two words: its bits, its reference, or a `ValueBox`.
+// - `ValueEncoding`: how a value becomes two words: its bits, or the address of its box.
 // - `MutationLock`: the lock of the writers. `bodyLock` lets observers register beside a body.
 // - `WeakObserved`: a property that does not retain its referent. It stores a `WeakBox`.
 //
@@ -22,18 +22,16 @@
 //    observer, unless the property has a label.
 // 2. A read takes no lock. `loadWithWord` loads the version with acquire, the words of its slot,
 //    and after a fence the version again. If that is another one, or a commit has prepared the
-//    next, `loadAgain` repeats this. If the words reference an object, `ValueCell.pin` stores its
-//    address in the frame, executes the light barrier, and compares the version once more.
-// 3. `attach` publishes an observer while `withPublicationHeld` lets no thread publish a change.
+//    next, `loadAgain` repeats this. If the value is in a box, `ValueCell.pin` stores its address in the frame, executes the light barrier, and compares the version once more.
+// 3. `attach` registers an observer while `withPublicationHeld` lets no thread publish a change.
 //    `since` notes the present version: the observer receives every later one. (P4)
 // 4. `change(to:)` makes the prior deliveries that observers asked for, and encodes the value.
-//    `commitUnderLock` takes the mutation lock and calls `commit`. There `Latch.publish` stores
-//    the words in the other slot, then the version with release. `enqueue` puts the change into
-//    the mailboxes, which therefore have the order of the versions. (P2)
+//    Under the mutation lock it calls `commitLocked`. There `Latch.publish` stores the words in
+//    the other slot, then the version with release. `enqueueLocked` puts the change into the
+//    mailboxes, which therefore have the order of the versions. (P2)
 // 5. After the unlock, `announce` delivers the change: `relinkPaths`, `wakeMailboxes`, then
 //    `LinkDeliveries.deliver`, the inline callbacks, `deliverLate`, `drainMailboxes`.
-// 6. `Replaced.retire` retires what the replaced words reference. The reference is released
-//    after a heavy barrier, which pairs with the light one in `pin`, and a scan that finds no pin.
+// 6. `Replaced.retire` retires the replaced box. It is released after a heavy barrier, which pairs with the light one in `pin`, and a scan that finds no pin.
 //    (P14)
 // 7. `deinit` calls `endSource`: every observation ends with `.sourceDeleted`. (P12)
 //
@@ -42,9 +40,9 @@
 // - User code runs under the mutation lock only in the bodies of `modify` and of commits. The
 //   library calls `==`, callbacks and deinitialisers under no lock. (P5)
 //
-// The walk to read: the setter of `value`, `change(to:)`, `publish`, `commitUnderLock`, `commit`,
-// `ValueCell.publish`, `Latch.publish`, `enqueue`; after the unlock `announce`, `deliver`,
-// `deliverToAllKinds`, `walk`, `walkClosures(before:)`; at last `Replaced.retire`.
+// The walk to read: the setter of `value`, `change(to:)`, `commitLocked`,
+// `ValueCell.publishLocked`, `Latch.publish`, `enqueueLocked`; after the unlock `announce`,
+// `deliver`, `deliverToAllKinds`, `walk`, `walkClosures(before:)`; at last `Replaced.retire`.
 
 /// A value that any thread may read and change, and that delivers every change to its observers.
 ///
@@ -69,11 +67,11 @@
 /// on the thread that made the change, and may be called on several threads at once.
 ///
 /// Values of up to 16 bytes that are nothing but bits (`BitwiseCopyable`: integers, floating-point
-/// numbers, small structs and enums of them), strings, objects, and arrays, sets and dictionaries
-/// are kept in the property itself. For others a change allocates memory. A replaced value is
-/// destroyed when its last reader has finished. If that may run code of yours, a thread of the
-/// library destroys the value. Strings, collections of strings and of bits, and values that are
-/// nothing but bits may also be destroyed by a thread that replaces such a value. (P5, P14)
+/// numbers, small structs and enums of them) are kept in the property itself. For any other value a
+/// change takes a box on the heap. A replaced value is destroyed when its last reader has finished.
+/// If that may run code of yours, a thread of the library destroys the value. Strings, arrays, sets,
+/// dictionaries and optionals of these and of bits run none: the thread that replaces such a value
+/// destroys it, and recycles its box. (P5, P14)
 public final class Observed<Value: Sendable>: Sendable {
     @usableFromInline internal let observers = ObserverList()
     @usableFromInline internal let mutation = MutationLock()
@@ -127,12 +125,7 @@ extension Observed {
 
     /// The number of changes so far. A read that follows sees this version or a later one. (P2)
     @inlinable
-    public var version: UInt64 { presentVersion }
-
-    @inlinable @inline(__always)
-    internal var presentVersion: UInt64 {
-        return cell.version
-    }
+    public var version: UInt64 { cell.version }
 
     /// The present value and its version, which belong together. Never waits.
     @inlinable

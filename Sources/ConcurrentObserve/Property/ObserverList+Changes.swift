@@ -1,5 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// A property has a third kind of observers. A change comes to the kinds one after the other: first
+// the paths that go on from the property are relinked, then the mailboxes are woken, then the
+// inline callbacks are called, then the serial deliveries run. (P1)
+
+extension ObserverKind where Content: ~Copyable {
+    /// The links of paths that lead on from the property, and of derived values that depend on it.
+    @inlinable @inline(__always)
+    static func links() -> ObserverKind where Content == HeldObject<LinkedPath> { ObserverKind(.third) }
+}
+
+extension ObserverMark {
+    /// The observer receives a delivery before each change, too.
+    @inlinable
+    static var receivesPrior: ObserverMark { .flagged }
+}
+
+extension ObserverList {
+    /// Whether observers may receive a delivery before a change.
+    @inlinable @inline(__always)
+    var mayHavePriorObservers: Bool { mayHave(ListHints.flagged) }
+
+    /// Whether there may be mailboxes, or paths that go on from here.
+    @inlinable @inline(__always)
+    var mayHaveMailboxesOrLinks: Bool { mayHave(ListHints.second | ListHints.third) }
+}
+
 extension ObserverList {
     /// Calls every inline observer with a change. (P1, P2, P15)
     ///
@@ -19,28 +45,11 @@ extension ObserverList {
 
     /// Calls the inline observers that belong to combinations: properties that are observed
     /// together. Under the property's mutation lock. (P21)
-    ///
-    /// - Returns: Whether there are bindings among the observers.
     @inline(never)
-    internal borrowing func deliverToCombinations<Value>(_ change: Change<Value>, of version: UInt64) -> Bool {
-        let lent = LentChange(change)
-        var hasBindings = false
-        walk(.callbacks()) { (observer: borrowing LentObserver<Callback<Change<Value>>>) in
-            let mark = observer.mark
-            if mark.contains(.isOfBinding) { hasBindings = true }
-            guard mark.contains(.isCombined), observer.since < version else { return }
-            lent.call(observer)
-        }
-        return hasBindings
-    }
-
-    /// Calls the inline observers that are bindings, or all others, with a change of a commit. Under no lock. (P21)
-    @inline(never)
-    internal borrowing func deliver<Value>(_ change: Change<Value>, toBindings: Bool) {
+    internal borrowing func deliverToCombinations<Value>(_ change: Change<Value>, of version: UInt64) {
         let lent = LentChange(change)
         walk(.callbacks()) { (observer: borrowing LentObserver<Callback<Change<Value>>>) in
-            guard observer.mark.contains(.isOfBinding) == toBindings, observer.since < lent.change.version
-            else { return }
+            guard observer.mark.contains(.isCombined), observer.since < version else { return }
             lent.call(observer)
         }
     }

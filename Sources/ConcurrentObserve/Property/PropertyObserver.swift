@@ -90,3 +90,70 @@ extension PropertyObserver {
         }
     }
 }
+
+extension PropertyObserver {
+    /// Returns an observer that leaves out a change if `areEqual` accepts its new value and the
+    /// value that the observer received last. Nil if this one receives all changes: then the
+    /// property knows which value that is.
+    ///
+    /// The rule need not be transitive. So a value that was left out is compared with nothing.
+    internal func leavingOut(_ areEqual: @escaping @Sendable (Value, Value) -> Bool) -> PropertyObserver? {
+        guard case .mailbox(let factory) = form, factory.mayDrop else { return nil }
+        let last = LastReceived<Value>()
+        return pulledBack(isComparing: true) { change in
+            guard change.reason == .valueChanged, let old = last.value ?? change.old else { return change }
+            last.value = areEqual(old, change.new) ? old : nil
+            return last.value == nil ? change.replacing(old) : nil
+        }
+    }
+}
+
+/// The value that an observer received last, if changes were left out since then.
+private final class LastReceived<Value: Sendable>: @unchecked Sendable {
+    // Unchecked: used where the observer is called, one change at a time.
+    var value: Value?
+}
+
+/// A source that is gone before it has a value: an observation of it ends at once.
+///
+/// A combination uses it when another thread has ended the observation of a member before the
+/// member delivered its first value. (P8)
+internal final class EndedSource: Sendable {
+    private let observers = ObserverList()
+    private let reason: ObservationEnd
+
+    private init(_ reason: ObservationEnd) { self.reason = reason }
+
+    deinit { observers.endSource(reason) }
+
+    /// Returns the token of an observation that has ended. The observer is not called.
+    static func attach<Value>(_ observer: PropertyObserver<Value>, _ reason: ObservationEnd) -> ObservationToken {
+        let source = EndedSource(reason)
+        let token = source.begin(observer)
+        // Ends an observation behind a mailbox here, too, and not when the library's threads get to
+        // it.
+        source.observers.existingCore?.removeAll { _ in reason }
+        return token
+    }
+
+    private func begin<Value>(_ observer: PropertyObserver<Value>) -> ObservationToken {
+        switch observer.form {
+        case .inline(let callback):
+            let inner = observers.makeObserver(owner: observer.owner)
+            inner.setCallback(callback)
+            inner.register()
+            return ObservationToken(inner)
+        case .mailbox(let factory):
+            let receiver = factory.make()
+            let inner = observers.makeObserver(
+                of: .mailboxes(),
+                holding: HeldObject(receiver),
+                owner: observer.owner
+            )
+            let token = receiver.join(inner)
+            inner.register()
+            receiver.hasJoined()
+            return token ?? ObservationToken(inner)
+        }
+    }
+}

@@ -4,9 +4,10 @@ public import Synchronization
 
 /// The memory of a property's value: read by any thread at any time, replaced by one at a time.
 ///
-/// The latch holds the value's bits, or a reference: to a box, or to the value's own object. A thread that follows a reference pins it
-/// first, by a hazard pointer: it stores the address and then looks whether the version is still the one that it has loaded. A
-/// replaced reference is retired. (Michael, "Hazard Pointers: Safe Memory Reclamation for Lock-Free Objects", IEEE TPDS 15(6), 2004.)
+/// The latch holds the value's bits, or the address of its box. A thread that follows an address
+/// pins the box first, by a hazard pointer: it stores the address and then looks whether the version
+/// is still the one that it has loaded. A replaced box is retired. (Michael, "Hazard Pointers: Safe
+/// Memory Reclamation for Lock-Free Objects", IEEE TPDS 15(6), 2004.)
 @usableFromInline
 internal struct ValueCell<Value: Sendable>: ~Copyable, Sendable {
     @usableFromInline typealias Encoding = ValueEncoding<Value>
@@ -15,7 +16,7 @@ internal struct ValueCell<Value: Sendable>: ~Copyable, Sendable {
 
     @inlinable
     init(_ value: Value) {
-        let mark = Encoding.mark.word
+        let mark = ValueMark.of(Value.self)
         latch = Latch(Encoding.encode(value, mark: mark), spare: Latch.Words(second: mark))
     }
 
@@ -23,11 +24,11 @@ internal struct ValueCell<Value: Sendable>: ~Copyable, Sendable {
         Encoding.discard(latch.load().words)
     }
 
-    /// The words that stand for `value`, with a reference of their own.
+    /// The words that stand for `value`, with a box of their own.
     @inlinable @inline(__always)
     borrowing func encode(_ value: Value) -> Latch.Words {
         // Relaxed: the mark is the second word of both slots from the start, and never changes.
-        Encoding.encode(value, mark: Encoding.isMarked ? latch.even.second.load(ordering: .relaxed) : 0)
+        Encoding.encode(value, mark: Encoding.isAlwaysInline ? 0 : latch.even.second.load(ordering: .relaxed))
     }
 }
 
@@ -41,16 +42,8 @@ extension ValueCell {
     /// A copy of the value. Any thread; lock-free.
     @inlinable @inline(__always)
     borrowing func copy() -> Value {
-        if Encoding.mayBeInline {
-            let words = loadWords()
-            if Encoding.isAlwaysInline || _fastPath(Encoding.isImmediate(words)) { return Encoding.decode(words) }
-        }
-        return Self.copyPinned(self)
-    }
-
-    @inlinable @inline(__always)
-    borrowing func loadWords() -> Latch.Words {
-        return latch.load(firstOnly: Encoding.needsOneWord).words
+        guard Encoding.isAlwaysInline else { return Self.copyPinned(self) }
+        return Encoding.decode(latch.load(firstOnly: Encoding.needsOneWord).words)
     }
 
     /// A copy of the value, and its version. Any thread; lock-free.
@@ -61,11 +54,11 @@ extension ValueCell {
         return (Encoding.decode(words), version)
     }
 
-    /// A copy of the value, under the mutation lock. It needs no pin, since no other thread
+    /// A copy of the value. It needs no pin: the caller has the mutation lock, so no other thread
     /// replaces the value.
     @inlinable @inline(__always)
-    borrowing func copyUnderLock() -> Value {
-        Encoding.copy(latch.wordsUnderLock(firstOnly: Encoding.needsOneWord))
+    borrowing func copyLocked() -> Value {
+        Encoding.copy(latch.wordsLocked(firstOnly: Encoding.needsOneWord))
     }
 
     // Out of line, both, so that a caller that is asynchronous never keeps a thread's address across a suspension. Static: a
@@ -87,13 +80,9 @@ extension ValueCell {
         to body: (borrowing Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try whilePinned { words, _ throws(Failure) in
-            // Safe, both: the pin keeps the box, or what the bits reference.
-            if Encoding.isBoxed(words) {
-                return try unsafe ValueBox<Value>.value(at: words.first).pointee.lend(to: body)
-            }
-            return try unsafe Encoding.withBits(of: words) { value throws(Failure) in
-                try unsafe value.pointee.lend(to: body)
-            }
+            if Encoding.isAlwaysInline { return try body(Encoding.decode(words)) }
+            // Safe: the pin keeps the box.
+            return try unsafe ValueBox<Value>.value(at: words.first).pointee.lend(to: body)
         }
     }
 }
@@ -101,7 +90,7 @@ extension ValueCell {
 // MARK: - Pinning
 
 extension ValueCell {
-    /// Calls `body` with the words of a version. What they reference is kept until `body` returns.
+    /// Calls `body` with the words of a version. Their box is kept until `body` returns.
     @inlinable @inline(__always)
     borrowing func whilePinned<Result, Failure: Error>(
         _ body: (Latch.Words, _ version: UInt64) throws(Failure) -> Result
@@ -117,7 +106,7 @@ extension ValueCell {
         return try body(words, version)
     }
 
-    /// Loads the words of a version and pins what they reference. Lock-free: it repeats only if another version was published.
+    /// Loads the words of a version and pins their box. Lock-free: it repeats only if another version was published.
     @inlinable @inline(__always)
     borrowing func pin(in frame: UnsafeMutablePointer<Frame>) -> (words: Latch.Words, version: UInt64) {
         while true {
@@ -141,7 +130,7 @@ extension ValueCell {
     /// the version is settled.
     @inlinable @inline(__always)
     borrowing func isPinned(_ word: UInt64) -> Bool {
-        // Relaxed: after the pin, by the light barrier. The thread that releases the reference publishes its successor before it
+        // Relaxed: after the pin, by the light barrier. The thread that releases the box publishes its successor before it
         // executes the heavy one, and then scans: either the load sees the successor, or the scan sees the pin.
         return latch.version.load(ordering: .relaxed) == word
     }
@@ -171,21 +160,14 @@ extension ValueCell {
         /// elsewhere if that may run user code or takes long. Under no lock. (P5, P14)
         @inlinable @inline(__always)
         consuming func retire() {
-            if Encoding.isAlwaysInline { return }
-            let reference = Encoding.reference(in: words)
-            if reference == 0 { return }
-            if Encoding.runsUserCode(words) {
-                ThreadRecord.retireForDeinitThreads(reference: reference, from: source)
-            } else {
-                ThreadRecord.retire(reference: reference, weight: Encoding.weight(of: words), from: source)
-            }
+            if !Encoding.isAlwaysInline { ValueBox<Value>.retire(words, from: source) }
         }
     }
 
-    /// Publishes the value that `words` stand for as the next version. Under the mutation lock.
+    /// Publishes the value that `words` stand for as the next version. Requires the mutation lock.
     @inlinable @inline(__always)
-    borrowing func publish(_ words: Latch.Words) -> Replaced {
-        let replaced = latch.wordsUnderLock(firstOnly: !Encoding.isMarked && Encoding.needsOneWord)
+    borrowing func publishLocked(_ words: Latch.Words) -> Replaced {
+        let replaced = latch.wordsLocked(firstOnly: Encoding.isAlwaysInline && Encoding.needsOneWord)
         return Replaced(words: replaced, version: latch.publish(words), source: source)
     }
 

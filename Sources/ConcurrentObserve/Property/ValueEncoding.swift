@@ -2,155 +2,143 @@
 
 /// How a property's value becomes the two words of its latch.
 ///
-/// A value without references that fits is stored as its own bits. So is a value that is one
-/// counted reference: a string, an object, or a `ReferencedCollection`. The latch then owns that
-/// reference. Any other value is in a box: the first word is the box's address, and the latch owns
-/// the box. Except in strings, the second word of references and boxes is their mark.
+/// A value that fits and references nothing is stored as its own bits. Any other value is in a box:
+/// the first word is the box's address, and the latch owns the box. The second word is then the
+/// property's mark, which says how a replaced box is destroyed. It never changes.
 @usableFromInline
 internal enum ValueEncoding<Value: Sendable> {
-    /// Whether every value is bits that reference nothing. Like the properties below, a constant
-    /// once `Value` is known.
+    /// Whether values are stored as their own bits. A constant once `Value` is known.
     @inlinable @inline(__always)
-    static var isAlwaysInline: Bool { _isPOD(Value.self) && fits }
-
-    /// Whether a value may be bits that reference nothing.
-    @inlinable @inline(__always)
-    static var mayBeInline: Bool { isAlwaysInline || isString }
-
-    /// Whether a value may be its own reference. The property's mark says whether it is.
-    @inlinable @inline(__always)
-    static var mayBeMarked: Bool { !_isPOD(Value.self) && MemoryLayout<Value>.size == MemoryLayout<UInt>.size }
-
-    /// Whether the second word is the mark of the property's values: it never changes.
-    @inlinable @inline(__always)
-    static var isMarked: Bool { !_isPOD(Value.self) && !isString }
-
-    /// Whether readers do without the second word.
-    @inlinable @inline(__always)
-    static var needsOneWord: Bool {
-        isAlwaysInline ? MemoryLayout<Value>.size <= MemoryLayout<UInt>.size : !isString && !mayBeMarked
-    }
-
-    @inlinable @inline(__always)
-    static var fits: Bool {
-        MemoryLayout<Value>.size <= MemoryLayout<Latch.Words>.size
+    static var isAlwaysInline: Bool {
+        _isPOD(Value.self) && MemoryLayout<Value>.size <= MemoryLayout<Latch.Words>.size
             && MemoryLayout<Value>.alignment <= MemoryLayout<Latch.Words>.alignment
     }
 
+    /// Whether readers do without the second word.
     @inlinable @inline(__always)
-    static var isString: Bool {
-        // The size first: the compiler knows it, and need not compare the types of most values at run time.
-        MemoryLayout<Value>.size == MemoryLayout<Latch.Words>.size && fits
-            && (Value.self == String.self || Value.self == String?.self)
-    }
-}
+    static var needsOneWord: Bool { !isAlwaysInline || MemoryLayout<Value>.size <= MemoryLayout<UInt>.size }
 
-// MARK: - What words say
-
-extension ValueEncoding {
-    /// Whether `words` reference nothing that is counted.
+    /// The address of the box, or 0 if the words are bits. A reader pins the box, and it is
+    /// released at last.
     @inlinable @inline(__always)
-    static func referencesNothing(_ words: Latch.Words) -> Bool { reference(in: words) == 0 }
+    static func reference(in words: Latch.Words) -> UInt { isAlwaysInline ? 0 : words.first }
 
-    /// The address of the box or the object that `words` reference, or 0. A reader pins it, and it
-    /// is released at last.
-    @inlinable @inline(__always)
-    static func reference(in words: Latch.Words) -> UInt {
-        if isAlwaysInline { return 0 }
-        if isString { return isImmediate(words) ? 0 : words.second & 0x0FFF_FFFF_FFFF_FFFF }
-        return words.first
-    }
-
-    /// Whether a string's own bits reference nothing that is counted.
+    /// The words that stand for `value`. Takes a box for what is not its own bits.
     ///
-    /// The highest bit of its second word says so: "b63: isImmortal", in the standard library's
-    /// StringObject.swift; the four highest are no part of an object's address. The runtime decides
-    /// by the same bit whether there is anything to retain. The second word of nil is 0.
-    @inlinable @inline(__always)
-    static func isImmediate(_ words: Latch.Words) -> Bool { words.second >> 63 == 1 || words.second == 0 }
-
-    /// Whether `words` hold a box's address.
-    @inlinable @inline(__always)
-    static func isBoxed(_ words: Latch.Words) -> Bool {
-        if isAlwaysInline || isString { return false }
-        return !mayBeMarked || ReferenceMark(word: words.second).isOfBoxes
-    }
-}
-
-extension ValueEncoding {
-    /// Whether destroying what `words` stand for may run a deinitialiser of the user's.
-    @inlinable @inline(__always)
-    static func runsUserCode(_ words: Latch.Words) -> Bool {
-        isMarked && ReferenceMark(word: words.second).runsUserCode
-    }
-
-    /// Estimates the bytes of memory behind the reference in `words`; nil stands for those of the
-    /// object itself.
-    @inlinable @inline(__always)
-    static func weight(of words: Latch.Words) -> Int? {
-        if isString { return nil }
-        return isBoxed(words)
-            ? MemoryLayout<Value>.size : ReferenceMark(word: words.second).weight(of: words.first)
-    }
-}
-
-// MARK: - Both ways
-
-extension ValueEncoding {
-    /// The words that stand for `value`, with a reference of their own. Allocates a box for what is not its own bits.
-    ///
-    /// - Parameter mark: The second word of all the property's values, if these are marked.
+    /// - Parameter mark: The property's mark; unused for bits.
     @inlinable @inline(__always)
     static func encode(_ value: Value, mark: UInt) -> Latch.Words {
-        if isAlwaysInline || isString || (mayBeMarked && !ReferenceMark(word: mark).isOfBoxes) {
-            var words = Latch.Words(second: mark)
-            // Safe: the value fits. Its reference, if it has one, is the words' from now on.
-            unsafe withUnsafeMutablePointer(to: &words) {
-                _ = unsafe UnsafeMutableRawPointer($0).initializeMemory(as: Value.self, to: value)
-            }
-            return words
-        }
-        return Latch.Words(first: ValueBox<Value>.allocate(value), second: mark)
+        guard isAlwaysInline else { return Latch.Words(first: ValueBox<Value>.allocate(value), second: mark) }
+        var words = Latch.Words()
+        // Safe: the value fits, and references nothing.
+        unsafe withUnsafeMutableBytes(of: &words) { unsafe $0.storeBytes(of: value, as: Value.self) }
+        return words
     }
 
-    /// The value whose own bits `words` are, in place.
-    @inlinable @inline(__always)
-    static func withBits<Result, Failure: Error>(
-        of words: Latch.Words,
-        _ body: (UnsafePointer<BoxedValue<Value>>) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        // Safe: `encode` has put them there, and they are aligned at least as strictly. What they reference, the caller keeps.
-        try unsafe withUnsafePointer(to: words) { words throws(Failure) in
-            try unsafe body(UnsafeRawPointer(words).assumingMemoryBound(to: BoxedValue<Value>.self))
-        }
-    }
-
-    /// The value whose own bits `words` are. They reference nothing that is counted.
+    /// The value whose own bits `words` are.
     @inlinable @inline(__always)
     static func decode(_ words: Latch.Words) -> Value {
-        var words = words
-        // Safe: as above; there is nothing to count, so that a copy of the bits is a value of its own.
-        return unsafe withUnsafeMutablePointer(to: &words) {
-            unsafe UnsafeMutableRawPointer($0).assumingMemoryBound(to: Value.self).move()
-        }
+        // Safe: `encode` has put the bits there. They reference nothing, so their copy is a value.
+        unsafe withUnsafeBytes(of: words) { unsafe $0.load(as: Value.self) }
     }
 
-    /// A copy of the value that `words` stand for. The caller pins what they reference, or owns it.
+    /// A copy of the value that `words` stand for. The caller pins the box, or owns it.
     @inlinable @inline(__always)
     static func copy(_ words: Latch.Words) -> Value {
-        if isAlwaysInline { return decode(words) }
-        // Safe, both: the caller keeps it.
-        if isBoxed(words) { return unsafe ValueBox<Value>.value(at: words.first).pointee.value }
-        return unsafe withBits(of: words) { unsafe $0.pointee.value }
+        // Safe: the caller keeps the box.
+        isAlwaysInline ? decode(words) : unsafe ValueBox<Value>.value(at: words.first).pointee.value
     }
 
     /// Destroys what `encode` made. No other thread can be reading it.
-    ///
-    /// Releases through the reference, as for retired values: the optimiser (6.3) drops the release
-    /// of a value moved out of raw words.
     @inlinable @inline(__always)
-    static func discard(_ words: Latch.Words) {
-        let reference = reference(in: words)
-        if reference != 0 { releaseOwned(reference) }
+    static func discard(_ words: Latch.Words) { if !isAlwaysInline { releaseOwned(words.first) } }
+}
+
+/// A value of a property on the heap, in a `Box`. Readers follow its address. It is retired when
+/// the value is replaced.
+@usableFromInline
+internal enum ValueBox<Value: Sendable> {
+    /// Allocates a box with a copy of `value`, and returns its address. The caller owns the only
+    /// reference.
+    @inlinable @inline(__always)
+    static func allocate(_ value: Value) -> UInt {
+        let address = takeBox(size, type)
+        // Safe: the box is the caller's, and has room for the value behind its header.
+        unsafe UnsafeMutablePointer<Value>(bitPattern: valueAddress(address)).unsafelyUnwrapped.initialize(to: value)
+        return address
     }
+
+    /// The bytes that the value needs, with padding if its alignment is larger than 16, which is
+    /// that of boxes.
+    @inlinable @inline(__always)
+    static var size: Int { MemoryLayout<Value>.size &+ max(0, MemoryLayout<Value>.alignment &- 16) }
+
+    /// The type that the box's header names: see `BoxHeader`.
+    @inlinable @inline(__always)
+    static var type: UInt {
+        if _isPOD(Value.self) { return 0 }
+        // Safe: the address of the type's metadata, which is never freed.
+        let address = unsafe unsafeBitCast(Value.self as Any.Type, to: UInt.self)
+        return MemoryLayout<Value>.alignment > 16 ? address | 1 : address
+    }
+
+    /// Retires a replaced box. The release destroys the value under no lock: on this thread, or on
+    /// one of the library's if that may run user code or takes long. (P5, P14)
+    ///
+    /// - Parameter source: Names the property: see `Retirable.source`.
+    @inlinable @inline(__always)
+    static func retire(_ words: Latch.Words, from source: UInt) {
+        if _isPOD(Value.self) {
+            ThreadRecord.retire(box: words.first, weight: size, from: source)
+        } else {
+            retireBox(words, valueAddress(words.first), size, from: source)
+        }
+    }
+
+    /// Returns the address of the value in the box at `address`.
+    @inlinable @inline(__always)
+    static func valueAddress(_ address: UInt) -> UInt {
+        addressOfValue(inBoxAt: address, alignment: MemoryLayout<Value>.alignment)
+    }
+
+    /// The value in the box at `address`, in place.
+    ///
+    /// The caller pins the box, or owns a reference.
+    @inlinable @inline(__always)
+    static func value(at address: UInt) -> UnsafePointer<BoxedValue<Value>> {
+        // Safe: `allocate` has put the value there; a struct of one member is laid out as its member.
+        unsafe UnsafePointer(bitPattern: valueAddress(address)).unsafelyUnwrapped
+    }
+}
+
+/// Takes a box for a value: see `BoxPool`.
+@usableFromInline
+internal func takeBox(_ bytes: Int, _ type: UInt) -> UInt { BoxPool.take(bytes, type: type) }
+
+/// Retires a box whose value owns references.
+@usableFromInline
+internal func retireBox(_ words: Latch.Words, _ value: UInt, _ size: Int, from source: UInt) {
+    if let weight = ValueMark.weight(of: words.second, at: value) {
+        ThreadRecord.retire(box: words.first, weight: size &+ weight, from: source)
+    } else {
+        ThreadRecord.retireForDeinitThreads(reference: words.first, from: source)
+    }
+}
+
+/// Releases the box at an address, which no other thread can be reading.
+@usableFromInline
+internal func releaseOwned(_ reference: UInt) {
+    // Safe: the caller owns the reference.
+    unsafe Unmanaged<AnyObject>.fromOpaque(UnsafeRawPointer(bitPattern: reference).unsafelyUnwrapped).release()
+}
+
+/// A value where it is: not copyable, so that lending it counts no reference.
+@usableFromInline
+internal struct BoxedValue<Value>: ~Copyable {
+    @usableFromInline let value: Value
+
+    @inlinable @inline(__always)
+    borrowing func lend<Result, Failure: Error>(
+        to body: (borrowing Value) throws(Failure) -> Result
+    ) throws(Failure) -> Result { try body(value) }
 }

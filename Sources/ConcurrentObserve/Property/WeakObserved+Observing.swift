@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
+
 /// A change that is delivered later waits as a reference that keeps nothing alive. The referent is
 /// looked up when the observer is called. (P11)
 extension WeakObserved: ObservableProperty {
@@ -27,5 +29,55 @@ extension WeakObserved: ObservableProperty {
     private static func seen(_ observer: PropertyObserver<Referent?>) -> PropertyObserver<WeakBox<Referent>> {
         let see: @Sendable (Change<WeakBox<Referent>>) -> Change<Referent?> = observer.seeing()
         return observer.pulledBack(asCombination: !observer.isComparing) { see($0) }
+    }
+}
+
+/// Records whether the last value that an observation of a weak property received was nil. Only
+/// observations that compare values need it. It keeps no referent. (P11)
+///
+/// The old referent of a change may have died. If the observer has received it, it equals nothing
+/// that comes after its death, not even nil: so the old value is nil. If it died before the
+/// observer received it, the observer received a nil referent: so the old value is a nil referent.
+internal final class SeenReferents: Sendable {
+    /// Twice the version of the last change, plus one if its value was nil; ``nothing`` before the
+    /// first one.
+    private let last = Atomic<UInt64>(SeenReferents.nothing)
+    /// Whether the changes come one at a time, in order. Otherwise the last change is known only if
+    /// its version is the one before the next.
+    private let isInOrder: Bool
+
+    private static var nothing: UInt64 { .max }
+
+    init(isInOrder: Bool) { self.isInOrder = isInOrder }
+
+    /// Returns the change with its referents. Called where user code may run.
+    func see<Referent>(_ change: Change<WeakBox<Referent>>) -> Change<Referent?> {
+        let new = change.new.referent
+        let old = change.old.flatMap { old -> Referent?? in
+            let referent = old.referent
+            return referent == nil && !old.isNone && !wasNil(before: change.version) ? .none : .some(referent)
+        }
+        // Relaxed: what is stored here is used only for the next version, or if the changes come in
+        // order.
+        last.store(change.version << 1 | (new == nil ? 1 : 0), ordering: .relaxed)
+        return Change<Referent?>(change.reason, old, new, change.version, commitNumber: change.commitNumber)
+    }
+
+    private func wasNil(before version: UInt64) -> Bool {
+        // Relaxed: as above.
+        let last = last.load(ordering: .relaxed)
+        return last != Self.nothing && last & 1 == 1 && (isInOrder || last >> 1 == version - 1)
+    }
+}
+
+extension PropertyObserver {
+    /// Returns the function that makes a change of referents, for this observer, from a change of
+    /// the references to them.
+    internal func seeing<Referent>() -> @Sendable (Change<WeakBox<Referent>>) -> Change<Referent?>
+    where Value == Referent? {
+        guard isComparing else { return { $0.map(\.referent) } }
+        let isInOrder = if case .mailbox = form { true } else { false }
+        let seen = SeenReferents(isInOrder: isInOrder)
+        return { seen.see($0) }
     }
 }

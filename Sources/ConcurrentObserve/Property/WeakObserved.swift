@@ -145,12 +145,7 @@ extension WeakObserved {
     /// nothing is loaded; the comparison is repeated if another change came in between.
     private func becomeNil(_ watch: Observer) {
         let present = storage.snapshot().value
-        guard isOf(present, watch) else { return }
+        guard present.isWatched(by: watch) else { return }
         storage.compareExchange(expected: present, desired: WeakBox(nil))
-    }
-
-    /// Whether the property still refers to the object whose death `watch` observes.
-    private func isOf(_ present: WeakBox<Referent>, _ watch: Observer) -> Bool {
-        return present.isWatched(by: watch)
     }
 }

@@ -35,21 +35,6 @@ extension Box {
         return address
     }
 
-    /// Whether the object at `reference` is a box. The caller must own the reference.
-    ///
-    /// - Parameter type: `typeAddress`.
-    @inline(__always)
-    static func isBox(_ reference: UInt, type: UInt) -> Bool {
-        // Safe: the caller's reference keeps the object alive. The first word of every native
-        // object is its type.
-        unsafe UnsafePointer<UInt>(bitPattern: reference).unsafelyUnwrapped.pointee == type
-    }
-
-    static var typeAddress: UInt {
-        // Safe: an address only.
-        unsafe UInt(bitPattern: unsafeBitCast(Box.self as AnyClass, to: Int.self))
-    }
-
     /// Returns the header of the box at `address`. The caller must own the only reference.
     @inline(__always)
     static func header(at address: UInt) -> UnsafeMutablePointer<BoxHeader> {

@@ -100,28 +100,20 @@ extension BoxPool {
         }
     }
 
-    /// Destroys the value in a box that no thread reads any more. The caller must hold no lock.
+    /// Destroys the value in a box that no thread reads any more. The caller must hold no lock, and
+    /// own the only reference.
     ///
-    /// - Parameters:
-    ///   - reference: The caller's reference, the only one.
-    ///   - boxType: `Box.typeAddress`.
-    /// - Returns: False if the object is not a box, or is a box of a size that is not kept. Then
-    ///   nothing was done.
+    /// - Returns: False if boxes of this size are not kept. Then nothing was done.
     @inline(__always)
-    static func empty(_ reference: UInt, boxType: UInt) -> Bool {
+    static func empty(_ box: UInt) -> Bool {
         // Safe: the caller owns the reference.
-        guard Box.isBox(reference, type: boxType), unsafe Box.header(at: reference).pointee.link != 0 else {
-            return false
-        }
-        destroyValue(inBoxAt: reference)
+        guard unsafe Box.header(at: box).pointee.link != 0 else { return false }
+        destroyValue(inBoxAt: box)
         return true
     }
 
     /// Keeps emptied boxes, or frees them if the sweeper is using the lists. Only the owner may
     /// call it, under no lock.
-    ///
-    /// The magazine does not keep each box as soon as it is empty: if the destruction of a value
-    /// runs user code although it must not, that code can itself take boxes.
     ///
     /// - Parameters:
     ///   - boxes: The caller's references, the only ones.

@@ -105,6 +105,3 @@ internal enum MagazineCounts {
         return count
     }
 }
-
-extension Magazine {
-}

@@ -2,12 +2,12 @@
 
 import Synchronization
 
-/// References that one thread has retired, and whose release runs no user code. The thread releases
-/// them itself, a full magazine at a time, after one barrier and one scan.
+/// Boxes that one thread has retired, and whose values run no user code when they are destroyed. The
+/// thread releases them itself, a full magazine at a time, after one barrier and one scan.
 ///
-/// Only the record's thread, the owner, puts references in. The owner and the reclamation thread
-/// take them out: each copies all references, and then claims them by one compare-exchange. The
-/// reclamation thread sweeps references that stay unclaimed for a while, so none waits for its
+/// Only the record's thread, the owner, puts boxes in. The owner and the reclamation thread take
+/// them out: each copies all addresses, and then claims them by one compare-exchange. The
+/// reclamation thread sweeps boxes that stay unclaimed for a while, so none waits for its
 /// thread's next change. (P14) A magazine is never freed; the next thread with the record uses it.
 ///
 /// (Magazines: Bonwick and Adams, "Magazines and Vmem", USENIX 2001. The claim is the steal
@@ -47,8 +47,6 @@ import Synchronization
         var weight = 0
         /// Whether there are so many thread records that the owner should not scan them.
         var hasManyRecords = false
-        /// Whether the owner is releasing claimed references.
-        var isReleasing = false
     }
 
     struct Swept {
@@ -67,7 +65,7 @@ import Synchronization
     private let slots: UnsafeMutablePointer<Atomic<UInt>>
     private let claimed: UnsafeMutablePointer<UInt>
 
-    static var capacity: UInt { 64 }
+    static var capacity: UInt { 128 }
     static var weightLimit: Int { 1 << 20 }
 
     private init() {
@@ -149,7 +147,7 @@ extension Magazine {
 // MARK: - The owner
 
 extension Magazine {
-    /// Whether there is no room for a reference to an object of this size. Only the owner may call
+    /// Whether there is no room for a box of this weight. Only the owner may call
     /// it.
     @inline(__always)
     borrowing func isFull(for weight: Int) -> Bool {
@@ -182,74 +180,50 @@ extension Magazine {
         return wasEmpty
     }
 
-    /// Releases the references if there is no room for an object of this size. Only the owner may
-    /// call it, under no lock.
+    /// Releases the references if there is no room for a box of this weight. Only the owner may call
+    /// it, under no lock.
     @inline(__always)
     borrowing func makeRoom(for weight: Int, handOver: (UInt) -> Void) {
-        // Repeated because a value may run user code although it must not, and that code may have
-        // filled the magazine again.
-        while isFull(for: weight) { release(handOver: handOver) }
+        if isFull(for: weight) { release(handOver: handOver) }
     }
 
-    /// Releases all references that no frame pins, and hands the others over. Only the owner may
-    /// call it, under no lock. Runs no user code.
+    /// Releases all boxes that no frame pins, and hands the others over. Only the owner may call it,
+    /// under no lock. Runs no user code.
     ///
-    /// - Parameter handOver: Takes over a reference whose object is pinned.
+    /// - Parameter handOver: Takes over a reference whose box is pinned.
     @inline(never)
     borrowing func release(handOver: (UInt) -> Void) {
         // Relaxed: ordered by the exchange of the claim; a drain that sees the references claimed
         // sees it.
         releasesBegun.store(releasesBegun.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
-        // Safe: magazines are never freed.
-        if isRoomInUse {
-            // A value has run user code although it must not, and its `deinit` has filled the
-            // magazine again. The outer release still uses its room, so this one needs another.
-            unsafe withUnsafeTemporaryAllocation(of: UInt.self, capacity: Int(Self.capacity)) { room in
-                // Safe: the room is not empty, so it has an address.
-                unsafe release(claimingInto: room.baseAddress!, handOver: handOver)
-            }
-        } else {
-            unsafe owned.pointee.isReleasing = true
-            unsafe release(claimingInto: claimed, handOver: handOver)
-            unsafe owned.pointee.isReleasing = false
-        }
+        releaseClaimed(handOver: handOver)
         // Release: pairs with the acquire in MagazineReleases.wait(until:).
         releasesEnded.store(releasesEnded.load(ordering: .relaxed) &+ 1, ordering: .releasing)
     }
 
-    private var isRoomInUse: Bool {
-        // Safe: magazines are never freed.
-        return unsafe owned.pointee.isReleasing
-    }
-
-    private borrowing func release(claimingInto room: UnsafeMutablePointer<UInt>, handOver: (UInt) -> Void) {
-        let count = unsafe claim(into: room)
+    private borrowing func releaseClaimed(handOver: (UInt) -> Void) {
+        // Safe, all: magazines and pools are never freed. The claim has made the references this
+        // thread's.
+        let count = unsafe claim(into: claimed)
         guard count > 0 else { return }
-        // Safe, all: magazines and pools are never freed.
         unsafe boxes.pointee.empty()
         AsymmetricBarrier.heavy()
         var scan = FrameScan()
         unsafe owned.pointee.hasManyRecords = scan.recordCount > Self.mostRecords
-        let boxType = Box.typeAddress
         var emptied = 0
         for index in 0..<count {
-            // The claim has made the references this thread's.
-            let reference = unsafe room[index]
-            if mustKeep(reference, boxType, &scan) {
-                handOver(reference)
-            } else if BoxPool.empty(reference, boxType: boxType) {
-                unsafe room[emptied] = reference
+            let box = unsafe claimed[index]
+            if scan.mustKeep(box) {
+                handOver(box)
+            } else if BoxPool.empty(box) {
+                unsafe claimed[emptied] = box
                 emptied += 1
             } else {
-                releaseReference(reference)
+                releaseReference(box)
             }
         }
-        unsafe boxes.pointee.keep(room, emptied)
+        unsafe boxes.pointee.keep(claimed, emptied)
         finished(count)
-    }
-
-    private borrowing func mustKeep(_ reference: UInt, _ boxType: UInt, _ scan: inout FrameScan) -> Bool {
-        return scan.mustKeep(reference)
     }
 
     /// The number of references that are put in before the owner releases them.

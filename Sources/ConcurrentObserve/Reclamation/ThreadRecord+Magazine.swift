@@ -3,41 +3,40 @@
 import Synchronization
 
 extension ThreadRecord {
-    /// The largest object, in bytes, that a magazine takes. Larger ones go to the deinit threads.
+    /// The largest weight that a magazine takes. Heavier boxes go to the deinit threads.
     static var largestInMagazine: Int { 1 << 16 }
 
-    /// The largest object, in bytes, that a ring takes. A ring has room for many references, so
-    /// their objects must be small.
+    /// The largest weight that a ring takes. A ring has room for many references, so their boxes
+    /// must be light.
     private static var largestInRing: Int { 1 << 12 }
 
-    /// Hands a reference over, to be released when no frame pins its object any more. The release
-    /// must run no user code. (P5)
+    /// Hands a box over, to be released when no frame pins it any more. The release must run no
+    /// user code. (P5)
     ///
-    /// New readers must no longer be able to reach the object. The caller must hold no lock. If the
+    /// New readers must no longer be able to reach the box. The caller must hold no lock. If the
     /// magazine is full, the calling thread releases its references, and waits for no other thread.
-    /// If the object is large, or if there are very many thread records, the call may wait as
+    /// If the box is heavy, or if there are very many thread records, the call may wait as
     /// `retire(_:isOneOfMany:)` does.
     ///
     /// - Parameters:
-    ///   - reference: The address of a counted object. The caller passes its reference on.
-    ///   - weight: The bytes that the release frees; nil for the size of the object itself.
+    ///   - box: The address of the box. The caller passes its reference on.
+    ///   - weight: An estimate of the bytes that the release frees.
     ///   - source: Identifies the property.
     @usableFromInline
-    static func retire(reference: UInt, weight: Int?, from source: UInt) {
+    static func retire(box: UInt, weight: Int, from source: UInt) {
         // The barrier keeps the retains of the caller's copies before the moment at which other
         // threads can release the reference: see Frame.
         compilerBarrier()
-        let weight = weight ?? SwiftRuntime.allocatedSize(ofObjectAt: reference)
         if _slowPath(weight > largestInMagazine) {
-            return retire(RetiredReference(reference, of: source, runsUserCode: true))
+            return retire(RetiredReference(box, of: source, runsUserCode: true))
         }
         // Safe: records and magazines are never freed.
         let record = unsafe current
         let magazine = unsafe record.ownMagazine
         let hasManyRecords = unsafe magazine.pointee.owned.pointee.hasManyRecords
-        if hasManyRecords, weight <= largestInRing, putIntoRing(SourcedReference(reference)) { return }
+        if hasManyRecords, weight <= largestInRing, putIntoRing(SourcedReference(box)) { return }
         unsafe magazine.pointee.makeRoom(for: weight) { unsafe record.handOver($0, from: magazine) }
-        if unsafe magazine.pointee.put(reference, weight: weight) {
+        if unsafe magazine.pointee.put(box, weight: weight) {
             noticeMagazine()
         } else {
             ReclamationThread.startIfAbsent()

@@ -34,31 +34,3 @@ extension Observer {
         return Observer.isActive(at: address)
     }
 }
-
-extension Observer {
-    /// Begins a visit that continues after the return, nested in the visits that were begun before.
-    /// The caller must hold the observer.
-    ///
-    /// - Returns: The frame, for ``endVisit(_:)``; nil if the observation has ended.
-    static func beginVisit(at address: UInt) -> UnsafeMutablePointer<Frame>? {
-        // Safe: records and frames are never freed; the frame is this visit's until endVisit(_:).
-        let frame = unsafe ThreadRecord.current.enterFrame()
-        if unsafe announce(address, in: frame) { return unsafe frame }
-        unsafe endVisit(frame)
-        return nil
-    }
-
-    /// Ends the innermost visit.
-    static func endVisit(_ frame: UnsafeMutablePointer<Frame>) {
-        // Safe, both: as above.
-        unsafe frame.pointee.clear()
-        unsafe ThreadRecord.current.leaveFrame()
-    }
-
-    /// Returns the observer at `address`. A frame must have it as current, or the caller must hold
-    /// it.
-    static func held(at address: UInt) -> Observer {
-        // Safe: the frame or the caller keeps it allocated.
-        unsafe Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped).takeUnretainedValue()
-    }
-}

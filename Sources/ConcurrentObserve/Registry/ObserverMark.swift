@@ -50,9 +50,6 @@ internal struct ObserverMark: OptionSet, Sendable {
     /// delivered.
     static var isCutOff: ObserverMark { ObserverMark(rawValue: 32) }
 
-    /// The observer is a binding, or passes changes on to a binding.
-    static var isOfBinding: ObserverMark { ObserverMark(rawValue: 32_768) }
-
     /// The position of the list's two bits.
     @inlinable static var listShift: UInt32 { 8 }
     /// The token belongs to the library: its release is not counted.

@@ -40,7 +40,7 @@ internal final class Combination<Value: Sendable>: AnyCombination, @unchecked Se
         var replaced = change.new
         let version = change.version
         let note = lock.withLock { () -> (property: Observed<Value>, number: Int?)? in
-            let isTaken = slot.take(&replaced, of: version)
+            let isTaken = slot.takeLocked(&replaced, of: version)
             if isTaken { noted += 1 }
             // A change that the slot does not take may belong to a commit that is not published
             // yet.
@@ -76,7 +76,7 @@ internal final class Combination<Value: Sendable>: AnyCombination, @unchecked Se
     ///
     /// - Parameter willAnnounce: Called with each step before its change is announced.
     private func publish(_ property: Observed<Value>, _ willAnnounce: (Step) -> Void) {
-        while let step = lock.withLock({ commitUnpublished(to: property) }) {
+        while let step = lock.withLock({ commitUnpublishedLocked(to: property) }) {
             willAnnounce(step)
             property.announce(step.change, of: step.version)
             step.retireReplaced()
@@ -84,15 +84,14 @@ internal final class Combination<Value: Sendable>: AnyCombination, @unchecked Se
         }
     }
 
-    /// Commits the next unpublished step to the property; nil if there is none. The caller must
-    /// hold `lock`.
-    private func commitUnpublished(to property: Observed<Value>) -> Step? {
-        guard let step = takeUnpublished() else { return nil }
+    /// Commits the next unpublished step to the property; nil if there is none.
+    private func commitUnpublishedLocked(to property: Observed<Value>) -> Step? {
+        guard let step = takeUnpublishedLocked() else { return nil }
         let words = property.cell.encode(step.value)
         // Also in a body: a registration there may publish. No value is destroyed here, since the
         // slots have the members' values.
-        property.mutation.acquireAnywhere(property.cell.latch.owner)
-        step.note(property.cell.publish(words))
+        property.mutation.acquireAnywhere()
+        step.note(property.cell.publishLocked(words))
         if property.observers.mayHaveMailboxes { property.observers.enqueue(step.change) }
         property.mutation.release()
         return step
@@ -145,8 +144,8 @@ internal final class Combination<Value: Sendable>: AnyCombination, @unchecked Se
     }
 
     /// Takes the next step to publish: the first that waits, or else the present values. Nil if all
-    /// is published, or a member is not observed any more. The caller must hold `lock`.
-    func takeUnpublished() -> Step? {
+    /// is published, or a member is not observed any more.
+    func takeUnpublishedLocked() -> Step? {
         guard published < noted, isWhole else { return nil }
         let step = firstStep ?? Step(read!(), noted: noted)
         firstStep = step.next
@@ -166,27 +165,22 @@ internal final class Combination<Value: Sendable>: AnyCombination, @unchecked Se
             // changes taken.
             var isBehind = false
             for slot in slots where slot.isBehind {
-                slot.takeOld(&replaced)
+                slot.takeOldLocked(&replaced)
                 isBehind = true
             }
             if isBehind { noted += 1 }
-            addStep()
-            for slot in slots { slot.takeStaged(&replaced) }
-            addCommit(commit)
+            addStepLocked()
+            for slot in slots { slot.takeStagedLocked(&replaced) }
+            noted += 1
+            addStepLocked(of: commit)
         }
     }
 
-    /// Adds the step of a commit. The caller must hold `lock`.
-    private func addCommit(_ commit: UInt64) {
-        noted += 1
-        addStep(of: commit)
-    }
-
     /// Adds a step with the present values, unless one has them already, or a member is not
-    /// observed any more. The caller must hold `lock`.
+    /// observed any more.
     ///
     /// - Parameter commit: The number of the commit that made the values, or 0.
-    func addStep(of commit: UInt64 = 0) {
+    func addStepLocked(of commit: UInt64 = 0) {
         guard let read, isWhole, (lastStep?.noted ?? published) < noted else { return }
         let step = Step(read(), noted: noted, commit: commit)
         if let lastStep { lastStep.next = step } else { firstStep = step }
@@ -244,7 +238,9 @@ extension Combination: Joined {
         }
         guard let first else { return endAtOnce(observer, members) }
         let property = Observed(first)
-        let token = begin(observer, of: property)
+        let token = property.attach(observer)
+        // Not before: so the observation begins at version 0.
+        open(property)
         // Each member counts the user's observation, and a removal at the member ends it. So it
         // does while events wait in the mailbox although another member has died. (P8)
         for member in members { member.observer.feed(token.observer.core) }
@@ -271,13 +267,6 @@ extension Combination: Joined {
     private func endAtOnce(_ observer: PropertyObserver<Value>, _ members: [ObservationToken]) -> ObservationToken {
         let ended = members.first { !$0.isActive }?.observer.knownMark.end
         return EndedSource.attach(observer, ended ?? .cancelled)
-    }
-
-    private func begin(_ observer: PropertyObserver<Value>, of property: Observed<Value>) -> ObservationToken {
-        let token = property.attach(observer)
-        // Not before: so the observation begins at version 0.
-        open(property)
-        return token
     }
 
     /// Publishes the changes that were noted since the first value was read. Inside a body it

@@ -40,12 +40,6 @@ internal enum Commit {
         _ = unsafe run(list.pointee.members, if: { true }, body)
     }
 
-    /// Publishes the changes that bindings have made from another commit, if their claims hold.
-    @inline(never)
-    static func run(_ list: borrowing MemberList, carrying round: CarriedRound) {
-        _ = unsafe run(list.members, if: { true }, carrying: round) { round.draft(in: $0) }
-    }
-
     /// Runs `body` for a group with paths. Follows the paths, takes the locks of the properties on
     /// the way and of the last ones, and looks whether the paths still lead there. If not, it
     /// releases the locks, and follows the paths again.
@@ -76,7 +70,6 @@ internal enum Commit {
     private static func run(
         _ members: UnsafeBufferPointer<Member>,
         if condition: () -> Bool,
-        carrying round: CarriedRound? = nil,
         _ body: (borrowing Transaction) -> Bool
     ) -> Bool {
         // Safe, all: records are never freed; the caller keeps the members.
@@ -103,8 +96,8 @@ internal enum Commit {
                 }
             }
             unsafe record.pointee.body = 0
-            if shouldPublish(hasReturned) {
-                unsafe publish(members, drafts, record, carrying: round)
+            if hasReturned {
+                unsafe publish(members, drafts, record)
             } else {
                 unsafe discard(members, drafts, record)
             }
@@ -119,20 +112,13 @@ internal enum Commit {
         return unsafe members.map { unsafe RunningBody.name(of: $0.property) }
     }
 
-    /// Whether the drafts are published: if the body throws, nothing is.
-    @inline(__always)
-    private static func shouldPublish(_ hasReturned: Bool) -> Bool {
-        return hasReturned
-    }
-
     /// Publishes the drafts that the body has set, and calls the observers. The caller holds the
     /// members' mutation locks; this releases them.
     @inline(__always)
     private static func publish(
         _ members: UnsafeBufferPointer<Member>,
         _ drafts: UnsafeMutableBufferPointer<Draft>,
-        _ record: UnsafeMutablePointer<ThreadRecord>,
-        carrying round: CarriedRound?
+        _ record: UnsafeMutablePointer<ThreadRecord>
     ) {
         // Safe, all: records are never freed; the caller has the members and the drafts.
         unsafe record.pointee.decision.reset()
@@ -143,52 +129,30 @@ internal enum Commit {
         for index in members.indices { unsafe members[index].prepare(&drafts[index], by: record) }
         unsafe record.pointee.decision.make()
         let isObserved = unsafe members.contains { $0.isPossiblyObserved }
-        let reach = unsafe isObserved ? deliverUnderLocks(members, drafts, record) : nil
+        let reach = unsafe isObserved ? deliverLocked(members, drafts, record) : nil
         for index in members.indices { unsafe members[index].settle(&drafts[index]) }
-        for index in members.indices { unsafe members[index].unlock(drafts[index]) }
+        for index in members.indices { unsafe members[index].unlock() }
         unsafe record.pointee.userCode -= 1
         if let reach {
             reach.destroyReplaced()
-            return unsafe announce(members, drafts, record, reach, carrying: round)
+            unsafe relink(members, drafts)
         }
         for index in members.indices where unsafe drafts[index].isToBeAnnounced {
             unsafe members[index].property.announce(&drafts[index])
         }
     }
 
-    /// Delivers the changes of an observed commit: first the paths of all members are relinked and
-    /// their mailboxes woken, then bindings are called, then the other observers, member by member.
-    /// (P1, P21)
+    /// Relinks the paths that lead on from all members of an observed commit, and wakes the members'
+    /// mailboxes, before the first observer is called. (P1)
     @inline(never)
-    private static func announce(
+    private static func relink(
         _ members: UnsafeBufferPointer<Member>,
-        _ drafts: UnsafeMutableBufferPointer<Draft>,
-        _ record: UnsafeMutablePointer<ThreadRecord>,
-        _ reach: CommitReach,
-        carrying round: CarriedRound?
+        _ drafts: UnsafeMutableBufferPointer<Draft>
     ) {
-        // Safe, all: as in publish(_:_:_:carrying:).
-        func propagate(_ index: Int, _ body: () -> Void) {
-            guard let round else { return body() }
-            unsafe round.propagate(drafts[index].version, of: drafts[index].lockAddress, body)
-        }
-        if unsafe reach.hasBindings || members.contains(where: { $0.mayHaveMailboxesOrLinks }) {
-            for index in members.indices where unsafe drafts[index].isToBeAnnounced {
-                propagate(index) { unsafe members[index].property.relink(drafts[index]) }
-            }
-        }
-        if reach.hasBindings {
-            let carried = CarriedCommit(of: reach.number)
-            unsafe carried.gather(record) {
-                for index in members.indices where unsafe drafts[index].isToBeAnnounced {
-                    unsafe carried.begin(drafts[index].lockAddress)
-                    propagate(index) { unsafe members[index].property.callBindings(drafts[index]) }
-                }
-            }
-            carried.publish(after: reach)
-        }
+        // Safe, all: as in publish(_:_:_:).
+        guard unsafe members.contains(where: { $0.mayHaveMailboxesOrLinks }) else { return }
         for index in members.indices where unsafe drafts[index].isToBeAnnounced {
-            propagate(index) { unsafe members[index].property.announce(&drafts[index]) }
+            unsafe members[index].property.relink(drafts[index])
         }
     }
 
@@ -198,22 +162,22 @@ internal enum Commit {
     /// An observer that registers once the locks are released begins at a version that has this
     /// change.
     @inline(never)
-    private static func deliverUnderLocks(
+    private static func deliverLocked(
         _ members: UnsafeBufferPointer<Member>,
         _ drafts: UnsafeMutableBufferPointer<Draft>,
         _ record: UnsafeMutablePointer<ThreadRecord>
     ) -> CommitReach {
-        // Safe, all: as in publish(_:_:_:carrying:).
+        // Safe, all: as in publish(_:_:_:).
         let observed = members.indices.filter { unsafe drafts[$0].isSet && members[$0].isPossiblyObserved }
         let reach = unsafe CommitReach(of: drafts)
-        for index in observed { unsafe drafts[index].commit = reach.number(of: index) }
+        for index in observed { unsafe drafts[index].commit = reach.number }
         unsafe reach.gather(record) {
             for index in observed where unsafe members[index].mayHaveMailboxes {
-                unsafe members[index].property.enqueue(drafts[index])
+                unsafe members[index].property.enqueueLocked(drafts[index])
             }
-            for index in observed { unsafe members[index].property.callCombinations(drafts[index]) }
+            for index in observed { unsafe members[index].property.callCombinationsLocked(drafts[index]) }
         }
-        for index in observed { unsafe members[index].property.keepAnnouncement(&drafts[index]) }
+        for index in observed { unsafe members[index].property.keepAnnouncementLocked(&drafts[index]) }
         return reach
     }
 
@@ -224,7 +188,7 @@ internal enum Commit {
         _ drafts: UnsafeMutableBufferPointer<Draft>,
         _ record: UnsafeMutablePointer<ThreadRecord>
     ) {
-        // Safe, all: as in publish(_:_:_:carrying:).
+        // Safe, all: as in publish(_:_:_:).
         for index in members.indices {
             unsafe members[index].leaveBody()
             unsafe members[index].unlock()

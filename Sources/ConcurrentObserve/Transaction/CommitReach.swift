@@ -17,16 +17,13 @@ internal final class CommitReach {
     /// The number of the last commit that was possibly observed.
     private static let lastNumber = Atomic<UInt64>(0)
 
-    /// Whether bindings observe the commit's changes.
-    var hasBindings = false
-
     private var reached: [Reached] = []
     /// The index of each combination in that list.
     private var places: [ObjectIdentifier: Int] = [:]
     /// Values to destroy under no lock, since that may run user code. (P5)
     private var replaced: [Any] = []
 
-    /// The commit's drafts. Used until its bindings have carried it on.
+    /// The commit's drafts. Used while the commit holds its locks.
     private let drafts: UnsafeMutableBufferPointer<Draft>
 
     init(of drafts: UnsafeMutableBufferPointer<Draft>) {
@@ -35,16 +32,11 @@ internal final class CommitReach {
         number = Self.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
     }
 
-    /// The commit number for the change of a member.
-    func number(of index: Int) -> UInt64 {
-        return number
-    }
-
-    /// Whether the commit changes the property with this lock address. Call it until the bindings
-    /// have carried the commit on.
-    func changes(_ source: UInt) -> Bool {
-        // Safe: the commit keeps the drafts until then.
-        guard let index = unsafe Draft.index(of: source, in: drafts) else { return false }
+    /// Whether the commit changes the property with this lock address. Called under the locks of the
+    /// commit's members.
+    func changes(_ lockAddress: UInt) -> Bool {
+        // Safe: the commit keeps the drafts until it has called its observers.
+        guard let index = unsafe Draft.index(of: lockAddress, in: drafts) else { return false }
         return unsafe drafts[index].isSet
     }
 

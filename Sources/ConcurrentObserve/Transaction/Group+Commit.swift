@@ -54,3 +54,88 @@ extension PropertyList {
         try Commit.perform(members, body)
     }
 }
+
+// MARK: - Reading others
+
+extension Group {
+    /// Changes several members as one, and holds other properties still, which the body only reads.
+    /// (P19)
+    ///
+    /// ```swift
+    /// let accounts = Group(from.balance, to.balance)
+    /// accounts.commit(reading: limits.perTransfer) { transaction in
+    ///     let amount = min(50, transaction[limits.perTransfer])
+    ///     transaction[from.balance] -= amount
+    ///     transaction[to.balance] += amount
+    /// }
+    /// ```
+    ///
+    /// No other thread changes a property of `held` from before the body runs until the commit is
+    /// published. So a decision that the body makes from these properties still holds when its
+    /// changes are published. Without `reading:` two commits can each read a property that the
+    /// other one changes (*write skew*). Reading such a property in the body without the
+    /// transaction gives the same value. Setting it traps, unless it is also a member.
+    ///
+    /// Other writers of `held` wait for the body, too. Everything else is as for ``commit(_:)``.
+    ///
+    /// - Parameters:
+    ///   - held: The property, or a ``Group`` or ``PropertyList`` of several.
+    ///   - body: Receives the drafts. Counts as inside a callback.
+    /// - Returns: The result of `body`.
+    /// - Throws: The error of `body`.
+    /// - Precondition: `held` has only properties that can be members of a group that commits.
+    /// - Complexity: O(*n* log *n*) in the members and the properties of `held`, and the calls of
+    ///   the observers.
+    @inlinable
+    @discardableResult
+    public func commit<Held: ObservableProperty, Result, Failure: Error>(
+        reading held: Held,
+        _ body: (borrowing Transaction) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try Commit.perform(members, reading: GroupMembers(of: [held]), body)
+    }
+}
+
+extension PropertyList {
+    /// Changes several properties of the list as one, and holds others still: see
+    /// ``Group/commit(reading:_:)``. (P19)
+    ///
+    /// - Parameters:
+    ///   - held: The property, or a ``Group`` or ``PropertyList`` of several.
+    ///   - body: Receives the drafts. Counts as inside a callback.
+    /// - Returns: The result of `body`.
+    /// - Throws: The error of `body`.
+    /// - Complexity: O(*n* log *n*) in the properties and those of `held`, and the calls of the
+    ///   observers.
+    @inlinable
+    @discardableResult
+    public func commit<Held: ObservableProperty, Result, Failure: Error>(
+        reading held: Held,
+        _ body: (borrowing Transaction) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try Commit.perform(members, reading: GroupMembers(of: [held]), body)
+    }
+}
+
+extension Commit {
+    /// Runs `body` as ``perform(_:_:)`` does, and takes the locks of `held` as well.
+    @inlinable
+    static func perform<Result, Failure: Error>(
+        _ group: GroupMembers,
+        reading held: GroupMembers,
+        _ body: (borrowing Transaction) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try perform(GroupMembers(of: group, reading: held), body)
+    }
+}
+
+extension GroupMembers {
+    /// The members of a group, and those of another one, which a commit only reads.
+    @usableFromInline
+    convenience init(of group: GroupMembers, reading held: GroupMembers) {
+        self.init { found in
+            group.add(to: &found)
+            found.addHeldStill { held.add(to: &$0) }
+        }
+    }
+}

@@ -12,7 +12,6 @@
 // - `Transaction`: the drafts that the body of a commit reads and sets, one `Draft` a member.
 // - `PathTrace`: where the paths of a group lead, with the versions of the properties on the way.
 // - `CommitReach`: the combinations and paths that a commit reaches.
-// - `CarriedCommit`: the changes that bindings make from a commit. They are a commit, too.
 // - `Combination`: one observation of a group. A `MemberSlot` has the latest value of a member.
 // - `Snapshots`: reads the values, then the versions again, until none differs. After 16 looks it
 //   holds off publication.
@@ -26,13 +25,12 @@
 //    `prepare` stores each new value in the latch's spare slot and marks the version (release).
 //    `CommitDecision.make` is one release store, which makes all prepared values the present ones.
 //    A reader that finds the mark loads the decision with acquire (`isMade`).
-// 4. If a member is observed, `deliverUnderLocks` fills the mailboxes and calls the observers that
+// 4. If a member is observed, `deliverLocked` fills the mailboxes and calls the observers that
 //    combinations have at the members: each stages its change (`MemberSlot.stage`). Then
 //    `CommitReach.gather` gives each combination all of them in one step (`Combination.take`).
 // 5. `settle` stores the next version without the mark (release). `unlock` releases the locks.
-// 6. If there are bindings, `relink` and `callBindings` run for all members, and
-//    `CarriedCommit.publish` commits what the bindings have made. At the end `announce` calls the
-//    other observers, member by member, and retires the replaced value.
+// 6. `relink` relinks the paths and wakes the mailboxes of all members. Then `announce` calls the
+//    observers, member by member, and retires the replaced value.
 //
 // The life of a `Combination`: `attach` joins each member with an inline observer (`join`). `start`
 // attaches the user's observer to a property of the combination's own. `note` puts a change into
@@ -47,7 +45,7 @@
 //   P21)
 //
 // The walk that matters most: `Group.commit`, `Commit.perform`, `run`, `lockForBody`, the body,
-// `publish`, `leaveBody`, `prepare`, `make`, `deliverUnderLocks`, `settle`, `unlock`, `announce`.
+// `publish`, `leaveBody`, `prepare`, `make`, `deliverLocked`, `settle`, `unlock`, `announce`.
 
 /// Several properties, of any roots and any types, read and observed together.
 ///
@@ -269,6 +267,13 @@ extension Group {
             { reader in Self.read(first, second, third, fourth, by: reader) }
         )
     }
+}
+
+/// Reads the members of a group one by one. Each adopter reads them in a way of its own.
+@usableFromInline
+internal protocol MemberReader {
+    /// Returns the value of a member.
+    func read<Property: ObservableProperty>(_ property: Property) -> Property.Value
 }
 
 extension Group {

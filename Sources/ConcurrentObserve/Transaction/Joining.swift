@@ -55,3 +55,108 @@ extension PropertyList: Joinable {
         }
     }
 }
+
+/// The part of a combination that belongs to one member, whatever the member's type.
+internal class AnyMemberSlot: AttachmentClaim, @unchecked Sendable {
+    // Unchecked: guarded by the combination's lock, here and in the subclass.
+    /// The version of the latest value; nil before the first value has come.
+    fileprivate final var version: UInt64?
+    /// The version of the staged change, if there is one. Guarded by the member's mutation lock.
+    fileprivate final var stagedVersion: UInt64?
+
+    override init() {}
+
+    /// Whether no value has come. The caller must hold the combination's lock.
+    final var isEmpty: Bool { version == nil }
+
+    /// Whether changes before the staged one have not been taken yet. The caller must hold the
+    /// combination's lock.
+    final var isBehind: Bool {
+        guard let version, let stagedVersion else { return false }
+        return version + 1 < stagedVersion
+    }
+
+    /// Takes the value that the staged change has replaced. The caller must hold the combination's
+    /// lock.
+    ///
+    /// - Parameter replaced: Receives values for the caller to destroy under no lock. (P5)
+    func takeOldLocked(_ replaced: inout [Any]) {}
+
+    /// Takes the staged value. The caller must hold the combination's lock.
+    ///
+    /// - Parameter replaced: Receives values for the caller to destroy under no lock. (P5)
+    func takeStagedLocked(_ replaced: inout [Any]) {}
+}
+
+/// The latest value of one member.
+///
+/// The values lie in memory of the slot, and are moved by address. This code is compiled once, for
+/// members of any type. If it used an optional or a tuple of such values, it would look up that
+/// type in the runtime's tables each time.
+@safe
+internal final class MemberSlot<Member: Sendable>: AnyMemberSlot, @unchecked Sendable {
+    // Unchecked: as in the superclass; the two staged values are guarded by the member's mutation
+    // lock.
+    private let latest = UnsafeMutablePointer<Member>.allocate(capacity: 3)
+    /// The staged values: the one that a commit replaces, and the one that it publishes.
+    private var old: UnsafeMutablePointer<Member> { unsafe latest + 1 }
+    private var new: UnsafeMutablePointer<Member> { unsafe latest + 2 }
+
+    deinit {
+        // Safe, all: no thread has a reference any more; the versions say which values are there.
+        if version != nil { unsafe latest.deinitialize(count: 1) }
+        if stagedVersion != nil { unsafe old.deinitialize(count: 2) }
+        unsafe latest.deallocate()
+    }
+
+    // Safe, all that follow: the slot owns the memory, the version says whether there is a value,
+    // and the lock keeps other threads out.
+
+    /// The latest value. The slot is not empty, and the caller holds the combination's lock.
+    var value: Member { unsafe latest.pointee }
+
+    /// Takes a value, unless the slot has one of the same or a later version. The caller must hold
+    /// the combination's lock.
+    ///
+    /// - Parameter value: Receives the replaced value, for the caller to destroy under no lock.
+    ///   (P5)
+    func takeLocked(_ value: inout Member, of version: UInt64) -> Bool {
+        if let present = self.version, version <= present { return false }
+        exchange(&value, version)
+        return true
+    }
+
+    private func exchange(_ value: inout Member, _ version: UInt64) {
+        if isEmpty { unsafe latest.initialize(to: value) } else { unsafe swap(&latest.pointee, &value) }
+        self.version = version
+    }
+
+    // MARK: Commits
+
+    /// Keeps a change until all changes of the commit are staged. Runs under the member's mutation
+    /// lock, which the commit holds until the combination has taken them.
+    func stage(_ change: Change<Member>) {
+        unsafe old.initialize(to: change.old!)
+        unsafe new.initialize(to: change.new)
+        stagedVersion = change.version
+    }
+
+    override func takeOldLocked(_ replaced: inout [Any]) {
+        guard let stagedVersion else { return }
+        var value = unsafe old.pointee
+        exchange(&value, stagedVersion - 1)
+        keep(value, &replaced)
+    }
+
+    override func takeStagedLocked(_ replaced: inout [Any]) {
+        guard let staged = stagedVersion else { return }
+        stagedVersion = nil
+        var value = unsafe new.move()
+        exchange(&value, staged)
+        keep(value, &replaced)
+        keep(unsafe old.move(), &replaced)
+    }
+
+    /// Adds a value to `replaced`, unless it is plain bits, which need no destruction.
+    private func keep(_ value: Member, _ replaced: inout [Any]) { if !_isPOD(Member.self) { replaced.append(value) } }
+}

@@ -54,30 +54,19 @@ extension Member {
     func prepare(_ draft: inout Draft, by record: UnsafeMutablePointer<ThreadRecord>) {
         guard draft.isSet else { return }
         // Both words, so that the type is not needed.
-        unsafe draft.replaced = latch.pointee.wordsUnderLock(firstOnly: false)
+        unsafe draft.replaced = latch.pointee.wordsLocked(firstOnly: false)
         unsafe latch.pointee.prepare(draft.words, by: UInt(bitPattern: record))
     }
 
     /// Settles the prepared change, if there is one.
     @inline(__always)
     func settle(_ draft: inout Draft) {
-        if draft.isSet { draft.version = settleVersion() }
-    }
-
-    @inline(__always)
-    private func settleVersion() -> UInt64 {
-        return unsafe latch.pointee.settle()
+        if draft.isSet { draft.version = unsafe latch.pointee.settle() }
     }
 
     /// Releases the mutation lock, once all members are settled.
     @inline(__always)
-    func unlock(_ draft: borrowing Draft) {
-        if draft.isSet { unsafe mutation.pointee.release() } else { unlock() }
-    }
-
-    /// Releases the mutation lock, if nothing was changed.
-    @inline(__always)
-    func unlock() { unsafe mutation.pointee.releaseUnchanged() }
+    func unlock() { unsafe mutation.pointee.release() }
 
     // The caller must hold the mutation lock, for both: an observer that registers later begins at
     // a version that has this change.
@@ -101,11 +90,49 @@ extension Member {
     /// runs. Nil if that lock is not free.
     func tryHold() -> MutationLock.Hold? { unsafe mutation.pointee.tryHold(latch.pointee.owner) }
 
-    /// Whether no change was published since a moment of `ChangeStamps`. Call it while publication
-    /// is held off.
-    func isUnchanged(since moment: UInt64) -> Bool {
-        unsafe ChangeStamps.isUnchanged(mutation.pointee.address, since: moment)
-    }
-
     func release(_ hold: MutationLock.Hold) { unsafe mutation.pointee.release(hold) }
+}
+
+/// A property that a commit can change: the steps that depend on its type. An unobserved property
+/// of plain bits does not need them. (P19)
+///
+/// They are called only for drafts that the body has set.
+internal protocol CommitMember: AnyObject, Sendable {
+    /// The addresses of its parts.
+    var member: Member { get }
+
+    /// Puts the change into the mailboxes. The caller must hold the members' mutation locks, after
+    /// the decision.
+    func enqueueLocked(_ draft: borrowing Draft)
+
+    /// Calls the combinations that observe the property. The caller must hold the members' mutation
+    /// locks, after the decision.
+    func callCombinationsLocked(_ draft: borrowing Draft)
+
+    /// Keeps a copy of the new value for the observers. The caller must hold the members' mutation
+    /// locks.
+    func keepAnnouncementLocked(_ draft: inout Draft)
+
+    /// Relinks the paths that lead on from the property, and wakes the mailboxes. Under no lock.
+    func relink(_ draft: borrowing Draft)
+
+    /// Calls the observers, and retires the replaced value. Under no lock.
+    func announce(_ draft: inout Draft)
+
+    /// Destroys the value that the body has left in the draft. Under no lock.
+    func discard(_ draft: inout Draft)
+}
+
+/// Something whose value is made from properties that a commit can change and a snapshot can hold.
+internal protocol MemberHolding {
+    /// Adds the properties from which the value is made.
+    func addMembers(to found: inout FoundMembers)
+}
+
+extension ReadOnly: MemberHolding {
+    func addMembers(to found: inout FoundMembers) { property.addMembers(to: &found) }
+}
+
+extension RemovingDuplicates: MemberHolding {
+    func addMembers(to found: inout FoundMembers) { found.add(of: base) }
 }

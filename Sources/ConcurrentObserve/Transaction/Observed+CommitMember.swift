@@ -3,14 +3,14 @@
 extension Observed: CommitMember {
     var member: Member { Member(self) }
 
-    func enqueue(_ draft: borrowing Draft) {
+    func enqueueLocked(_ draft: borrowing Draft) {
         observers.enqueue(change(of: draft, ValueEncoding<Value>.copy(draft.words), cell.version))
     }
 
-    func callCombinations(_ draft: borrowing Draft) {
+    func callCombinationsLocked(_ draft: borrowing Draft) {
         let version = cell.version
         let change = change(of: draft, ValueEncoding<Value>.copy(draft.words), version)
-        if observers.deliverToCombinations(change, of: version) { CommitReach.current?.hasBindings = true }
+        observers.deliverToCombinations(change, of: version)
     }
 
     @inline(__always)
@@ -19,7 +19,7 @@ extension Observed: CommitMember {
         return Change(.valueChanged, old, new, version, commitNumber: draft.commit)
     }
 
-    func keepAnnouncement(_ draft: inout Draft) {
+    func keepAnnouncementLocked(_ draft: inout Draft) {
         let new = Announcement(ValueEncoding<Value>.copy(draft.words))
         // Safe: announce(_:) takes the reference.
         unsafe draft.announcement = Unmanaged.passRetained(new).toOpaque()
@@ -28,7 +28,7 @@ extension Observed: CommitMember {
     func announce(_ draft: inout Draft) {
         let replaced = ValueCell<Value>.Replaced(words: draft.replaced, version: draft.version, source: cell.source)
         if let announcement = unsafe draft.announcement {
-            // Safe: keepAnnouncement(_:) has stored it, for this property.
+            // Safe: keepAnnouncementLocked(_:) has stored it, for this property.
             let kept = unsafe Unmanaged<Announcement<Value>>.fromOpaque(announcement).takeRetainedValue()
             unsafe draft.announcement = nil
             let change = change(of: draft, kept.new, draft.version)
@@ -40,27 +40,18 @@ extension Observed: CommitMember {
 
     private func announce(_ change: Change<Value>, _ kept: Announcement<Value>) {
         kept.deferred?.deliver()
-        observers.deliver(change, toBindings: false)
+        observers.deliver(change, of: change.version)
         kept.deferred?.deliverLate()
         if observers.mayHaveMailboxes { observers.drainMailboxes(of: Change<Value>.self) }
     }
 
     func relink(_ draft: borrowing Draft) {
-        guard let kept = announcement(of: draft) else { return }
+        guard let announcement = unsafe draft.announcement else { return }
+        // Safe: keepAnnouncementLocked(_:) has stored it, for this property.
+        let kept = unsafe Unmanaged<Announcement<Value>>.fromOpaque(announcement).takeUnretainedValue()
         kept.deferred =
             observers.mayHave(ListHints.third) ? observers.relinkPaths(version: draft.version) : LinkDeliveries()
         if observers.mayHaveMailboxes { observers.wakeMailboxes(of: Change<Value>.self) }
-    }
-
-    func callBindings(_ draft: borrowing Draft) {
-        guard let kept = announcement(of: draft) else { return }
-        observers.deliver(change(of: draft, kept.new, draft.version), toBindings: true)
-    }
-
-    /// The announcement that was kept for the observers, if there is one.
-    private func announcement(of draft: borrowing Draft) -> Announcement<Value>? {
-        // Safe: keepAnnouncement(_:) has stored it, for this property.
-        unsafe draft.announcement.map { unsafe Unmanaged<Announcement<Value>>.fromOpaque($0).takeUnretainedValue() }
     }
 
     func discard(_ draft: inout Draft) {
@@ -72,4 +63,14 @@ extension Observed: CommitMember {
 
 extension Observed: MemberHolding {
     func addMembers(to found: inout FoundMembers) { found.add(self) }
+}
+
+/// The new value of a commit's change, kept for its observers.
+internal final class Announcement<Value: Sendable> {
+    let new: Value
+    /// The deliveries that are left for the paths which lead on from the property, once these are
+    /// relinked. Nil before, and if no member may have mailboxes or links.
+    var deferred: LinkDeliveries?
+
+    init(_ new: Value) { self.new = new }
 }

@@ -29,7 +29,7 @@ public struct Transaction: ~Copyable {
             // property's type.
             let draft = unsafe self.draft(of: property.cell.source)
             return unsafe draft.pointee.isSet
-                ? ValueEncoding<Value>.copy(draft.pointee.words) : property.cell.copyUnderLock()
+                ? ValueEncoding<Value>.copy(draft.pointee.words) : property.cell.copyLocked()
         }
         // Always inline: a setter that is called receives a reference of its own, which would be
         // counted.
@@ -86,4 +86,103 @@ public struct Transaction: ~Copyable {
             "ConcurrentObserve: the body of a commit used the draft of a property that is no member of the group. Add the property to the group, or name it in `reading:`."
         )
     }
+}
+
+/// One member's part of a commit: the value that the body has set, as words, and later the words
+/// that the change has replaced.
+///
+/// It is plain bits, whatever the property's type: the drafts of a commit lie side by side on its
+/// thread's stack.
+@safe @usableFromInline
+internal struct Draft: BitwiseCopyable {
+    /// Identifies the property, and orders the drafts.
+    @usableFromInline let lockAddress: UInt
+    /// The new value, once it is set. The draft owns its reference until it is prepared.
+    @usableFromInline var words = Latch.Words()
+    @usableFromInline var isSet = false
+    /// Whether values may be references, which are retired when they are replaced.
+    @usableFromInline var mayBeReference = true
+    /// Whether the body may only read the property.
+    @usableFromInline let isHeldStill: Bool
+    /// The retained object to which a weak property will refer: see `keep(_:)`.
+    var kept: UnsafeMutableRawPointer?
+    /// The number of the commit, if it may be observed.
+    var commit: UInt64 = 0
+    /// Set while the commit is published: the words that were replaced, the version of the change,
+    /// and the announcement, if the property is observed.
+    var replaced = Latch.Words()
+    var version: UInt64 = 0
+    var announcement: UnsafeMutableRawPointer?
+
+    @inline(__always)
+    init(of member: Member) { (lockAddress, isHeldStill) = (member.lockAddress, member.isHeldStill) }
+
+    /// Whether work is left that needs the property's type. Asked once the change is settled.
+    @inline(__always)
+    var isToBeAnnounced: Bool {
+        // Safe: only compared.
+        unsafe isSet && (mayBeReference || announcement != nil)
+    }
+}
+
+extension Draft {
+    /// Returns the index of the draft of the property with this lock address; nil if it is no
+    /// member.
+    ///
+    /// - Complexity: O(log *n*): the drafts are in the order of their locks.
+    static func index(of lockAddress: UInt, in drafts: UnsafeMutableBufferPointer<Draft>) -> Int? {
+        var (low, high) = (0, drafts.count)
+        while low < high {
+            let middle = (low + high) / 2
+            // Safe: within bounds.
+            if unsafe drafts[middle].lockAddress < lockAddress { low = middle + 1 } else { high = middle }
+        }
+        // Safe: within bounds, if it is read.
+        return unsafe low < drafts.count && drafts[low].lockAddress == lockAddress ? low : nil
+    }
+}
+
+// MARK: - Weak properties
+
+extension Transaction {
+    /// The draft of a weak property that is a member. Reading it returns the object that the body
+    /// has set, or else the present one, which is nil once its `deinit` has begun. Setting it makes
+    /// a change; the commit holds the object until the observers have been called. Traps if the
+    /// property is neither a member of the group nor read by the commit. Setting also traps if the
+    /// commit only reads the property.
+    ///
+    /// - Complexity: O(log *n*) in the members.
+    public subscript<Referent: WeaklyObservable>(_ property: WeakObserved<Referent>) -> Referent? {
+        get { self[property.storage].referent }
+        nonmutating set {
+            self[property.storage] = property.watchedBox(newValue)
+            // Safe: only the body's thread uses the drafts.
+            unsafe draft(of: property.storage.cell.source).pointee.keep(newValue)
+        }
+    }
+}
+
+extension Draft {
+    /// Keeps the object to which a weak property will refer, instead of the one that the draft kept
+    /// before. In the body.
+    ///
+    /// Otherwise the object could die before the commit is published, and its end would not make the
+    /// property nil, which does not refer to it yet. (P12)
+    mutating func keep(_ referent: (some AnyObject)?) {
+        releaseKept()
+        // Safe: releaseKept() takes the reference.
+        unsafe kept = referent.map { unsafe Unmanaged.passRetained($0).toOpaque() }
+    }
+
+    /// Releases the object. This may be the last reference. Under no lock, or in the body.
+    mutating func releaseKept() {
+        guard let referent = unsafe kept else { return }
+        unsafe kept = nil
+        // Safe: keep(_:) has retained it.
+        ThreadRecord.withUserCode { unsafe Unmanaged<AnyObject>.fromOpaque(referent).release() }
+    }
+}
+
+extension WeakObserved: MemberHolding {
+    func addMembers(to found: inout FoundMembers) { storage.addMembers(to: &found) }
 }

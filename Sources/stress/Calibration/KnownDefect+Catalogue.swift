@@ -183,8 +183,8 @@ extension KnownDefect {
             "the queue is found empty, then left",
             .published(project: "RxJava", reference: "change 1012"),
             "SerializedObserver found its queue empty and left its drain loop in two steps.",
-            seeded: .named(["isBusy is cleared outside the lock"]),
-            models: .named(["isBusy is cleared outside the lock", "the drain loop is left in two steps"]),
+            seeded: .named(["a delivery parks outside the lock"]),
+            models: .named(["a delivery parks outside the lock", "the drain loop is left in two steps"]),
             litmus: .none(because: noOrdering)
         ),
         KnownDefect(

@@ -42,8 +42,8 @@ struct Famine {
     var endsWell: Bool {
         switch kind {
         case .secondWait, .drain: waits()
-        case .replacedObject: replaces { Fallen($0) }
-        case .replacedArray: replaces { [Inert(fallen: Fallen($0))] }
+        case .replacedObject: replaces { Fallen() }
+        case .replacedArray: replaces { [1] }
         }
     }
 
@@ -76,14 +76,17 @@ struct Famine {
     }
 
     /// Replaces a value in the famine, and one after it.
-    private func replaces<Value: Sendable>(_ make: (Deaths) -> Value) -> Bool {
-        let deaths = Deaths()
-        let property = Observed(make(deaths))
-        withoutThreads { property.value = make(deaths) }
-        property.value = make(deaths)
-        for _ in 0..<3_000 where deaths.count.load(ordering: .relaxed) < 2 { usleep(1_000) }
-        // Relaxed, both: a count that others only add to.
-        return deaths.count.load(ordering: .relaxed) == 2
+    private func replaces<Value: Sendable>(_ make: () -> Value) -> Bool {
+        let before = ConcurrentObserveDiagnostics.current()
+        let property = Observed(make())
+        withoutThreads { property.value = make() }
+        property.value = make()
+        var areReleased: Bool {
+            let now = ConcurrentObserveDiagnostics.current()
+            return now.retired >= before.retired + 2 && now.backlog == 0
+        }
+        for _ in 0..<3_000 where !areReleased { usleep(1_000) }
+        return areReleased
     }
 
     /// Runs `body` while the system has no thread to give.
@@ -107,22 +110,7 @@ struct Famine {
     }
 }
 
-private final class Deaths: Sendable {
-    let count = Atomic(0)
-}
-
-private final class Fallen: Sendable {
-    private let deaths: Deaths
-
-    init(_ deaths: Deaths) { self.deaths = deaths }
-
-    deinit { deaths.count.add(1, ordering: .relaxed) }  // Relaxed: see replaces(_:).
-}
-
-/// Not inert, so that its death is seen: it waits where inert values do.
-private struct Inert: InertValue {
-    let fallen: Fallen
-}
+private final class Fallen: Sendable {}
 
 private final class Flag: Sendable {
     private let flag = Atomic<Bool>(false)

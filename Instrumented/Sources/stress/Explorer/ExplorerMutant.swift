@@ -49,10 +49,9 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.aSnapshotCollectsVersionsOnce, "commit-snapshot", "P20.present-together"),
         ExplorerMutant(.aCommitIsDeliveredInParts, "commit-observe", "P21.whole", "P21.once"),
         ExplorerMutant(.aCommitIsDeliveredTwice, "commit-observe", "P21.once"),
-        // Commits that bindings carry
-        ExplorerMutant(.aBindingCarriesACommitInParts, "carry-read", "P21.carried-whole"),
-        ExplorerMutant(.aCommitIsAgreedUponPairByPair, "carry-both-ways", "P21.carried-whole"),
-        ExplorerMutant(.aCancelledBindingCarriesItsChange, "carry-cancel", "P9.nothing-after-wait"),
+        // Bindings
+        ExplorerMutant(.aPairAgreesOnOneSideAlone, "pair-commits", "P3.pair-converges"),
+        ExplorerMutant(.anEndedBindingGoesOnBackwards, "pair-cancel", "P9.nothing-after-wait"),
         // Derived values
         ExplorerMutant(.anEvaluationOfMixedVersionsIsPublished, "derive-read-set", "P23.no-mixture"),
         ExplorerMutant(.anEvaluationOfMixedVersionsIsPublished, "derive-commit-read", "P23.no-mixture"),
@@ -69,8 +68,6 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.anObservationDoesNotKeepItsDerivedValue, "derive-keep-set", "P11.derived-kept"),
         ExplorerMutant(.aDerivedValueIsRetainedByItsSources, "derive-death-set", "P12.derived-death"),
         ExplorerMutant(.copiesAreTakenOneByOne, "derive-copies", "P23.no-mixture"),
-        ExplorerMutant(.whatIsNewToCopiesIsTakenAsItIs, "derive-copies-new", "P23.no-mixture"),
-        ExplorerMutant(.aChangeIsNotStamped, "derive-copies-new", "P23.no-mixture"),
         ExplorerMutant(.aResultOfCopiesIsNotKept, "derive-copies-twice", "P24.once-on-copies"),
         ExplorerMutant(.anEvaluationHoldsALock, "derive-cross", "progress.deadlock"),
         ExplorerMutant(.aMixtureIsTakenForARing, "derive-cross", "crash"),
@@ -109,7 +106,7 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.aValueIsNotPinned, "borrow-set", "P14.not-while-read"),
         ExplorerMutant(.pinsAreNotScanned, "borrow-set", "P14.not-while-read"),
         ExplorerMutant(.aMagazineIsReleasedUnseen, "magazine", "P14.not-while-read"),
-        ExplorerMutant(.aBoxIsRecycledWhileItIsRead, "recycled-box", "P14.not-while-read", "P2.version-fits"),
+        ExplorerMutant(.aMagazineIsReleasedUnseen, "recycled-box", "P14.not-while-read", "P2.version-fits"),
         ExplorerMutant(.aPinIsNotValidated, "recycled-box", "P14.not-while-read", "P2.version-fits"),
         ExplorerMutant(.boxesAreSweptWhileTheyAreUsed, "recycled-box", "P14.value-destroyed", "P14.not-while-read"),
         ExplorerMutant(.aReferenceIsTakenTwice, "magazine-drain", "P14.value-destroyed"),
@@ -122,7 +119,7 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.twoDeliverAtOnce, "serial-set-set", "P2.one-at-a-time"),
         ExplorerMutant(.aChangeIsEnqueuedOutsideTheLock, "serial-set-set", "P2.ordered"),
         ExplorerMutant(.aMailboxsWakeUpIsLost, "serial-set-set", "P1.ordered-once"),
-        ExplorerMutant(.isBusyIsClearedOutsideTheLock, "serial-set-set", "P1.ordered-once"),
+        ExplorerMutant(.aDeliveryParksOutsideTheLock, "serial-set-set", "P1.ordered-once"),
         ExplorerMutant(.aSetterWaitsForABusyObserver, "serial-set-set", "progress.livelock"),
         // Bindings
         ExplorerMutant(.aBindingAppliesAnOlderChange, "bind-set-set", "P3.destination-follows"),

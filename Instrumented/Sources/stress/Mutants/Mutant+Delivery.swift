@@ -31,7 +31,7 @@ extension Mutant {
             [.invariant("P1.counts-add-up"), .invariant("P1.flush-returns")]
         ),
         Mutant(
-            .isBusyIsClearedOutsideTheLock,
+            .aDeliveryParksOutsideTheLock,
             "actor-order",
             [.invariant("P1.counts-add-up"), .invariant("P1.flush-returns")],
             at: "mailbox.woken",

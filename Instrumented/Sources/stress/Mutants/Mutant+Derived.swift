@@ -64,8 +64,6 @@ extension Mutant {
         Mutant(.anObservationDoesNotKeepItsDerivedValue, "derived-graphs", [.invariant("P11.derived-kept")]),
         Mutant(.aDerivedValueIsRetainedByItsSources, "derived-graphs", [.invariant("P12.derived-death")]),
         Mutant(.copiesAreTakenOneByOne, "derived-uses", [.model("few evaluations come to need copies")]),
-        Mutant(.whatIsNewToCopiesIsTakenAsItIs, "derived-uses", [.invariant("P23.no-mixture")]),
-        Mutant(.aChangeIsNotStamped, "derived-uses", [.invariant("P23.no-mixture")]),
         Mutant(.aResultOfCopiesIsNotKept, "derived-uses", [.invariant("P24.once-on-copies")]),
         Mutant(.failuresInsideAreNotCounted, "derived-uses", [.invariant("P25.ends")]),
         Mutant(.copiesDoNotKeepReferents, "derived-uses", [.invariant("P23.no-mixture")]),

@@ -47,11 +47,6 @@ extension Mutant {
             [.invariant("P14.not-while-read"), .invariant("P2.whole-value"), .crash]
         ),
         Mutant(
-            .aBoxIsRecycledWhileItIsRead,
-            "magazines",
-            [.invariant("P14.not-while-read"), .invariant("P2.whole-value"), .crash]
-        ),
-        Mutant(
             .boxesAreSweptWhileTheyAreUsed,
             "magazines",
             [.invariant("P14.not-while-read"), .invariant("P2.whole-value"), .crash],
@@ -64,19 +59,6 @@ extension Mutant {
             [.invariant("P14.not-while-read"), .invariant("P2.whole-value"), .crash],
             at: "magazine.copied",
             .seconds(60)
-        ),
-        Mutant(
-            .aMagazineIsReleasedIntoARoomInUse,
-            "magazines",
-            [.invariant("P14.destroyed-once"), .invariant("P14.not-while-read"), .invariant("P2.whole-value"), .crash]
-        ),
-        Mutant(
-            .aMagazineThatWasFilledMeanwhileIsTakenForEmpty,
-            "magazines",
-            [
-                .invariant("P14.destroyed-once"), .invariant("P14.not-while-read"), .invariant("P2.whole-value"),
-                .invariant("P16.backlog-drains"), .crash,
-            ]
         ),
         Mutant(.anOldHeadIsTrusted, "magazines", [.crash], at: "magazine.head", .seconds(60)),
         Mutant(.aMagazineIsNotNoticed, "magazines", [.invariant("P14.swept")]),

@@ -75,23 +75,6 @@ extension Mutant {
         ),
         Mutant(.aGroupGoesOnWithoutAPathsRoot, "transaction-paths", [.invariant("P21.whole")]),
         Mutant(.aPathReceivesACommitInParts, "transaction-paths", [.invariant("P21.once")]),
-        Mutant(
-            .aBindingCarriesACommitInParts,
-            "transaction-bindings",
-            [.invariant("P21.carried-whole"), .invariant("P21.one-number")]
-        ),
-        Mutant(
-            .aCommitIsAgreedUponPairByPair,
-            "transaction-bindings",
-            [.invariant("P21.carried-whole"), .invariant("P3.pair-converges")],
-            at: "carry.deciding"
-        ),
-        Mutant(
-            .aCarriedCommitForgetsWhereItCameFrom,
-            "transaction-bindings",
-            [.invariant("P6.propagation-bounded"), .invariant("P3.destination-follows"), .crash, .hang]
-        ),
-        Mutant(.aCarriedCommitSwapsTheEndsOfABinding, "transaction-bindings", [.invariant("P3.destination-follows")]),
         Mutant(.aSnapshotHoldsOffForABody, "parked-in-commit", [.invariant("P20.no-fallback-for-a-body")]),
     ]
 }

@@ -12,7 +12,7 @@ public struct Untested: Sendable {
 
     public static let all: [Untested] = [
         Untested(
-            "Derivation/SourceSet.swift",
+            "Derivation/DependencySet.swift",
             "unsafelyUnwrapped.pointee.load(ordering: .acquiring)",
             after: "static func word(",
             "the load of Latch.presentVersion, by an address: what the tests of the latch have"

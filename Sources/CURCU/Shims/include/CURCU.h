@@ -23,7 +23,6 @@
 #include <urcu/static/urcu-bp.h>
 #endif
 
-#include <malloc.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -109,11 +108,6 @@ extern _Thread_local void *_Nullable curcu_thread_record __attribute__((tls_mode
 
 static inline void *_Nullable curcu_get_thread_record(void) { return curcu_thread_record; }
 static inline void curcu_set_thread_record(void *_Nullable record) { curcu_thread_record = record; }
-
-// MARK: Memory
-
-/// How many bytes malloc has for what begins at `address`, which it has returned.
-static inline size_t curcu_allocated_size(const void *_Nonnull address) { return malloc_usable_size((void *)address); }
 
 // MARK: Waiting
 

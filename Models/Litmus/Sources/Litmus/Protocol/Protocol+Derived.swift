@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-private let wordsFile = "Derivation/SourceWords.swift"
+private let wordsFile = "Derivation/DependencySet.swift"
 private let cellFile = "Derivation/DerivationCell.swift"
-private let replacingFile = "Derivation/DerivationCell+Replacing.swift"
+private let replacingFile = "Derivation/DerivationCell+Committing.swift"
 
 extension Protocol {
     private static let beginStoring: [Instruction] = [
@@ -21,12 +21,12 @@ extension Protocol {
                 "reader",
                 [
                     .load("sequence", .acquiring, into: "before")
-                        .at(cellFile, "let before = unsafe SourceSet.atomic(memory, SourceSet.Place.sequence)"),
+                        .at(cellFile, "let before = unsafe DependencySet.atomic(memory, DependencySet.Place.sequence)"),
                     .load("word", .relaxed, into: "word")
-                        .at(cellFile, "let first = unsafe SourceSet.atomic(memory, SourceSet.Place.first)"),
+                        .at(cellFile, "let first = unsafe DependencySet.atomic(memory, DependencySet.Place.first)"),
                     .fence(.acquiring).at(cellFile, "atomicMemoryFence(ordering: .acquiring)"),
                     .load("sequence", .relaxed, into: "after")
-                        .at(cellFile, "let after = unsafe SourceSet.atomic(memory, SourceSet.Place.sequence)"),
+                        .at(cellFile, "let after = unsafe DependencySet.atomic(memory, DependencySet.Place.sequence)"),
                 ]
             )
         ),
@@ -37,7 +37,7 @@ extension Protocol {
                 [
                     .load("sequence", .acquiring, into: "before")
                         .at(wordsFile, "pointee.load(ordering: .acquiring)", after: "var sequence: UInt64"),
-                    .load("word", .relaxed, into: "word").at(wordsFile, "SourceSet.atomic(memory, place).pointee.load"),
+                    .load("word", .relaxed, into: "word").at(wordsFile, "DependencySet.atomic(memory, place).pointee.load"),
                     .fence(.acquiring).at(wordsFile, "atomicMemoryFence(ordering: .acquiring)"),
                     .load("sequence", .relaxed, into: "after")
                         .at(wordsFile, "pointee.load(ordering: .relaxed) == before"),

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// A property that notes its roots when a derived value reads it, as far as they are known.
+///
+/// Properties of other types are read as an `ObservableProperty`: see `OtherDependency`.
+internal protocol Dependency<Value>: ObservableProperty {
+    /// Returns the value, and notes in `collector` the versions of the roots that it depends on.
+    func read(into collector: Collector) -> Value
+}
+
+/// A leaf dependency: a property that stores its own value.
+internal protocol DerivationRoot: CommitMember {
+    /// The address of the version, in the memory of the property.
+    var versionAddress: UInt { get }
+
+    /// The identity of the property as a source of changes.
+    var identity: SourceIdentity { get }
+
+    /// Registers a link, which is called with every change that begins afterwards.
+    func register(_ link: LinkedPath) -> Observer
+
+    /// Copies the present value and version, for a function to read later. The caller may be
+    /// holding off the publication of changes.
+    func copy() -> DependencyCopy
+
+    /// Copies the value that the body of a commit has set, or else the present one. Called in the
+    /// body, on its thread.
+    func copy(of draft: borrowing Draft) -> DependencyCopy
+}
+
+extension Observed: DerivationRoot {
+    var versionAddress: UInt { cell.source }
+
+    var identity: SourceIdentity {
+        _ = observers.core()
+        return observers.identity
+    }
+
+    func register(_ link: LinkedPath) -> Observer {
+        let observer = observers.makeVersionedObserver(
+            of: .links(),
+            holding: HeldObject<LinkedPath>(link),
+            [.isForeign, .isOfDerivedValue]
+        )
+        attach(observer) { _ in }
+        return observer
+    }
+
+    func copy() -> DependencyCopy {
+        let (value, version) = snapshot()
+        return DependencyCopy(value, version)
+    }
+
+    func copy(of draft: borrowing Draft) -> DependencyCopy {
+        // The words of a property's draft stand for a value of the property's type.
+        let value = draft.isSet ? ValueEncoding<Value>.copy(draft.words) : cell.copyLocked()
+        return DependencyCopy(value, version)
+    }
+}
+
+// MARK: - The library's own
+
+extension Observed: Dependency {
+    func read(into collector: Collector) -> Value { collector.read(self) }
+}
+
+extension ReadOnly: Dependency {
+    func read(into collector: Collector) -> Value { property.read(into: collector) }
+}
+
+extension WeakObserved: Dependency {
+    func read(into collector: Collector) -> Referent? {
+        let copy = collector.copy(of: storage)
+        let (referent, version) = (copy.map { $0.property as! Observed<WeakBox<Referent>> } ?? storage).referent()
+        collector.note(storage, copy?.version ?? version, isRetained: true)
+        return referent
+    }
+}
+
+extension RemovingDuplicates: Dependency {
+    func read(into collector: Collector) -> Base.Value { collector.read(base) }
+}
+
+extension Path: Dependency {
+    func read(into collector: Collector) -> Value {
+        var object: PathObject? = root
+        for link in steps.links {
+            guard let present = object else { break }
+            let property = link.property(in: present)
+            let source = property as! any DerivationRoot
+            let copy = collector.copy(of: source)
+            let (next, version) = link.sample(copy?.property ?? property)
+            collector.note(source, copy?.version ?? version)
+            object = next
+        }
+        guard let object, let last = steps.last else { return steps.absent! }
+        let property = last.property(in: object)
+        let source = property as! any DerivationRoot
+        let copy = collector.copy(of: source)
+        let (value, version) = last.snapshot(of: copy?.property ?? property)
+        collector.note(source, copy?.version ?? version)
+        return value
+    }
+}
+
+// MARK: - Groups
+
+extension Collector: MemberReader {}
+
+extension Group: Dependency {
+    func read(into collector: Collector) -> Value {
+        members.read(self, into: collector) { readEach(collector) }
+    }
+}
+
+extension PropertyList: Dependency {
+    func read(into collector: Collector) -> [Property.Value] {
+        members.read(self, into: collector) { properties.map(collector.read) }
+    }
+}
+
+extension GroupMembers {
+    /// Returns the present values of a group, which keeps these members. If these are all its
+    /// members, the derived value follows each, as if its function had read one after the other,
+    /// but the values were present together. Otherwise it follows the group.
+    ///
+    /// - Parameter readEach: Reads the members one by one, if the function reads drafts.
+    fileprivate func read<Whole: ObservableProperty>(
+        _ group: Whole,
+        into collector: Collector,
+        _ readEach: () -> Whole.Value
+    ) -> Whole.Value {
+        let isOnDrafts = collector.state.copies?.areOfDrafts == true
+        // Safe, all: the caller keeps the group, which keeps the list.
+        guard unsafe list.pointee.isComplete else {
+            if isOnDrafts { return readEach() }
+            let (value, version) = group.snapshot()
+            collector.note(OtherProperty(group), version)
+            return value
+        }
+        let members = unsafe list.pointee.members
+        var wait = Backoff()
+        while true {
+            let versions = unsafe members.map(\.version)
+            let value = isOnDrafts ? readEach() : group.value
+            // Each version only grows, so the values belong to these versions.
+            if unsafe zip(members, versions).allSatisfy({ member, version in member.version == version }) {
+                for index in versions.indices where !isOnDrafts {
+                    // Every member is an `Observed`.
+                    let root = unsafe members[index].property as! any DerivationRoot
+                    collector.note(root, versions[index], isRetained: true)
+                }
+                return value
+            }
+            wait.pause()
+        }
+    }
+}
+
+// MARK: - Others
+
+/// A source whose roots are not known: a group, or a property of a type that the library does not
+/// know. It has a version and can be observed, which is enough. A `WeakSource` references it.
+internal class OtherDependency: @unchecked Sendable {
+    // Unchecked: subclasses have constants only.
+    init() {}
+
+    /// The source's version, or the highest number if the source is gone. It runs the code of the
+    /// property's type: the caller must hold no lock. (P5)
+    var version: UInt64 { preconditionFailure("a source has a version") }
+
+    /// Attaches an observer that calls `follower` with every change. Returns nil if the source is
+    /// gone.
+    func attach(_ follower: LinkFollower) -> ObservationToken? { preconditionFailure("a source is observed") }
+}
+
+internal final class OtherProperty<Property: ObservableProperty>: OtherDependency, @unchecked Sendable {
+    // Unchecked: a constant.
+    private let source: WeakSource<Property>
+
+    init(_ property: Property) { source = WeakSource(property) }
+
+    override var version: UInt64 { source.withHeld(for: self) { $0.version } ?? .max }
+
+    override func attach(_ follower: LinkFollower) -> ObservationToken? {
+        let observer = PropertyObserver<Property.Value>([], .inline(.plain { _ in follower.settle(becauseOf: nil) }))
+        let token = source.withHeld(for: self) { $0.attach(observer) }
+        token?.onEnd { [weak follower] end in if end == .sourceDeleted { follower?.rootIsGone() } }
+        return token
+    }
+}

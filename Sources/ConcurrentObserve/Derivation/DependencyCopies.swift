@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A property that stands for a root. It has the value that the root had at a version.
+internal struct DependencyCopy {
+    let property: PathObject
+    let version: UInt64
+    /// The referent of a weak property. It is kept so that the function finds it, however late it
+    /// reads the copy.
+    private let referent: AnyObject?
+
+    init<Value: Sendable>(_ value: Value, _ version: UInt64) {
+        property = Observed(value)
+        self.version = version
+        referent = (value as? any RefersWeakly)?.present
+    }
+}
+
+/// Copies of roots, which were present together, and the results of derived values for these
+/// copies. A function whose sources change faster than it runs reads them. (P23, P24)
+///
+/// They belong to one evaluation, and to those inside it. All copies are taken at once. If the
+/// function reads a root that has no copy, it reads the present value. Unless no source has changed
+/// since, it runs again on new copies, which include that root. (P25)
+@safe internal final class DependencyCopies {
+    /// Copies that were taken together, and the results for them.
+    private final class Snapshot {
+        var copies: [UInt: DependencyCopy] = [:]
+        var results: [ObjectIdentifier: CopiedResult] = [:]
+    }
+
+    /// All roots that were read so far, by the addresses of their versions.
+    private var roots: [UInt: any DerivationRoot] = [:]
+    private var snapshot = Snapshot()
+    /// The drafts that stand for the members of a commit, if the commit's body reads the derived
+    /// value. Each member has the value that the body has set, or else the present one, which no
+    /// other thread changes. (P19)
+    private let drafts: UnsafeMutableBufferPointer<Draft>?
+
+    /// Begins without copies.
+    @safe init(_ drafts: UnsafeMutableBufferPointer<Draft>? = nil) { unsafe self.drafts = drafts }
+
+    /// Whether the function reads the drafts of a commit.
+    var areOfDrafts: Bool { unsafe drafts != nil }
+
+    /// Copies `origins` and all roots read before, while their publication is held off. The caller
+    /// must hold no lock. Waits as a snapshot of a group does. (P20)
+    ///
+    /// - Returns: What was replaced, which the caller releases elsewhere. Nil if nothing was read.
+    func take(_ origins: [Origin]) -> AnyObject? {
+        for origin in origins {
+            guard let root = origin.root.source, draftIndex(root.versionAddress) == nil else { continue }
+            roots[root.versionAddress] = root
+        }
+        if roots.isEmpty { return nil }
+        let (roots, replaced) = (roots, snapshot)
+        snapshot = Snapshot()
+        let members = GroupMembers { found in for root in roots.values { found.add(root) } }
+        snapshot.copies = Snapshots.takeHeld(members) { roots.mapValues { $0.copy() } }
+        withExtendedLifetime(members) {}
+        return replaced
+    }
+
+    private func draftIndex(_ address: UInt) -> Int? {
+        // Safe: the commit keeps the drafts until its body has returned, and this runs in the body.
+        unsafe drafts.flatMap { unsafe Draft.index(of: address, in: $0) }
+    }
+
+    /// Returns the copy of a root, or of a member's draft. Returns nil if the function must read
+    /// the root itself.
+    func copy(of root: any DerivationRoot) -> DependencyCopy? {
+        let address = root.versionAddress
+        if let copy = snapshot.copies[address] { return copy }
+        guard let index = draftIndex(address) else { return nil }
+        // Safe: as above.
+        let copy = unsafe root.copy(of: drafts![index])
+        snapshot.copies[address] = copy
+        return copy
+    }
+
+    /// Whether every value read so far came from the copies.
+    func cover(_ collected: Collected, _ versions: [UInt64]) -> Bool {
+        for (index, address) in collected.addresses.enumerated()
+        where snapshot.copies[address]?.version != versions[index] {
+            return false
+        }
+        // There are no copies of other sources.
+        return collected.others.isEmpty
+    }
+
+    /// Returns the result of a derived value for the copies, if there is one.
+    func result(of derived: any DerivationNode) -> CopiedResult? {
+        snapshot.results[ObjectIdentifier(derived)]
+    }
+
+    func keep(_ result: CopiedResult) { snapshot.results[ObjectIdentifier(result.derived)] = result }
+}
+
+/// The result of a derived value for copies, or in a reported ring, and the versions that it was
+/// made from. It is not published.
+///
+/// The copies keep the result of a mixture, too. The evaluation that has read it fails, but the
+/// function has run only once.
+internal final class CopiedResult {
+    let derived: any DerivationNode
+    let words: Latch.Words
+    private let isInline: Bool
+    let sources: [(root: any DerivationRoot, version: UInt64)]
+    let others: [(source: OtherDependency, version: UInt64)]
+    let isTorn: Bool
+    /// The level of the lowest evaluation on the thread's stack on whose answer the result depends;
+    /// see `RingPart`.
+    let lowest: Int
+
+    /// Takes over the result of an evaluation, and copies what it has collected.
+    init(_ derived: any DerivationNode, _ collector: Collector) {
+        (self.derived, words) = (derived, collector.outcome.result)
+        isInline = collector.outcome.isInline
+        let read = collector.state.collected
+        sources = read.addresses.indices.compactMap { index in
+            read.origins[index].root.source.map { ($0, collector.state.versions[index]) }
+        }
+        others = Array(zip(read.others, read.otherVersions))
+        isTorn = collector.state.isTorn
+        lowest = collector.isInsideRing ? collector.state.ring!.lowest : .max
+    }
+
+    deinit { if !isInline { derived.discard(words) } }
+}
+
+// MARK: - Evaluating on copies
+
+extension Collector {
+    /// Counts a run or a read during which a source has changed. After `mostFailures` of these, the
+    /// function runs on copies.
+    @usableFromInline
+    func noteFailure() {
+        state.failures += 1
+        guard outcome.isOnCopies || state.failures >= Self.mostFailures else { return }
+        leaveSet()
+        use(state.copies ?? DependencyCopies(), of: state.collected.origins)
+    }
+
+    /// More failures than it takes to find a function that sets what it has read: see `SelfWatch`.
+    private static var mostFailures: Int {
+        return 12
+    }
+
+    /// Makes the function run on copies of `origins` and of all that was copied before. So do the
+    /// functions of derived values that it reads.
+    private func use(_ copies: DependencyCopies, of origins: [Origin]) {
+        (state.copies, outcome.isOnCopies) = (copies, true)
+        release(copies.take(origins))
+    }
+
+    /// Makes the evaluation that is about to begin run on copies of what `others` have read. The
+    /// current runs of these will be discarded.
+    func copyWhat(_ others: [Collector]) {
+        state.failures = Self.mostFailures
+        for other in others { other.leaveSet() }
+        use(DependencyCopies(), of: others.flatMap(\.state.collected.origins))
+    }
+
+    /// Begins an evaluation on copies, unless it runs on copies of its own.
+    func begin(on copies: DependencyCopies) {
+        if !outcome.isOnCopies { (state.copies, outcome.isOnCopies) = (copies, true) }
+        begin(after: .none, watch: nil)
+    }
+
+    /// Returns the result of a derived value for a function that runs on copies. The copies keep
+    /// the result; it is not published.
+    func evaluateOnCopies(_ derived: any DerivationNode, _ cell: borrowing DerivationCell) -> Latch.Words {
+        let copies = state.copies!
+        if let kept = copies.result(of: derived) { return note(kept) }
+        var words: Latch.Words?
+        _ = EvaluationStack.current.perform(derived, cell.place, isOnCopies: true, for: self) { inner in
+            inner.begin(on: copies)
+            ThreadRecord.withUserCode { cell.run(inner) }
+            let result = CopiedResult(derived, inner)
+            copies.keep(result)
+            words = note(result)
+            return .none
+        }
+        return words ?? takeAnswer()
+    }
+
+    /// Notes what a result was made from, and returns its words.
+    func note(_ result: CopiedResult) -> Latch.Words {
+        for (root, version) in result.sources { add(root.versionAddress, version, .source(root)) }
+        for (source, version) in result.others { note(source, version) }
+        if result.isTorn { state.isTorn = true }
+        if result.lowest < .max { enterRing(result.lowest) }
+        return result.words
+    }
+
+    /// Returns the copy of a root, if the function runs on copies and there is one.
+    func copy(of root: any DerivationRoot) -> DependencyCopy? { state.copies?.copy(of: root) }
+
+    /// Ends the use of copies. A thread of the library releases them, since destroying the values
+    /// runs user code. (P5)
+    func endCopies() {
+        guard outcome.isOnCopies else { return }
+        outcome.isOnCopies = false
+        guard isKnownUniquelyReferenced(&state.copies) else { return state.copies = nil }
+        release(state.copies.take())
+    }
+
+    private func release(_ object: consuming AnyObject?) {
+        guard let object else { return }
+        var objects = [object]
+        ThreadRecord.retire(DeferredAction(for: self, releasing: &objects))
+    }
+}
+
+// MARK: - Reading the drafts of a commit
+
+extension Derived {
+    /// Returns the value for what the body of a commit has set, and for the present values of other
+    /// properties. It is not published. Called in the body, on its thread. (P19, P22)
+    internal func value(of drafts: DependencyCopies) -> Value {
+        var value: Value?
+        _ = EvaluationStack.current.perform(self, cell.place) { collector in
+            collector.begin(on: drafts)
+            while true {
+                ThreadRecord.withUserCode { cell.run(collector) }
+                let words = collector.outcome.result
+                if collector.outcome.isSnapshot || collector.isConsistent { value = ValueEncoding<Value>.copy(words) }
+                if !collector.outcome.isInline { discard(words) }
+                if value != nil { return .none }
+                collector.pauseAndRestart()
+            }
+        }
+        return value!
+    }
+}
+
+extension Transaction {
+    /// The value that a derived value has for the drafts. Its function reads the drafts of members.
+    /// The values that it reads of other properties were present together. (P19, P22)
+    ///
+    /// ```swift
+    /// let total = Derived(from.balance, to.balance) { $0 + $1 }
+    /// try Group(from.balance, to.balance).commit { transaction in
+    ///     transaction[from.balance] -= amount
+    ///     guard transaction[total] >= 0 else { throw Overdrawn() }
+    /// }
+    /// ```
+    ///
+    /// The function runs at each read, inside the body, under the locks of the members: it should
+    /// be short. Derived values that it reads with its reader are evaluated for the drafts, too.
+    /// `property.value` and properties of types of yours give it their present values. Nothing is
+    /// kept: the derived value's own `value` does not change until the commit is published.
+    ///
+    /// - Complexity: O(what the function reads), and the function.
+    public subscript<Value: Sendable>(_ derived: Derived<Value>) -> Value {
+        // Safe: the commit keeps the drafts until its body has returned.
+        unsafe derived.value(of: DependencyCopies(drafts))
+    }
+}

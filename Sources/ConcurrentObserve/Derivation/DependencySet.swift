@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Synchronization
+
+/// The sources that evaluations of one derived value have read, in one order, and the last of these
+/// evaluations: its result, and the versions that it has read.
+///
+/// The evaluation is in a sequence lock: a thread that finds the sequence even, and the same
+/// afterwards, has read one evaluation. It is replaced in place, by one thread at a time. It stays
+/// true for its versions forever: a reader that finds these versions present need not know whether
+/// there is a later set.
+@safe @usableFromInline
+internal final class DependencySet: ManagedBuffer<DependencySet.Header, UInt64> {
+    // Any thread may use a set: it has constants, `next` is stored before the set is published, and
+    // the words are atomic.
+
+    @usableFromInline
+    struct Header {
+        /// Weak references to the sources of the set, and the order in which they were read. Nil if
+        /// there are only roots, and the function itself keeps them alive.
+        let details: DependencyDetails?
+        /// The kept set that was added before this one.
+        var next: DependencySet?
+    }
+
+    /// The index of each word.
+    @usableFromInline
+    enum Place {
+        @usableFromInline static var sequence: Int { 0 }
+        /// The number of roots, in the upper half the number of derived values, and the marks of
+        /// `DependencyWords`.
+        @usableFromInline static var counts: Int { 1 }
+        @usableFromInline static var first: Int { 2 }
+        @usableFromInline static var second: Int { 3 }
+        /// The version of the result. It counts only results that differ.
+        @usableFromInline static var version: Int { 4 }
+        /// Two words for each root: the address of its version, and the version that was read. Then
+        /// come the versions of the derived values, then those of other sources.
+        @usableFromInline static var roots: Int { 5 }
+    }
+
+    /// Makes a set without an evaluation.
+    ///
+    /// - Parameter isSnapshot: Whether the function reads all that it needs before it computes.
+    static func make(_ addresses: [UInt], _ details: DependencyDetails?, isSnapshot: Bool) -> DependencySet {
+        let (count, nodes) = (addresses.count, details?.nodes.count ?? 0)
+        let size = Place.roots + 2 * count + nodes + (details?.others.count ?? 0)
+        let buffer = DependencySet.create(minimumCapacity: size) { _ in Header(details: details, next: nil) }
+        // Safe: `create` makes an object of the class that it is called on.
+        let set = unsafe unsafeDowncast(buffer, to: DependencySet.self)
+        let memory = unsafe set.words.memory
+        // Safe: the capacity is at least `size`.
+        unsafe memory.initialize(repeating: 0, count: size)
+        unsafe memory[Place.sequence] = 1
+        unsafe memory[Place.counts] =
+            UInt64(count) | UInt64(nodes) << 32 | (details?.others.isEmpty == false ? DependencyWords.othersMark : 0)
+            | (isSnapshot ? DependencyWords.snapshotMark : 0)
+        for (index, address) in addresses.enumerated() { unsafe memory[Place.roots + 2 * index] = UInt64(address) }
+        return set
+    }
+
+    /// The words, which live as long as the set.
+    var words: DependencyWords { unsafe DependencyWords(withUnsafeMutablePointerToElements { unsafe $0 }) }
+
+    var details: DependencyDetails? { header.details }
+
+    /// Returns the present version of a root.
+    ///
+    /// - Parameter address: The address of the version in the root's memory.
+    @inlinable @inline(__always)
+    static func version(at address: UInt) -> UInt64 {
+        // Safe: the function, or a `RootReference` of the caller's set, keeps the memory. The
+        // version is the latch's first member.
+        unsafe UnsafePointer<Latch>(bitPattern: address).unsafelyUnwrapped.pointee.presentVersion
+    }
+
+    /// Returns the word of a root's version. It equals a version that was read if that version is
+    /// the present one. It equals none while a commit has prepared the next version.
+    @inlinable @inline(__always)
+    static func word(at address: UInt) -> UInt64 {
+        // Safe: as above. Acquire: pairs with the releases in Latch.publish(_:), prepare(_:by:) and
+        // settle().
+        unsafe UnsafePointer<Atomic<UInt64>>(bitPattern: address).unsafelyUnwrapped.pointee.load(ordering: .acquiring)
+    }
+
+    @inlinable @inline(__always)
+    static func atomic(_ memory: UnsafePointer<UInt64>, _ place: Int) -> UnsafePointer<Atomic<UInt64>> {
+        // Safe: the caller keeps the set; a word and an atomic word have the same layout.
+        unsafe UnsafeRawPointer(memory + place).assumingMemoryBound(to: Atomic<UInt64>.self)
+    }
+}
+
+/// The words of a set of sources. A thread reads them without counting a reference.
+///
+/// The derived value keeps the set, or the caller does.
+@safe internal struct DependencyWords: Equatable {
+    let memory: UnsafeMutablePointer<UInt64>
+
+    init(_ memory: UnsafeMutablePointer<UInt64>) { unsafe self.memory = unsafe memory }
+
+    /// The distance in bytes from the object to its words.
+    static var distance: UInt { 32 }
+
+    /// Stands for no set. Its words are not followed.
+    static var none: DependencyWords { unsafe DependencyWords(UnsafeMutablePointer(bitPattern: 8).unsafelyUnwrapped) }
+
+    private typealias Place = DependencySet.Place
+
+    /// The set.
+    var object: DependencySet { unsafe Self.object(at: UInt(bitPattern: memory)).takeUnretainedValue() }
+
+    // Safe, both: the set is alive.
+    func retain() { _ = unsafe Self.object(at: UInt(bitPattern: memory)).retain() }
+    @inline(never) func release() { unsafe Self.object(at: UInt(bitPattern: memory)).release() }
+
+    /// Returns the set whose words are at `address`.
+    static func object(at address: UInt) -> Unmanaged<DependencySet> {
+        // Safe: callers follow it while the set is kept or pinned.
+        unsafe .fromOpaque(UnsafeRawPointer(bitPattern: address &- distance).unsafelyUnwrapped)
+    }
+
+    var count: Int { Int(truncatingIfNeeded: unsafe memory[Place.counts] & 0xFFFF_FFFF) }
+    var nodeCount: Int { Int(truncatingIfNeeded: unsafe memory[Place.counts] >> 32 & 0x3FFF_FFFF) }
+    /// Whether the set has sources whose roots are not known.
+    var hasOthers: Bool { unsafe memory[Place.counts] & Self.othersMark != 0 }
+    /// Whether the function reads all that it needs before it computes.
+    var isSnapshot: Bool { unsafe memory[Place.counts] & Self.snapshotMark != 0 }
+
+    static var othersMark: UInt64 { 1 << 63 }
+    static var snapshotMark: UInt64 { 1 << 62 }
+
+    func address(_ index: Int) -> UInt { UInt(unsafe memory[Place.roots + 2 * index]) }
+
+    /// The version of a root that the evaluation has read.
+    func rootVersion(_ index: Int) -> UInt64 { word(Place.roots + 2 * index + 1) }
+    func nodeVersion(_ index: Int) -> UInt64 { word(Place.roots + 2 * count + index) }
+    func otherVersion(_ index: Int) -> UInt64 { word(Place.roots + 2 * count + nodeCount + index) }
+
+    static func == (left: DependencyWords, right: DependencyWords) -> Bool { unsafe left.memory == right.memory }
+}
+
+// MARK: - The evaluation
+
+extension DependencyWords {
+    /// Loads a word of the evaluation. It belongs to that evaluation only if the sequence is the
+    /// same afterwards.
+    func word(_ place: Int) -> UInt64 {
+        // Relaxed: the sequence and the fences order it.
+        unsafe DependencySet.atomic(memory, place).pointee.load(ordering: .relaxed)
+    }
+
+    /// The sequence. It is odd while an evaluation is being stored, and while there is none.
+    var sequence: UInt64 {
+        // Acquire: pairs with the release in store(_:).
+        unsafe DependencySet.atomic(memory, Place.sequence).pointee.load(ordering: .acquiring)
+    }
+
+    /// Whether all words loaded since the sequence was `before` belong to one evaluation, and what
+    /// they reference is not retired if it was pinned before the call.
+    func isStill(_ before: UInt64) -> Bool {
+        // Acquire: pairs with the fence in beginStoring(). If a loaded word belongs to a later
+        // evaluation, the sequence below is later, too.
+        atomicMemoryFence(ordering: .acquiring)
+        // Relaxed: ordered by the fence, and after a pin by the light barrier. The thread that
+        // retires what the words reference has stored the next sequence before.
+        return unsafe DependencySet.atomic(memory, Place.sequence).pointee.load(ordering: .relaxed) == before
+    }
+
+    /// Replaces the evaluation, and returns the new sequence. The caller must hold the derived
+    /// value's lock.
+    func store(_ body: (DependencyWords) -> Void) -> UInt64 {
+        let odd = beginStoring()
+        body(self)
+        // Release: pairs with the acquires in `sequence` and in DerivationCell.look(firstOnly:).
+        unsafe DependencySet.atomic(memory, Place.sequence).pointee.store(odd &+ 1, ordering: .releasing)
+        return odd &+ 1
+    }
+
+    /// Marks the set as superseded: the present evaluation is in another set. The caller must hold
+    /// the derived value's lock.
+    func clear() { _ = beginStoring() }
+
+    private func beginStoring() -> UInt64 {
+        let atomic = unsafe DependencySet.atomic(memory, Place.sequence)
+        // Relaxed: the lock orders the changes.
+        let odd = unsafe atomic.pointee.load(ordering: .relaxed) | 1
+        unsafe atomic.pointee.store(odd, ordering: .relaxed)
+        // Release: a reader that loads a word stored below finds the odd sequence, too; pairs with
+        // the fences in isStill(_:) and in DerivationCell.look(firstOnly:).
+        atomicMemoryFence(ordering: .releasing)
+        return odd
+    }
+
+    /// Stores a word of the evaluation. Called inside store(_:).
+    func setWord(_ place: Int, _ word: UInt64) {
+        // Relaxed: ordered by the fence and the sequence.
+        unsafe DependencySet.atomic(memory, place).pointee.store(word, ordering: .relaxed)
+    }
+}
+
+/// An evaluation that is, or was, the present one of a derived value. The caller retains the
+/// derived value.
+@safe internal struct Present: ~Copyable {
+    let set: DependencyWords
+    /// The set's sequence after the evaluation was stored.
+    let sequence: UInt64
+    /// The version of the result. It counts only results that differ.
+    let version: UInt64
+    /// The result. What the words reference is not retained.
+    let words: Latch.Words
+    /// Whether this evaluation retains the set, because the derived value does not keep it.
+    let keepsSet: Bool
+
+    /// - Parameter keepsSet: Whether the evaluation takes over a reference to the set.
+    init(set: DependencyWords, keepsSet: Bool, sequence: UInt64, version: UInt64, words: Latch.Words) {
+        (self.set, self.keepsSet, self.sequence) = (set, keepsSet, sequence)
+        (self.version, self.words) = (version, words)
+    }
+
+    deinit {
+        if keepsSet { set.release() }
+    }
+
+    /// Stands for no evaluation.
+    static var none: Present {
+        Present(set: .none, keepsSet: false, sequence: 1, version: 0, words: Latch.Words())
+    }
+
+    /// Whether this stands for no evaluation.
+    var isNone: Bool { sequence & 1 == 1 }
+
+    /// Whether both are the same evaluation.
+    borrowing func isSame(_ other: borrowing Present) -> Bool { set == other.set && sequence == other.sequence }
+
+    /// Whether the result is current: all that it was made from still has the versions that were
+    /// read. The caller must hold no lock, since other sources run code of their own.
+    var isCurrent: Bool {
+        @inline(__always) get { areRootsCurrent && (!set.hasOthers || areOthersCurrent) && set.isStill(sequence) }
+    }
+
+    private var areRootsCurrent: Bool {
+        @inline(__always) get {
+            for index in 0..<set.count where DependencySet.version(at: set.address(index)) != set.rootVersion(index) {
+                return false
+            }
+            return true
+        }
+    }
+
+    @inline(never)
+    private var areOthersCurrent: Bool {
+        self.set.object.details!.others.enumerated().allSatisfy { index, source in
+            source.version == set.otherVersion(index)
+        }
+    }
+}

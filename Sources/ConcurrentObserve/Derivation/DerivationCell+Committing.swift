@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+// The first thread that commits over the evaluation with which it began publishes its result.
+
+extension DerivationCell {
+    /// The result and the set that a commit has replaced.
+    struct Replaced {
+        /// The replaced result. `hasWords` is false if the result stays.
+        var words = Latch.Words()
+        var hasWords = false
+        /// The replaced result of the property that the user's observers observe.
+        var announced = Latch.Words()
+        var hasAnnounced = false
+        /// The address of the replaced set, if it must be retired; else 0.
+        var set: UInt = 0
+    }
+
+    /// Publishes an evaluation, unless another was published since `base`: then it returns `none`.
+    /// Puts a change of the value into the mailboxes. The thread that has changed a source
+    /// announces the change. (P2)
+    borrowing func commit(
+        _ collector: Collector,
+        over base: borrowing Present,
+        _ derived: any DerivationNode
+    ) -> Present {
+        let other = collector.hasReadItsSet ? nil : collector.otherSet(self)
+        let set = other?.words ?? collector.state.base!
+        var replaced = Replaced()
+        let present = lock.withLock { isPresent(base) ? publish(set, collector, after: base, &replaced) : .none }
+        withExtendedLifetime(other) {}
+        if present.isNone {
+            discard(collector, derived)
+        } else if !collector.outcome.isInline || replaced.set != 0 {
+            retire(replaced, of: derived, isInline: collector.outcome.isInline)
+        }
+        return present
+    }
+
+    /// Whether `base` is the present evaluation. The caller must hold `lock`.
+    borrowing func isPresent(_ base: borrowing Present) -> Bool {
+        // Relaxed: the lock orders the changes.
+        let address = present.load(ordering: .relaxed)
+        if base.isNone { return address == 1 }
+        return unsafe address & ~1 == UInt(bitPattern: base.set.memory) && base.set.sequence == base.sequence
+    }
+
+    /// Stores an evaluation in `set`, which becomes the present one. A result that differs is a
+    /// change for the observers. The caller must hold `lock`.
+    private borrowing func publish(
+        _ set: DependencyWords,
+        _ collector: Collector,
+        after base: borrowing Present,
+        _ replaced: inout Replaced
+    ) -> Present {
+        let isSame = collector.outcome.isSame
+        let version = base.isNone ? 0 : isSame ? base.version : base.version &+ 1
+        let words = isSame ? base.words : collector.outcome.result
+        let isOther = base.isNone || set != base.set
+        (replaced.words, replaced.hasWords) = (base.words, !isSame && !base.isNone)
+        if isOther, !base.isNone { base.set.clear() }
+        let sequence = set.store { set in collector.store(in: set, version, words) }
+        if isOther { replaced.set = replace(with: set.object) }
+        if !isSame, let announced = withObservation({ $0.publish(words) }) ?? nil {
+            (replaced.announced, replaced.hasAnnounced) = (announced, true)
+        }
+        // Another thread may retire the set, if the derived value does not keep it.
+        let keepsSet = isOther || base.keepsSet
+        if keepsSet { set.retain() }
+        return Present(set: set, keepsSet: keepsSet, sequence: sequence, version: version, words: words)
+    }
+
+    /// Makes `set` the present one. Returns the address of the previous set if the caller must
+    /// retire it, else 0. The caller must hold `lock`.
+    @inline(never)
+    private borrowing func replace(with set: DependencySet) -> UInt {
+        let address = unsafe UInt(bitPattern: set.words.memory)
+        precondition(
+            address == UInt(bitPattern: ObjectIdentifier(set)) + DependencyWords.distance,
+            "the words of a set are not where readers look for them"
+        )
+        // Relaxed, all: the lock orders the changes.
+        let before = present.load(ordering: .relaxed)
+        let keptSets = keptSets
+        var isKept = keptSets.contains { $0 === set }
+        if !isKept, !set.words.hasOthers, keptSets.count < Self.mostKept {
+            // Safe, all: a kept set is released with the derived value.
+            let first = kept.load(ordering: .relaxed)
+            if first != 0 { set.header.next = unsafe DependencyWords.object(at: first).takeRetainedValue() }
+            _ = unsafe Unmanaged.passRetained(set)
+            // Release: pairs with the acquire in keptSets; the link is complete.
+            kept.store(address, ordering: .releasing)
+            isKept = true
+        }
+        if !isKept { _ = unsafe Unmanaged.passRetained(set) }
+        // Release: pairs with the acquires in look(firstOnly:), load() and loadSlowly().
+        present.store(isKept ? address : address | 1, ordering: .releasing)
+        return before & 1 == 1 && before != 1 ? (before & ~1) &- DependencyWords.distance : 0
+    }
+
+    /// The largest number of sets that are kept. Most functions read two or three different sets.
+    private static var mostKept: Int { 4 }
+
+    /// The kept sets, the latest first.
+    private var keptSets: [DependencySet] {
+        var sets: [DependencySet] = []
+        // Acquire: pairs with the release in replace(with:).
+        let first = kept.load(ordering: .acquiring)
+        // Safe: kept as long as the derived value.
+        var next = first == 0 ? nil : unsafe DependencyWords.object(at: first).takeUnretainedValue()
+        while let set = next {
+            sets.append(set)
+            next = set.header.next
+        }
+        return sets
+    }
+
+    /// Returns the kept set for what was read, if there is one.
+    borrowing func find(_ collection: Collected) -> DependencySet? { keptSets.first(where: collection.isOf) }
+
+    /// Retires what a commit has replaced: it is destroyed when no reader uses it any more. The
+    /// caller must hold no lock.
+    borrowing func retire(_ replaced: Replaced, of derived: any DerivationNode, isInline: Bool) {
+        if !isInline {
+            if replaced.hasAnnounced { derived.retire(replaced.announced) }
+            if replaced.hasWords { derived.retire(replaced.words) }
+        }
+        if replaced.set != 0 {
+            // The set may own other sources, of any type, so releasing it may run user code.
+            ThreadRecord.retireForDeinitThreads(
+                reference: replaced.set,
+                from: UInt(bitPattern: ObjectIdentifier(derived))
+            )
+        }
+    }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A view of a property that can be read and observed, but not set. A model shows it for a property
+/// that only the model itself may change.
+///
+/// ```swift
+/// final class Car: Sendable {
+///     private let measuredSpeed = Observed(0.0)
+///     var speed: ReadOnly<Double> { measuredSpeed.readOnly }
+/// }
+/// let token = car.speed.observe { change in print(change.new) }
+/// ```
+///
+/// It retains the property. All views of one property behave alike.
+public struct ReadOnly<Value: Sendable>: ObservableProperty {
+    @usableFromInline internal let property: Observed<Value>
+
+    @inlinable
+    internal init(_ property: Observed<Value>) { self.property = property }
+
+    /// The present value. Any thread; never waits.
+    ///
+    /// - Complexity: O(1).
+    @inlinable
+    public var value: Value { property.value }
+
+    /// The number of changes so far. A read that follows sees this version or a later one. (P2)
+    @inlinable
+    public var version: UInt64 { property.version }
+
+    /// The present value and its version, which belong together. Any thread; never waits.
+    @inlinable
+    public func snapshot() -> (value: Value, version: UInt64) { property.snapshot() }
+
+    /// The number of observations of the property that are going on. Ends those whose owners have
+    /// died. (P13)
+    ///
+    /// - Complexity: O(*n*).
+    public var observationCount: Int { property.observationCount }
+
+    /// Begins an observation of the property.
+    @inlinable
+    public func attach(_ observer: PropertyObserver<Value>) -> ObservationToken { property.attach(observer) }
+
+    /// Attaches an observer without retaining the property; nil once the property is gone.
+    @inlinable
+    public var weakAttachment: WeakAttachment<Value> { property.weakAttachment }
+}
+
+extension Observed {
+    /// A view of the property that can be read and observed, but not set.
+    @inlinable
+    public var readOnly: ReadOnly<Value> { ReadOnly(self) }
+}
+
+/// A view of a property without its changes to an equal value. `removingDuplicates()` returns it.
+public struct RemovingDuplicates<Base: ObservableProperty>: ObservableProperty where Base.Value: Equatable {
+    @usableFromInline internal let base: Base
+
+    @inlinable
+    internal init(_ base: Base) { self.base = base }
+
+    /// The present value. Any thread; never waits.
+    @inlinable
+    public var value: Base.Value { base.value }
+
+    /// The property's version. It counts changes to an equal value, too.
+    @inlinable
+    public var version: UInt64 { base.version }
+
+    /// The present value and its version, which belong together. Any thread; never waits.
+    @inlinable
+    public func snapshot() -> (value: Base.Value, version: UInt64) { base.snapshot() }
+
+    /// Begins an observation that leaves out changes to an equal value.
+    public func attach(_ observer: PropertyObserver<Base.Value>) -> ObservationToken {
+        base.attach(observer.pulledBack(isComparing: true, Self.kept))
+    }
+
+    /// Attaches such an observer through the property's own `weakAttachment`.
+    public var weakAttachment: WeakAttachment<Base.Value> {
+        let attach = base.weakAttachment
+        return { observer in attach(observer.pulledBack(isComparing: true, Self.kept)) }
+    }
+
+    /// Returns the change, or nil if its values are equal. Its old value equals the one that this
+    /// observation received last: a change that follows dropped ones has the old value of the first
+    /// of them.
+    @Sendable
+    private static func kept(_ change: Change<Base.Value>) -> Change<Base.Value>? {
+        if change.reason == .valueChanged, let old = change.old, old == change.new { return nil }
+        return change
+    }
+}
+
+extension ObservableProperty where Value: Equatable {
+    /// Returns a view of the property without its changes to an equal value.
+    ///
+    /// A change is left out if its new value equals the one that this observation received last. Where `Buffering` drops changes, that is
+    /// not the value before the change; `change.old` says what it is. (P3)
+    ///
+    /// The two values of each change are compared with their own `==`, where the observer is called: under no lock. (P5) The initial
+    /// delivery and prior ones come in any case; versions are the property's, and have gaps. If `==` ends the observation, the
+    /// observer is not called with that change. (P8)
+    ///
+    /// ```swift
+    /// car.speed.removingDuplicates().observe { change in print(change.new) }
+    /// ```
+    @inlinable
+    public func removingDuplicates() -> RemovingDuplicates<Self> { RemovingDuplicates(self) }
+}
+
+/// A property that never changes. The function of a derived value can read it from a model that it
+/// follows.
+///
+/// ```swift
+/// final class Engine: ConcurrentObservable {
+///     let number = Constant(17)
+///     let rpm = Observed(0)
+/// }
+/// let label = Derived { get in "\(get.follow(car.engine).number): \(get.follow(car.engine).rpm)" }
+/// ```
+///
+/// The macro `@ConcurrentObservable` makes one for each `let` that is not private, and whose type
+/// is written or whose value is a literal: `observedProperties.number`. The `let` itself stays as
+/// it is.
+///
+/// An observation receives the value with `.initial`, and goes on until it is cancelled.
+public struct Constant<Value: Sendable>: ObservableProperty {
+    /// The value. Any thread; never waits.
+    public let value: Value
+
+    /// A property that always has this value.
+    @inlinable
+    public init(_ value: Value) { self.value = value }
+
+    /// 0, since the value never changes.
+    public var version: UInt64 { 0 }
+
+    /// The value, and the version 0. Any thread; never waits.
+    public func snapshot() -> (value: Value, version: UInt64) { (value, 0) }
+
+    /// Begins an observation, which receives no change. Any thread.
+    public func attach(_ observer: PropertyObserver<Value>) -> ObservationToken {
+        observer.attach(toConstant: value)
+    }
+}

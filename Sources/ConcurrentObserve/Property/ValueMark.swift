@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The second word of boxed values, which is the same for all values of a property: how a replaced
+/// box is destroyed.
+///
+/// It is the address of a `ValueWeigher` if the destruction of a value runs no user code. The thread
+/// that replaces such a value destroys it. It is 0 if the destruction may run user code: then a
+/// deinit thread destroys the value. (P5)
+@usableFromInline
+internal enum ValueMark {
+    /// The mark of a type; 0 for bits.
+    @inlinable
+    static func of<Value>(_ type: Value.Type) -> UInt { _isPOD(type) ? 0 : find(type) }
+
+    /// Finds the mark. The runtime takes a lock for that on the type's first use. (P18)
+    @usableFromInline
+    static func find<Value>(_ type: Value.Type) -> UInt {
+        guard isInert(type), let standard = type as? any StandardValue.Type else { return 0 }
+        // Safe: an address only.
+        return unsafe UInt(bitPattern: unsafeBitCast(standard.weigher, to: Int.self))
+    }
+
+    /// Whether the destruction of a value of the type runs no user code: the values are bits, or a
+    /// string, or an array, set, dictionary or optional of such.
+    static func isInert<Value>(_ type: Value.Type) -> Bool {
+        _isPOD(type) || (type as? any StandardValue.Type)?.isInert ?? false
+    }
+
+    /// Estimates the bytes that the value at `address` references; nil if its destruction may run
+    /// user code.
+    static func weight(of mark: UInt, at address: UInt) -> Int? {
+        if mark == 0 { return nil }
+        // Safe: a mark other than 0 is the address of such a class, whose values the caller has.
+        let weigher = unsafe unsafeBitCast(mark, to: ValueWeigher.Type.self)
+        return unsafe weigher.weight(at: UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
+    }
+}
+
+/// A type of the standard library, the destruction of whose values runs user code only if that of
+/// its elements does.
+private protocol StandardValue {
+    static var isInert: Bool { get }
+    static var weigher: ValueWeigher.Type { get }
+    /// Estimates the bytes of memory that a value references. The value is lent, so that nothing is
+    /// counted.
+    ///
+    /// - Complexity: O(1): memory that elements reference is estimated, not measured.
+    static func weight(of value: UnsafePointer<BoxedValue<Self>>) -> Int
+}
+
+extension StandardValue {
+    fileprivate static var weigher: ValueWeigher.Type { StandardWeigher<Self>.self }
+    fileprivate static var optionalWeigher: ValueWeigher.Type { OptionalWeigher<Self>.self }
+}
+
+// Safe, all: the caller keeps the value.
+
+extension String: StandardValue {
+    fileprivate static var isInert: Bool { true }
+    fileprivate static func weight(of string: UnsafePointer<BoxedValue<String>>) -> Int {
+        unsafe string.pointee.value.utf8.count
+    }
+}
+
+extension Array: StandardValue {
+    fileprivate static var isInert: Bool { ValueMark.isInert(Element.self) }
+    fileprivate static func weight(of array: UnsafePointer<BoxedValue<Array>>) -> Int {
+        unsafe array.pointee.value.capacity &* estimatedSize(of: Element.self)
+    }
+}
+
+extension Set: StandardValue {
+    fileprivate static var isInert: Bool { ValueMark.isInert(Element.self) }
+    fileprivate static func weight(of set: UnsafePointer<BoxedValue<Set>>) -> Int {
+        unsafe set.pointee.value.capacity &* estimatedSize(of: Element.self)
+    }
+}
+
+extension Dictionary: StandardValue {
+    fileprivate static var isInert: Bool { ValueMark.isInert(Key.self) && ValueMark.isInert(Value.self) }
+    fileprivate static func weight(of dictionary: UnsafePointer<BoxedValue<Dictionary>>) -> Int {
+        unsafe dictionary.pointee.value.capacity
+            &* (estimatedSize(of: Key.self) &+ estimatedSize(of: Value.self))
+    }
+}
+
+extension Optional: StandardValue {
+    fileprivate static var isInert: Bool { ValueMark.isInert(Wrapped.self) }
+    fileprivate static var weigher: ValueWeigher.Type {
+        (Wrapped.self as? any StandardValue.Type)?.optionalWeigher ?? ValueWeigher.self
+    }
+    /// Not estimated: an optional inside another.
+    fileprivate static func weight(of optional: UnsafePointer<BoxedValue<Optional>>) -> Int { 0 }
+}
+
+/// Returns the bytes of an element, with an estimate of the memory that it references.
+private func estimatedSize<Element>(of _: Element.Type) -> Int {
+    MemoryLayout<Element>.stride &+ (_isPOD(Element.self) ? 0 : 48)
+}
+
+/// Estimates the memory behind the values of one type.
+private class ValueWeigher {
+    class func weight(at address: UnsafeRawPointer) -> Int { 0 }
+}
+
+private final class StandardWeigher<Value: StandardValue>: ValueWeigher {
+    override class func weight(at address: UnsafeRawPointer) -> Int {
+        // Safe: the caller has a value of this type there.
+        unsafe Value.weight(of: address.assumingMemoryBound(to: BoxedValue<Value>.self))
+    }
+}
+
+private final class OptionalWeigher<Wrapped: StandardValue>: ValueWeigher {
+    override class func weight(at address: UnsafeRawPointer) -> Int {
+        // Safe: as above. An optional begins with the value that it wraps.
+        if case .none = unsafe address.assumingMemoryBound(to: BoxedValue<Wrapped?>.self).pointee.value { return 0 }
+        return unsafe Wrapped.weight(of: address.assumingMemoryBound(to: BoxedValue<Wrapped>.self))
+    }
+}
