@@ -133,7 +133,7 @@ struct Prose {
             guard lines[index].utf8.count > width else { return false }
             let line = isMarkdown ? lines[index].replacing(/\]\([^)]*\)/, with: "]") : lines[index]
             let text = (isMarkdown ? line : Self.comment(lines[index]).text).drop { $0 == " " }
-            let isLiteral = "`\"".contains(text.first ?? " ") && text.first == text.last
+            let isLiteral = "`\"".contains(text.first ?? " ") && text.first == text.last { !".,;:".contains($0) }
             return line.count > width && text.contains(" ") && !isLiteral
         }.map { $0 + 1 }
     }

@@ -78,6 +78,7 @@ struct WordsTests {
         #expect(found("It waits\nmeanwhile.\n").count == 1)
         #expect(found("```swift\n\(long)\nmeanwhile.\n```\n| \(long) |\n") == [])
         #expect(found("See [it](\(String(repeating: "a", count: 100))) there.\n") == [])
+        #expect(found("`\(long)`.\n") == [])
         #expect(found("Run\n\n    \(long)\n") == [])
         #expect(found("\n\(long)\n") == ["Scripts/A.md:2: wider than 100 columns -> wrap it"])
     }
