@@ -18,13 +18,14 @@ struct Sentences {
     /// The most columns of a comment or of a Markdown paragraph.
     static let width = 100
 
+    /// The first words of a summary without a subject.
     private static let openers = ["that", "those", "of", "for", "so many", "what"].map(Self.phrase)
     private static let trailing = ["alone", "meanwhile", "anew", "in vain"].map(Self.phrase)
     private static let genitives = ["is of", "that of", "of which"].map(Self.phrase)
     private static let pronouns: Set = ["it", "its", "they", "them", "their"]
+    /// Words that begin the object of the causative.
     private static let determiners: Set = [
-        "the", "a", "an", "its", "their", "each", "every", "all", "what", "another", "it", "them", "one", "this",
-        "`",
+        "the", "a", "an", "its", "their", "each", "every", "all", "what", "another", "it", "them", "one", "this", "`",
     ]
     /// Verbs that end the causative, as in `has a thread run`.
     private static let caused: Set = ["be", "come", "run", "begin", "wait", "do", "done"]
@@ -44,6 +45,7 @@ struct Sentences {
         prose = Prose(text, isMarkdown: file.hasSuffix(".md"))
     }
 
+    /// Whether the check reads a file.
     static func reads(_ file: String) -> Bool {
         (file.hasSuffix(".swift") || file.hasSuffix(".md")) && !exceptions.contains { $0.applies(to: file) }
     }
