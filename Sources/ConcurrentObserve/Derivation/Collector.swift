@@ -68,14 +68,16 @@ internal final class Collector {
         var followed: DependencyWords?
         /// How many steps of the followed set were read.
         var cursor = 0
-        /// The details of the followed set; nil if its steps are its roots, in order.
-        var steps: DependencyDetails?
+        /// The steps of the followed set, and its derived values. Empty if the steps are its roots,
+        /// in order.
+        var steps: [Int32] = []
+        var nodes: [NodeStep] = []
         /// What was read, if no set is followed.
         var collected = Collected()
         /// The versions that were read of the roots and of the derived values, in the order of
         /// their first reads.
-        var versions: [UInt64] = []
-        var nodeVersions: [UInt64] = []
+        var versions = VersionList()
+        var nodeVersions = VersionList()
 
         /// The pauses of a function whose sources keep changing while it reads.
         var wait = Backoff()
@@ -115,21 +117,29 @@ internal final class Collector {
     }
 
     /// Discards what was collected.
-    @usableFromInline
+    @usableFromInline @inline(__always)
     func restart() {
         outcome.run &+= 1
         outcome.retains = false
         (state.cursor, state.isTorn) = (0, false)
-        state.versions.removeAll(keepingCapacity: true)
-        state.nodeVersions.removeAll(keepingCapacity: true)
+        state.versions.removeAll()
+        state.nodeVersions.removeAll()
         if !state.collected.isEmpty { state.collected = Collected() }
         if state.ring != nil { leaveRing() }
-        (state.followed, state.steps) = (nil, nil)
+        leaveSteps()
+        state.followed = nil
         guard let set = state.base, state.watch == nil, !outcome.isListing, !outcome.isOnCopies, !set.hasOthers else {
             return
         }
         state.followed = set
-        if set.nodeCount > 0 { state.steps = set.object.details }
+        if set.nodeCount > 0, let details = set.object.details {
+            (state.steps, state.nodes) = (details.steps, details.nodes)
+        }
+    }
+
+    @inline(__always)
+    private func leaveSteps() {
+        if !state.steps.isEmpty { (state.steps, state.nodes) = ([], []) }
     }
 
     /// Discards what was collected, and pauses: a source has changed while the function read.
@@ -150,8 +160,8 @@ internal final class Collector {
     @inline(__always)
     func clear() {
         outcome.run &+= 1
-        state.steps = nil
-        if !state.collected.isEmpty || state.versions.capacity > Self.usual || state.failures > 0 || state.ring != nil
+        leaveSteps()
+        if !state.collected.isEmpty || state.versions.isLarge || state.failures > 0 || state.ring != nil
             || outcome.isOnCopies
         {
             clearAll()
@@ -164,11 +174,28 @@ internal final class Collector {
         state.ring = nil
         endCopies()
         state.collected = Collected()
-        if state.versions.capacity > Self.usual { state.versions = [] }
+        if state.versions.isLarge { state.versions = VersionList() }
+    }
+}
+
+/// Versions in the order of the reads. One evaluation after another uses the memory.
+internal struct VersionList {
+    private var memory: [UInt64] = []
+    private(set) var count = 0
+
+    var indices: Range<Int> { 0..<count }
+    /// Whether the memory is larger than most evaluations need.
+    var isLarge: Bool { memory.count > 1_024 }
+
+    subscript(index: Int) -> UInt64 { memory[index] }
+
+    @inline(__always)
+    mutating func append(_ version: UInt64) {
+        if count < memory.count { memory[count] = version } else { memory.append(version) }
+        count += 1
     }
 
-    /// More roots than most evaluations read: the memory for their versions is not kept.
-    private static var usual: Int { 1_024 }
+    mutating func removeAll() { count = 0 }
 }
 
 // MARK: - Noting
@@ -180,10 +207,12 @@ extension Collector {
     func follow(_ address: UInt, _ version: UInt64) -> Bool {
         guard let set = state.followed else { return false }
         let cursor = state.cursor
-        if let steps = state.steps?.steps {
-            if cursor < steps.count, steps[cursor] >= 0, set.address(Int(steps[cursor])) == address {
+        if !state.steps.isEmpty {
+            if cursor < state.steps.count, case let index = Int(state.steps[cursor]), index >= 0,
+                set.address(index) == address
+            {
                 state.cursor = cursor + 1
-                put(Int(steps[cursor]), version)
+                put(index, version)
                 return true
             }
         } else if cursor < set.count, set.address(cursor) == address {
@@ -200,22 +229,25 @@ extension Collector {
 
     /// Notes the versions of a derived value, if the followed set names this value and its set
     /// next. Otherwise stops following the set and returns false.
+    @inline(__always)
     private func follow(_ node: any DerivationNode, _ child: borrowing Present) -> Bool {
         guard state.followed != nil else { return false }
         let cursor = state.cursor
-        if let details = state.steps, cursor < details.steps.count, let read = details.node(at: cursor),
-            read.address == UInt(bitPattern: ObjectIdentifier(node)), read.words == child.set
-        {
-            state.cursor = cursor + 1
-            for (index, place) in read.indices.enumerated() { put(place, child.set.rootVersion(index)) }
-            state.nodeVersions.append(child.version)
-            return true
+        if cursor < state.steps.count, state.steps[cursor] < 0 {
+            let read = state.nodes[state.nodeVersions.count]
+            if read.address == UInt(bitPattern: ObjectIdentifier(node)), read.words == child.set {
+                state.cursor = cursor + 1
+                for index in 0..<child.set.count { put(read.indices[index], child.set.rootVersion(index)) }
+                state.nodeVersions.append(child.version)
+                return true
+            }
         }
         leaveSet()
         return false
     }
 
     /// Notes the version of the root at an index.
+    @inline(__always)
     private func put(_ index: Int, _ version: UInt64) {
         if index == state.versions.count {
             state.versions.append(version)
@@ -229,12 +261,12 @@ extension Collector {
         guard let set = state.followed else { return }
         state.followed = nil
         for index in state.versions.indices { _ = state.collected.place(set.address(index), .root(of: set, index)) }
-        guard let details = state.steps else {
+        guard !state.steps.isEmpty else {
             state.collected.steps = state.versions.indices.map(Int32.init)
             return
         }
-        state.collected.steps = Array(details.steps[..<state.cursor])
-        state.collected.nodes = Array(details.nodes[..<state.nodeVersions.count])
+        state.collected.steps = Array(state.steps[..<state.cursor])
+        state.collected.nodes = Array(state.nodes[..<state.nodeVersions.count])
     }
 
     /// Notes that a root was read.
@@ -291,86 +323,4 @@ extension Collector {
         state.collected.others += others
         state.collected.otherVersions += others.indices.map(words.otherVersion)
     }
-}
-
-// MARK: - Judging
-
-extension Collector {
-    /// Whether all values read so far were present at one moment: they still are, or they are
-    /// copies that were taken together. The second half of a double collect. (P23)
-    @usableFromInline
-    var isConsistent: Bool {
-        return isOfCopies || isCurrent
-    }
-
-    /// Whether all values read were present at one moment, for a function that has read all that it
-    /// needs. This holds if it follows a set and has read at most one root, at one version: that
-    /// version was present, even if the root has changed since.
-    @usableFromInline
-    var isSnapshotConsistent: Bool {
-        state.versions.count <= 1 && state.followed != nil && !state.isTorn || isConsistent
-    }
-
-    /// Whether all values read so far came from the copies.
-    var isOfCopies: Bool { !state.isTorn && state.copies?.cover(state.collected, state.versions) == true }
-
-    /// Whether all sources read so far still have the versions that were read.
-    var isCurrent: Bool {
-        if state.isTorn { return false }
-        for index in state.versions.indices {
-            let address = state.followed?.address(index) ?? state.collected.addresses[index]
-            if DependencySet.version(at: address) != state.versions[index] { return false }
-        }
-        return state.collected.others.isEmpty || state.collected.areOthersCurrent
-    }
-
-    /// Whether the evaluation has read the same sources as the previous one, in the same order.
-    var hasReadItsSet: Bool {
-        guard let set = state.followed else { return false }
-        return state.cursor == state.steps?.steps.count ?? set.count
-    }
-
-    /// Whether the function has read the same versions as the previous evaluation. Only for a
-    /// function that has read all that it needs. Always false if it reads no derived value.
-    @usableFromInline
-    var readsTheSame: Bool {
-        guard let set = state.followed, hasReadItsSet, let steps = state.steps?.steps, !state.nodeVersions.isEmpty
-        else {
-            return false
-        }
-        return state.nodeVersions.indices.allSatisfy { state.nodeVersions[$0] == set.nodeVersion($0) }
-            && steps.allSatisfy { $0 < 0 || state.versions[Int($0)] == set.rootVersion(Int($0)) }
-    }
-
-    /// Whether the previous evaluation is still in its set. Call it after a pin.
-    @usableFromInline var isBasePresent: Bool { state.base.map { $0.isStill(state.baseSequence) } ?? false }
-}
-
-// MARK: - The set
-
-extension Collector {
-    /// Returns the set for what was read: one that the derived value keeps, or a new one.
-    func otherSet(_ derived: borrowing DerivationCell) -> DependencySet {
-        leaveSet()
-        return derived.find(state.collected) ?? state.collected.makeSet(isSnapshot: outcome.retains)
-    }
-
-    /// Stores the result, its version and the versions that were read in `set`. Called inside
-    /// `DependencyWords.store(_:)`.
-    @inline(__always)
-    func store(in set: DependencyWords, _ version: UInt64, _ words: Latch.Words) {
-        set.setWord(DependencySet.Place.first, UInt64(words.first))
-        set.setWord(DependencySet.Place.second, UInt64(words.second))
-        set.setWord(DependencySet.Place.version, version)
-        let (count, nodes) = (set.count, set.nodeCount)
-        for index in 0..<count { set.setWord(DependencySet.Place.roots + 2 * index + 1, state.versions[index]) }
-        for index in 0..<nodes { set.setWord(DependencySet.Place.roots + 2 * count + index, state.nodeVersions[index]) }
-        guard set.hasOthers else { return }
-        for (index, version) in state.collected.otherVersions.enumerated() {
-            set.setWord(DependencySet.Place.roots + 2 * count + nodes + index, version)
-        }
-    }
-
-    /// The roots that the function has read, after a run with `outcome.isListing`.
-    var listed: [RootReference] { state.collected.origins.map(\.root) }
 }

@@ -78,7 +78,7 @@ internal struct DependencyCopy {
     }
 
     /// Whether every value read so far came from the copies.
-    func cover(_ collected: Collected, _ versions: [UInt64]) -> Bool {
+    func cover(_ collected: Collected, _ versions: VersionList) -> Bool {
         for (index, address) in collected.addresses.enumerated()
         where snapshot.copies[address]?.version != versions[index] {
             return false

@@ -16,12 +16,6 @@ internal final class DependencyDetails: @unchecked Sendable {
     init(_ roots: [RootReference], _ others: [OtherDependency], _ nodes: [NodeStep], _ steps: [Int32]) {
         (self.roots, self.others, self.nodes, self.steps) = (roots, others, nodes, steps)
     }
-
-    /// Returns the derived value that is read at a step; nil if the step reads something else.
-    func node(at step: Int) -> NodeStep? {
-        let step = steps[step]
-        return step >= 0 || step == ReadStep.other ? nil : nodes[ReadStep.nodeIndex(step)]
-    }
 }
 
 /// Encodes a step that does not read a root.
@@ -78,6 +72,9 @@ internal protocol DerivationNode: AnyObject, Sendable {
     func refresh() -> Present
     /// Runs the function.
     func run(_ collector: Collector)
+    /// Makes a result a change for the observers, if there are some. Returns the words that their
+    /// property had before. The caller must hold the cell's lock.
+    func publish(_ words: Latch.Words) -> Latch.Words?
     /// Retires a replaced result. The caller must hold no lock.
     func retire(_ words: Latch.Words)
     /// Destroys a result that no other thread has seen. The caller must hold no lock.

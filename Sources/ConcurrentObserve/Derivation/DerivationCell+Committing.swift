@@ -7,12 +7,10 @@ import Synchronization
 extension DerivationCell {
     /// The result and the set that a commit has replaced.
     struct Replaced {
-        /// The replaced result. `hasWords` is false if the result stays.
-        var words = Latch.Words()
-        var hasWords = false
+        /// The replaced result; nil if the result stays.
+        var words: Latch.Words?
         /// The replaced result of the property that the user's observers observe.
-        var announced = Latch.Words()
-        var hasAnnounced = false
+        var announced: Latch.Words?
         /// The address of the replaced set, if it must be retired; else 0.
         var set: UInt = 0
     }
@@ -20,16 +18,28 @@ extension DerivationCell {
     /// Publishes an evaluation, unless another was published since `base`: then it returns `none`.
     /// Puts a change of the value into the mailboxes. The thread that has changed a source
     /// announces the change. (P2)
+    @inline(__always)
     borrowing func commit(
         _ collector: Collector,
         over base: borrowing Present,
         _ derived: any DerivationNode
     ) -> Present {
-        let other = collector.hasReadItsSet ? nil : collector.otherSet(self)
-        let set = other?.words ?? collector.state.base!
+        if collector.hasReadItsSet { return commit(collector.state.base!, collector, over: base, derived) }
+        let set = collector.otherSet(self)
+        return withExtendedLifetime(set) { commit(set.words, collector, over: base, derived) }
+    }
+
+    @inline(__always)
+    private borrowing func commit(
+        _ set: DependencyWords,
+        _ collector: Collector,
+        over base: borrowing Present,
+        _ derived: any DerivationNode
+    ) -> Present {
         var replaced = Replaced()
-        let present = lock.withLock { isPresent(base) ? publish(set, collector, after: base, &replaced) : .none }
-        withExtendedLifetime(other) {}
+        let present = lock.withLock {
+            isPresent(base) ? publish(set, collector, after: base, derived, &replaced) : .none
+        }
         if present.isNone {
             discard(collector, derived)
         } else if !collector.outcome.isInline || replaced.set != 0 {
@@ -48,23 +58,23 @@ extension DerivationCell {
 
     /// Stores an evaluation in `set`, which becomes the present one. A result that differs is a
     /// change for the observers. The caller must hold `lock`.
+    @inline(__always)
     private borrowing func publish(
         _ set: DependencyWords,
         _ collector: Collector,
         after base: borrowing Present,
+        _ derived: any DerivationNode,
         _ replaced: inout Replaced
     ) -> Present {
         let isSame = collector.outcome.isSame
         let version = base.isNone ? 0 : isSame ? base.version : base.version &+ 1
         let words = isSame ? base.words : collector.outcome.result
         let isOther = base.isNone || set != base.set
-        (replaced.words, replaced.hasWords) = (base.words, !isSame && !base.isNone)
+        if !isSame, !base.isNone { replaced.words = base.words }
         if isOther, !base.isNone { base.set.clear() }
         let sequence = set.store { set in collector.store(in: set, version, words) }
         if isOther { replaced.set = replace(with: set.object) }
-        if !isSame, let announced = withObservation({ $0.publish(words) }) ?? nil {
-            (replaced.announced, replaced.hasAnnounced) = (announced, true)
-        }
+        if !isSame { replaced.announced = derived.publish(words) }
         // Another thread may retire the set, if the derived value does not keep it.
         let keepsSet = isOther || base.keepsSet
         if keepsSet { set.retain() }
@@ -123,8 +133,8 @@ extension DerivationCell {
     /// caller must hold no lock.
     borrowing func retire(_ replaced: Replaced, of derived: any DerivationNode, isInline: Bool) {
         if !isInline {
-            if replaced.hasAnnounced { derived.retire(replaced.announced) }
-            if replaced.hasWords { derived.retire(replaced.words) }
+            if let words = replaced.announced { derived.retire(words) }
+            if let words = replaced.words { derived.retire(words) }
         }
         if replaced.set != 0 {
             // The set may own other sources, of any type, so releasing it may run user code.

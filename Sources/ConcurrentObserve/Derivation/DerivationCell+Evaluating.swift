@@ -64,7 +64,18 @@ extension DerivationCell {
     /// After several failures the function runs on copies, which were present together. Then a run
     /// fails only if it reads a property that has no copy yet, or one that cannot be copied, such
     /// as one of a type that the library does not know. (P25)
+    @inline(__always)
     private borrowing func collect(
+        _ collector: Collector,
+        after base: borrowing Present,
+        _ derived: any DerivationNode
+    ) {
+        collector.begin(after: base, watch: nil)
+        if !collectOnce(collector, after: base, derived) { collectAgain(collector, after: base, derived) }
+    }
+
+    @inline(never)
+    private borrowing func collectAgain(
         _ collector: Collector,
         after base: borrowing Present,
         _ derived: any DerivationNode
@@ -72,8 +83,7 @@ extension DerivationCell {
         var wait = Backoff()
         var failures = 0
         var watch: SelfWatch?
-        collector.begin(after: base, watch: nil)
-        while !collectOnce(collector, after: base, derived) {
+        repeat {
             discard(collector, derived)
             if watch?.isHopeless == true {
                 if collector.report(after: base, derived) { break }
@@ -85,7 +95,7 @@ extension DerivationCell {
             wait.pause()
             if failures >= Self.suspicious { watch = SelfWatch(derived, place, after: watch?.runs ?? 0) }
             collector.begin(after: base, watch: watch)
-        }
+        } while !collectOnce(collector, after: base, derived)
         collector.endWatch()
     }
 
@@ -101,7 +111,7 @@ extension DerivationCell {
         after base: borrowing Present,
         _ derived: any DerivationNode
     ) -> Bool {
-        if !base.isNone, !collector.outcome.isOnCopies, stillReads(base, collector, derived) {
+        if !base.isNone, base.set.nodeCount > 0, !collector.outcome.isOnCopies, stillReads(base, collector, derived) {
             collector.outcome.isSame = true
         } else {
             ThreadRecord.withUserCode { run(collector) }
@@ -126,7 +136,7 @@ extension DerivationCell {
         _ derived: any DerivationNode
     ) -> Bool {
         let set = base.set
-        guard set.nodeCount > 0, !set.isSnapshot, let details = set.object.details else { return false }
+        guard !set.isSnapshot, let details = set.object.details else { return false }
         let isSame = details.steps.allSatisfy { step in
             guard step < 0 else {
                 let (index, version) = (Int(step), set.rootVersion(Int(step)))

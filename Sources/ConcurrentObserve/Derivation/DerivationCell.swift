@@ -18,9 +18,6 @@ internal struct DerivationCell: ~Copyable, Sendable {
     /// The address of the words of the kept set that was added last, or 0. Kept sets are linked.
     /// Stored under `lock`.
     let kept = Atomic<UInt>(0)
-    /// The address of the observation, which is retained, or 0 while the derived value is not
-    /// observed. Stored under `lock`.
-    private let observationAddress = Atomic<UInt>(0)
     /// Reads, computes, and hands the result to the collector.
     private let function: @Sendable (Collector) -> Void
     let place: DerivationPlace
@@ -45,7 +42,6 @@ internal struct DerivationCell: ~Copyable, Sendable {
         // Relaxed, all: no other thread has either cell. The references move with the addresses.
         present.store(other.present.exchange(1, ordering: .relaxed), ordering: .relaxed)
         kept.store(other.kept.exchange(0, ordering: .relaxed), ordering: .relaxed)
-        observationAddress.store(other.observationAddress.exchange(0, ordering: .relaxed), ordering: .relaxed)
     }
 
     deinit {
@@ -54,41 +50,9 @@ internal struct DerivationCell: ~Copyable, Sendable {
         if address & 1 == 1, address != 1 { unsafe DependencyWords.object(at: address & ~1).release() }
         let first = kept.load(ordering: .relaxed)
         if first != 0 { unsafe DependencyWords.object(at: first).release() }
-        setObservation(nil)
     }
 
     func run(_ collector: Collector) { function(collector) }
-
-    /// The observation, while the derived value is observed. The caller must hold `lock`.
-    var observation: DerivedObservation? { withObservation { $0 } }
-
-    /// Calls `body` with the observation, if there is one, and counts no reference. The caller must
-    /// hold `lock`, or be the only user of the derived value.
-    borrowing func withObservation<Result>(_ body: (DerivedObservation) -> Result) -> Result? {
-        // Relaxed: the lock orders the changes.
-        let address = observationAddress.load(ordering: .relaxed)
-        guard address != 0 else { return nil }
-        // Safe: the cell retains it, and the caller holds the lock or is the only user.
-        return unsafe Unmanaged<DerivedObservation>.fromOpaque(UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
-            ._withUnsafeGuaranteedRef { body($0) }
-    }
-
-    /// Replaces the observation. The caller must hold `lock`, or be the only user of the derived
-    /// value.
-    borrowing func setObservation(_ new: DerivedObservation?) {
-        // Relaxed, both: the lock orders the changes.
-        let before = observationAddress.load(ordering: .relaxed)
-        observationAddress.store(
-            unsafe UInt(bitPattern: new.map { unsafe Unmanaged.passRetained($0).toOpaque() }),
-            ordering: .relaxed
-        )
-        // Safe: the reference that was stored here. Under the lock it is never the last: a thread
-        // or an observer that uses the observation has another.
-        if before != 0 {
-            unsafe Unmanaged<DerivedObservation>.fromOpaque(UnsafeRawPointer(bitPattern: before).unsafelyUnwrapped)
-                .release()
-        }
-    }
 }
 
 // MARK: - Reading
@@ -153,7 +117,7 @@ extension DerivationCell {
         // Relaxed: ordered by the fence. Odd: an evaluation is being stored, or another set has
         // replaced this one.
         let after = unsafe DependencySet.atomic(memory, DependencySet.Place.sequence).pointee.load(ordering: .relaxed)
-        guard after == before, before & 1 == 0 else { return nil }
+        guard after == before && before & 1 == 0 else { return nil }
         return unsafe CleanRead(Latch.Words(first: UInt(first), second: UInt(second)), before, memory)
     }
 

@@ -30,17 +30,8 @@ extension Derived: ObservableProperty {
     /// evaluation is current; else nil.
     @inlinable @inline(__always)
     internal func copyPinned() -> Value? {
-        // Safe: records are never freed; the frame is this reader's until leaveFrame().
-        let record = unsafe ThreadRecord.current
-        let frame = unsafe record.enterFrame()
-        defer {
-            unsafe frame.pointee.unpin()
-            unsafe record.leaveFrame()
-        }
         guard let read = cell.look(firstOnly: ValueEncoding<Value>.needsOneWord) else { return nil }
-        unsafe ValueCell<Value>.storePin(ValueEncoding<Value>.reference(in: read.words), in: frame)
-        AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
-        return read.isStill ? ValueEncoding<Value>.copy(read.words) : nil
+        return ValueEncoding<Value>.copy(read.words) { read.isStill }
     }
 
     /// The number of changes of the value. The first evaluation has the version 0. Evaluates as
@@ -59,16 +50,8 @@ extension Derived: ObservableProperty {
     internal func copy(of present: borrowing Present) -> Value? {
         let words = present.words
         if ValueEncoding<Value>.isAlwaysInline { return ValueEncoding<Value>.decode(words) }
-        // Safe: records are never freed; the frame is this reader's until leaveFrame().
-        let record = unsafe ThreadRecord.current
-        let frame = unsafe record.enterFrame()
-        defer {
-            unsafe frame.pointee.unpin()
-            unsafe record.leaveFrame()
-        }
-        unsafe ValueCell<Value>.storePin(ValueEncoding<Value>.reference(in: words), in: frame)
-        AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
-        return present.set.isStill(present.sequence) ? ValueEncoding<Value>.copy(words) : nil
+        let (set, sequence) = (present.set, present.sequence)
+        return ValueEncoding<Value>.copy(words) { set.isStill(sequence) }
     }
 
     /// Returns the value for the function of another derived value, and notes that it was read.
@@ -175,10 +158,12 @@ extension Derived: DerivationNode {
     func hold(_ held: inout HeldSources) -> Bool { holdSources?(&held) ?? true }
 
     func forget(_ observation: DerivedObservation) {
-        cell.lock.withLock { if cell.observation === observation { cell.setObservation(nil) } }
+        cell.lock.withLock { if self.observation === observation { self.observation = nil } }
     }
 
-    func endObservation() { cell.withObservation { $0.sourceIsGone() } }
+    func publish(_ words: Latch.Words) -> Latch.Words? { observation?.publish(words) }
+
+    func endObservation() { observation?.sourceIsGone() }
 }
 
 // MARK: - Observing
@@ -192,11 +177,11 @@ extension Derived {
             guard let value = copy(of: evaluation) else { continue }
             let new = DerivedObservation(of: self, keeper(), makeResults(value, evaluation.version))
             let observation = cell.lock.withLock { () -> DerivedObservation? in
-                if let present = cell.observation, present.join() { return present }
+                if let present = self.observation, present.join() { return present }
                 // A new observation begins with the present evaluation.
                 guard cell.isPresent(evaluation) else { return nil }
                 _ = new.join()
-                cell.setObservation(new)
+                self.observation = new
                 return new
             }
             if let observation { return observation }
@@ -209,7 +194,7 @@ extension Derived {
     public var observationCount: Int { observedResults?.property.observationCount ?? 0 }
 
     private var observedResults: DerivedResults<Value>? {
-        cell.lock.withLock { cell.observation }.map { results(of: $0) }
+        cell.lock.withLock { observation }.map { results(of: $0) }
     }
 
     private func results(of observation: DerivedObservation) -> DerivedResults<Value> {
@@ -223,4 +208,22 @@ extension Derived: ObservationSource {
     ///
     /// - Complexity: O(*n*).
     public func cancelAllObservations() { observedResults?.property.cancelAllObservations() }
+}
+
+extension ValueEncoding {
+    /// Returns a copy of the value that a result's words stand for. Returns nil if `isPresent` does
+    /// not find the result in its place while its reference is pinned.
+    @inlinable @inline(__always)
+    static func copy(_ words: Latch.Words, ifPresent isPresent: () -> Bool) -> Value? {
+        // Safe: records are never freed; the frame is this reader's until leaveFrame().
+        let record = unsafe ThreadRecord.current
+        let frame = unsafe record.enterFrame()
+        defer {
+            unsafe frame.pointee.unpin()
+            unsafe record.leaveFrame()
+        }
+        unsafe ValueCell<Value>.storePin(reference(in: words), in: frame)
+        AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
+        return isPresent() ? copy(words) : nil
+    }
 }

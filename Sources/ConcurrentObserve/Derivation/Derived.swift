@@ -83,6 +83,10 @@ public final class Derived<Value: Sendable>: @unchecked Sendable {
     // Unchecked: any thread uses the cell.
 
     @usableFromInline internal let cell: DerivationCell
+    /// The observation, while the value is observed. Guarded by the cell's lock, under which its
+    /// last reference is never released: a thread or an observer that uses it has another.
+    // Safe: no access contains another one.
+    @safe @exclusivity(unchecked) internal var observation: DerivedObservation?
     /// The rule of `removingDuplicates(by:)`, for observers whose buffer may drop changes.
     @usableFromInline internal let areEqual: (@Sendable (Value, Value) -> Bool)?
 
@@ -121,6 +125,7 @@ public final class Derived<Value: Sendable>: @unchecked Sendable {
         areEqual = other.areEqual
         cell = DerivationCell(succeeding: other.cell, function?.run)
         holdSources = function?.hold
+        observation = other.observation.take()
     }
 
     /// Hands the observations over to a successor, if there is one. Otherwise they end, and `onEnd`
@@ -128,7 +133,7 @@ public final class Derived<Value: Sendable>: @unchecked Sendable {
     deinit {
         if Fork.isInChild { return }
         if let keeper = presentKeeper, isSucceeded(in: keeper) { return }
-        cell.withObservation { $0.sourceIsGone() }
+        observation?.sourceIsGone()
         if !ValueEncoding<Value>.isAlwaysInline {
             let present = cell.load()
             if !present.isNone { discard(present.words) }

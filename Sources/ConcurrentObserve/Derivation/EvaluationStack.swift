@@ -4,23 +4,38 @@
 /// itself. It keeps the collectors, so that an evaluation allocates nothing. (P25)
 ///
 /// Made at the first evaluation of a thread's record. Never freed, like the record.
-internal final class EvaluationStack {
-    // Safe, both: one thread uses them, and no access contains another one of the same.
-    /// There are as many as evaluations were ever nested.
-    @safe @exclusivity(unchecked) private var collectors: [Collector] = []
-    /// The addresses of the derived values that the thread evaluates, outermost first.
-    @safe @exclusivity(unchecked) private var evaluated: [UInt] = []
+@safe internal struct EvaluationStack {
+    private let memory: UnsafeMutablePointer<State>
+
+    @safe private struct State {
+        /// Never released. There are as many as evaluations were ever nested.
+        var collectors: [Unmanaged<Collector>] = unsafe []
+        var depth = 0
+    }
 
     /// The stack of the calling thread.
     static var current: EvaluationStack {
         // Safe: records and stacks are never freed.
         let record = unsafe ThreadRecord.current
-        if let stack = unsafe record.pointee.evaluation {
-            return unsafe Unmanaged.fromOpaque(stack).takeUnretainedValue()
-        }
-        let new = EvaluationStack()
-        unsafe record.pointee.evaluation = UnsafeRawPointer(Unmanaged.passRetained(new).toOpaque())
-        return new
+        let memory = unsafe record.pointee.evaluation ?? make(record)
+        return unsafe EvaluationStack(
+            memory: UnsafeMutableRawPointer(mutating: memory).assumingMemoryBound(to: State.self)
+        )
+    }
+
+    @inline(never)
+    private static func make(_ record: UnsafeMutablePointer<ThreadRecord>) -> UnsafeRawPointer {
+        let memory = UnsafeMutablePointer<State>.allocate(capacity: 1)
+        unsafe memory.initialize(to: State())
+        unsafe record.pointee.evaluation = UnsafeRawPointer(memory)
+        return UnsafeRawPointer(memory)
+    }
+
+    // Safe, both: never freed; only the calling thread uses them.
+    private var depth: Int { unsafe memory.pointee.depth }
+
+    private func collector(_ index: Int) -> Collector {
+        unsafe memory.pointee.collectors[index]._withUnsafeGuaranteedRef { $0 }
     }
 
     /// Runs an evaluation of `derived`. Traps if the thread already evaluates it, and if all values
@@ -42,18 +57,23 @@ internal final class EvaluationStack {
         _ body: (Collector) -> Present
     ) -> Present {
         let address = UInt(bitPattern: ObjectIdentifier(derived))
-        let index = evaluated.count
-        if index == collectors.count { collectors.append(Collector()) }
+        let index = depth
+        // Safe, all: never freed; only the calling thread uses it.
+        if unsafe index == memory.pointee.collectors.count {
+            unsafe memory.pointee.collectors.append(.passRetained(Collector()))
+        }
         if isInside(address), enterAgain(derived, place, isOnCopies, reader) { return .none }
-        evaluated.append(address)
-        let collector = collectors[index]
-        collector.state.derived = address
-        (collector.state.place, collector.state.level) = (place, index)
-        collector.state.hasReader = reader != nil
-        let present = body(collector)
-        if collector.state.failures > 0 { passOn(collector.state.failures, below: index) }
-        collector.clear()
-        evaluated.removeLast()
+        unsafe memory.pointee.depth = index + 1
+        var present = Present.none
+        unsafe memory.pointee.collectors[index]._withUnsafeGuaranteedRef { collector in
+            collector.state.derived = address
+            (collector.state.place, collector.state.level) = (place, index)
+            collector.state.hasReader = reader != nil
+            present = body(collector)
+            if collector.state.failures > 0 { passOn(collector.state.failures, below: index) }
+            collector.clear()
+        }
+        unsafe memory.pointee.depth = index
         return present
     }
 
@@ -62,16 +82,23 @@ internal final class EvaluationStack {
     @inline(never)
     private func passOn(_ failures: Int, below index: Int) {
         guard index > 0 else { return }
-        let outer = collectors[index - 1]
+        let outer = collector(index - 1)
         outer.state.failures = max(outer.state.failures, failures)
     }
 
     /// Whether the thread evaluates a derived value.
-    var isEvaluating: Bool { !evaluated.isEmpty }
+    var isEvaluating: Bool { depth > 0 }
 
     /// Whether the thread evaluates the derived value at the address `derived`.
     @inline(__always)
-    func isInside(_ derived: UInt) -> Bool { evaluated.contains(derived) }
+    func isInside(_ derived: UInt) -> Bool {
+        // Safe: as above.
+        for index in 0..<depth
+        where unsafe memory.pointee.collectors[index]._withUnsafeGuaranteedRef({ $0.state.derived }) == derived {
+            return true
+        }
+        return false
+    }
 
     /// Decides how to go on when the thread already evaluates `node`. Traps if the derived value
     /// needs itself. Returns true if a ring is reported: then the reader has the answer, and
@@ -90,9 +117,9 @@ internal final class EvaluationStack {
         _ reader: Collector?
     ) -> Bool {
         let derived = UInt(bitPattern: ObjectIdentifier(node))
-        let inside = evaluated.indices.filter { evaluated[$0] == derived }
+        let inside = (0..<depth).filter { collector($0).state.derived == derived }
         guard let last = inside.last else { return false }
-        let (way, copies) = (Array(collectors[last..<evaluated.count]), collectors[evaluated.count - 1].state.copies)
+        let (way, copies) = ((last..<depth).map(collector), collector(depth - 1).state.copies)
         let isOfSame = isOnCopies && way.allSatisfy { $0.state.copies === copies }
         // A source that cannot be copied, such as a group, may lead back each time.
         if inside.count >= Self.mostMixtures { trapCycle(way, place) }
@@ -106,7 +133,7 @@ internal final class EvaluationStack {
         // Makes new copies, unless only a part of the way ran on the reader's copies: then the
         // inner evaluation runs on these. If the whole way did, a source had changed before it was
         // copied, so new copies are needed.
-        if !isOnCopies || isOfSame { collectors[evaluated.count].copyWhat(way) }
+        if !isOnCopies || isOfSame { collector(depth).copyWhat(way) }
         return false
     }
 

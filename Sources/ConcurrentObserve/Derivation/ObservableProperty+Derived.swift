@@ -95,6 +95,11 @@ extension ObservableProperty {
         line: UInt = #line,
         by areEqual: @escaping @Sendable (Value, Value) -> Bool
     ) -> Derived<Value> {
-        Derived(fileID, line, areEqual: areEqual, snapshotOf: self) { $0.finish($1, areEqual) }
+        Derived(fileID, line, areEqual: areEqual, namesSources: true) { [self] collector in
+            if collector.outcome.isWeakening {
+                return collector.weaken(self, compute: { $0 }) { $0.finish($1, areEqual) }
+            }
+            collector.finish(collector.read(self), areEqual)
+        }
     }
 }

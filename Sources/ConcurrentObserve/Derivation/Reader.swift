@@ -158,16 +158,7 @@ extension Collector {
     /// result: then this evaluation will be discarded.
     @inlinable @inline(never)
     func copyOfBefore<Value: Sendable>(_: Value.Type, _ words: Latch.Words) -> Value? {
-        // Safe: records are never freed; the frame is this thread's until leaveFrame().
-        let record = unsafe ThreadRecord.current
-        let frame = unsafe record.enterFrame()
-        defer {
-            unsafe frame.pointee.unpin()
-            unsafe record.leaveFrame()
-        }
-        unsafe ValueCell<Value>.storePin(ValueEncoding<Value>.reference(in: words), in: frame)
-        AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
-        return isBasePresent ? ValueEncoding<Value>.copy(words) : nil
+        ValueEncoding<Value>.copy(words) { isBasePresent }
     }
 }
 

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Collector {
+    /// Whether all values read so far were present at one moment: they still are, or they are
+    /// copies that were taken together. The second half of a double collect. (P23)
+    @usableFromInline
+    var isConsistent: Bool {
+        return isOfCopies || isCurrent
+    }
+
+    /// Whether all values read were present at one moment, for a function that has read all that it
+    /// needs. This holds if it follows a set and has read at most one root, at one version: that
+    /// version was present, even if the root has changed since.
+    @usableFromInline
+    var isSnapshotConsistent: Bool {
+        state.versions.count <= 1 && state.followed != nil && !state.isTorn || isConsistent
+    }
+
+    /// Whether all values read so far came from the copies.
+    var isOfCopies: Bool { !state.isTorn && state.copies?.cover(state.collected, state.versions) == true }
+
+    /// Whether all sources read so far still have the versions that were read.
+    var isCurrent: Bool {
+        if state.isTorn { return false }
+        for index in state.versions.indices {
+            let address = state.followed?.address(index) ?? state.collected.addresses[index]
+            if DependencySet.version(at: address) != state.versions[index] { return false }
+        }
+        return state.collected.others.isEmpty || state.collected.areOthersCurrent
+    }
+
+    /// Whether the evaluation has read the same sources as the previous one, in the same order.
+    var hasReadItsSet: Bool {
+        guard let set = state.followed else { return false }
+        return state.cursor == (state.steps.isEmpty ? set.count : state.steps.count)
+    }
+
+    /// Whether the function has read the same versions as the previous evaluation. Only for a
+    /// function that has read all that it needs. Always false if it reads no derived value.
+    @usableFromInline
+    var readsTheSame: Bool {
+        guard !state.steps.isEmpty, hasReadItsSet, let set = state.followed else { return false }
+        return state.nodeVersions.indices.allSatisfy { state.nodeVersions[$0] == set.nodeVersion($0) }
+            && state.steps.allSatisfy { $0 < 0 || state.versions[Int($0)] == set.rootVersion(Int($0)) }
+    }
+
+    /// Whether the previous evaluation is still in its set. Call it after a pin.
+    @usableFromInline var isBasePresent: Bool { state.base.map { $0.isStill(state.baseSequence) } ?? false }
+}
+
+// MARK: - The set
+
+extension Collector {
+    /// Returns the set for what was read: one that the derived value keeps, or a new one.
+    func otherSet(_ derived: borrowing DerivationCell) -> DependencySet {
+        leaveSet()
+        return derived.find(state.collected) ?? state.collected.makeSet(isSnapshot: outcome.retains)
+    }
+
+    /// Stores the result, its version and the versions that were read in `set`. Called inside
+    /// `DependencyWords.store(_:)`.
+    @inline(__always)
+    func store(in set: DependencyWords, _ version: UInt64, _ words: Latch.Words) {
+        set.setWord(DependencySet.Place.first, UInt64(words.first))
+        set.setWord(DependencySet.Place.second, UInt64(words.second))
+        set.setWord(DependencySet.Place.version, version)
+        let (count, nodes) = (set.count, set.nodeCount)
+        for index in 0..<count { set.setWord(DependencySet.Place.roots + 2 * index + 1, state.versions[index]) }
+        for index in 0..<nodes { set.setWord(DependencySet.Place.roots + 2 * count + index, state.nodeVersions[index]) }
+        guard set.hasOthers else { return }
+        for (index, version) in state.collected.otherVersions.enumerated() {
+            set.setWord(DependencySet.Place.roots + 2 * count + nodes + index, version)
+        }
+    }
+
+    /// The roots that the function has read, after a run with `outcome.isListing`.
+    var listed: [RootReference] { state.collected.origins.map(\.root) }
+}
