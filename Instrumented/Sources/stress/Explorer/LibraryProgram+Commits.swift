@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension LibraryProgram {
-    /// Three threads: two commits whose groups name the properties in different orders, and reads. (P19)
+    /// Three threads: two commits whose groups name the properties in different orders, and reads.
+    /// (P19)
     static let commitCommitRead = LibraryProgram(
         name: "commit-commit-read",
         summary: "two commits of two properties, whose groups name them in different orders, against reads",
@@ -43,7 +44,7 @@ extension LibraryProgram {
         )
     }
 
-    /// A commit of properties that another thread lets go meanwhile. (P12, P21)
+    /// A commit of properties that another thread releases at the same time. (P12, P21)
     static let commitDeath = LibraryProgram(
         name: "commit-death",
         summary: "a commit of two observed properties against the release of the others' references to them",
@@ -119,7 +120,8 @@ private final class GroupObserver: @unchecked Sendable {
         token = nil
     }
 
-    /// - Parameter isReleased: Whether both threads have released the properties: a schedule that is shrunk may leave a release out.
+    /// - Parameter isReleased: Whether both threads have released the properties: a schedule that
+    ///   is shrunk may leave a release out.
     func checkDeath(_ commits: Int, isReleased: Bool) {
         checkReceived(commits)
         if !isReleased { return check(ends.isEmpty, "P12.end-once", "received the ends \(ends) before the end") }

@@ -90,7 +90,7 @@ extension Protocol {
         ),
     ]
 
-    /// What a walker finds is complete.
+    /// The tests that a walker finds only complete objects.
     static let publication: [Test] = [
         tableIsPublished("a table is published", loadHead, storeHead),
         tableIsPublished("a further list's table is published", loadFurtherHead, storeFurtherHead),
