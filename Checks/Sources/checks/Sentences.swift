@@ -6,11 +6,6 @@
 struct Sentences {
     /// Folders and files that are not read, each with its reason.
     static let exceptions = [
-        Words.Exception(
-            in: "Sources/ConcurrentObserve",
-            suffix: ".swift",
-            because: "its comments are still to be rewritten"
-        ),
         Words.Exception(in: "Sources/ConcurrentObserveEtcd/Generated", because: "made from etcd's files"),
         Words.Exception(in: "Checks/Tests/ChecksTests/WordsTests.swift", because: "plants these patterns"),
     ]

@@ -98,9 +98,9 @@ extension Collector {
         state.ring!.answer = result
     }
 
-    /// Returns the unpublished result of the derived value that was just read inside a ring, and adds
-    /// what it was computed from to this function's reads. The words stay valid until the next such
-    /// result is taken.
+    /// Returns the unpublished result of the derived value that was just read inside a ring, and
+    /// adds what it was computed from to this function's reads. The words stay valid until the next
+    /// such result is taken.
     func takeAnswer() -> Latch.Words {
         leaveSet()
         let answer = state.ring!.answer!

@@ -42,8 +42,8 @@ extension PathObservation {
 
     /// What remains to be done outside the drain loop.
     struct Round {
-        /// The changes to deliver, each with the `RelayedChange` to announce meanwhile. Each delivery
-        /// is followed by one call of `finishOne`.
+        /// The changes to deliver, each with the `RelayedChange` to announce meanwhile. Each
+        /// delivery is followed by one call of `finishOne`.
         var changes: [(change: Change<Value>, relayed: RelayedChange?)] = []
         /// How many more calls of `finishOne` are owed.
         var endings = 0

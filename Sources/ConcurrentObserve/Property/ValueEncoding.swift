@@ -106,7 +106,8 @@ internal enum ValueBox<Value: Sendable> {
     /// The caller pins the box, or owns a reference.
     @inlinable @inline(__always)
     static func value(at address: UInt) -> UnsafePointer<BoxedValue<Value>> {
-        // Safe: `allocate` has put the value there; a struct of one member is laid out as its member.
+        // Safe: `allocate` has put the value there; a struct of one member is laid out as its
+        // member.
         unsafe UnsafePointer(bitPattern: valueAddress(address)).unsafelyUnwrapped
     }
 }

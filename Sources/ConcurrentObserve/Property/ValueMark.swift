@@ -3,9 +3,9 @@
 /// The second word of boxed values, which is the same for all values of a property: how a replaced
 /// box is destroyed.
 ///
-/// It is the address of a `ValueWeigher` if the destruction of a value runs no user code. The thread
-/// that replaces such a value destroys it. It is 0 if the destruction may run user code: then a
-/// deinit thread destroys the value. (P5)
+/// It is the address of a `ValueWeigher` if the destruction of a value runs no user code. The
+/// thread that replaces such a value destroys it. It is 0 if the destruction may run user code:
+/// then a deinit thread destroys the value. (P5)
 @usableFromInline
 internal enum ValueMark {
     /// The mark of a type; 0 for bits.

@@ -6,8 +6,8 @@
 /// One thread serves all items as long as it keeps up. If items wait and the threads have begun few
 /// of them for a while, the threads are blocked in user code, or slow. Then the reclamation thread,
 /// which checks after every pass, starts more. (A system queue would notice only after a second.)
-/// Idle threads exit. `DestructionQueues` decides which item is next, and how many threads one source
-/// may occupy. `DeinitPace` decides how many threads to start.
+/// Idle threads exit. `DestructionQueues` decides which item is next, and how many threads one
+/// source may occupy. `DeinitPace` decides how many threads to start.
 internal final class DeinitThreads: @unchecked Sendable {
     // Unchecked: everything mutable is guarded by `lock`.
     static let shared = DeinitThreads()

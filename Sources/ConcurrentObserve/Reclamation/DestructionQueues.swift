@@ -5,12 +5,12 @@ import Synchronization
 /// The items that wait for the deinit threads. Each source has a queue, and the queues are served
 /// in turn.
 ///
-/// One thread takes an item of a source; the next thread takes an item of the next source. So a source with many items, or with slow ones, delays only its own
-/// items. (Fair queueing: Nagle, "On Packet Switches With Infinite Storage", RFC 970, 1985.) A
-/// source may occupy as many threads, and may have as many waiting items, as it leaves for the
-/// others: if it is the only one, it gets half of either. However many sources are blocked, the
-/// next one finds room. (Choudhury and Hahne, "Dynamic Queue Length Thresholds for Shared-Memory
-/// Packet Switches", 1998.)
+/// One thread takes an item of a source; the next thread takes an item of the next source. So a
+/// source with many items, or with slow ones, delays only its own items. (Fair queueing: Nagle, "On
+/// Packet Switches With Infinite Storage", RFC 970, 1985.) A source may occupy as many threads, and
+/// may have as many waiting items, as it leaves for the others: if it is the only one, it gets half
+/// of either. However many sources are blocked, the next one finds room. (Choudhury and Hahne,
+/// "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", 1998.)
 ///
 /// The waiting items of all sources that are not crowded have a separate limit, because there may
 /// be very many such sources with one item each. Blocked sources are crowded, and do not use up
@@ -104,8 +104,8 @@ internal final class DestructionQueues: @unchecked Sendable {
         if queue.busy == 0, queue.count == 0 { drop(queue) }
     }
 
-    /// Whether one more thread may work for this source. It may occupy at most as many threads as are
-    /// still free, but always one.
+    /// Whether one more thread may work for this source. It may occupy at most as many threads as
+    /// are still free, but always one.
     private func mayHaveThread(_ queue: DestructionQueue) -> Bool {
         return queue.busy < max(1, Self.mostThreads - busy)
     }
@@ -195,7 +195,8 @@ internal final class DestructionQueues: @unchecked Sendable {
         Self.publicMarks.store(isFull ? .max : marks, ordering: .relaxed)
     }
 
-    /// A multiplicative hash, of which the upper bits are used: the lower bits of addresses are similar.
+    /// A multiplicative hash, of which the upper bits are used: the lower bits of addresses are
+    /// similar.
     private static func bit(of source: UInt) -> Int { Int((UInt64(source) &* 0x9E37_79B9_7F4A_7C15) >> 58) }
 }
 

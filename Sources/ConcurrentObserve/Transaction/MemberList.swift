@@ -4,8 +4,8 @@
 @safe
 internal struct MemberList: ~Copyable {
     let members: UnsafeBufferPointer<Member>
-    /// Whether `members` is the whole group: it has no path of several steps, and a commit can change
-    /// each member.
+    /// Whether `members` is the whole group: it has no path of several steps, and a commit can
+    /// change each member.
     let isComplete: Bool
     /// The paths of several steps. `members` does not include the properties that they lead to.
     let paths: [(path: any TracedPath, isHeldStill: Bool)]

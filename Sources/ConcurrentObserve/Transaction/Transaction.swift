@@ -166,8 +166,8 @@ extension Draft {
     /// Keeps the object to which a weak property will refer, instead of the one that the draft kept
     /// before. In the body.
     ///
-    /// Otherwise the object could die before the commit is published, and its end would not make the
-    /// property nil, which does not refer to it yet. (P12)
+    /// Otherwise the object could die before the commit is published, and its end would not make
+    /// the property nil, which does not refer to it yet. (P12)
     mutating func keep(_ referent: (some AnyObject)?) {
         releaseKept()
         // Safe: releaseKept() takes the reference.

@@ -48,6 +48,7 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.aPropertyThatIsReadIsReleasedEarly, "commit-reading", "P19.read-held-still"),
         ExplorerMutant(.aSnapshotCollectsVersionsOnce, "commit-snapshot", "P20.present-together"),
         ExplorerMutant(.aCommitIsDeliveredInParts, "commit-observe", "P21.whole", "P21.once"),
+        ExplorerMutant(.aCommitRelinksMemberByMember, "commit-relink", "P1.exactly-once"),
         ExplorerMutant(.aCommitIsDeliveredTwice, "commit-observe", "P21.once"),
         // Bindings
         ExplorerMutant(.aPairAgreesOnOneSideAlone, "pair-commits", "P3.pair-converges"),

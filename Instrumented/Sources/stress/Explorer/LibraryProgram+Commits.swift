@@ -71,6 +71,17 @@ extension LibraryProgram {
             rest: [{ observer.checkDeath(1, isReleased: first.content! == nil && second.content! == nil) }]
         )
     }
+
+    /// A commit replaces two steps of paths. The inline observer of each step changes what the other
+    /// step's path leads to by then. (P1)
+    static let commitRelink = LibraryProgram(
+        name: "commit-relink",
+        summary: "a commit of two steps of paths, whose observers set what the other path leads to",
+        threads: [["commit"]]
+    ) { backend in
+        let world = RelinkWorld(backend)
+        return Program.Instance(setUp: { world.observe() }, threads: [[{ world.commit() }]], rest: [{ world.end() }])
+    }
 }
 
 /// An observer of two properties that always change together, by one each.
@@ -128,4 +139,53 @@ private final class GroupObserver: @unchecked Sendable {
         check(ends == [.sourceDeleted], "P12.end-once", "received the ends \(ends)")
         token = nil
     }
+}
+
+/// Two steps of paths, which a commit replaces at once.
+private final class RelinkWorld: @unchecked Sendable {
+    // Unchecked: everything belongs to the running thread.
+    final class End: ConcurrentObservable { let number = Observed(0) }
+
+    final class Root: ConcurrentObservable {
+        let left = Observed(End())
+        let right = Observed(End())
+    }
+
+    private let backend: LibraryBackend
+    private let root = Root()
+    private let (left, right) = (End(), End())
+    private var received: (left: [Int], right: [Int]) = ([], [])
+    private var tokens: [ObservationToken] = []
+
+    init(_ backend: LibraryBackend) { self.backend = backend }
+
+    func observe() {
+        root.property(\.left.number).observeValues { [self] in received.left.append($0) }.store(in: &tokens)
+        root.property(\.right.number).observeValues { [self] in received.right.append($0) }.store(in: &tokens)
+        root.left.observe { [self] _ in
+            right.number.value = 1
+            check(received.right, "right")
+        }.store(in: &tokens)
+        root.right.observe { [self] _ in
+            left.number.value = 1
+            check(received.left, "left")
+        }.store(in: &tokens)
+    }
+
+    private func check(_ received: [Int], _ path: String) {
+        if received.contains(1) { return }
+        backend.scheduler.fail(
+            "P1.exactly-once",
+            "the \(path) path is not linked to its new end when a commit's first observer is called"
+        )
+    }
+
+    func commit() {
+        Group(root.left, root.right).commit { transaction in
+            transaction[root.left] = left
+            transaction[root.right] = right
+        }
+    }
+
+    func end() { tokens = [] }
 }
