@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Registrations beside the bodies of `modify`: MutationLock.acquireForBody, leaveBody and
-// withPublicationHeld in Property/MutationLock.swift, with Observed.publish and Observed.cut(at:), which
+// withPublicationHeld in Property/MutationLock.swift, with Observed.attach and Observed.cut(at:), which
 // run at the gate.
 //
 // `modifier` is stored under `lock`. A body's end stores 0 there, and then looks whether `bodyLock`

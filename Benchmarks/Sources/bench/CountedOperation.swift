@@ -56,7 +56,7 @@ extension CountedOperation {
             let property = Observed(1)
             return { readInLoop(property, $0) }
         },
-        CountedOperation("property.read.short-string", Most(instructions: 45, allocations: 0)) {
+        CountedOperation("property.read.short-string", Most(instructions: 70, allocations: 0)) {
             let property = Observed("fifteen bytes !")
             return { readInLoop(property, $0) }
         },
@@ -67,14 +67,14 @@ extension CountedOperation {
             let property = Observed(0)
             return { setInLoop(property, $0) }
         },
-        // One barrier and one scan of the threads for 64 changes, which allocate; the boxes do not.
+        // One barrier and one scan of the threads for 128 changes, which allocate; the boxes do not.
         CountedOperation("property.set.five-words", Most(instructions: 375, allocations: 0.1)) {
             let property = Observed(Words(first: 0))
             return { times in for number in 0..<times { property.value = Words(first: number) } }
         },
-        CountedOperation("property.set.inert-struct", Most(instructions: 460, allocations: 0.1)) {
-            let (property, name) = (Observed(Limits(name: "", perMinute: 0)), PropertyReadSuite.heapString)
-            return { times in for number in 0..<times { property.value = Limits(name: name, perMinute: number) } }
+        CountedOperation("property.set.heap-string", Most(instructions: 460, allocations: 0.1)) {
+            let (property, pair) = (Observed(""), (PropertyReadSuite.heapString, PropertyReadSuite.heapString + "."))
+            return { times in for number in 0..<times { property.value = number & 1 == 0 ? pair.0 : pair.1 } }
         },
         CountedOperation("property.set.1-observer", Most(instructions: 255, allocations: 0)) {
             let (property, counter) = (Observed(0), Counter())

@@ -144,17 +144,6 @@ extension Delivery {
     @inlinable
     internal var owner: WeakReference? { if case .isolated(let isolation, _) = kind { isolation.owner } else { nil } }
 
-    /// Makes an observation that is delivered in this way; nil if inline.
-    @inlinable
-    internal func makeObservation<Event>(_ succession: Succession<Event>?) -> OrderedObservation<Event>? {
-        switch kind {
-        case .inline: nil
-        case .serial(let buffering): SerialObservation(buffering, succession)
-        case .queue(let queue, let buffering): QueueObservation(queue, buffering, succession)
-        case .isolated(let isolation, let buffering): IsolatedObservation(isolation, buffering, succession)
-        }
-    }
-
     /// Makes an observation with the user's closure, which has not joined a source yet. The
     /// delivery must not be inline.
     @inlinable
@@ -163,7 +152,13 @@ extension Delivery {
         _ form: CallbackForm<Event>,
         _ succession: Succession<Event>? = nil
     ) -> OrderedObservation<Event> {
-        let observation = makeObservation(succession)!
+        let observation: OrderedObservation<Event> =
+            switch kind {
+            case .inline: preconditionFailure("an inline observer has no mailbox")
+            case .serial(let buffering): SerialObservation(buffering, succession)
+            case .queue(let queue, let buffering): QueueObservation(queue, buffering, succession)
+            case .isolated(let isolation, let buffering): IsolatedObservation(isolation, buffering, succession)
+            }
         let user = observation.makeUser(owner: owner, isHeldMeanwhile: owner === self.owner, form)
         if case .isolated(let isolation, _) = kind { isolation.counts?.add(user, observation.counter) }
         return observation

@@ -60,9 +60,12 @@ internal final class IteratorFactory<Value: Sendable, Element: Sendable>: Change
 {
     // Unchecked: constants only.
     private let buffering: Buffering
-    private let element: @Sendable (Change<Value>) -> Element
+    private let isComparing: Bool
     private let source: IteratorSource<Element>
+    /// Makes an element from a change; nil leaves the change out.
+    private let element: @Sendable (Change<Value>) -> Element?
 
+    /// Makes a factory whose mailbox keeps elements.
     @inlinable
     convenience init(
         _ buffering: Buffering,
@@ -70,22 +73,41 @@ internal final class IteratorFactory<Value: Sendable, Element: Sendable>: Change
         _ element: @escaping @Sendable (Change<Value>) -> Element
     ) {
         let source = IteratorSource<Element>(buffering)
-        self.init(buffering, element, source) {
+        self.init(of: nil, buffering, isComparing: false, source, element) {
             let subscription = Subscription<Element>(buffering, succession)
             source.fill(subscription)
             return subscription.receiver(element)
         }
     }
 
+    /// Makes a factory whose mailbox keeps changes. The iterator makes elements from them when it
+    /// returns them.
+    private convenience init(
+        of original: AttachmentClaim,
+        _ buffering: Buffering,
+        isComparing: Bool,
+        _ source: IteratorSource<Element>,
+        _ element: @escaping @Sendable (Change<Value>) -> Element?
+    ) {
+        self.init(of: original, buffering, isComparing: isComparing, source, element) {
+            let succession = Succession<Change<Value>>.ofChanges(areCompared: isComparing)
+            let subscription = Subscription<Change<Value>>(buffering, succession, isCountedLater: true)
+            source.fill(subscription, element)
+            return subscription.receiver { $0 }
+        }
+    }
+
     @usableFromInline
     init(
+        of original: AttachmentClaim?,
         _ buffering: Buffering,
-        _ element: @escaping @Sendable (Change<Value>) -> Element,
+        isComparing: Bool,
         _ source: IteratorSource<Element>,
+        _ element: @escaping @Sendable (Change<Value>) -> Element?,
         _ make: @escaping @Sendable () -> ChangeReceiver<Value>
     ) {
-        (self.buffering, self.element, self.source) = (buffering, element, source)
-        super.init(mayDrop: buffering.capacity != nil, make)
+        (self.buffering, self.isComparing, self.source, self.element) = (buffering, isComparing, source, element)
+        super.init(of: original, mayDrop: buffering.capacity != nil, make)
     }
 
     /// Completes the source of the iterator, and returns it.
@@ -103,52 +125,10 @@ internal final class IteratorFactory<Value: Sendable, Element: Sendable>: Change
         isComparing: Bool,
         _ transform: @escaping @Sendable (Change<Other>) -> Change<Value>?
     ) -> ChangeReceiverFactory<Other> {
-        TransformedIteratorFactory<Other, Element>(of: claimed, buffering, isComparing: isComparing, source) {
-            [element] change in
-            transform(change).map(element)
-        }
-    }
-}
-
-/// Makes the mailbox of one iterator. The mailbox keeps changes of another property, and the
-/// iterator makes elements from them when it returns them.
-private final class TransformedIteratorFactory<Value: Sendable, Element: Sendable>: ChangeReceiverFactory<Value>,
-    @unchecked Sendable
-{
-    // Unchecked: constants only.
-    private let buffering: Buffering
-    private let isComparing: Bool
-    private let source: IteratorSource<Element>
-    /// Makes an element from a change; nil leaves the change out.
-    private let element: @Sendable (Change<Value>) -> Element?
-
-    init(
-        of original: AttachmentClaim,
-        _ buffering: Buffering,
-        isComparing: Bool,
-        _ source: IteratorSource<Element>,
-        _ element: @escaping @Sendable (Change<Value>) -> Element?
-    ) {
-        (self.buffering, self.isComparing, self.source, self.element) = (buffering, isComparing, source, element)
-        super.init(of: original, mayDrop: buffering.capacity != nil) {
-            let succession = Succession<Change<Value>>.ofChanges(areCompared: isComparing)
-            let subscription = Subscription<Change<Value>>(buffering, succession, isCountedLater: true)
-            source.fill(subscription, element)
-            return subscription.receiver { $0 }
-        }
-    }
-
-    override func pulledBack<Other: Sendable>(
-        isComparing: Bool,
-        _ transform: @escaping @Sendable (Change<Other>) -> Change<Value>?
-    ) -> ChangeReceiverFactory<Other> {
         let isComparing = isComparing || self.isComparing
-        return TransformedIteratorFactory<Other, Element>(
-            of: claimed,
-            buffering,
-            isComparing: isComparing,
-            source
-        ) { [element] change in transform(change).flatMap(element)
+        return IteratorFactory<Other, Element>(of: claimed, buffering, isComparing: isComparing, source) {
+            [element] change in
+            transform(change).flatMap(element)
         }
     }
 }

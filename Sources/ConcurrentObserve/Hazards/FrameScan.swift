@@ -8,8 +8,6 @@ internal struct FrameScan {
     private(set) var recordCount = 0
     private var pins: [UInt] = []
     private var currents: [UInt] = []
-    /// The pinned objects for which one reference is kept already.
-    private var kept: [UInt] = []
 
     /// Reads every frame in use.
     ///
@@ -44,16 +42,6 @@ internal struct FrameScan {
     ///
     /// - Complexity: O(log *n*), where *n* is the number of frames in use.
     func isCurrent(_ address: UInt) -> Bool { currents.containsSorted(address) }
-
-    /// Whether the caller must keep its reference to the object at `address`. It must if some frame
-    /// pins the object, and this is the first reference to it that is passed here: one reference is
-    /// enough to keep the object.
-    mutating func mustKeep(_ address: UInt) -> Bool {
-        guard isPinned(address) else { return false }
-        if kept.contains(address) { return false }
-        kept.append(address)
-        return true
-    }
 
     /// Whether any frame has `address` as its current observer. Allocates nothing.
     static func hasCurrent(_ address: UInt) -> Bool {

@@ -48,7 +48,7 @@ extension ObservedPath {
         absent: Next? = nil
     ) -> ObservedPath<Root, Next> where Traversal.Value == Value {
         ObservedPath<Root, Next>(
-            links: links + (last.map { [$0.link(through: traversal)] } ?? []),
+            links: links + (last.map { [PassedStep<Traversal>($0)] } ?? []),
             last: next,
             absent: absent
         )

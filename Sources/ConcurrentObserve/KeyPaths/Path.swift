@@ -18,7 +18,7 @@
 // 1. `Path.attach` hands the observer to the property itself if `directProperty(of:)` finds one.
 //    Otherwise `attachAlong` makes a `PathObservation`, whose drain loop is entered from the start.
 // 2. `start` registers the user's observer, and `connect` links the path (`link(below:to:_:)`).
-//    `PathLink.publish` registers an observer at each property on the way and samples the property
+//    `PathLink.attach` registers an observer at each property on the way and samples the property
 //    while publication is held off, so each later change calls that observer.
 //    `attach(to:isRoot:)` makes the leaf. A change in between leaves a note in the drain loop, and
 //    `connect` then calls `settle`.

@@ -1,92 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A step of a path before the last one: finds its property in an object, and the object that the
-/// property leads to.
+/// A step of a path before the last one: the step, and the way from its value to the object at which
+/// the path continues.
 ///
-/// It has constants only: `PathObservation` keeps the state of an observation. As in `PathStep`, a
-/// property is passed as an untyped object.
+/// It has constants only: `PathObservation` keeps the state of an observation.
 @usableFromInline
 internal class PathLink: @unchecked Sendable {
-    // Unchecked: subclasses have constants only.
-    init() {}
+    // Unchecked: constants only.
+    /// The step, whatever the type of its values.
+    let place: PathPlace
 
-    /// Whether the property is weak: it does not keep its value alive, so the path must not either.
-    var isWeak: Bool { false }
+    init(_ place: PathPlace) { self.place = place }
 
     /// Finds the property in an object. Evaluates the user's key path, so it is called under no
     /// lock. (P5)
-    func property(in object: PathObject) -> PathObject { preconditionFailure("a link finds its property") }
-
-    /// The core that the property shares with its observers.
-    func core(of property: PathObject) -> RegistryCore { preconditionFailure("a link knows its property") }
-
-    /// Traps if the calling thread is in the body of the property's own `modify`, or of a commit that
-    /// includes the property. (P5)
-    func trapInsideBody(of property: PathObject) { preconditionFailure("a link knows its property") }
-
-    /// The property as the member of a commit.
-    func member(_ property: PathObject) -> any CommitMember { preconditionFailure("a link knows its property") }
+    final func property(in object: PathObject) -> PathObject { place.property(in: object) }
 
     /// Returns the object that the property leads to in the body of a commit: the one that the body
     /// has set, or else the present one.
     func object(of property: PathObject, in transaction: borrowing Transaction) -> PathObject? {
-        preconditionFailure("a link knows its property")
+        preconditionFailure("a link knows its step")
     }
 
     /// Registers an observer. Returns the object that the property leads to at that moment, and the
     /// property's version.
-    func publish(_ observer: VersionedObserver, of property: PathObject) -> (object: PathObject?, version: UInt64) {
-        preconditionFailure("a link knows its property")
+    func attach(_ observer: VersionedObserver, of property: PathObject) -> (object: PathObject?, version: UInt64) {
+        preconditionFailure("a link knows its step")
     }
 
     /// Returns the object that the property leads to at present, and the property's version.
     func sample(_ property: PathObject) -> (object: PathObject?, version: UInt64) {
-        preconditionFailure("a link knows its property")
+        preconditionFailure("a link knows its step")
     }
 }
 
-/// The link through a member of `Model`.
-internal final class MemberLink<Model: ConcurrentObservable, Member: PathMember, Traversal: PathTraversal>: PathLink,
-    @unchecked Sendable
-where Member.Value == Traversal.Value {
+/// The link that takes the place of a step when the path gets one more.
+@usableFromInline
+internal final class PassedStep<Traversal: PathTraversal>: PathLink, @unchecked Sendable {
     // Unchecked: constants only.
-    private let path: MemberPath<Model, Member>
+    private let step: PathStep<Traversal.Value>
 
-    init(_ path: MemberPath<Model, Member>) {
-        self.path = path
-        super.init()
+    @usableFromInline
+    init(_ step: PathStep<Traversal.Value>) {
+        self.step = step
+        super.init(step)
     }
-
-    override var isWeak: Bool { Member.isWeak }
-
-    override func property(in object: PathObject) -> PathObject { Member.property(path, of: Model.self, in: object) }
-
-    override func core(of property: PathObject) -> RegistryCore { Member.known(property).observers.core() }
-
-    override func trapInsideBody(of property: PathObject) {
-        let known = Member.known(property)
-        known.mutation.trapInsideBody(.observe, known.cell.latch.owner)
-    }
-
-    override func member(_ property: PathObject) -> any CommitMember { Member.known(property) }
 
     override func object(of property: PathObject, in transaction: borrowing Transaction) -> PathObject? {
-        Traversal.object(in: Member.value(of: transaction[Member.known(property)]))
+        Traversal.object(in: step.draft(of: property, in: transaction))
     }
 
-    override func publish(_ observer: VersionedObserver, of property: PathObject) -> (
+    override func attach(_ observer: VersionedObserver, of property: PathObject) -> (
         object: PathObject?, version: UInt64
     ) {
-        passed(Member.known(property).attach(observer) { $0 })
-    }
-
-    override func sample(_ property: PathObject) -> (object: PathObject?, version: UInt64) {
-        let (value, version) = Member.present(Member.known(property))
+        let (value, version) = step.attach(observer, of: property)
         return (Traversal.object(in: value), version)
     }
 
-    private func passed(_ stored: (value: Member.Stored, version: UInt64)) -> (object: PathObject?, version: UInt64) {
-        let (value, version) = Member.seen(stored)
+    override func sample(_ property: PathObject) -> (object: PathObject?, version: UInt64) {
+        let (value, version) = step.snapshot(of: property)
         return (Traversal.object(in: value), version)
     }
 }

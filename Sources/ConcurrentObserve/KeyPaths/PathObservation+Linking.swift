@@ -34,12 +34,12 @@ extension PathObservation {
             if !isRoot { round.keep(object, of: links[depth - 1].step) }
             let step = links[depth].step
             let property = step.property(in: object)
-            if index == nil { step.trapInsideBody(of: property) }
-            let observer = makeObserver(step.core(of: property), ObserverMark(.third), isRoot: isRoot)
+            if index == nil { step.place.trapInsideBody(of: property) }
+            let observer = makeObserver(step.place.core(of: property), ObserverMark(.third), isRoot: isRoot)
             observer.setContent(HeldObject<LinkedPath>(self), of: .links())
             if isRoot { rootProperty = property } else { links[depth].property = property }
             links[depth].observer = observer
-            let present = step.publish(observer, of: property)
+            let present = step.attach(observer, of: property)
             links[depth].seen = present.version
             next = present.object
             depth += 1
@@ -66,7 +66,7 @@ extension PathObservation {
         if isRoot { rootProperty = property }
         let isPassed = links.contains { link in link.observer?.core === observer.core }
         leaf = Leaf(property: isRoot ? nil : property, cut: cut, isPassed: isPassed)
-        return last.publish(observer, of: property).value
+        return last.attach(observer, of: property).value
     }
 
     /// The marks of the last property's inline observer. If the path has links, a commit may change
@@ -78,7 +78,7 @@ extension PathObservation {
     private var linkAddresses: [UInt] {
         links.indices.compactMap { depth in
             let property = depth == 0 ? rootProperty : links[depth].property
-            return property.map { links[depth].step.member($0).member.lockAddress }
+            return property.map { links[depth].step.place.member($0).member.lockAddress }
         }
     }
 

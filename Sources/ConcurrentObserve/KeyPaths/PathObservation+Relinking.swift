@@ -59,7 +59,7 @@ extension PathObservation {
 
         /// Keeps an object that `step` led to.
         mutating func keep(_ object: PathObject, of step: PathLink) {
-            if step.isWeak { brief.append(object) } else { kept.append(object) }
+            if step.place.isWeak { brief.append(object) } else { kept.append(object) }
         }
 
         /// Releases what is kept. Outside the drain loop. A thread of the library releases `kept`:

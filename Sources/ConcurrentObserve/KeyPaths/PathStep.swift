@@ -4,24 +4,20 @@
 @usableFromInline
 internal typealias PathObject = any AnyObject & Sendable
 
-/// The last step of a path: finds the property in an object, and observes it as a property of
-/// `Value`.
+/// A step of a path, whatever the type of its values: finds the property in an object.
 ///
-/// A property is passed as an untyped object, which only the step that found it can use. When the
-/// path gets one more step, a `PathLink` takes the place of this one.
+/// A property is passed as an untyped object, which only the step that found it can use.
 @usableFromInline
-internal class PathStep<Value: Sendable>: @unchecked Sendable {
+internal class PathPlace: @unchecked Sendable {
     // Unchecked: subclasses have constants only.
     init() {}
+
+    /// Whether the property is weak: it does not keep its value alive, so the path must not either.
+    var isWeak: Bool { false }
 
     /// Finds the property in an object. Evaluates the user's key path, so it is called under no
     /// lock. (P5)
     func property(in object: PathObject) -> PathObject { preconditionFailure("a step finds its property") }
-
-    /// Finds the property in an object, if it is an `Observed<Value>` and not only shown as one.
-    /// Under no lock. (P5)
-    @usableFromInline
-    func direct(in object: PathObject) -> Observed<Value>? { nil }
 
     /// The core that the property shares with its observers.
     func core(of property: PathObject) -> RegistryCore { preconditionFailure("a step knows its property") }
@@ -32,10 +28,22 @@ internal class PathStep<Value: Sendable>: @unchecked Sendable {
 
     /// The property as the member of a commit.
     func member(_ property: PathObject) -> any CommitMember { preconditionFailure("a step knows its property") }
+}
 
-    /// Returns the draft of the property in an object. In the body of a commit.
-    func draft(in object: PathObject, of transaction: borrowing Transaction) -> Value {
-        preconditionFailure("a step finds its property")
+/// A step whose property is observed as one of `Value`. The last step of a path is one. When the path
+/// gets one more step, a `PathLink` takes the place of this one.
+@usableFromInline
+internal class PathStep<Value: Sendable>: PathPlace, @unchecked Sendable {
+    // Unchecked: subclasses have constants only.
+
+    /// Finds the property in an object, if it is an `Observed<Value>` and not only shown as one.
+    /// Under no lock. (P5)
+    @usableFromInline
+    func direct(in object: PathObject) -> Observed<Value>? { nil }
+
+    /// Returns the draft of the property. In the body of a commit.
+    func draft(of property: PathObject, in transaction: borrowing Transaction) -> Value {
+        preconditionFailure("a step knows its property")
     }
 
     /// Sets the draft of the property in an object. In the body of a commit.
@@ -54,7 +62,7 @@ internal class PathStep<Value: Sendable>: @unchecked Sendable {
     }
 
     /// Registers an observer. Returns the property's value and version at that moment.
-    func publish(_ observer: VersionedObserver, of property: PathObject) -> (value: Value, version: UInt64) {
+    func attach(_ observer: VersionedObserver, of property: PathObject) -> (value: Value, version: UInt64) {
         preconditionFailure("a step knows its property")
     }
 
@@ -75,12 +83,6 @@ internal class PathStep<Value: Sendable>: @unchecked Sendable {
         after links: [PathLink],
         from root: Root.Type
     ) -> (any KeptPath<Root, Value>)? { nil }
-
-    /// Makes the link that takes the place of this step when the path gets one more.
-    @usableFromInline
-    func link<Traversal: PathTraversal>(through traversal: Traversal.Type) -> PathLink where Traversal.Value == Value {
-        preconditionFailure("a step can be passed")
-    }
 }
 
 /// The step to a member of `Model`.
@@ -111,6 +113,8 @@ internal final class MemberStep<Model: ConcurrentObservable, Member: PathMember>
         super.init()
     }
 
+    override var isWeak: Bool { Member.isWeak }
+
     override func property(in object: PathObject) -> PathObject { Member.property(path, of: Model.self, in: object) }
 
     override func direct(in object: PathObject) -> Observed<Member.Value>? {
@@ -126,8 +130,8 @@ internal final class MemberStep<Model: ConcurrentObservable, Member: PathMember>
 
     override func member(_ property: PathObject) -> any CommitMember { Member.known(property) }
 
-    override func draft(in object: PathObject, of transaction: borrowing Transaction) -> Member.Value {
-        Member.value(of: transaction[Member.property(path, of: Model.self, in: object)])
+    override func draft(of property: PathObject, in transaction: borrowing Transaction) -> Member.Value {
+        Member.value(of: transaction[Member.known(property)])
     }
 
     override func setDraft(_ value: Member.Value, in object: PathObject, of transaction: borrowing Transaction) {
@@ -149,7 +153,7 @@ internal final class MemberStep<Model: ConcurrentObservable, Member: PathMember>
         observer.setContent(HeldObject(receiver), of: .mailboxes())
     }
 
-    override func publish(
+    override func attach(
         _ observer: VersionedObserver,
         of property: PathObject
     ) -> (value: Member.Value, version: UInt64) {
@@ -172,11 +176,5 @@ internal final class MemberStep<Model: ConcurrentObservable, Member: PathMember>
         from root: Root.Type
     ) -> (any KeptPath<Root, Member.Value>)? {
         Member.kept(path, of: Model.self, after: links, from: root)
-    }
-
-    override func link<Traversal: PathTraversal>(
-        through traversal: Traversal.Type
-    ) -> PathLink where Traversal.Value == Member.Value {
-        MemberLink<Model, Member, Traversal>(path)
     }
 }

@@ -25,7 +25,8 @@ extension Transaction {
     public subscript<Root, Value>(_ path: Path<Root, Value>) -> Value {
         get {
             guard let object = lastObject(of: path) else { return path.steps.absent! }
-            return path.steps.last!.draft(in: object, of: self)
+            let last = path.steps.last!
+            return last.draft(of: last.property(in: object), in: self)
         }
         nonmutating set {
             guard let object = lastObject(of: path) else { return }
@@ -63,7 +64,7 @@ extension Path: MemberHolding, TracedPath {
             guard let present = object else { return }
             let property = link.property(in: present)
             let (next, version) = link.sample(property)
-            trace.pass(link.member(property), at: version, to: next)
+            trace.pass(link.place.member(property), at: version, to: next)
             object = next
         }
         guard let object, let last = steps.last else { return }

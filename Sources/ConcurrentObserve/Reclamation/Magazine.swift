@@ -208,12 +208,12 @@ extension Magazine {
         guard count > 0 else { return }
         unsafe boxes.pointee.empty()
         AsymmetricBarrier.heavy()
-        var scan = FrameScan()
+        let scan = FrameScan()
         unsafe owned.pointee.hasManyRecords = scan.recordCount > Self.mostRecords
         var emptied = 0
         for index in 0..<count {
             let box = unsafe claimed[index]
-            if scan.mustKeep(box) {
+            if scan.isPinned(box) {
                 handOver(box)
             } else if BoxPool.empty(box) {
                 unsafe claimed[emptied] = box

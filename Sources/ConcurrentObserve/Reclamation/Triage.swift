@@ -2,7 +2,7 @@
 
 /// Decides, after one scan of the frames, how each item of a pass is reclaimed.
 internal struct Triage {
-    private var scan = FrameScan()
+    private let scan = FrameScan()
     /// Items that some frame holds.
     private(set) var held: [RetiredWork] = []
     /// Items that the deinit threads take over, all in one step.
@@ -21,7 +21,7 @@ internal struct Triage {
             reclaimed += 1
         }
         for reference in items.references {
-            if scan.mustKeep(reference) {
+            if scan.isPinned(reference) {
                 let item = RetiredReference(reference, of: 0, runsUserCode: false)
                 held.append(RetiredWork(item: RetiredItem(item), batch: batch))
             } else {
@@ -30,7 +30,7 @@ internal struct Triage {
             }
         }
         for retired in items.sourcedReferences {
-            if scan.mustKeep(retired.reference) {
+            if scan.isPinned(retired.reference) {
                 let item = RetiredReference(
                     retired.reference,
                     of: retired.source,
@@ -57,17 +57,10 @@ internal struct Triage {
         return reclaimed
     }
 
-    /// Whether some frame holds the item, and no other item keeps the object that the frame uses.
-    private mutating func mustKeep(_ item: RetiredItem) -> Bool {
-        guard scan.holds(item) else { return false }
-        if case .validatedPin(let address) = item.hold { return scan.mustKeep(address) }
-        return true
-    }
-
     /// Whether the reclamation thread itself reclaims the item now. Otherwise adds the item to
     /// `held`, for the next pass, or to `withUserCode`, for the deinit threads.
     mutating func isReclaimedHere(_ work: RetiredWork) -> Bool {
-        if mustKeep(work.item) {
+        if scan.holds(work.item) {
             held.append(work)
             return false
         }

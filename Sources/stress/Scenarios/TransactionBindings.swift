@@ -4,13 +4,13 @@ import Glibc
 import Synchronization
 
 extension Scenario {
-    /// Commits of properties that are bound to others, which stay together.
+    /// Commits of properties that are bound to others: each destination follows by itself.
     static let transactionBindings = Scenario(
         name: "transaction-bindings",
         summary:
             "commits that bindings follow: through transforms, chains, pairs, paths and groups, while bindings end",
         invariants: [
-            "P21.whole", "P21.alone", "P3.destination-follows", "P3.pair-converges", "P6.propagation-bounded",
+            "P21.whole", "P21.one-number", "P3.destination-follows", "P3.pair-converges", "P6.propagation-bounded",
             "P9.nothing-after-wait", "P5.no-lock-around-user-code",
             "P14.nothing-left", "P16.backlog-drains",
         ],
@@ -105,7 +105,7 @@ private final class BoundValues: Sendable {
             },
             near.0.observe { change in
                 if change.commit == nil { return }
-                violations.report("P21.alone", "a binding has made a change with a commit's number: \(change)")
+                violations.report("P21.one-number", "a binding has made a change with a commit's number: \(change)")
             },
         ]
     }
@@ -167,7 +167,7 @@ extension Worker {
         let numbers = [first, second].map { property in
             property.observe { change in
                 if change.commit == nil { return }
-                violations.report("P21.alone", "a binding has made a change with a commit's number: \(change)")
+                violations.report("P21.one-number", "a binding has made a change with a commit's number: \(change)")
             }
         }
         bound.commitLeft()

@@ -219,7 +219,10 @@ private struct MachineAndModel: ~Copyable {
     }
 
     private mutating func close() -> String? {
-        if isClosed { return nil }
+        if isClosed {
+            let closed = machine.close()
+            return !isDelivery && closed.wakes ? "a task is resumed twice" : settle(closed.settled)
+        }
         isClosed = true
         dropped += waiting.count + batch.count
         counter.countDropped(batch.count)

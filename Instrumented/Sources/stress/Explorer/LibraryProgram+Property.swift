@@ -110,10 +110,11 @@ extension LibraryProgram {
         )
     }
 
-    /// Arrays that the thread which replaces them releases itself, two at a time. (P14)
+    /// Values in boxes that are too large to be recycled: the thread that replaces them releases them
+    /// itself, two at a time. (P14)
     static let magazine = magazine(
         "magazine",
-        "three changes of a property of arrays against withValue",
+        "three changes of a property of large values against withValue",
         ["withValue"]
     ) { world, _ in
         world.property!.withValue { _ in world.step("in the body") }
@@ -122,7 +123,7 @@ extension LibraryProgram {
     /// A drain waits for what another thread is releasing. (P16)
     static let magazineDrain = magazine(
         "magazine-drain",
-        "three changes of a property of arrays against a drain",
+        "three changes of a property of large values against a drain",
         ["drain"]
     ) { _, drain in
         drain()
@@ -132,13 +133,13 @@ extension LibraryProgram {
         _ name: String,
         _ summary: String,
         _ operation: [StaticString],
-        against body: @escaping @Sendable (_ world: PropertyWorld<[Int]>, _ drain: () -> Void) -> Void
+        against body: @escaping @Sendable (_ world: PropertyWorld<SIMD64<Int>>, _ drain: () -> Void) -> Void
     ) -> LibraryProgram {
         LibraryProgram(name: name, summary: summary, threads: [["set", "set", "set"], operation]) { backend in
-            let world = PropertyWorld(backend, Observed([0]))
+            let world = PropertyWorld(backend, Observed(SIMD64(repeating: 0)))
             let changes = Deferred<Int>()
             let set = {
-                world.set([changes.content + 1])
+                world.set(SIMD64(repeating: changes.content + 1))
                 changes.fill(changes.content + 1)
             }
             let drain = {

@@ -63,7 +63,6 @@ extension Mutant {
         Mutant(.aMagazineIsNotNoticed, "magazines", [.invariant("P14.swept")]),
         Mutant(.anIdleThreadsMagazineStays, "magazines", [.invariant("P14.swept"), .invariant("P16.backlog-drains")]),
         Mutant(.aRingIsNotNoticed, "magazines", [.invariant("P14.swept")]),
-        Mutant(.aBorrowedReferenceIsHeldAgain, "magazines", [.invariant("P16.held-once")]),
         Mutant(
             .aChangeBetweenInitialAndRegistrationIsMissed,
             "initial-against-writers",

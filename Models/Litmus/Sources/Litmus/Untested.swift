@@ -40,12 +40,12 @@ public struct Untested: Sendable {
             "one release and one acquire of a word that is written once: the test of a table that is published has it"
         ),
         Untested(
-            "Property/AttachmentClaim.swift",
+            "Property/ChangeReceiverFactory.swift",
             "state.store(State.attached, ordering: .releasing)",
             "one release and one acquire of a word that is written once: the test of a table that is published has it"
         ),
         Untested(
-            "Property/AttachmentClaim.swift",
+            "Property/ChangeReceiverFactory.swift",
             "state.exchange(State.closed, ordering: .acquiring)",
             "one release and one acquire of a word that is written once: the test of a table that is published has it"
         ),

@@ -197,7 +197,7 @@ extension Protocol {
 
     private static let cut: [Instruction] = [
         .store("limit", .register("version"), .relaxed)
-            .at("Property/Observed+Cutting.swift", "limit.store(present.version, ordering: .relaxed)")
+            .at("Property/Observed+Observing.swift", "limit.store(present.version, ordering: .relaxed)")
     ]
 }
 
