@@ -77,7 +77,7 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
 
     @usableFromInline
     enum Consumer {
-        /// The iterator is not asked for an event, and its last one is done with.
+        /// The iterator is not asked for an event, and its last event is consumed.
         case idle
         /// Must be woken when an event comes.
         case parked

@@ -3,9 +3,9 @@
 import Synchronization
 
 extension PathObservation {
-    /// Links the whole path. Returns its first value, which has version 0, and the `RelayedChange`
-    /// that a thread announces while it delivers that value, so that a binding can see where it
-    /// comes from; nil if no binding receives it.
+    /// Links the whole path. Returns its first value, which has version 0. Also returns the
+    /// `RelayedChange` that a thread announces while it delivers that value, so that a binding can
+    /// see the value's origin; nil if no binding receives the value.
     ///
     /// - Parameter deferred: Receives the deliveries of changes that came while the path was
     ///   linked.

@@ -36,8 +36,8 @@ internal enum ValueMark {
     }
 }
 
-/// A type of the standard library, the destruction of whose values runs user code only if that of
-/// its elements does.
+/// A type of the standard library. Destroying a value of it runs user code only if destroying an
+/// element does.
 private protocol StandardValue {
     static var isInert: Bool { get }
     static var weigher: ValueWeigher.Type { get }

@@ -195,8 +195,7 @@ internal final class DestructionQueues: @unchecked Sendable {
         Self.publicMarks.store(isFull ? .max : marks, ordering: .relaxed)
     }
 
-    /// A multiplicative hash, of which the upper bits are used: the lower bits of addresses are
-    /// similar.
+    /// The upper bits of a multiplicative hash: the lower bits of addresses are similar.
     private static func bit(of source: UInt) -> Int { Int((UInt64(source) &* 0x9E37_79B9_7F4A_7C15) >> 58) }
 }
 

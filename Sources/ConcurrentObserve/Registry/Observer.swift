@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// One observation, as tables and frames refer to it: its mark, its content, its end.
+/// One observation: its mark, its content, its end. Tables and frames refer to it.
 ///
 /// It has two lifetimes. The content, in most cases the user's closure, is destroyed when the
 /// observation has ended and no frame has the observer as `current`. The object itself, which has a

@@ -26,8 +26,8 @@ internal struct ObserverList: ~Copyable, Sendable {
         // released.
         let address = coreAddress.load(ordering: .acquiring)
         guard address != 0, !Fork.isInChild else { return }
-        // Safe: makeCore(label:) has kept a reference. The source and its observers share it, and
-        // the last of them releases it.
+        // Safe: makeCore(label:) has kept a reference. The source and its observers share that
+        // reference, and the last of them releases it.
         let core = unsafe Unmanaged<RegistryCore>.fromOpaque(UnsafeRawPointer(bitPattern: address)!)
         if unsafe core._withUnsafeGuaranteedRef({ $0.countEndOfSource() }) { unsafe core.release() }
     }

@@ -58,13 +58,15 @@ struct DisturbedReads {
         round.check(count <= most, "P24.once-on-copies", "a ladder of \(depth) took \(count) runs, \(most) at most")
     }
 
-    /// A list leads to a new object in each run. The object before keeps changing for some time.
+    /// A list leads to a new object in each run, until the other thread pauses. The object before
+    /// keeps changing for some time.
     private func newObjects() {
+        let mostLed = 2 * Self.mostRuns
         let (number, list, runs) = (Observed<UInt64>(0), Observed([Part(0)]), Tally())
         let derived = Derived { get in
             let (first, parts) = (get(number), get(list))
             let run = runs.increment()
-            if run <= Self.mostDisturbed {
+            if run <= mostLed {
                 elsewhere {
                     let next = Part(run)
                     next.number.value = run
@@ -80,7 +82,7 @@ struct DisturbedReads {
         let value = derived.value
         round.check(value[0] == value[1], "P23.no-mixture", "a new object's number is \(value[1]), not \(value[0])")
         let count = runs.value
-        round.check(count <= 2 * Self.mostRuns, "P25.ends", "a function that is led to new objects ran \(count) times")
+        round.check(count <= mostLed + 1, "P25.ends", "a function that was led to new objects ran \(count) times")
     }
 
     /// A weak property refers to a new object in each run, whose number a commit sets with it; the

@@ -72,8 +72,8 @@ extension LibraryProgram {
         )
     }
 
-    /// A commit replaces two steps of paths. The inline observer of each step changes what the other
-    /// step's path leads to by then. (P1)
+    /// A commit replaces two steps of paths. Each step's inline observer changes the object to
+    /// which the other step's path leads by then. (P1)
     static let commitRelink = LibraryProgram(
         name: "commit-relink",
         summary: "a commit of two steps of paths, whose observers set what the other path leads to",
