@@ -81,7 +81,7 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
         case idle
         /// Must be woken when an event comes.
         case parked
-        /// Has an event, or looks for one.
+        /// The iterator takes an event, or looks for one.
         case busy
     }
 

@@ -51,7 +51,9 @@ internal struct Triage {
                 }
             } else {
                 // No callback runs anywhere, so none of these items needs a look at the frames.
-                withUserCode.append(RetiredRun(items: observers.items, batch: batch, sourceAddress: observers.sourceAddress))
+                withUserCode.append(
+                    RetiredRun(items: observers.items, batch: batch, sourceAddress: observers.sourceAddress)
+                )
             }
         }
         return reclaimed

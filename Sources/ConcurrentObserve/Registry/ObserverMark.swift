@@ -21,8 +21,8 @@ internal struct ObserverMark: OptionSet, Sendable {
     /// A flag that the room above defines. The core counts the live observers that have it.
     @inlinable static var flagged: ObserverMark { ObserverMark(rawValue: 8) }
     /// The references of the observer's first table and of its retirement were counted in one step
-    /// when the observer was made. The registration counts the observer in the core. The thread that
-    /// made the observer registers it next; no other thread has it before.
+    /// when the observer was made. The registration counts the observer in the core. The thread
+    /// that made the observer registers it next; no other thread has it before.
     static var isCountedAhead: ObserverMark { ObserverMark(rawValue: 16) }
     /// The observer belongs to an observation of another source. It is neither removed nor counted
     /// with the observations of its own source, unless it is also `isOfDerivedValue`.
