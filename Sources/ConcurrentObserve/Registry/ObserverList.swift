@@ -5,13 +5,13 @@ import Synchronization
 /// The observers of one source. `ObserverRegistry` and properties embed it.
 ///
 /// It takes two words as long as it has no observers. A notification reads `head`, which has the
-/// address of the first list's table. All other operations use the core, which is made with the
+/// address of the callbacks' table. All other operations use the core, which is made with the
 /// first observer: registration, the end, and the heads of the other lists. Hints in `head` say
 /// which of these may have observers, so a source without observers needs only one load for all
 /// lists.
 @usableFromInline
 internal struct ObserverList: ~Copyable, Sendable {
-    /// The address of the contents of the first list's current table, or 0 without observers; and
+    /// The address of the contents of the current table of the callbacks, or 0 without observers; and
     /// the `ListHints`.
     @usableFromInline let head = Atomic<UInt>(0)
 

@@ -14,7 +14,7 @@ import Synchronization
     let lock = SourceLock()
     let label: String
 
-    /// The word in which the source keeps the address of the first list's table; nil once the
+    /// The word in which the source keeps the address of the callbacks' table; nil once the
     /// source is gone. Guarded by `lock`.
     var head: UnsafePointer<Atomic<UInt>>?
     /// The addresses of the other lists' tables, or 0. Written under the lock, read without it.
@@ -138,7 +138,7 @@ import Synchronization
         return replaced
     }
 
-    /// Publishes the address of the first list's table, with the hints. The source must exist. The
+    /// Publishes the address of the callbacks' table, with the hints. The source must exist. The
     /// caller must hold the lock.
     func publishHead() {
         let table = callbackTable?.address ?? 0
