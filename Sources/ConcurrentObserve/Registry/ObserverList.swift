@@ -11,8 +11,8 @@ import Synchronization
 /// lists.
 @usableFromInline
 internal struct ObserverList: ~Copyable, Sendable {
-    /// The address of the contents of the current table of the callbacks, or 0 without observers; and
-    /// the `ListHints`.
+    /// The address of the contents of the current table of the callbacks, or 0 without observers;
+    /// and the `ListHints`.
     @usableFromInline let head = Atomic<UInt>(0)
 
     /// The address of the core, to which this list owns a reference, or 0.
