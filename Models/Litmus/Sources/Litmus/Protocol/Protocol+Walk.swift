@@ -115,7 +115,7 @@ extension Protocol {
                     [
                         .load("count", .acquiring, into: "count").at(
                             walkFile,
-                            "let count = count.load(ordering: .acquiring)"
+                            "count.load(ordering: .acquiring)"
                         ),
                         .branch("count"),
                         .load("entry", .relaxed, into: "entry")
